@@ -22,7 +22,7 @@ export type Source = {
 	status?: string;
 	/** The URL that senders POST events to. Anyone who has it can send events. To get another URL, set the annotation `tidemill.dev/rotate-url` to a new value, such as the date. From then on the old URL answers 404. */
 	webhookURL?: string;
-	/** All shards that may hold events of the Source, if it has moved. What reads its events asks all of them. */
+	/** All shards that may hold events of the Source; absent while there is one. What reads its events asks all of them. */
 	shards?: Array<number>;
 	/** UTC date of the first event. */
 	firstEventDate?: string;

@@ -1378,7 +1378,7 @@ export interface SourceStatus {
 	sourceKey?: string;
 	/** The shard that carries the Source's new events to the bucket. Alarms of archive name the shard. */
 	shard?: number;
-	/** All shards that may hold events of the Source, if it has moved. What reads its events asks all of them. */
+	/** All shards that may hold events of the Source; absent while there is one. What reads its events asks all of them. */
 	shards?: number[];
 	/** UTC date of the first event. */
 	firstEventDate?: string;

@@ -292,8 +292,6 @@ export const kubeEventReasons = {
 			"The Secret with the keys already existed: the Source has its earlier URL.",
 		URLRotated:
 			"The annotation `tidemill.dev/rotate-url` has a new value: the Source has a new URL.",
-		Moved:
-			"An administrator has moved the Source to another shard with `tidemill move`. New events go there; earlier ones stay, and Runs read both.",
 		EventsDeleted:
 			"The Source was deleted with `spec.deletionPolicy: Delete`, and all its stored events are gone.",
 	},

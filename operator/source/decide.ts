@@ -16,7 +16,6 @@ import {
 	currentFactsOf,
 	type Judgement,
 	kubeEventsOf,
-	moveEventOf,
 	statusOf,
 	type Verdict,
 } from "./report.ts";
@@ -92,7 +91,6 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 		...(due.length > 0 ? [{ type: "notify", due } as const] : []),
 		{ type: "writeStatus", status },
 		...kubeEventsOf(state, verdict),
-		...moveEventOf(source, status),
 		...waits,
 	];
 }

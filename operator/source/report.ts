@@ -146,20 +146,3 @@ export function kubeEventsOf(
 		},
 	];
 }
-
-/** Its new events go to another shard from now on. */
-export function moveEventOf(
-	{ status: before }: Source,
-	{ sourceKey, shard }: SourceStatus,
-): ReportAction<Source, KubeEventReason<"Source">>[] {
-	if (before?.shard === undefined || before.shard === shard) return [];
-	if (before.sourceKey !== sourceKey) return [];
-	return [
-		{
-			type: "recordKubeEvent",
-			severity: "Normal",
-			reason: "Moved",
-			message: `New events go to shard ${shard}. Those of shard ${before.shard} stay there, and Runs read both.`,
-		},
-	];
-}

@@ -3,6 +3,10 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { bucket } from "../../contracts/nats.ts";
 import { routeKey } from "../../contracts/route.ts";
+import {
+	type SourceShards,
+	shardsKey,
+} from "../../contracts/shards/source-shards.ts";
 import { RouteTable } from "../../operator/source/routes/table.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats/connection.ts";
@@ -13,12 +17,12 @@ import { startNats } from "../support/servers/servers.ts";
 const log = createLog("test");
 const route = routeWith("url", "0".repeat(32));
 
-test("a route that a former leader sent before it froze doesn't replace its successor's", async () => {
-	await using stack = new AsyncDisposableStack();
+/** Operators that lead one after the other. */
+async function startLeaders(stack: AsyncDisposableStack) {
 	const nats = await startNats();
 	stack.defer(() => nats.stop());
 	const settings = new Settings({ NATS_URL: nats.url });
-	const leader = async () => {
+	return async () => {
 		const connection = await connectNats(settings, "operator", log);
 		stack.defer(() => connection.close());
 		const routes = new RouteTable(connection, { replicas: 1, log });
@@ -30,6 +34,44 @@ test("a route that a former leader sent before it froze doesn't replace its succ
 		});
 		return { connection, routes };
 	};
+}
+
+test("before a route names another shard, the Source's shards in NATS name both", async () => {
+	await using stack = new AsyncDisposableStack();
+	const { connection, routes } = await (await startLeaders(stack))();
+	const kvm = new Kvm(connection);
+	await routes.publish(() => [route]);
+	const sets = await kvm.open(bucket.sourceKeys);
+	expect(await sets.get(shardsKey(route.sourceKey))).toBeNull();
+	await routes.publish(() => [{ ...route, shard: 1 }]);
+	const set = await sets.get(shardsKey(route.sourceKey));
+	expect(set?.json<SourceShards>().shards).toEqual([0, 1]);
+	expect(routes.shardsOf(route.sourceKey)).toEqual([0, 1]);
+	const buckets = await kvm.open(bucket.routes);
+	const published = await buckets.get(routeKey(route.sourceKey));
+	expect(published!.created.getTime()).toBeGreaterThan(set!.created.getTime());
+});
+
+test("a former leader that knows fewer shards takes none away", async () => {
+	await using stack = new AsyncDisposableStack();
+	const leader = await startLeaders(stack);
+	const former = await leader();
+	const moveTo = ({ routes }: typeof former, shard: number) =>
+		routes.publish(() => [{ ...route, shard }]);
+	await moveTo(former, 0);
+	await moveTo(former, 1);
+	const successor = await leader();
+	await moveTo(successor, 2);
+	await expect(moveTo(former, 3)).rejects.toThrow("wrong last sequence");
+	await moveTo(former, 3);
+	const sets = await new Kvm(former.connection).open(bucket.sourceKeys);
+	const set = await sets.get(shardsKey(route.sourceKey));
+	expect(set?.json<SourceShards>().shards).toEqual([0, 1, 2, 3]);
+});
+
+test("a route that a former leader sent before it froze doesn't replace its successor's", async () => {
+	await using stack = new AsyncDisposableStack();
+	const leader = await startLeaders(stack);
 	const former = await leader();
 	await former.routes.publish(() => [route]);
 	const delivery = Promise.withResolvers<void>();

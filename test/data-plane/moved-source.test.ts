@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { expect, onTestFinished, test } from "vitest";
+import type { SourceLedger } from "../../contracts/ledger.ts";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
 import { bucket, manifestSubject } from "../../contracts/nats.ts";
 import { type Route, routeKey } from "../../contracts/route.ts";
+import { sumOfLedgers } from "../../contracts/shards/ledger-sum.ts";
 import {
 	type SourceShards,
 	shardsKey,
@@ -76,12 +78,29 @@ async function start() {
 		}
 		return rows;
 	};
-	return { archive, routes, archiveOf, receiver, moveTo, manifestOf };
+	/** Of all shards. */
+	const ledgersOf = async ({ sourceKey }: Route) => {
+		const kv = await new Kvm(admin).open(bucket.ledger);
+		const found: SourceLedger[] = [];
+		for await (const key of await kv.keys([sourceKey, `${sourceKey}.*`]))
+			found.push((await kv.get(key))!.json<SourceLedger>());
+		return found;
+	};
+	return {
+		archive,
+		routes,
+		archiveOf,
+		receiver,
+		moveTo,
+		manifestOf,
+		ledgersOf,
+	};
 }
 
 test("a Source that moves to and fro is whole in each manifest, whichever shard is asked, while archives and receive die", async () => {
-	const { archive, routes, archiveOf, receiver, moveTo, manifestOf } =
+	const { archive, routes, archiveOf, receiver, moveTo, ...asked } =
 		await start();
+	const { manifestOf, ledgersOf } = asked;
 	const archives = [await archiveOf(0), await archiveOf(1)];
 	await untilReady(receiver);
 	const { route, path } = await routes.add({ account: "shop", shard: 0 });
@@ -146,6 +165,13 @@ test("a Source that moves to and fro is whole in each manifest, whichever shard 
 	for (const shard of [0, 1])
 		expect(brokenPromises(await manifestOf(route, shard), sent)).toEqual([]);
 	expect(await shardsOf()).toEqual(["0", "1"]);
+	const { length } = await manifestOf(route, 0);
+	await eventually(async () => {
+		const ledgers = await ledgersOf(route);
+		expect(ledgers.map(({ shard }) => shard).sort()).toEqual([0, 1]);
+		const rows = Object.values(sumOfLedgers(ledgers)!.archived);
+		expect(rows.reduce((sum, each) => sum + each, 0)).toBe(length);
+	});
 });
 
 test("a sender's key that was used before a move is no second event after it", async () => {

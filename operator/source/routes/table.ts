@@ -156,20 +156,6 @@ export class RouteTable {
 		return result;
 	}
 
-	/** Adds a shard to those that may hold a Source's events. Only then its route may name the shard. Throws as {@link bury} does. */
-	async addShard(sourceKey: string, shard: number): Promise<void> {
-		try {
-			await this.#inTurn(async () => {
-				await this.#open();
-				const current = this.published(sourceKey)?.shard ?? shard;
-				await this.#owners.addShards(sourceKey, [current, shard]);
-			});
-		} catch (error) {
-			this.forget();
-			throw error;
-		}
-	}
-
 	/** Returns the routes that were put, taken or removed. */
 	async #publish(
 		desiredNow: () => Route[],

@@ -4,8 +4,7 @@ import type { SourceKeys } from "../webhook/keys.ts";
 
 /**
  * The keys that a Source's route is made of. The Secret names the shard, and whoever may write Secrets of the namespace could
- * write another one. So a Source goes to another shard than its route's only if the shards in NATS name it
- * ({@link file://./move.ts}). All that may hold events stay.
+ * write another one. So a Source goes to another shard than its route's only if the shards in NATS name it. All that may hold events stay.
  * @param published The receivers' route; undefined for a Source that is new to NATS.
  * @param known The Source's shards in NATS.
  */

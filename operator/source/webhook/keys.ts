@@ -53,20 +53,6 @@ function newKey(): string {
 	return randomBytes(16).toString("hex");
 }
 
-/** A merge patch of the Secret that makes a shard the Source's, beside those that may hold its events. */
-export function movedTo(
-	shard: number,
-	keys: SourceKeys,
-	resourceVersion: string,
-) {
-	const shards = unitedShards(keys.shards, [shard]).join(",");
-	const base64 = (text: string) => Buffer.from(text).toString("base64");
-	return {
-		metadata: { resourceVersion },
-		data: { shard: base64(String(shard)), shards: base64(shards) },
-	};
-}
-
 /** A merge patch of the Secret with a new url key, for this value of the annotation. */
 export function urlRotation(rotation: string, resourceVersion: string) {
 	return {

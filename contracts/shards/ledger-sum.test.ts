@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import type { SourceLedger } from "../ledger.ts";
+import { sumOfLedgers } from "./ledger-sum.ts";
+
+const former: SourceLedger = {
+	version: 1,
+	account: "shop",
+	sourceKey: "a",
+	shard: 0,
+	firstEventDate: "2026-03-01",
+	lastEventTime: "2026-03-02T10:00:00.000Z",
+	archivedThrough: "2026-03-02T10:00:01.000Z",
+	archived: { "2026-03-01": 3, "2026-03-02": 4 },
+	quarantined: { "2026-03-01": 1 },
+};
+const current: SourceLedger = {
+	...former,
+	shard: 1,
+	firstEventDate: "2026-03-02",
+	lastEventTime: "2026-03-03T10:00:00.000Z",
+	archivedThrough: "2026-03-03T10:00:01.000Z",
+	archived: { "2026-03-02": 5, "2026-03-03": 6 },
+	quarantined: {},
+};
+
+test("a Source that has moved has the events of all its shards", () => {
+	expect(sumOfLedgers([current, former])).toEqual({
+		version: 1,
+		account: "shop",
+		sourceKey: "a",
+		firstEventDate: "2026-03-01",
+		lastEventTime: "2026-03-03T10:00:00.000Z",
+		archivedThrough: "2026-03-03T10:00:01.000Z",
+		archived: { "2026-03-01": 3, "2026-03-02": 9, "2026-03-03": 6 },
+		quarantined: { "2026-03-01": 1 },
+	});
+	expect(sumOfLedgers([former])).toEqual(former);
+	expect(sumOfLedgers([])).toBeUndefined();
+});
