@@ -8,7 +8,7 @@ import type { Bench, Measurement } from "./measure/measurement.ts";
 /** The benches, by the name for `ONLY`. */
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive/bench.ts"),
-	"whole-path": () => import("./receive/whole-path.ts"),
+	"whole-path": () => import("./whole-path/bench.ts"),
 	"receive-plan": () => import("./receive/plan.ts"),
 	tail: () => import("./tail/bench.ts"),
 	receipts: () => import("./receipts/bench.ts"),

@@ -4,7 +4,14 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
-import { alternate, cpuOf, each, load, partsOf, withCpu } from "./leg.ts";
+import {
+	alternate,
+	cpuOf,
+	each,
+	load,
+	partsOf,
+	withCpu,
+} from "../receive/leg.ts";
 import { type Path, untilArchived, withPath } from "./path.ts";
 import { sustained } from "./sustained.ts";
 

@@ -8,7 +8,7 @@ import {
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import { startArchive } from "../archive/archive-process.ts";
 import { withDataPlane } from "../archive/data-plane.ts";
-import { type Contender, startBaseline } from "./contenders.ts";
+import { type Contender, startBaseline } from "../receive/contenders.ts";
 
 /** All that an event passes on its way to S3, and the baseline. */
 export interface Path {

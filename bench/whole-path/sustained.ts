@@ -1,5 +1,5 @@
 import { figure, type Measurement, type Say } from "../measure/measurement.ts";
-import { cpuOf, load, withCpu } from "./leg.ts";
+import { cpuOf, load, withCpu } from "../receive/leg.ts";
 import { type Path, untilArchived } from "./path.ts";
 
 const minutes = Number(process.env.BENCH_MINUTES || 5);
