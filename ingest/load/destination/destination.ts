@@ -2,7 +2,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { HeldDate } from "../addition/addition.ts";
-import type { DayFiles } from "../fetch/day-files.ts";
+import type { DayFiles } from "../days/day-files.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 
 /** A Destination, as load and check see it. Every failure is a {@link JobFailure}. */

@@ -8,9 +8,9 @@ import { bodyColumnsOf } from "../body/body-value.ts";
 import { leaveOutOmitted } from "../body/omitted-properties.ts";
 import { withoutReleased } from "../body/released-events.ts";
 import { countUnfit } from "../body/unfit-count.ts";
-import { downloadObjects, filesOf } from "./download.ts";
-import type { LoadDay } from "./load-days.ts";
-import { checkObjects } from "./object-check.ts";
+import { downloadObjects, filesOf } from "../fetch/download.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
+import { checkObjects } from "../fetch/object-check.ts";
 
 /**
  * Gets the objects of days onto the scratch volume, checks them, and leaves out what tracking plans omit and what was
