@@ -63,7 +63,8 @@ export function createSourceController(
 				}
 			},
 		},
-		{ log, workers: 4 },
+		// Each of hundreds of new Sources needs five requests in turn, and its Pipelines wait for it.
+		{ log, workers: 16 },
 	);
 	loop.watch(informers.sources);
 	const sourcesOfSecret = informers.sources.index((source) =>
