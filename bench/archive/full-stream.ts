@@ -5,9 +5,9 @@ import { framesSubject, maxFrameBytes } from "../../contracts/nats.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,
-	type FrameEvent,
 	frameId,
 } from "../../ingest/wire/frame.ts";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 
 export const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
 /** At most half a frame of the largest size. */

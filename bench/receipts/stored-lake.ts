@@ -14,7 +14,7 @@ import {
 	eventIdText,
 	newEventId,
 } from "../../ingest/receive/accept/event-id.ts";
-import type { FrameEvent } from "../../ingest/wire/frame.ts";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import type { TestS3 } from "../../test/support/servers/servers.ts";
 import type { Say } from "../measure/measurement.ts";
 

@@ -1,12 +1,12 @@
 import type { TraceContext } from "../../service/tracing/trace-context.ts";
-import type { FrameEvent } from "./frame.ts";
+import type { FrameEvent } from "./frame-event.ts";
 
 /** What a decoded event says beside its id and its body. */
 type Fields = Omit<FrameEvent, "id" | "body" | "trace">;
 
 /**
- * An event in its frame's bytes. Its id and its body are views that are made anew each time: an archive holds some ten thousand
- * events, and two views of each took most of the time to decode them and two thirds of their memory.
+ * An event in its frame's bytes. Its id and its body are views that are made anew each time: an archive holds tens of thousands of
+ * events, and two views of each took half of the time to decode them.
  */
 export class DecodedEvent implements FrameEvent {
 	readonly receivedAtMs: number;

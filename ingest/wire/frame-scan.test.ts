@@ -3,9 +3,9 @@ import {
 	decodeFrame,
 	encodeEvent,
 	encodeFrameHead,
-	type FrameEvent,
 	frameVersionOf,
 } from "./frame.ts";
+import type { FrameEvent } from "./frame-event.ts";
 import { scanFrame } from "./frame-scan.ts";
 
 const key = (digit: string) => digit.repeat(32);

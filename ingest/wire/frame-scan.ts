@@ -1,4 +1,5 @@
-import { decodeEvent, type FrameEvent, type FrameVersion } from "./frame.ts";
+import { decodeEvent, type FrameVersion } from "./frame.ts";
+import type { FrameEvent } from "./frame-event.ts";
 
 const headBytes = 28;
 const sourceKeyAt = 22;

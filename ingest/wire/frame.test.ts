@@ -5,9 +5,9 @@ import {
 	encodeFrameHead,
 	type Frame,
 	FrameError,
-	type FrameEvent,
 	frameVersionOf,
 } from "./frame.ts";
+import type { FrameEvent } from "./frame-event.ts";
 
 const process = "00112233445566778899aabbccddeeff";
 

@@ -15,7 +15,7 @@ import {
 	eventIdText,
 	newEventId,
 } from "../../ingest/receive/accept/event-id.ts";
-import type { FrameEvent } from "../../ingest/wire/frame.ts";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import {
 	ArchiveFixture,
 	newEvent,

@@ -9,8 +9,8 @@ import {
 import { sign } from "@octokit/webhooks-methods";
 import { stringify, version } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { FrameEvent } from "../../ingest/wire/frame.ts";
 import { maxEventBodyBytes } from "../../ingest/wire/frame.ts";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import {
 	githubPayloads,
 	oddities,

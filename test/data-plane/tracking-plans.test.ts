@@ -10,7 +10,7 @@ import type {
 	RoutePlan,
 	ViolationKind,
 } from "../../contracts/tracking-plan.ts";
-import type { FrameEvent } from "../../ingest/wire/frame.ts";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import {
 	announceArchive,
 	metric,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import {
 	type CutRecord,
 	decideCut,

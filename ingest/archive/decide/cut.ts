@@ -5,7 +5,8 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../../contracts/utc-date.ts";
-import { type Frame, type FrameEvent, frameId } from "../../wire/frame.ts";
+import { type Frame, frameId } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { Alarm } from "./alarm.ts";
 import { deviationsOf } from "./deviations.ts";
 import { EventGroups } from "./event-groups.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sumOfDeviations } from "../../../contracts/shards/deviations.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { deviationsOf } from "./deviations.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);

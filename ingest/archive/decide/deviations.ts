@@ -5,7 +5,7 @@ import {
 } from "../../../contracts/ledger.ts";
 import { keyOf, Tally } from "../../../contracts/shards/deviations.ts";
 import type { Judgement } from "../../../contracts/tracking-plan.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 
 /** How events deviate from their tracking plan, by type and kind; undefined if none does. */
 export function deviationsOf(

@@ -1,5 +1,5 @@
 import { dayMs } from "../../../contracts/utc-date.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 
 /** The events of one account, source and date, in quarantine or not. There is at least one. */
 interface Group {

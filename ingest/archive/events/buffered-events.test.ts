@@ -4,7 +4,7 @@ import {
 	idOf,
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { pageMs } from "./buffered-events.ts";
 import { listEvents } from "./listing.ts";
 

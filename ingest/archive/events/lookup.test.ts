@@ -5,7 +5,7 @@ import {
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
 import { newEventId } from "../../receive/accept/event-id.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { findEvent } from "./lookup.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");

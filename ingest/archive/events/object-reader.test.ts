@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newEventId } from "../../receive/accept/event-id.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { Rewriter } from "../compaction/rewriter.ts";
 import type { PartStore } from "../s3/object-store.ts";
 import { eventFile } from "../write/parquet/event-file.ts";

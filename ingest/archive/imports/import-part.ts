@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
-import { decodeFrame, type FrameEvent } from "../../wire/frame.ts";
+import { decodeFrame } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { areHeaders } from "../../wire/imported-headers.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { SourceName } from "../s3/object-keys.ts";

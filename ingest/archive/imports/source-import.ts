@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { ImportRequest } from "../../../contracts/stored/import.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { type ReleaseRecord, ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TailPosition } from "../../../contracts/live/event-tail.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { rangeOf } from "./catch-up.ts";
 import { Lease } from "./lease.ts";
 

@@ -7,7 +7,7 @@ import {
 	type TraceContext,
 } from "../../../service/tracing/trace-context.ts";
 import type { Tracing } from "../../../service/tracing/tracing.ts";
-import type { FrameEvent } from "../../wire/frame.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 
 interface TracedObject {
 	key: string;

@@ -1,4 +1,4 @@
-import type { ContentKind } from "../../wire/frame.ts";
+import type { ContentKind } from "../../wire/frame-event.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 
 /**

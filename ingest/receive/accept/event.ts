@@ -1,4 +1,5 @@
-import type { ContentKind, EventHead } from "../../wire/frame.ts";
+import type { EventHead } from "../../wire/frame.ts";
+import type { ContentKind } from "../../wire/frame-event.ts";
 import type { PlanOutcome } from "../plan/tracking-plans.ts";
 import { newEventId } from "./event-id.ts";
 import type { AcceptedHead } from "./request-head.ts";

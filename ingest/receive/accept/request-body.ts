@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
+import { maxEventBodyBytes } from "../../wire/frame.ts";
+import type { ContentKind } from "../../wire/frame-event.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 import { type Steps, stepBytes } from "../long-work/steps.ts";
 import { formToJSON } from "../text/form.ts";

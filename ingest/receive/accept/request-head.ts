@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
+import { maxEventBodyBytes } from "../../wire/frame.ts";
+import type { ContentKind } from "../../wire/frame-event.ts";
 import { methodNotAllowed, type Refusal, refusals } from "../answer/refusal.ts";
 import type { ChallengeAnswer } from "../answer/reply.ts";
 import { isAuthorized } from "../authorization/credentials.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../crds/generated/types.ts";
 import { listEvents } from "../../../ingest/archive/events/listing.ts";
 import { findEvent } from "../../../ingest/archive/events/lookup.ts";
-import type { FrameEvent } from "../../../ingest/wire/frame.ts";
+import type { FrameEvent } from "../../../ingest/wire/frame-event.ts";
 import { inProcess as tidemill } from "../../support/cli/in-process.ts";
 import {
 	administrator,

@@ -4,7 +4,7 @@ import {
 } from "../../../ingest/receive/accept/request-body.ts";
 import type { Refusal } from "../../../ingest/receive/answer/refusal.ts";
 import { doNow } from "../../../ingest/receive/long-work/steps.ts";
-import type { ContentKind } from "../../../ingest/wire/frame.ts";
+import type { ContentKind } from "../../../ingest/wire/frame-event.ts";
 
 /** What receive stores of a body, or why it doesn't. */
 export function stored(

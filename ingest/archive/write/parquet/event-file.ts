@@ -1,5 +1,5 @@
 import { dayMs } from "../../../../contracts/utc-date.ts";
-import type { FrameEvent } from "../../../wire/frame.ts";
+import type { FrameEvent } from "../../../wire/frame-event.ts";
 import {
 	type Column,
 	type ColumnChunk,
