@@ -99,11 +99,11 @@ export default defineConfig({
 			{
 				test: {
 					name: "slow",
-					// Beside the unit tests: its files are few, and the longest takes half a minute of one core.
 					sequence: { groupOrder: 0 },
 					include: [exhaustive, ...waiting],
 					exclude: elsewhere,
 					testTimeout: 600_000,
+					hookTimeout: 600_000,
 				},
 			},
 			{

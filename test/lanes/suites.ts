@@ -61,7 +61,7 @@ function ofOthers(folders: string[]): string[] {
 
 /**
  * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
- * other. A lane waits more than half of its time, so it takes many to keep two cores busy; what only computes fills the gaps.
+ * other. A lane by itself waits much of its time, so side by side they keep all cores busy, and what only computes fills the gaps.
  * What measures time has the machine to itself.
  */
 export const suites: Record<string, Stage[]> = {
