@@ -50,8 +50,38 @@ test("the memory of what was sent is used again", async () => {
 	}
 });
 
+test("what waits for a reconnect is joined though there is no socket, and its memory isn't kept if it is large", async () => {
+	const server = new ServerDouble();
+	const connection = await connect({ servers: await server.listen() });
+	try {
+		keepOutput(connection);
+		const { transport, outbound } = (connection as unknown as Inside).protocol;
+		const { socket } = transport;
+		const join = (bytes: number) => {
+			outbound.fill(new Uint8Array(bytes), new Uint8Array(1));
+			outbound.pack();
+			return outbound.drain();
+		};
+		transport.socket = undefined;
+		expect(join(9)).toHaveLength(10);
+		transport.socket = socket;
+		const first = join(64 * 2 ** 20);
+		expect(join(64 * 2 ** 20).buffer).not.toBe(first.buffer);
+	} finally {
+		await connection.close();
+		server.close();
+	}
+});
+
 interface Inside {
-	protocol: { transport: { send(bytes: Uint8Array): void } };
+	protocol: {
+		transport: { send(bytes: Uint8Array): void; socket: unknown };
+		outbound: {
+			fill(...buffers: Uint8Array[]): void;
+			pack(): void;
+			drain(): Uint8Array;
+		};
+	};
 }
 
 /** As much of nats-server's protocol as a publisher needs: https://docs.nats.io/reference/reference-protocols/nats-protocol */

@@ -7,9 +7,12 @@ interface Client {
 		/** What the client sends next. */
 		outbound: { buffers: Uint8Array[]; byteLength: number; pack(): void };
 		/** Another one after a reconnect. */
-		transport: { socket: Socket };
+		transport: { socket: Socket | undefined };
 	};
 }
+
+/** A larger output, as what waited for a reconnect, is joined in memory of its own. */
+const maxKeptBytes = 16 * 2 ** 20;
 
 /**
  * Lets the client join what it sends in memory that it keeps. By itself it takes new memory each time, outside V8's heap, and
@@ -22,8 +25,10 @@ export function keepOutput(connection: NatsConnection): void {
 	let kept = Buffer.alloc(0);
 	outbound.pack = () => {
 		const { buffers, byteLength } = outbound;
-		// The socket may still read what it was given last.
-		if (protocol.transport.socket.writableLength > 0) joinAnew();
+		const { socket } = protocol.transport;
+		// The socket may still read what it was given last. A connection that was just lost has none.
+		const isFree = socket?.writableLength === 0;
+		if (!isFree || byteLength > maxKeptBytes) joinAnew();
 		else if (buffers.length > 1) {
 			if (kept.length < byteLength)
 				kept = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(byteLength)));
