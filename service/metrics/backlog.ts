@@ -36,11 +36,11 @@ export function observeBacklogs(
 	const observe = (
 		name: string,
 		help: string,
-		figure: (backlog: Backlog | undefined) => number | undefined,
+		figure: (reading: ShardReading) => number | undefined,
 	) =>
 		new Gauge({
 			name: `tidemill_archive_${name}`,
-			help: `${help} Absent while NATS doesn't answer. Archive and operator both tell it.`,
+			help: `${help} Archive and operator both tell it.`,
 			labelNames: ["shard"],
 			registers: [registry],
 			async collect() {
@@ -51,36 +51,36 @@ export function observeBacklogs(
 					});
 				const found = await reading;
 				this.reset();
-				for (const { shard, backlog } of found) {
-					const value = figure(backlog);
-					if (value !== undefined) this.set({ shard }, value);
+				for (const each of found) {
+					const value = figure(each);
+					if (value !== undefined) this.set({ shard: each.shard }, value);
 				}
 			},
 		});
 	observe(
 		"stream_up",
-		"Whether NATS tells the figures of the shard's stream: 1 or 0. Alert if it is 0, or absent.",
-		(backlog) => (backlog ? 1 : 0),
+		"Whether NATS tells the figures of the shard's stream: 1 or 0. Absent while the shard has no stream, or NATS hasn't answered since the process began. Alert if it is 0, or absent for all shards.",
+		({ backlog, error }) => (backlog ? 1 : error ? 0 : undefined),
 	);
 	observe(
 		"lag_seconds",
-		"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm, stands by or is away. Alert if it is above 300.",
-		(backlog) => backlog?.lagSeconds,
+		"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm, stands by or is away. Alert if it is above 300. Absent while NATS doesn't answer.",
+		({ backlog }) => backlog?.lagSeconds,
 	);
 	observe(
 		"backlog_bytes",
-		"Bytes of the frames in the shard's stream, which aren't archived yet.",
-		(backlog) => backlog?.bytes,
+		"Bytes of the frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
+		({ backlog }) => backlog?.bytes,
 	);
 	observe(
 		"backlog_limit_bytes",
-		"Bytes that the shard's stream may hold. Receive answers 503 once it is full.",
-		(backlog) => backlog?.limitBytes,
+		"Bytes that the shard's stream may hold. Receive answers 503 once it is full. Absent while NATS doesn't answer.",
+		({ backlog }) => backlog?.limitBytes,
 	);
 	observe(
 		"backlog_frames",
-		"Frames in the shard's stream, which aren't archived yet.",
-		(backlog) => backlog?.frames,
+		"Frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
+		({ backlog }) => backlog?.frames,
 	);
 }
 
