@@ -22,7 +22,7 @@ test.each([
 	["shards=4", "shards × archive.streamMaxBytes is"],
 	["nats.storage.size=12Gi", 'nats.storage.size is "12Gi"'],
 	["nats.storage.size=12.8G", "may store 12884901888 bytes"],
-	["nats.storage.size=large", "Set nats.storage.size to more than that"],
+	["nats.storage.size=large", "set nats.storage.size to more than that"],
 	["operator.watchNamespaces=null", "Name the namespaces"],
 	["operator.watchNamespaces={*,shop}", 'Use ["*"] alone'],
 	["api.ingress.enabled=true", "api.ingress.host is empty"],

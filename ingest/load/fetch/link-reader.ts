@@ -99,9 +99,9 @@ async function answerTo(
 		url.startsWith("https:") ? "node:https" : "node:http"
 	);
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
-		get(url, { signal }, resolve).on("error", (cause: Error) =>
-			reject(failed(cause, signal)),
-		);
+		get(url, { signal }, resolve).on("error", reject);
+	}).catch((cause: unknown) => {
+		throw failed(cause, signal);
 	});
 	if (response.statusCode === 200) return response;
 	let text = "";
