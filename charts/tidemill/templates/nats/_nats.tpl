@@ -59,5 +59,5 @@ volumeClaimTemplates:
       {{- end }}
       resources:
         requests:
-          storage: {{ .storage.size }}
+          storage: {{ .storage.size | quote }}
 {{- end }}
