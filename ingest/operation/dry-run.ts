@@ -52,7 +52,7 @@ export class DryRun {
 		this.#header.requireFound();
 		const { planned, annotated, quarantined, rejected } = this.#counts;
 		const findings = [...this.#findings.values()].sort(
-			(a, b) => b.events - a.events,
+			(a, b) => b.events - a.events || compareKeys(a, b),
 		);
 		return {
 			events: planned + annotated + quarantined + rejected,
@@ -86,6 +86,14 @@ export class DryRun {
 				example,
 			});
 	}
+}
+
+/** The same events give the same report, in whatever order they are read: by type, then path, then kind. */
+function compareKeys(a: Finding, b: Finding): number {
+	const [left, right] = [a, b].map((finding) =>
+		[finding.type ?? "", finding.path, finding.kind].join("\0"),
+	);
+	return left! < right! ? -1 : 1;
 }
 
 /** Each item of an array would be a finding of its own. A property whose name is a number looks the same, which hurts little. */
