@@ -11,6 +11,7 @@ import {
 } from "../resource.ts";
 import { microTime } from "../timestamps.ts";
 import { cutToBytes } from "./cut-text.ts";
+import { TokenBucket } from "./token-bucket.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** What a person reads in `kubectl describe`. */
@@ -26,9 +27,9 @@ export interface KubeEventNote {
 
 /**
  * Records Kubernetes' Events (events.k8s.io/v1) about objects. A repeat within six minutes raises the count of the first one
- * (a series). Recording never fails its caller: a failed write is logged. Events are written two at a time, and namespaces
- * take turns: thousands of them must not hold up the requests of the caller's work. When too many wait, new ones are dropped
- * and counted, of a namespace that has more than its share.
+ * (a series). Recording never fails its caller: a failed write is logged. Events are written two at a time and at a steady
+ * rate, and namespaces take turns: thousands of them must not hold up the requests of the caller's work. When too many wait,
+ * new ones are dropped and counted, of a namespace that has more than its share.
  */
 export class KubeEventRecorder {
 	readonly #client: KubeClient;
@@ -38,6 +39,7 @@ export class KubeEventRecorder {
 	readonly #series = new Map<string, Series>();
 	/** `<namespace>/<key of a series>`, of those to write. */
 	readonly #queue = new WorkQueue("kube-events");
+	readonly #rate = new TokenBucket(writes);
 	readonly #stop = new AbortController();
 	#dropped = 0;
 	#toldDroppedMs = -Infinity;
@@ -135,6 +137,8 @@ export class KubeEventRecorder {
 		for (;;) {
 			const key = await this.#queue.take();
 			if (key === undefined) return;
+			const waitMs = this.#rate.reserve(performance.now());
+			if (waitMs > 0) await pause(waitMs, this.#stop.signal);
 			const series = this.#series.get(key);
 			if (series) await this.#tryToWrite(key, series);
 			this.#queue.done(key);
@@ -226,6 +230,9 @@ interface Series {
 
 /** KEP-383: a series ends after six minutes without a repeat. */
 const seriesGapMs = 6 * 60_000;
+
+/** An apiserver takes as long for an Event as for a status, and after a first start each of thousands of resources has one. */
+const writes = { perSecond: 50, burst: 200 };
 
 /** About 10 MB. */
 const mostWaiting = 10_000;
