@@ -168,6 +168,7 @@ export async function main(): Promise<number> {
 					sealKey,
 					receiveURL,
 					plans,
+					shards,
 				}),
 				createSourceController({
 					...context,

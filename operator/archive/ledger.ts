@@ -20,7 +20,7 @@ export class LedgerView {
 	readonly #nats: NatsConnection;
 	readonly #log: Logger;
 	/** By source key, then by the bucket's keys: a Source that has moved has one for each shard. */
-	readonly #ledgers = new Map<string, Map<string, SourceLedger>>();
+	readonly #ledgers = new Map<string, ReadonlyMap<string, SourceLedger>>();
 	readonly #sums = new Map<string, SourceLedger | undefined>();
 	readonly #released = new Map<string, ReleasedLedger>();
 	readonly #deleted = new Set<string>();
@@ -95,8 +95,8 @@ export class LedgerView {
 		const { sourceKey } = ledger;
 		// Another shard's archive may have been late when the events were deleted.
 		if (this.#deleted.has(sourceKey)) return;
-		const ofShards = this.#ledgers.get(sourceKey) ?? new Map();
-		this.#ledgers.set(sourceKey, ofShards.set(key, ledger));
+		const ofShards = this.#ledgers.get(sourceKey) ?? [];
+		this.#ledgers.set(sourceKey, withLedger(ofShards, key, ledger));
 		this.#sums.delete(sourceKey);
 	}
 
@@ -124,4 +124,19 @@ export class LedgerView {
 		for (const handler of this.#handlers)
 			handler("sourceKey" in entry ? entry.sourceKey : undefined);
 	}
+}
+
+/**
+ * A Source's ledgers, by the bucket's keys, with one that came later. After a NATS was rebuilt, a shard's ledger may stand under
+ * another key than before.
+ */
+export function withLedger(
+	ofShards: Iterable<[string, SourceLedger]>,
+	key: string,
+	ledger: SourceLedger,
+): Map<string, SourceLedger> {
+	const others = [...ofShards].filter(
+		([, { shard }]) => shard === undefined || shard !== ledger.shard,
+	);
+	return new Map(others).set(key, ledger);
 }

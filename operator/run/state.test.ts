@@ -43,6 +43,32 @@ test("a Run with a Job keeps the shard of the Source that it began with", async 
 	expect((await read({ ...objects, jobs: [] })).shard).toBe(1);
 });
 
+test("a Run asks the shard that the status names, whatever people wrote into the Secret", async () => {
+	const source = sourceOf();
+	const { sourceKey } = source.status!;
+	const keys = { sourceKey: sourceKey!, urlKey: "6".repeat(32), shard: 1 };
+	const { metadata, stringData } = keysSecret(
+		{ namespace, name: "shop" },
+		keys,
+	);
+	const name = `${source.metadata.name}-webhook-url`;
+	const labels = {
+		...metadata.labels,
+		[label.issuedFor]: source.metadata.name,
+	};
+	const known = { ...source, status: { ...source.status, shard: 0 } };
+	const secret = {
+		metadata: { ...metadata, name, labels },
+		data: inBase64(stringData),
+	};
+	const objects = {
+		runs: [running],
+		jobs: [jobOf(running)],
+		secrets: [secret],
+	};
+	expect((await read({ ...objects, sources: [known] })).shard).toBe(0);
+});
+
 test("a look at a Run touches no Job, Pod or Run that has ended", async () => {
 	let touched = 0;
 	const counted = <T extends object>(object: T): T =>

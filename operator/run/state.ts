@@ -10,7 +10,7 @@ import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
 import { warehouseNameOf } from "../pipeline/warehouse-name.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { keysIn, keysSecretName } from "../source/webhook/keys.ts";
+import { heldUnder, keysIn, keysSecretName } from "../source/webhook/keys.ts";
 import { goesFirst } from "./turn.ts";
 
 /** All that a decision about one Run rests on. */
@@ -111,7 +111,9 @@ function shardOf(
 	if (source === undefined) return undefined;
 	const secret = informers.secrets.get(namespace, keysSecretName(source));
 	const keys = keysIn(secret, source);
-	return typeof keys === "object" ? keys.shard : undefined;
+	if (typeof keys !== "object") return undefined;
+	const found = informers.sources.get(namespace, source);
+	return found ? heldUnder(found, keys).shard : keys.shard;
 }
 
 /** Undefined if the Run's Pipeline doesn't exist or is being deleted. */

@@ -104,7 +104,11 @@ export async function readSource(
 	const own = published?.account === namespace ? published : undefined;
 	const keys =
 		typeof found === "object"
-			? followedKeys(found, own, routes.shardsOf(found.sourceKey))
+			? followedKeys(source, found, {
+					published: own,
+					known: routes.shardsOf(found.sourceKey),
+					shards: context.shards,
+				})
 			: found;
 	const secrets = new Map<string, Secret>();
 	for (const name of secretNames(source)) {

@@ -52,6 +52,28 @@ test("before a route names another shard, the Source's shards in NATS name both"
 	expect(published!.created.getTime()).toBeGreaterThan(set!.created.getTime());
 });
 
+test("the Source's shards come back with a bucket that was lost, and another account's stay as they are", async () => {
+	await using stack = new AsyncDisposableStack();
+	const { connection, routes } = await (await startLeaders(stack))();
+	const kvm = new Kvm(connection);
+	const others = routeWith("other", "1".repeat(32), { account: "other" });
+	const copied = { ...others, account: route.account, source: "copy" };
+	await routes.publish(() => [route, others]);
+	await (await kvm.open(bucket.sourceKeys)).destroy();
+	routes.forget();
+	await routes.publish(() => [route, others]);
+	routes.forget();
+	await routes.publish(
+		() => [route, others, copied],
+		() => undefined,
+		({ account }) => (account === route.account ? [0, 1] : []),
+	);
+	const sets = await kvm.open(bucket.sourceKeys);
+	const set = await sets.get(shardsKey(route.sourceKey));
+	expect(set?.json<SourceShards>().shards).toEqual([0, 1]);
+	expect(await sets.get(shardsKey(others.sourceKey))).toBeNull();
+});
+
 test("a former leader that knows fewer shards takes none away", async () => {
 	await using stack = new AsyncDisposableStack();
 	const leader = await startLeaders(stack);

@@ -101,6 +101,14 @@ test("if the Secret is gone, the status says what to delete", () => {
 		]);
 });
 
+test("the status says which shard to ask, whatever people wrote into the Secret", () => {
+	const { sourceKey } = keys;
+	const source = sourceWith({ sourceKey, shard: 0 });
+	expect(decide(stateWith({ source }))).toEqual([
+		{ type: "buryKey", stored: { sourceKey, shard: 0, shards: [0] } },
+	]);
+});
+
 test("a Source that never had keys goes at once", () => {
 	expect(decide(stateWith({ keys: "absent" }))).toEqual([letGo]);
 });

@@ -8,7 +8,7 @@ import { finalizer } from "../../../crds/labels.ts";
 import { findCondition, setCondition } from "../../../kube/conditions.ts";
 import type { CommonAction } from "../../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
-import { type StoredUnder, storedUnder } from "../webhook/keys.ts";
+import { heldUnder, type StoredUnder, storedUnder } from "../webhook/keys.ts";
 import type { DeletionState } from "./state.ts";
 
 export type DeletionAction =
@@ -36,7 +36,8 @@ export function decide(state: DeletionState): DeletionAction[] {
 	const { finalizers, deletionTimestamp } = source.metadata;
 	if (!deletionTimestamp || !finalizers?.includes(finalizer)) return [];
 	if (source.spec.deletionPolicy !== "Delete") return [letGo(source)];
-	const stored = typeof keys === "object" ? keys : storedUnder(source);
+	const stored =
+		typeof keys === "object" ? heldUnder(source, keys) : storedUnder(source);
 	if (!stored || state.hasRival) return finish(state);
 	return [{ type: "buryKey", stored }];
 }

@@ -5,9 +5,8 @@ import type { SealKey } from "../../../service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
-import { keysIn, keysSecretName } from "../webhook/keys.ts";
 import { sourcePlan } from "../webhook/plan.ts";
-import { desiredRoutes } from "./desired.ts";
+import { desiredRoutes, keysOf, type RouteFacts } from "./desired.ts";
 import type { RouteTable } from "./table.ts";
 
 /**
@@ -22,6 +21,7 @@ export function createRouteController({
 	sealKey,
 	receiveURL,
 	plans,
+	shards,
 	log,
 }: OperatorContext & {
 	routes: RouteTable;
@@ -30,30 +30,38 @@ export function createRouteController({
 	sealKey: SealKey | undefined;
 	receiveURL: string;
 	plans: PlanVersions;
+	/** How many shards there are. */
+	shards: number;
 }): ControllerLoop {
 	const loop = new ControllerLoop(
 		{
 			name: "routes",
 			reconcile: async () => {
+				const facts: RouteFacts = {
+					secretOf: (namespace, name) => secrets.get(namespace, name),
+					isUnknown: (namespace) => secrets.isUnknown(namespace),
+					published: (sourceKey) => routes.published(sourceKey),
+					shardsOf: (sourceKey) => routes.shardsOf(sourceKey),
+					shards,
+					sealKey,
+					receiveURL,
+					planOf: (source, sourceKey) =>
+						sourcePlan(source, sourceKey, { plans, routes }),
+				};
 				const desiredNow = () =>
-					desiredRoutes(sources.list(), {
-						secretOf: (namespace, name) => secrets.get(namespace, name),
-						isUnknown: (namespace) => secrets.isUnknown(namespace),
-						published: (sourceKey) => routes.published(sourceKey),
-						shardsOf: (sourceKey) => routes.shardsOf(sourceKey),
-						sealKey,
-						receiveURL,
-						planOf: (source, sourceKey) =>
-							sourcePlan(source, sourceKey, { plans, routes }),
-					}).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
+					desiredRoutes(sources.list(), facts).filter(
+						({ sourceKey }) => !ledgers.isDeleted(sourceKey),
+					);
 				try {
 					await routes.publish(
 						desiredNow,
 						(key) => plans.textOf(key),
-						({ account, source }) => {
-							const name = keysSecretName(source);
-							const keys = keysIn(secrets.get(account, name), source);
-							return typeof keys === "object" ? keys.shards : [];
+						({ account, source, sourceKey }) => {
+							const found = sources.get(account, source);
+							// Most have one shard, and this is asked about each of thousands.
+							const isKnown = routes.published(sourceKey) !== undefined;
+							if (!found || (isKnown && !found.status?.shards)) return [];
+							return keysOf(found, facts)?.shards ?? [];
 						},
 					);
 				} catch (err) {

@@ -49,6 +49,7 @@ const nothingElse: RouteFacts = {
 	isUnknown: () => false,
 	published: () => undefined,
 	shardsOf: () => [],
+	shards: 2,
 	sealKey: undefined,
 	receiveURL: "https://hooks.example.com",
 	planOf: () => undefined,

@@ -5,7 +5,7 @@ import type { Secret } from "../../../kube/kinds.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import { followedKeys } from "../shards/followed-keys.ts";
 import { authorize } from "../webhook/authorization.ts";
-import { keysSecretName, readKeys } from "../webhook/keys.ts";
+import { keysSecretName, readKeys, type SourceKeys } from "../webhook/keys.ts";
 import { routeOf } from "../webhook/route.ts";
 
 /** What routes are made of, beside the Sources. */
@@ -18,6 +18,8 @@ export interface RouteFacts {
 	published: (sourceKey: string) => Route | undefined;
 	/** The Source's shards in NATS, by source key. */
 	shardsOf: (sourceKey: string) => readonly number[];
+	/** How many shards there are. */
+	shards: number;
 	sealKey: SealKey | undefined;
 	/** What every webhook URL begins with. */
 	receiveURL: string;
@@ -30,18 +32,8 @@ export interface RouteFacts {
  * none. Where the operator may not read Secrets, a Source keeps the route that it has: senders must not get 404 because a
  * binding is missing.
  */
-export function desiredRoutes(
-	sources: Source[],
-	{
-		secretOf,
-		isUnknown,
-		published,
-		shardsOf,
-		sealKey,
-		receiveURL,
-		planOf,
-	}: RouteFacts,
-): Route[] {
+export function desiredRoutes(sources: Source[], facts: RouteFacts): Route[] {
+	const { secretOf, isUnknown, published, sealKey, receiveURL, planOf } = facts;
 	return byAge(sources)
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
 		.flatMap((source) => {
@@ -51,16 +43,8 @@ export function desiredRoutes(
 				const isOurs = route?.account === namespace && route?.source === name;
 				return isOurs ? [route] : [];
 			}
-			const issued = secretOf(namespace!, keysSecretName(name));
-			const found = issued && readKeys(issued, name);
-			if (!found) return [];
-			const { sourceKey } = found;
-			const route = published(sourceKey);
-			const keys = followedKeys(
-				found,
-				route?.account === namespace ? route : undefined,
-				shardsOf(sourceKey),
-			);
+			const keys = keysOf(source, facts);
+			if (!keys) return [];
 			const { authorization } = authorize(source, {
 				secretOf: (name) => secretOf(namespace!, name),
 				sealKey,
@@ -70,6 +54,23 @@ export function desiredRoutes(
 			const plan = planOf(source, keys.sourceKey);
 			return [routeOf(source, keys, authorization, plan)];
 		});
+}
+
+/** Undefined if the Source has no Secret, or a damaged one. */
+export function keysOf(
+	source: Source,
+	{ secretOf, published, shardsOf, shards }: RouteFacts,
+): SourceKeys | undefined {
+	const { name, namespace } = source.metadata;
+	const issued = secretOf(namespace!, keysSecretName(name));
+	const found = issued && readKeys(issued, name);
+	if (!found) return undefined;
+	const route = published(found.sourceKey);
+	return followedKeys(source, found, {
+		published: route?.account === namespace ? route : undefined,
+		known: shardsOf(found.sourceKey),
+		shards,
+	});
 }
 
 function byAge(sources: Source[]): Source[] {

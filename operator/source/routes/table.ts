@@ -104,7 +104,7 @@ export class RouteTable {
 	 * buckets again, since it is unknown what arrived.
 	 * @param desiredNow is asked when the buckets have been read. Oldest Source first: of two that want one source key, the
 	 * older one has it.
-	 * @param heldBy gives the shards that may hold the events of a route's Source, if the bucket has neither.
+	 * @param heldBy gives the shards that may hold the events of a route's Source. The bucket may be new, and lack them.
 	 * @param documentOf gives the document of a plan that a route names, by its key, unless the bucket has it.
 	 */
 	async publish(
@@ -172,7 +172,11 @@ export class RouteTable {
 			this.#owners.take(sourceKey, account),
 		);
 		const { put, remove } = plan();
-		await inBatches(put, (route) => this.#addShards(route, heldBy(route)));
+		const owners = this.#owners.all;
+		const own = desired.filter(
+			({ sourceKey, account }) => owners.get(sourceKey) === account,
+		);
+		await inBatches(own, (route) => this.#addShards(route, heldBy(route)));
 		await this.#putDocuments(routes, desired, documentOf);
 		await inBatches(put, (route) => this.#put(routes, route));
 		const removed = remove.flatMap((key) => this.#entries.get(key) ?? []);
@@ -186,8 +190,8 @@ export class RouteTable {
 	/** Before the route names another shard: whoever asks for the events has to know both by then. */
 	async #addShards(route: Route, heldBy: readonly number[]): Promise<void> {
 		const { sourceKey, shard } = route;
-		const former = this.published(sourceKey);
-		const shards = unitedShards(former ? [former.shard] : heldBy, [shard]);
+		const former = this.published(sourceKey)?.shard ?? shard;
+		const shards = unitedShards(heldBy, [former, shard]);
 		if (shards.length > 1) await this.#owners.addShards(sourceKey, shards);
 	}
 

@@ -30,6 +30,15 @@ export function storedUnder({ status }: Source): StoredUnder | undefined {
 }
 
 /**
+ * Where the events of a Source with these keys are. The status knows, since only the operator writes it. People may write the
+ * Secret, which counts alone for a Source that has no status yet, such as one that is restored from a backup.
+ */
+export function heldUnder(source: Source, keys: SourceKeys): StoredUnder {
+	const stored = storedUnder(source);
+	return stored?.sourceKey === keys.sourceKey ? stored : keys;
+}
+
+/**
  * New keys of a Source whose events go to the shard.
  * @param sourceKey of a Source that has events already: the new URL leads to the same ones.
  */
@@ -118,7 +127,7 @@ export function readKeys(
 	const [sourceKey, urlKey, shard] = ["sourceKey", "urlKey", "shard"].map(text);
 	if (!hexKey.test(sourceKey!) || !hexKey.test(urlKey!)) return undefined;
 	const shards = text("shards");
-	if (!/^\d{1,5}$/.test(shard!) || !/^(\d{1,5}(,|$))*$/.test(shards))
+	if (!/^\d{1,5}$/.test(shard!) || !/^(\d{1,5}(,|$)){0,1000}$/.test(shards))
 		return undefined;
 	const rotation = annotations?.[annotation.rotateURL];
 	return {

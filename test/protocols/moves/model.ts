@@ -23,10 +23,13 @@ export interface Protocol {
 /** docs/decisions/0026-a-source-keeps-its-former-shards.md */
 export const protocol: Protocol = {
 	order: ["secret", "read", "shards", "route", "done"],
-	shardsAfter: (shards, target) =>
-		shards.includes(target) ? shards : [...shards, target],
+	// A Source that has never moved has no entry, and its route is that of shard 0.
+	shardsAfter: ([...shards], target) => {
+		if (shards.length === 0) shards.push(0);
+		return shards.includes(target) ? shards : [...shards, target];
+	},
 	namesRevision: true,
-	asked: ({ shards }) => shards,
+	asked: ({ shards, route }) => (shards.length > 0 ? shards : [route]),
 	snapshotTime: (began) => began,
 	readsAnyServer: false,
 	forgetsDrained: false,
@@ -53,9 +56,9 @@ export function everyMoveOf(scenario: Scenario): Search<World> {
 	return {
 		start: {
 			secret: [0],
-			shards: [0],
+			shards: [],
 			revision: 1,
-			earlierShards: [0],
+			earlierShards: [],
 			route: 0,
 			time: "date",
 			operators,
@@ -188,7 +191,9 @@ function runSteps(world: World, rules: Protocol) {
 		if (run.at === "shards") {
 			const known = [
 				rules.asked(world),
-				...(rules.readsAnyServer ? [world.earlierShards] : []),
+				...(rules.readsAnyServer
+					? [rules.asked({ ...world, shards: world.earlierShards })]
+					: []),
 			];
 			for (const left of known)
 				steps.push({

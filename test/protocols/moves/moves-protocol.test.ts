@@ -55,6 +55,14 @@ test.each<[string, Partial<Protocol>, RegExp, Scenario?]>([
 		/acknowledged before the Run/,
 	],
 	[
+		"the shard of the Secret is asked, which has the others' names only after it",
+		{
+			asked: ({ shards, secret }) =>
+				shards.length > 0 ? shards : secret.slice(-1),
+		},
+		/acknowledged before the Run/,
+	],
+	[
 		"a server of NATS that lags says which shards there are",
 		{ readsAnyServer: true },
 		/acknowledged before the Run/,
