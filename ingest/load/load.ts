@@ -170,7 +170,10 @@ async function sized(plans: TablePlans, files: DayFiles): Promise<TablePlans> {
 	for (const day of plans.apart)
 		apart.push(
 			day.released
-				? { ...day, rows: await files.with(day, async ({ rows }) => rows) }
+				? {
+						...day,
+						rows: await files.with([day], async ([found]) => found!.rows),
+					}
 				: day,
 		);
 	return { ...plans, apart };

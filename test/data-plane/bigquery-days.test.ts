@@ -13,14 +13,10 @@ const dates = ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04"];
 const perDay =
 	"select timestamp::date::text, string_agg(distinct body->>'tag', ',' order by body->>'tag'), count(*)::int from shop.orders group by all order by all";
 
-const strategies = {
-	Incremental: {},
-	FullReload: {
-		strategy: "FullReload",
-		table: { name: "orders", description: "", columns: columns.slice(0, 3) },
-	},
-} satisfies Record<string, Partial<LoadInput>>;
-const each = ["Incremental", "FullReload"] as const;
+const fullReload: Partial<LoadInput> = {
+	strategy: "FullReload",
+	table: { name: "orders", description: "", columns: columns.slice(0, 3) },
+};
 
 async function scene() {
 	const fixture = await bigQueryFixture();
@@ -64,56 +60,65 @@ function expired(response: ServerResponse): void {
 	);
 }
 
-test.each(each)(
-	"%s: the objects of one day at a time are on the scratch volume, and nothing stays there",
-	async (strategy) => {
-		const { days, run, rows, store, scratch } = await scene();
-		const seen: string[][] = [];
-		store.onRequest = (key) => {
-			const asked = /date=([\d-]+)/.exec(key)?.[1];
-			if (asked === undefined) return;
-			const files = readdirSync(scratch, { recursive: true }).map(String);
-			const there = dates.filter((date) =>
-				files.some((file) => file.includes(`/${date}-`)),
-			);
-			seen.push([...new Set([...there, asked])]);
-		};
-		const { exitCode, log } = await run(
-			await days("a", "b"),
-			strategies[strategy],
+test("the objects of one day at a time are on the scratch volume, and nothing stays there", async () => {
+	const { days, run, rows, store, scratch } = await scene();
+	const seen: string[][] = [];
+	store.onRequest = (key) => {
+		const asked = /date=([\d-]+)/.exec(key)?.[1];
+		if (asked === undefined) return;
+		const files = readdirSync(scratch, { recursive: true }).map(String);
+		const there = dates.filter((date) =>
+			files.some((file) => file.includes(`/${date}-`)),
 		);
-		expect(exitCode, log).toBe(0);
-		expect(seen.toSorted()).toEqual(dates.flatMap((date) => [[date], [date]]));
-		expect(readdirSync(scratch)).toEqual([]);
-		expect(await rows(perDay)).toEqual(dates.map((date) => [date, "a,b", 4]));
-	},
-);
+		seen.push([...new Set([...there, asked])]);
+	};
+	const { exitCode, log } = await run(await days("a", "b"), {});
+	expect(exitCode, log).toBe(0);
+	expect(seen.toSorted()).toEqual(dates.flatMap((date) => [[date], [date]]));
+	expect(readdirSync(scratch)).toEqual([]);
+	expect(await rows(perDay)).toEqual(dates.map((date) => [date, "a,b", 4]));
+});
 
-test.each(each)(
-	"%s: if links expire on the way, the load with new ones goes on after the days that are done",
-	async (strategy) => {
-		const { days, run, rows, store } = await scene();
-		const input = strategies[strategy];
-		expect((await run(await days("old"), input)).exitCode).toBe(0);
-		const next = await days("new");
-		store.disturb(next.dates[2]!.objects[0]!.key, expired);
-		const failed = await run(next, input);
-		expect(failed.result).toMatchObject({
-			error: { code: "ManifestExpired", retryable: false },
-		});
-		const isDone = strategy === "Incremental" ? "new" : "old";
-		expect((await rows(perDay)).map(([, tag]) => tag)).toEqual([
-			isDone,
-			isDone,
-			"old",
-			isDone,
-		]);
-		const done = await run(next, input);
-		expect(done.exitCode, done.log).toBe(0);
-		expect(done.read).toEqual([dates[2]]);
-		expect(await rows(perDay)).toEqual(dates.map((date) => [date, "new", 2]));
-	},
-);
+test("if links expire on the way, the load with new ones goes on after the days that are done", async () => {
+	const { days, run, rows, store } = await scene();
+	expect((await run(await days("old"), {})).exitCode).toBe(0);
+	const next = await days("new");
+	store.disturb(next.dates[2]!.objects[0]!.key, expired);
+	const failed = await run(next, {});
+	expect(failed.result).toMatchObject({
+		error: { code: "ManifestExpired", retryable: false },
+	});
+	expect((await rows(perDay)).map(([, tag]) => tag)).toEqual([
+		"new",
+		"new",
+		"old",
+		"new",
+	]);
+	const done = await run(next, {});
+	expect(done.exitCode, done.log).toBe(0);
+	expect(done.read).toEqual([dates[2]]);
+	expect(await rows(perDay)).toEqual(dates.map((date) => [date, "new", 2]));
+});
+
+test("a full reload loads all days by one job, whatever an earlier attempt left in its staging table", async () => {
+	const { days, run, rows, double, scratch } = await scene();
+	expect((await run(await days("old"), fullReload)).exitCode).toBe(0);
+	const next = await days("new");
+	const staging = `orders_tidemill_${next.run.replaceAll("-", "")}`;
+	const shop = { projectId: double.projectId, datasetId: "shop" };
+	const orders = { ...shop, tableId: "orders" };
+	await double.warehouse.createTable({
+		tableReference: { ...shop, tableId: staging },
+		schema: double.warehouse.require(orders).schema!,
+		expirationTime: String(Date.now() + 60_000),
+	});
+	await rows(`insert into shop.${staging} by name select 'left' as event_id`);
+	const done = await run(next, fullReload);
+	expect(done.exitCode, done.log).toBe(0);
+	expect(await rows(perDay)).toEqual(dates.map((date) => [date, "new", 2]));
+	expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
+	expect(readdirSync(scratch)).toEqual([]);
+});
 
 test("a table that must be rebuilt stays as it is until every object has been checked", async () => {
 	const { days, run, rows, store, double } = await scene();

@@ -70,7 +70,7 @@ const { timePartitioning: _, ...unpartitioned } = tableWith({
 test("one load job replaces each day's partition; an empty day's partition is deleted", () => {
 	expect(planBigQuery(input(), manifestOf(), days, tableWith())).toEqual({
 		table: "Keep",
-		days: [{ name: "20260301", table: "orders$20260301", day: days[0] }],
+		loads: [{ name: "20260301", table: "orders$20260301", days: [days[0]] }],
 		emptyDays: ["orders$20260302"],
 	});
 });
@@ -82,11 +82,11 @@ test("a new table has no partition to delete", () => {
 	});
 });
 
-test("a full reload loads each day with events into a staging table named by the Run", () => {
+test("a full reload loads all days with events by one job into a staging table named by the Run", () => {
 	const staging = "orders_tidemill_u1";
 	expect(planBigQuery(full, manifestOf(), days, unpartitioned)).toEqual({
 		table: "Keep",
-		days: [{ name: "staging_20260301", table: staging, day: days[0] }],
+		loads: [{ name: "staging", table: staging, days: [days[0]] }],
 		emptyDays: [],
 		staging,
 	});
@@ -208,5 +208,5 @@ test("a new column is loaded for all days, not for a part of them", () => {
 test("a complete table is loaded with the rest of its days", () => {
 	expect(
 		planBigQuery(input(), rest, days, tableWith({ labels })),
-	).toMatchObject({ table: "Keep", days: [{ name: "20260301" }] });
+	).toMatchObject({ table: "Keep", loads: [{ name: "20260301" }] });
 });

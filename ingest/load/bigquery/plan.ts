@@ -10,13 +10,14 @@ import { existingColumns, wantedColumns } from "./schema.ts";
 import { markOf } from "./table-labels.ts";
 import { keyProblem } from "./table-options.ts";
 
-/** One load job with a day's events. A repeated Run finds the job by its name. */
+/** One load job. A repeated Run finds the job by its name. */
 export interface PlannedLoad {
 	/** Unique for the table in the Run. */
 	name: string;
-	/** The day's partition, which the job replaces, or the staging table, which it adds to. */
+	/** What the job replaces: a day's partition, or the staging table. */
 	table: string;
-	day: LoadDay;
+	/** Those with events: one for a partition, all for the staging table. */
+	days: LoadDay[];
 }
 
 /** What a Run does in BigQuery, in the order of these fields. */
@@ -24,10 +25,10 @@ export interface BigQueryPlan {
 	/** What happens to the table itself. */
 	table: "Keep" | "Create" | "Replace";
 	/** In any order. */
-	days: PlannedLoad[];
+	loads: PlannedLoad[];
 	/** Partitions to delete, since their days have no events. */
 	emptyDays: string[];
-	/** For a full reload: the table that the days go into. One copy job then replaces the old table with it. */
+	/** For a full reload: the table that all days go into by one job. One copy job then replaces the old table with it. */
 	staging?: string;
 }
 
@@ -66,21 +67,20 @@ export function planBigQuery(
 		const staging = `${name}_tidemill_${input.run.uid.replaceAll("-", "")}`;
 		return {
 			table,
-			days: full.map((day) => ({
-				name: `staging_${digitsOf(day)}`,
-				table: staging,
-				day,
-			})),
+			loads:
+				full.length > 0
+					? [{ name: "staging", table: staging, days: full }]
+					: [],
 			emptyDays: [],
 			staging,
 		};
 	}
 	return {
 		table,
-		days: full.map((day) => ({
-			name: digitsOf(day),
+		loads: full.map((day) => ({
+			name: day.date.replaceAll("-", ""),
 			table: partitionOf(name, day.date),
-			day,
+			days: [day],
 		})),
 		// A new table has no partitions.
 		emptyDays:
@@ -112,10 +112,6 @@ export function isJobOf(run: string, jobId: string): boolean {
 function completeMark(existing: Table, { table }: LoadInput) {
 	const added = newColumns(existingColumns(existing), table.columns);
 	return added.length > 0 ? undefined : markOf(existing);
-}
-
-function digitsOf({ date }: LoadDay): string {
-	return date.replaceAll("-", "");
 }
 
 function incompatibilityOf(

@@ -9,6 +9,7 @@ import type { JobContext } from "../../job/process.ts";
 import { progressOf } from "../../job/progress.ts";
 import type { DayFiles } from "../days/day-files.ts";
 import { markAfter, markDuring } from "../destination/table-mark.ts";
+import { rowsOf } from "../fetch/load-days.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
@@ -68,8 +69,8 @@ export class TableLoad {
 		const { name } = this.#input.table;
 		// The table's rows go before the first day comes, so no object may turn out to be broken after that.
 		if (plan.table === "Replace")
-			for (const { day } of plan.days)
-				await this.#files.with(day, async () => undefined);
+			for (const day of plan.loads.flatMap(({ days }) => days))
+				await this.#files.with([day], async () => undefined);
 		const found =
 			plan.table === "Create"
 				? undefined
@@ -130,8 +131,8 @@ export class TableLoad {
 		return labelsOf(markDuring(undefined, this.#manifest));
 	}
 
-	async #replaceDays({ days, emptyDays }: BigQueryPlan): Promise<void> {
-		const replace = this.#loads(days, async () => {
+	async #replaceDays({ loads, emptyDays }: BigQueryPlan): Promise<void> {
+		const replace = this.#loads(loads, async () => {
 			const { creationTime } = await this.#table.current();
 			return Number(creationTime);
 		});
@@ -148,7 +149,7 @@ export class TableLoad {
 		createdMs: () => Promise<number>,
 	): (() => Promise<void>)[] {
 		let progress = progressOf(
-			loads.map(({ day }) => day),
+			loads.flatMap(({ days }) => days),
 			0,
 		);
 		const say = () => this.#context.log.info(progress, "loading days");
@@ -157,8 +158,8 @@ export class TableLoad {
 			await this.#load(load, await createdMs());
 			progress = {
 				...progress,
-				daysDone: progress.daysDone + 1,
-				rowsDone: progress.rowsDone + load.day.rows,
+				daysDone: progress.daysDone + load.days.length,
+				rowsDone: progress.rowsDone + rowsOf(load.days),
 			};
 			say();
 		});
@@ -166,22 +167,25 @@ export class TableLoad {
 
 	async #replaceTable(
 		staging: string,
-		{ days }: BigQueryPlan,
+		plan: BigQueryPlan,
 		former: Table,
 	): Promise<void> {
 		const { name, columns } = this.#input.table;
 		const labels = { ...copiedLabels(this.#input, former), ...this.#labels() };
+		// If no attempt finishes the Run, BigQuery deletes its staging table.
+		const expirationTime = String(Date.now() + dayMs);
 		const { creationTime } = await this.#dataset.createTable(staging, {
 			...stagingOptionsOf(this.#input, former),
 			description: stagingDescription(name),
 			labels,
 			schema: { fields: fieldsOf(columns) },
-			// If no attempt finishes the Run, BigQuery deletes its staging table.
-			expirationTime: String(Date.now() + dayMs),
+			expirationTime,
 		});
+		// An earlier attempt may have made the table.
+		await this.#dataset.patchTable(staging, { expirationTime });
 		const stagedMs = Number(creationTime);
-		const loads = this.#loads(days, async () => stagedMs);
-		await inParallel(loads, parallelDays);
+		for (const load of this.#loads(plan.loads, async () => stagedMs))
+			await load();
 		const table = await this.#table.current();
 		const sinceMs = Math.max(stagedMs, Number(table.creationTime));
 		await this.#complete("copy", sinceMs, (jobId) =>
@@ -197,28 +201,28 @@ export class TableLoad {
 			}),
 		);
 		// BigQuery's pages don't say what the copy brings along. With the staging table's expiration, the table would vanish.
-		const expirationTime = ownExpiration(former);
-		const description = copiedDescription(this.#input, former);
-		const changes = { description, labels, expirationTime };
-		await this.#dataset.patchTable(name, changes);
+		await this.#dataset.patchTable(name, {
+			description: copiedDescription(this.#input, former),
+			labels,
+			expirationTime: ownExpiration(former),
+		});
 		await this.#dataset.deleteTable(staging);
 	}
 
 	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
 		const { name, columns } = this.#input.table;
+		const wanted = rowsOf(load.days);
 		const configuration: Job["configuration"] & { load: object } = {
 			labels: this.#jobLabels(),
 			load: {
 				destinationTable: this.#dataset.reference(load.table),
 				sourceFormat: "PARQUET",
+				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",
 				...this.#dataset.jobEncryption(),
-				...(isPartition(load.table)
-					? {
-							writeDisposition: "WRITE_TRUNCATE",
-							schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
-						}
-					: { writeDisposition: "WRITE_APPEND" }),
+				...(isPartition(load.table) && {
+					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
+				}),
 			},
 		};
 		const beforeStart = async () => {
@@ -227,14 +231,9 @@ export class TableLoad {
 		const file = join(this.#files.directory, `${load.name}.parquet`);
 		const start = async (jobId: string) => {
 			try {
-				await this.#files.with(load.day, async (day, session) => {
-					await writeUpload(
-						{ ...load.day, objects: day.objects },
-						columns,
-						file,
-						session,
-					);
-				});
+				await this.#files.with(load.days, (days, session) =>
+					writeUpload(days, wanted, columns, file, session),
+				);
 				const source = { file, beforeStart };
 				return await this.#dataset.startLoad(
 					name,
@@ -250,14 +249,15 @@ export class TableLoad {
 		const { jobId } = job.jobReference;
 		await this.#dataset.bucket?.deleteFiles(name, (id) => id === jobId);
 		const rows = Number(job.statistics?.load?.outputRows);
-		if (rows !== load.day.rows)
+		if (rows !== wanted)
 			throw new JobFailure(
 				"RowsDiffer",
-				`BigQuery put ${rows} rows into ${load.table}, but ${load.day.rows} were sent`,
+				`BigQuery put ${rows} rows into ${load.table}, but ${wanted} were sent`,
 			);
 		// An earlier attempt's job has the rows, but doesn't say which values they lack.
-		if (this.#files.unfitOf(load.day) === undefined)
-			await this.#files.with(load.day, async () => undefined);
+		for (const day of load.days)
+			if (this.#files.unfitOf(day) === undefined)
+				await this.#files.with([day], async () => undefined);
 	}
 
 	/** @param tableCreatedMs earlier jobs wrote to a former table, and don't count. */

@@ -13,11 +13,12 @@ import type { LoadDay } from "../fetch/load-days.ts";
 const rowGroupRows = 20_480;
 
 /**
- * Writes the Parquet file that BigQuery loads, from a day's objects on disk and with only the table's columns.
+ * Writes the Parquet file that BigQuery loads, from days' objects on disk and with only the table's columns.
  * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
  */
 export async function writeUpload(
-	{ date, rows, objects }: LoadDay,
+	days: LoadDay[],
+	rows: number,
 	columns: TableColumn[],
 	file: string,
 	session: Session,
@@ -28,7 +29,7 @@ export async function writeUpload(
 		const value = type === "JSON" ? `(${expression})::VARCHAR` : expression;
 		return `${value} AS ${quoteName(name)}`;
 	});
-	const files = objects.map((object) => object.file);
+	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
 			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
@@ -36,6 +37,6 @@ export async function writeUpload(
 	if (written !== rows)
 		throw new JobFailure(
 			"ObjectMismatch",
-			`The objects of ${date} gave ${written} rows, but the manifest says ${rows}`,
+			`The objects of ${days.map(({ date }) => date).join(", ")} gave ${written} rows, but the manifest says ${rows}`,
 		);
 }

@@ -45,17 +45,17 @@ export class DayFiles {
 		return days.map((day) => found.get(day) ?? day);
 	}
 
-	/** Gets one day for `use`, then deletes its files. Waits until no other day is on disk. */
+	/** Gets days for `use`, then deletes their files. Waits until no other day is on disk. */
 	async with<T>(
-		day: LoadDay,
-		use: (day: LoadDay, session: Session) => Promise<T>,
+		days: LoadDay[],
+		use: (days: LoadDay[], session: Session) => Promise<T>,
 	): Promise<T> {
 		const result = this.#turn.then(async () => {
 			try {
-				const [found] = await this.all([day]);
-				return await use(found!, await this.#opened());
+				return await use(await this.all(days), await this.#opened());
 			} finally {
-				for (const { file } of filesOf(day)) await rm(file, { force: true });
+				for (const { file } of days.flatMap(filesOf))
+					await rm(file, { force: true });
 			}
 		});
 		this.#turn = result.catch(() => undefined);

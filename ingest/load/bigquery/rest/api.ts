@@ -52,7 +52,7 @@ export interface Job {
 			/** Objects of Cloud Storage; absent if the file comes with the request. */
 			sourceUris?: string[];
 			sourceFormat: "PARQUET" | "NEWLINE_DELIMITED_JSON";
-			writeDisposition: "WRITE_TRUNCATE" | "WRITE_APPEND";
+			writeDisposition: "WRITE_TRUNCATE";
 			createDisposition: "CREATE_NEVER";
 			schemaUpdateOptions?: "ALLOW_FIELD_ADDITION"[];
 			destinationEncryptionConfiguration?: EncryptionConfiguration;

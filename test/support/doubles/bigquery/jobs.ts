@@ -219,7 +219,7 @@ export class Jobs {
 
 	async #replaceRows(
 		table: Table,
-		{ destinationTable, writeDisposition }: Load,
+		{ destinationTable }: Load,
 		schema: Field[],
 		fields: Field[],
 		rows: string,
@@ -233,10 +233,9 @@ export class Jobs {
 					await this.#warehouse.run(
 						`ALTER TABLE ${name} ADD COLUMN ${quoteName(column)} ${type === "STRING" ? "VARCHAR" : type}`,
 					);
-			if (writeDisposition === "WRITE_TRUNCATE")
-				await this.#warehouse.run(
-					`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,
-				);
+			await this.#warehouse.run(
+				`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,
+			);
 			const columns = fields.map((field) => quoteName(field.name)).join(", ");
 			const loaded = await this.#warehouse.run(
 				`INSERT INTO ${name} (${columns}) SELECT ${columns} FROM ${rows}`,

@@ -135,18 +135,6 @@ export const behaviours: Behaviour[] = [
 		},
 	},
 	{
-		name: "A load with WRITE_APPEND adds its rows, and the job counts them alone.",
-		page: `${docs}/reference/rest/v2/Job#JobConfigurationLoad`,
-		async check(place) {
-			const { load, ids } = await daily(place);
-			const options = { writeDisposition: "WRITE_APPEND" };
-			await load("20260301", ["a"], { options });
-			const job = await load("20260301", ["b", "c"], { options });
-			assert.equal(job.statistics.load.outputRows, "2");
-			assert.deepEqual(await ids(), ["a", "b", "c"]);
-		},
-	},
-	{
 		name: "A load into a partition fails on a row of another day, and the partition stays.",
 		page: `${docs}/managing-partitioned-table-data#write-partition`,
 		async check(place) {
