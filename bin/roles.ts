@@ -1,5 +1,7 @@
-import type { Command } from "@commander-js/extra-typings";
+import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
+import { UsageError } from "../cli/command/errors.ts";
 import { type ClusterOptions, examples } from "../cli/command/group.ts";
+import type { MoveOptions } from "../operator/source/move/main.ts";
 
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
 type Program = Command<[], {}, ClusterOptions>;
@@ -91,12 +93,43 @@ export function defineRoles(program: Program): void {
 				command.optsWithGlobals(),
 			),
 		);
-	for (const [name, { about, load }] of Object.entries(servers))
-		processCommand(program, name, about).action(() => start(load, undefined));
+	for (const [name, { about, load }] of Object.entries(servers)) {
+		const command = processCommand(program, name, about).action(() =>
+			start(load, undefined),
+		);
+		if (name === "operator") defineMove(command);
+	}
 	for (const [name, { about, load }] of Object.entries(jobs))
 		processCommand(program, name, about)
 			.option("--input <file>", "what the operator wants it to do, as JSON")
 			.action((options) => start(load, options));
+}
+
+function defineMove(operator: CommandUnknownOpts) {
+	operator
+		.helpCommand(false)
+		.command("move")
+		.helpGroup("Commands for administrators, with the settings of operator:")
+		.description(
+			"Have the new events of a Source go to another shard. Its earlier events stay where they are, and Runs load both. It reads the same settings as operator and runs beside it. It can be repeated at any time, also after it was interrupted.",
+		)
+		.requiredOption("--source <name>", "the Source, in --namespace")
+		.requiredOption("--shard <number>", "the shard of its new events")
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill operator move --namespace shop --source orders --shard 1",
+			),
+		)
+		.action((_, command) => {
+			const options = command.optsWithGlobals() as Partial<MoveOptions>;
+			if (options.namespace === undefined)
+				throw new UsageError("--namespace is missing. Name the Source's.");
+			return start(
+				() => import("../operator/source/move/main.ts"),
+				options as MoveOptions,
+			);
+		});
 }
 
 function processCommand(program: Program, name: string, about: string) {

@@ -59,7 +59,10 @@ export function retentionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.retention`;
 }
 
-/** An archive asks that of another shard of a Source for its share of the events (request/reply, {@link file://./shards/source-share.ts}). */
+/**
+ * An archive asks that of another shard of a Source for its share of the events, and operator does before a Source moves
+ * (request/reply, {@link file://./shards/source-share.ts}).
+ */
 export function shareSubject(shard: number): string {
 	return `tidemill.archive.${shard}.share`;
 }

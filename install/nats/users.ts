@@ -118,6 +118,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"tidemill.archive.*.release",
 				"tidemill.archive.*.retention",
 				"tidemill.archive.*.import",
+				"tidemill.archive.*.share",
 				...own(bucket.routes),
 				...own(bucket.sourceKeys),
 				...read(bucket.ledger),

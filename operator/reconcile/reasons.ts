@@ -292,6 +292,8 @@ export const kubeEventReasons = {
 			"The Secret with the keys already existed: the Source has its earlier URL.",
 		URLRotated:
 			"The annotation `tidemill.dev/rotate-url` has a new value: the Source has a new URL.",
+		Moved:
+			"An administrator moved the Source: its new events go to another shard.",
 		EventsDeleted:
 			"The Source was deleted with `spec.deletionPolicy: Delete`, and all its stored events are gone.",
 	},

@@ -122,12 +122,14 @@ function storedKeysOf(
 /** What is new about a Source. */
 export function kubeEventsOf(
 	{ source, keysAdopted }: SourceState,
-	{ reason, message, readiness }: Verdict,
+	{ reason, message, readiness, keys }: Verdict,
 ): ReportAction<Source, KubeEventReason<"Source">>[] {
+	const moved = keys ? moveOf(source, keys) : [];
 	const before = findCondition(source.status?.conditions, "Ready");
-	if (before?.reason === reason && before.status === readiness) return [];
+	if (before?.reason === reason && before.status === readiness) return moved;
 	const calm = readiness !== "False";
 	return [
+		...moved,
 		...(before === undefined && keysAdopted
 			? [
 					{
@@ -144,5 +146,18 @@ export function kubeEventsOf(
 			reason,
 			message,
 		},
+	];
+}
+
+function moveOf(
+	{ status }: Source,
+	{ sourceKey, shard, shards }: SourceKeys,
+): ReportAction<Source, "Moved">[] {
+	const { shard: former } = status ?? {};
+	if (former === undefined || former === shard) return [];
+	if (status?.sourceKey !== sourceKey) return [];
+	const message = `New events go to shard ${shard}, no longer to shard ${former}. Earlier ones stay where they are: in shards ${shards.join(" and ")}.`;
+	return [
+		{ type: "recordKubeEvent", severity: "Normal", reason: "Moved", message },
 	];
 }

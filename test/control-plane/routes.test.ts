@@ -83,8 +83,12 @@ test("a former leader that knows fewer shards takes none away", async () => {
 	await moveTo(former, 0);
 	await moveTo(former, 1);
 	const successor = await leader();
+	const delivery = Promise.withResolvers<void>();
+	holdWrites(former.connection, bucket.sourceKeys, delivery.promise);
+	const late = moveTo(former, 3);
 	await moveTo(successor, 2);
-	await expect(moveTo(former, 3)).rejects.toThrow("wrong last sequence");
+	delivery.resolve();
+	await expect(late).rejects.toThrow("wrong last sequence");
 	await moveTo(former, 3);
 	const sets = await new Kvm(former.connection).open(bucket.sourceKeys);
 	const set = await sets.get(shardsKey(route.sourceKey));
@@ -97,7 +101,7 @@ test("a route that a former leader sent before it froze doesn't replace its succ
 	const former = await leader();
 	await former.routes.publish(() => [route]);
 	const delivery = Promise.withResolvers<void>();
-	holdWrites(former.connection, delivery.promise);
+	holdWrites(former.connection, bucket.routes, delivery.promise);
 	const late = former.routes.publish(() => [{ ...route, maxBodyBytes: 1 }]);
 
 	const successor = await leader();
@@ -110,10 +114,14 @@ test("a route that a former leader sent before it froze doesn't replace its succ
 });
 
 /** The process is frozen between the decision and the network. */
-function holdWrites(connection: NatsConnection, until: Promise<void>): void {
+function holdWrites(
+	connection: NatsConnection,
+	bucket: string,
+	until: Promise<void>,
+): void {
 	const request = connection.request.bind(connection);
 	connection.request = async (subject, ...rest) => {
-		if (subject.startsWith(`$KV.${bucket.routes}.`)) await until;
+		if (subject.startsWith(`$KV.${bucket}.`)) await until;
 		return request(subject, ...rest);
 	};
 }

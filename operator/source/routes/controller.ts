@@ -86,7 +86,7 @@ export function createRouteController({
 		if (sourceKey && ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
 	});
 	plans.onChange(() => loop.enqueue(whole));
-	// Somebody changed the bucket, or a write of a former leader arrived late.
+	// Somebody changed the buckets, an administrator moves a Source, or a write of a former leader arrived late.
 	routes.onDrift(() => loop.enqueue(whole));
 	void onReconnect(nats, () => {
 		routes.forget();

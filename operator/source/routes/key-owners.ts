@@ -33,7 +33,7 @@ export class KeyOwners {
 		this.#owners = new Map();
 		this.#shards = new Map();
 		for (const { key, text, revision } of entries.values()) {
-			const sourceKey = /^shards\.(.+)$/.exec(key)?.[1];
+			const sourceKey = sourceKeyOf(key);
 			if (sourceKey === undefined) this.#owners.set(key, text);
 			else {
 				const { shards } = JSON.parse(text) as SourceShards;
@@ -52,6 +52,15 @@ export class KeyOwners {
 	/** The shards that may hold a source's events, if it has moved; else none. */
 	shardsOf(sourceKey: string): readonly number[] {
 		return this.#shards.get(sourceKey)?.shards ?? [];
+	}
+
+	/** Whether an entry of the bucket names shards that were not read: an administrator moves the Source. */
+	isNews(key: string, text: string): boolean {
+		const sourceKey = sourceKeyOf(key);
+		if (sourceKey === undefined) return false;
+		const { shards } = JSON.parse(text) as SourceShards;
+		const known = this.shardsOf(sourceKey);
+		return shards.some((shard) => !known.includes(shard));
 	}
 
 	/**
@@ -80,6 +89,11 @@ export class KeyOwners {
 		this.#owners.set(sourceKey, buried);
 		return true;
 	}
+}
+
+/** Of an entry that {@link shardsKey} names. */
+function sourceKeyOf(key: string): string | undefined {
+	return /^shards\.(.+)$/.exec(key)?.[1];
 }
 
 interface Entry {

@@ -24,10 +24,9 @@ export class RouteTable {
 	readonly #replicas: number;
 	#bucket: KV | undefined;
 	#stale = true;
-	readonly #entries = new RouteEntries(() => {
-		for (const handler of this.#driftHandlers) handler();
-	});
+	readonly #entries = new RouteEntries(() => this.#drifted());
 	readonly #watch: BucketWatch;
+	readonly #moves: BucketWatch;
 	readonly #owners = new KeyOwners();
 	#trouble: string | undefined;
 	#turn: Promise<unknown> = Promise.resolve();
@@ -45,11 +44,26 @@ export class RouteTable {
 			this.#entries,
 			options.log,
 		);
+		const nothing = () => undefined;
+		this.#moves = new BucketWatch(
+			() => this.#create(bucket.sourceKeys),
+			{
+				begin: nothing,
+				set: (key, text) => {
+					if (text === undefined || !this.#owners.isNews(key, text)) return;
+					this.forget();
+					this.#drifted();
+				},
+				complete: nothing,
+				seenCurrent: nothing,
+			},
+			options.log,
+		);
 	}
 
-	/** Follows the routes bucket until the signal. Never throws. */
-	run(signal: AbortSignal): Promise<void> {
-		return this.#watch.run(signal);
+	/** Follows both buckets until the signal. Never throws. */
+	async run(signal: AbortSignal): Promise<void> {
+		await Promise.all([this.#watch.run(signal), this.#moves.run(signal)]);
 	}
 
 	/** The receivers' route for this source key, as last read or written. */
@@ -88,7 +102,7 @@ export class RouteTable {
 		this.#handlers.push(handler);
 	}
 
-	/** Called when the routes bucket changed, and this process didn't do it: publish again. */
+	/** Called when the buckets changed, and this process didn't do it: publish again. */
 	onDrift(handler: () => void): void {
 		this.#driftHandlers.push(handler);
 	}
@@ -234,6 +248,10 @@ export class RouteTable {
 		const previousSeq = this.#entries.revisionOf(key);
 		if (previousSeq !== undefined)
 			await this.#entries.remove(key, () => routes.purge(key, { previousSeq }));
+	}
+
+	#drifted(): void {
+		for (const handler of this.#driftHandlers) handler();
 	}
 
 	#tell(routes: Iterable<Route>): void {

@@ -73,6 +73,22 @@ export function urlRotation(rotation: string, resourceVersion: string) {
 	};
 }
 
+/** A merge patch of the Secret of a Source that moves. */
+export function shardsPatch(
+	shard: number,
+	shards: readonly number[],
+	resourceVersion: string,
+) {
+	const encode = (text: string) => Buffer.from(text).toString("base64");
+	return {
+		metadata: { resourceVersion },
+		data: {
+			shard: encode(String(shard)),
+			...(shards.length > 1 && { shards: encode(shards.join(",")) }),
+		},
+	};
+}
+
 export function keysSecretName(source: string): string {
 	return `${source}-webhook-url`;
 }
