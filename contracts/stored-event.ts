@@ -30,6 +30,8 @@ export interface EventsAsked {
 	/** The plan's event types. */
 	types?: string[];
 	state?: EventState;
+	/** Imported events belong to no shard, so one of a Source's shards lists them. */
+	withoutImported?: true;
 	/** Where the page before ended. */
 	cursor?: string;
 }

@@ -13,11 +13,17 @@ const eventAt = (second: number): StoredEvent => ({
 	state: "accepted",
 });
 
+const imported = { ...eventAt(0), eventID: "imported" };
+
 /** Shards with events of these seconds. A page that moves on ends early now and then, as archive's do. */
-function shardsWith(seconds: Record<number, number[]>, shortest = Infinity) {
+function shardsWith(
+	seconds: Record<number, number[]>,
+	{ shortest = Infinity, hasImported = false } = {},
+) {
 	const askEvents = async (shard: number, { list }: EventsRequest) => {
-		const all = [...seconds[shard]!].sort((a, b) => b - a).map(eventAt);
-		const { cursor = "0", limit } = list!;
+		const { cursor = "0", limit, withoutImported } = list!;
+		const own = [...seconds[shard]!].sort((a, b) => b - a).map(eventAt);
+		const all = withoutImported || !hasImported ? own : [...own, imported];
 		const [from, most] = [Number(cursor), Math.min(limit, shortest)];
 		const events = all.slice(from, from + most);
 		const to = from + events.length;
@@ -49,7 +55,7 @@ test.each([
 ])(
 	"the pages of %j have each event once, the newest first",
 	async (seconds: Record<number, number[]>, limit, shortest) => {
-		const { list } = shardsWith(seconds, shortest);
+		const { list } = shardsWith(seconds, { shortest });
 		const found: string[] = [];
 		let cursor: string | undefined;
 		for (let pages = 0; pages < 30; pages++) {
@@ -69,6 +75,25 @@ test.each([
 test("a cursor of before a move has expired", async () => {
 	const { list } = shardsWith({ 0: [1, 2], 1: [3] });
 	await expect(list(1, "eyJzdHJlYW0iOiJ4In0")).rejects.toMatchObject({
+		code: "CursorExpired",
+	});
+});
+
+test("an imported event, which each shard's archive has, is listed once", async () => {
+	const { list } = shardsWith({ 0: [1], 1: [2] }, { hasImported: true });
+	const { events } = await list(10);
+	expect(events.map(({ eventID }) => eventID)).toEqual([
+		"event-002",
+		"event-001",
+		"imported",
+	]);
+});
+
+test("a cursor that names a shard twice costs no second question", async () => {
+	const { list } = shardsWith({ 0: [1, 2], 1: [3] });
+	const parts = JSON.stringify([{ shard: 0 }, { shard: 0 }]);
+	const cursor = Buffer.from(parts).toString("base64url");
+	await expect(list(1, cursor)).rejects.toMatchObject({
 		code: "CursorExpired",
 	});
 });

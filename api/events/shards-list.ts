@@ -33,7 +33,12 @@ export async function listInShards(
 		const { answer } = await askEvents(shard, {
 			account,
 			sourceKeys: [sourceKey],
-			list: { ...list, limit, ...(cursor !== undefined && { cursor }) },
+			list: {
+				...list,
+				limit,
+				...(shard !== shards[0] && { withoutImported: true }),
+				...(cursor !== undefined && { cursor }),
+			},
 		});
 		return answer as EventsAnswer & { ok: true };
 	};
@@ -98,8 +103,9 @@ function writeCursor(parts: readonly Part[]): string {
 function readCursor(text: string, shards: readonly number[]): Part[] {
 	try {
 		const parts = JSON.parse(Buffer.from(text, "base64url").toString());
+		const left = new Set(shards);
 		const isRight = ({ shard, cursor }: Part) =>
-			shards.includes(shard) &&
+			left.delete(shard) &&
 			(cursor === undefined || /^[\w-]{1,2000}$/.test(cursor));
 		if (Array.isArray(parts) && parts.length > 0 && parts.every(isRight))
 			return parts.map(({ shard, cursor }: Part) => ({

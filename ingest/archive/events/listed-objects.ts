@@ -17,18 +17,19 @@ export interface Shown {
 	state: EventState;
 }
 
+type ObjectsAsked = Pick<
+	EventsAsked,
+	"from" | "to" | "state" | "withoutImported"
+>;
+
 /** The objects of a source that may have what a list asks for. */
 export class ListedObjects {
 	readonly #events: EventStore;
 	readonly #source: ArchivedSource;
-	readonly #asked: Pick<EventsAsked, "from" | "to" | "state">;
+	readonly #asked: ObjectsAsked;
 	#releases: Promise<Map<string, DateReleases>> | undefined;
 
-	constructor(
-		events: EventStore,
-		source: ArchivedSource,
-		asked: Pick<EventsAsked, "from" | "to" | "state">,
-	) {
+	constructor(events: EventStore, source: ArchivedSource, asked: ObjectsAsked) {
 		this.#events = events;
 		this.#source = source;
 		this.#asked = asked;
@@ -92,7 +93,8 @@ export class ListedObjects {
 
 	/** What Imports, and Releases, have added to the source's dates. */
 	async #added(): Promise<Map<string, DateReleases>> {
-		if (!this.#mayHave("imported")) return new Map();
+		const { withoutImported } = this.#asked;
+		if (withoutImported || !this.#mayHave("imported")) return new Map();
 		this.#releases ??= this.#events.releases.ofSource(this.#source);
 		return this.#releases;
 	}

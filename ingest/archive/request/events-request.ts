@@ -54,6 +54,7 @@ function listIn(list: Fields): EventsAsked {
 		...(list.has("state") && {
 			state: list.field("state", stateForm) as EventState,
 		}),
+		...(list.isTrue("withoutImported") && { withoutImported: true }),
 		...(list.has("cursor") && { cursor: list.field("cursor", /^[\w-]+$/) }),
 	};
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Logger } from "../../../service/log.ts";
 import { Responder } from "./responder.ts";
 
@@ -52,4 +52,32 @@ test("an answer that fits is sent as it is", async () => {
 test("a closed connection ends no process", async () => {
 	// Vitest fails a run with a rejection that nobody handles.
 	expect(await answersOf({ ok: true }, true)).toEqual([]);
+});
+
+test("a subscription that NATS refuses is tried again, until it is granted or archive stops", async () => {
+	vi.useFakeTimers();
+	const callbacks: ((error: Error | null) => void)[] = [];
+	const unsubscribe = vi.fn();
+	const connection = {
+		isClosed: () => false,
+		subscribe: (_: string, options: { callback: (typeof callbacks)[0] }) => {
+			callbacks.push(options.callback);
+			return { unsubscribe };
+		},
+	} as unknown as NatsConnection;
+	const responder = new Responder({
+		connection,
+		subject: "s",
+		log: { error() {} } as unknown as Logger,
+		answer: async () => ({}),
+	});
+	callbacks[0]!(new Error("Permissions Violation"));
+	await vi.advanceTimersByTimeAsync(10_000);
+	expect(callbacks).toHaveLength(2);
+	expect(unsubscribe).toHaveBeenCalledOnce();
+	callbacks[1]!(new Error("Permissions Violation"));
+	responder.close();
+	await vi.advanceTimersByTimeAsync(60_000);
+	expect(callbacks).toHaveLength(2);
+	vi.useRealTimers();
 });

@@ -8,25 +8,45 @@ import {
 	noticeIntervalMs,
 } from "../../../contracts/archive-notice.ts";
 import type { Logger } from "../../../service/log.ts";
+import { pause } from "../../../service/pause.ts";
 import { RequestFailure } from "./errors.ts";
+
+const retryMs = 5_000;
 
 /** Answers operator's requests on one subject, and says meanwhile that it works on them. */
 export class Responder {
 	readonly #options: ResponderOptions;
-	readonly #subscription: Subscription;
+	#subscription: Subscription;
 	readonly #stopping = new AbortController();
 
 	constructor(options: ResponderOptions) {
 		this.#options = options;
-		this.#subscription = options.connection.subscribe(options.subject, {
+		this.#subscription = this.#subscribe();
+	}
+
+	#subscribe(): Subscription {
+		const { connection, subject, log } = this.#options;
+		return connection.subscribe(subject, {
 			// Any archive of the shard can answer.
 			queue: "archive",
 			callback: (error, message) => {
-				if (error)
-					options.log.error({ err: error }, "requests can't be received");
-				else void this.#respond(message);
+				if (!error) return void this.#respond(message);
+				log.error(
+					{ err: error, subject },
+					"requests can't be received. If NATS refuses the subject, give its user for archive the permissions of this version",
+				);
+				void this.#subscribeAgain();
 			},
 		});
+	}
+
+	/** During an upgrade archive may be newer than what NATS permits. The client forgets a subscription that was refused. */
+	async #subscribeAgain(): Promise<void> {
+		const { signal } = this.#stopping;
+		await pause(retryMs * (0.5 + Math.random()), signal);
+		if (signal.aborted || this.#options.connection.isClosed()) return;
+		this.#subscription.unsubscribe();
+		this.#subscription = this.#subscribe();
 	}
 
 	/** Takes no more requests, and tells the waiting ones to try again. */
