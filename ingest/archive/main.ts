@@ -27,6 +27,7 @@ import { ManifestResponder } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import { ReleasedLedgers } from "./release/released-ledgers.ts";
 import { ReleaseResponder } from "./release/responder.ts";
+import { drainedAt } from "./request/flush-source.ts";
 import { RetentionResponder } from "./retention/responder.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
@@ -131,6 +132,8 @@ export async function main(): Promise<number> {
 		store,
 		keys,
 		shards,
+		drainedAt: (number) =>
+			drainedAt(connection, shards.find((shard) => shard.number === number)!),
 		hasMoved: async ({ sourceKey }, shard) => {
 			const all = await readSourceShards(connection, sourceKey, shard);
 			return all.length > 1;

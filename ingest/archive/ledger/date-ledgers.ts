@@ -37,17 +37,21 @@ export class DateLedgers {
 		index: LedgerIndex,
 		{
 			shard,
+			drainedAt,
 			staysLonger,
 			hasMoved,
 		}: {
 			shard: number;
+			/** By NATS's clock: all that the shard acknowledged by then is archived. RFC 3339; undefined while something isn't. */
+			drainedAt?: string | undefined;
 			staysLonger: (source: SourceName) => boolean;
 			hasMoved: (source: SourceName) => Promise<boolean>;
 		},
 	): Promise<number> {
-		const { archivedThrough } = index;
-		if (archivedThrough === undefined) return 0;
-		const closed = closedThrough(Date.parse(archivedThrough));
+		// The index knows when the shard's last event came, which in a shard that nobody uses any more was on an open date.
+		const through = drainedAt ?? index.archivedThrough;
+		if (through === undefined) return 0;
+		const closed = closedThrough(Date.parse(through));
 		let written = 0;
 		for (const source of index.sources()) {
 			if (!staysLonger(source)) continue;

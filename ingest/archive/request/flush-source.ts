@@ -93,3 +93,13 @@ export async function endOf(
 	const time = new Date(ts!).toISOString();
 	return { stream, last: state.last_seq, time, state };
 }
+
+/** An instant: every frame acknowledged before it is archived. Undefined while one isn't, or nobody knows. */
+export async function drainedAt(
+	connection: NatsConnection,
+	shard: Pick<FlushableShard, "number" | "flushes">,
+): Promise<string | undefined> {
+	const end = await endOf(connection, shard).catch(() => undefined);
+	const done = end && shard.flushes.doneOf(end.stream);
+	return done !== undefined && done >= end!.last ? end!.time : undefined;
+}

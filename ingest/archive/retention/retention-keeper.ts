@@ -97,6 +97,7 @@ export class RetentionKeeper {
 		for (const { index, number } of shards)
 			await ledgers.keep(index, {
 				shard: number,
+				drainedAt: await this.#options.drainedAt?.(number),
 				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
 				hasMoved: (source) => hasMoved(source, number),
 			});
@@ -286,6 +287,8 @@ export interface RetentionKeeperOptions {
 	) => Promise<void>;
 	/** Of this process. */
 	shards?: readonly { readonly number: number; readonly index: LedgerIndex }[];
+	/** As {@link DateLedgers.keep} takes it. */
+	drainedAt?: (shard: number) => Promise<string | undefined>;
 	/** Whether a source of the shard has, or had, others. */
 	hasMoved?: (source: SourceName, shard: number) => Promise<boolean>;
 	store: ObjectStore & LifecycleStore;
