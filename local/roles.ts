@@ -3,7 +3,7 @@ import type { NatsRole } from "../install/nats/users.ts";
 import { processEnvironment } from "../install/process-environment.ts";
 import { compileCacheDirectory } from "../service/cache.ts";
 import type { Pki } from "./cluster/pki.ts";
-import { type Home, projectDirectory } from "./home/home.ts";
+import { type Home, projectDirectory, tidemillCommand } from "./home/home.ts";
 import type { Ports } from "./ports.ts";
 import { answersOk } from "./process/probe.ts";
 import type { Program } from "./process/program.ts";
@@ -26,9 +26,8 @@ export interface RoleSettings {
 /** Tidemill's own processes with their settings. */
 export function roles(settings: RoleSettings): Record<RoleName, Program> {
 	const { home, ports, pki, natsUrl, kubeconfig } = settings;
-	const cli = join(projectDirectory, "bin/tidemill.ts");
 	return {
-		receive: role("receive", [cli, "receive"], ports.receiveHealth, {
+		receive: tidemill("receive", ports.receiveHealth, {
 			NATS_URL: natsUrl("receive"),
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
@@ -38,7 +37,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			TIDEMILL_SHARDS: "1",
 			TIDEMILL_SEAL_KEY: home.sealKey,
 		}),
-		archive: role("archive", [cli, "archive"], ports.archiveHealth, {
+		archive: tidemill("archive", ports.archiveHealth, {
 			NATS_URL: natsUrl("archive"),
 			S3_ENDPOINT: `http://127.0.0.1:${ports.s3}`,
 			S3_BUCKET: settings.s3.bucket,
@@ -54,7 +53,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			STREAM_MAX_BYTES: String(1024 ** 3),
 			STREAM_REPLICAS: "1",
 		}),
-		operator: role("operator", [cli, "operator"], ports.operatorHealth, {
+		operator: tidemill("operator", ports.operatorHealth, {
 			NATS_URL: natsUrl("operator"),
 			KUBECONFIG: kubeconfig("operator"),
 			...processEnvironment.operator,
@@ -70,14 +69,14 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			TIDEMILL_BIGQUERY_ENDPOINTS:
 				process.env.TIDEMILL_BIGQUERY_ENDPOINTS ?? "",
 		}),
-		api: role("api", [cli, "api"], ports.apiHealth, {
+		api: tidemill("api", ports.apiHealth, {
 			NATS_URL: natsUrl("api"),
 			KUBECONFIG: kubeconfig("api"),
 			API_HOST: "127.0.0.1",
 			API_PORT: String(ports.api),
 			...processEnvironment.api,
 		}),
-		notify: role("notify", [cli, "notify"], ports.notifyHealth, {
+		notify: tidemill("notify", ports.notifyHealth, {
 			NATS_URL: natsUrl("notify"),
 			TIDEMILL_SEAL_KEY: home.sealKey,
 			// Whoever runs `make up` tries webhooks out on this machine.
@@ -85,6 +84,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 		}),
 		node: role(
 			"node",
+			process.execPath,
 			[join(projectDirectory, "local/node/main.ts")],
 			ports.nodeHealth,
 			{
@@ -94,6 +94,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 				SCHEDULER_KUBECONFIG: kubeconfig("scheduler"),
 				TIDEMILL_HOME: home.directory,
 				TIDEMILL_IMAGE: localImage,
+				TIDEMILL_COMMAND: tidemillCommand(),
 				NODE_NAME: "tidemill-local",
 				NODE_PORT: String(ports.node),
 				NODE_CERT_FILE: pki.nodeServing.certFile,
@@ -106,15 +107,24 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 
 export type RoleName = NatsRole | "node";
 
+function tidemill(
+	name: NatsRole,
+	healthPort: number,
+	env: Record<string, string>,
+): Program {
+	return role(name, tidemillCommand(), [name], healthPort, env);
+}
+
 function role(
 	name: RoleName,
+	command: string,
 	args: string[],
 	healthPort: number,
 	env: Record<string, string>,
 ): Program {
 	return {
 		name,
-		command: process.execPath,
+		command,
 		args,
 		env: {
 			...env,

@@ -11,7 +11,7 @@ import {
 	kubectlOf,
 } from "./cluster/resources.ts";
 import { envFile, environment } from "./env-file.ts";
-import { type Home, projectDirectory } from "./home/home.ts";
+import { type Home, tidemillCommand } from "./home/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";
 import { choosePorts, freePort, type Ports, reservePort } from "./ports.ts";
 import type { Program } from "./process/program.ts";
@@ -66,10 +66,7 @@ export async function prepareStack(
 	const secrets = ensureSecrets(home);
 	await mkdir(home.bin, { recursive: true, mode: 0o700 });
 	await linkCommand(commands.kubectl, join(home.bin, "kubectl"));
-	await linkCommand(
-		join(projectDirectory, "bin/tidemill"),
-		join(home.bin, "tidemill"),
-	);
+	await linkCommand(tidemillCommand(), join(home.bin, "tidemill"));
 	for (const directory of [home.scratch, home.warehouse, join(home.s3, bucket)])
 		await mkdir(directory, { recursive: true, mode: 0o700 });
 	await writeKubeconfigs(home, ports, pki);

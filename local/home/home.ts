@@ -3,6 +3,11 @@ import { join, resolve } from "node:path";
 /** The project's folder. */
 export const projectDirectory = resolve(import.meta.dirname, "../..");
 
+/** What local mode runs as `tidemill`: TIDEMILL_COMMAND, else this checkout's. */
+export function tidemillCommand(env: NodeJS.ProcessEnv = process.env): string {
+	return env.TIDEMILL_COMMAND || join(projectDirectory, "bin/tidemill");
+}
+
 /** Where one local Tidemill keeps all its state, so that several can run side by side. */
 export interface Home {
 	directory: string;

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Registry } from "prom-client";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
@@ -11,7 +10,7 @@ import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { projectDirectory } from "../home/home.ts";
+import { tidemillCommand } from "../home/home.ts";
 import { startLogServer } from "./log/log-server.ts";
 import { PodController } from "./pod/controller.ts";
 import { nodeDirectories } from "./pod/directory.ts";
@@ -36,10 +35,7 @@ export async function main(): Promise<number> {
 	const stop = stopSignal();
 	const image = settings.text("TIDEMILL_IMAGE");
 	const nodeName = settings.text("NODE_NAME");
-	const tidemill = settings.text(
-		"TIDEMILL_COMMAND",
-		join(projectDirectory, "bin/tidemill"),
-	);
+	const tidemill = settings.text("TIDEMILL_COMMAND", tidemillCommand());
 	const directories = nodeDirectories(settings.text("TIDEMILL_HOME"));
 	const clientOf = (setting: string) =>
 		KubeClient.fromConfig(loadKubeConfig(settings.text(setting)), {

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { mkdir, mkdtemp } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "../../image/bundle.ts";
 
@@ -11,7 +11,10 @@ export default async function setup(): Promise<void> {
 	if (!process.env.TEST_PROGRAM) await bundleProgram();
 }
 
-/** Names the bundle in TEST_PROGRAM for the processes that start from here. It goes with this process. */
+/**
+ * Names the bundle in TEST_PROGRAM for the processes that start from here, and in TIDEMILL_COMMAND for local mode. It goes with
+ * this process.
+ */
 export async function bundleProgram(): Promise<void> {
 	// Inside the project, where it finds DuckDB.
 	const parent = join(import.meta.dirname, "../../.tidemill");
@@ -24,4 +27,12 @@ export async function bundleProgram(): Promise<void> {
 	process.env.TEST_PROGRAM = join(directory, "tidemill.js");
 	// It would be of no use to another bundle.
 	process.env.NODE_COMPILE_CACHE = join(directory, "compiled");
+	process.env.TIDEMILL_COMMAND = join(directory, "tidemill");
+	await writeFile(process.env.TIDEMILL_COMMAND, commandText(), { mode: 0o755 });
+}
+
+/** Local mode's processes inherit little, so the cache would be the person's. */
+function commandText(): string {
+	const { NODE_COMPILE_CACHE: cache, TEST_PROGRAM: program } = process.env;
+	return `#!/bin/sh\nNODE_COMPILE_CACHE='${cache}' exec '${process.execPath}' '${program}' "$@"\n`;
 }

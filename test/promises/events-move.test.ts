@@ -20,7 +20,7 @@ test("files of another tool become rows of their dates, once, and an export hold
 		local.run(
 			"sh",
 			"-c",
-			'TIDEMILL_API_TOKEN="$0" exec bin/tidemill "$@"',
+			'TIDEMILL_API_TOKEN="$0" exec tidemill "$@"',
 			token.trim(),
 			...args,
 		);

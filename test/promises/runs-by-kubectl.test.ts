@@ -148,9 +148,9 @@ test("spec.cancel ends a Run under way, its Job and its process; the next Run lo
 	expect(await orders()).toHaveLength(3);
 });
 
-/** The output of `bin/tidemill …` and its exit code, with `input` on standard input. */
+/** The output of `tidemill …` and its exit code, with `input` on standard input. */
 function tidemill(input: string, ...args: string[]): Promise<string> {
-	const script = 'printf "%s" "$0" | bin/tidemill "$@" 2>&1; echo "exit $?"';
+	const script = 'printf "%s" "$0" | tidemill "$@" 2>&1; echo "exit $?"';
 	return local.run("sh", "-c", script, input, ...args);
 }
 

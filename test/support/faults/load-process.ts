@@ -19,7 +19,7 @@ async function loadOf(home: string): Promise<number | undefined> {
 		if (!/^\d+$/.test(pid)) continue;
 		const read = (file: string) =>
 			readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
-		const isLoad = (await read("cmdline")).includes("tidemill.ts\0load\0");
+		const isLoad = /tidemill\.[jt]s\0load\0/.test(await read("cmdline"));
 		if (isLoad && (await read("environ")).includes(home)) return Number(pid);
 	}
 	return undefined;
