@@ -14,6 +14,10 @@ import {
 
 const victims = ["receive", "archive", "nats", "s3"];
 const deathsOfEach = 3;
+/** Many answers at the moment of a death. */
+const pauseMs = 5;
+/** Of the seconds until the server is back. */
+const easyPauseMs = 100;
 
 let local: LocalMode;
 let quickstart: Quickstart;
@@ -25,13 +29,16 @@ beforeAll(async () => {
 
 test("every answered event is in the table, though each server on its way is killed again and again", async () => {
 	const random = seededRandom();
-	const flow = startFlow(quickstart, { pauseMs: 5 });
+	const flow = startFlow(quickstart, { pauseMs });
 	// A Run in the middle of it may fail, and must end.
 	const amid = [quickstart.tryPipeline()];
 	try {
 		for (const victim of shuffled(random)) {
 			await flow.untilMore(1 + Math.floor(random() * 300));
-			await local.killAndAwait(victim);
+			const returned = local.killAndAwait(victim);
+			flow.pace(easyPauseMs);
+			await returned;
+			flow.pace(pauseMs);
 			if (random() < 0.2) amid.push(quickstart.tryPipeline());
 		}
 	} finally {

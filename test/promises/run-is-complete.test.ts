@@ -18,7 +18,7 @@ let flow: EventFlow;
 beforeAll(async () => {
 	local = await openLocalMode("complete");
 	quickstart = await applyQuickstart(local);
-	flow = startFlow(quickstart, { pauseMs: 30 });
+	flow = startFlow(quickstart, { pauseMs: 80 });
 });
 
 afterAll(() => flow?.stop());
@@ -32,7 +32,7 @@ test.each([
 ])(
 	"a Run that succeeds has every event that was answered before it began, %s",
 	async (_, victim) => {
-		await flow.untilMore(100);
+		await flow.untilMore(40);
 		const answered = [...flow.sent.acknowledged.keys()];
 		// Killed a moment earlier: an answer that dies with archive is missed only after seconds.
 		const killing = victim ? local.killAndAwait(victim) : undefined;

@@ -33,13 +33,13 @@ export async function sendPersistently(options: {
 	body: (n: number) => string;
 	isDone: () => boolean;
 	sent: Sent;
-	/** What a sender does between two requests: nothing, unless said. */
+	/** What a sender does between two requests: nothing, unless said. May change meanwhile. */
 	pauseMs?: number;
 	/** Keeps the connections of the first half of the senders. The others connect for each request, as all do without it. */
 	agent?: Agent | undefined;
 	now?: () => number;
 }): Promise<void> {
-	const { urls, body, isDone, sent, pauseMs, agent, now = Date.now } = options;
+	const { urls, body, isDone, sent, agent, now = Date.now } = options;
 	let n = 0;
 	const sendOn = async (_: unknown, sender: number) => {
 		const keeps = agent && sender < options.senders / 2;
@@ -64,7 +64,7 @@ export async function sendPersistently(options: {
 				// As real senders do: a service that is away is not asked again at once.
 				await delay(20);
 			}
-			if (pauseMs) await delay(pauseMs);
+			if (options.pauseMs) await delay(options.pauseMs);
 		}
 	};
 	await Promise.all(Array.from({ length: options.senders }, sendOn));
