@@ -7,7 +7,8 @@ import {
 	parquetObject,
 } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
-import { Rewriter } from "./rewriter.ts";
+import { Session } from "../../duckdb/session.ts";
+import { databaseSettings, Rewriter } from "./rewriter.ts";
 
 const date = "2026-03-01";
 
@@ -72,6 +73,19 @@ test.each<[string, ObjectEvent[]]>([
 	const other = await fileOf(rewriter, ...events);
 	const [first, second] = await rewriter.contents([one, other]);
 	expect(second).not.toEqual(first);
+});
+
+test("nothing of a file that was read stays in memory", async () => {
+	const file = await fileOf(await open(), event(1, "x".repeat(100_000)));
+	const { signal } = new AbortController();
+	const session = await Session.inMemory(databaseSettings, signal);
+	onTestFinished(() => session.close());
+	await session.run(`SELECT sum(strlen(body)) FROM read_parquet('${file}')`);
+	expect(
+		await session.rows(
+			"SELECT tag FROM duckdb_memory() WHERE tag = 'EXTERNAL_FILE_CACHE' AND memory_usage_bytes > 0",
+		),
+	).toEqual([]);
 });
 
 test("the files of a killed process are removed, and a live process keeps its files", async () => {

@@ -6,11 +6,13 @@ import { Session } from "../../duckdb/session.ts";
 import type { Size } from "./output-size.ts";
 
 /** One thread, since cutting comes first. What doesn't fit into memory spills to the scratch folder, up to a limit. */
-const databaseSettings = {
+export const databaseSettings = {
 	memory_limit: "160MiB",
 	max_temp_directory_size: "1GiB",
 	threads: "1",
 	preserve_insertion_order: "true",
+	// It keeps what was read of files, 75 MiB of a date's. Each file is read twice, and the operating system caches it already.
+	enable_external_file_cache: "false",
 };
 
 const folderPrefix = "compaction-";
