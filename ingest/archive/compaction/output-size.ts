@@ -1,18 +1,23 @@
 const kib = 1024;
 const mib = 1024 * kib;
 
-/** What DuckDB sorts at once must roughly fit its memory. Long rows need more memory, since DuckDB's vectors grow with them. */
-const mostBytes = 192 * mib;
+/**
+ * What DuckDB sorts at once. It roughly fits its memory limit even for a release, which has a few parts for each date. A
+ * compaction has as many outputs as it needs, and its memory comes on top of what cutting takes. DuckDB holds about 50 KB
+ * of metadata for each file.
+ */
+const most = {
+	output: { bytes: 64 * mib, objects: 480 },
+	part: { bytes: 192 * mib, objects: 2_000 },
+};
+/** Long rows need more memory, since DuckDB's vectors grow with them. */
 const fewestBytes = 32 * mib;
 const bytesOfShortRow = kib;
 
 /** DuckDB processes rows in vectors of this many. */
 const vectorRows = 2048;
 const mostRowsOfGroup = 60 * vectorRows;
-const bytesOfRowGroup = 16 * mib;
-
-/** DuckDB holds about 50 KB of metadata for each file. */
-const mostObjects = 2_000;
+const bytesOfRowGroup = 8 * mib;
 
 export interface Size {
 	objects: number;
@@ -21,8 +26,20 @@ export interface Size {
 	bytes: number;
 }
 
-/** Whether objects of this total size can become one output. */
-export function fitTogether({ objects, rows, bytes }: Size): boolean {
+/** Whether objects of this total size can become one output of a compaction. */
+export function fitTogether(size: Size): boolean {
+	return fits(size, most.output);
+}
+
+/** Whether a release can take objects of this total size at once. */
+export function fitPart(size: Size): boolean {
+	return fits(size, most.part);
+}
+
+function fits(
+	{ objects, rows, bytes }: Size,
+	{ bytes: mostBytes, objects: mostObjects }: typeof most.output,
+): boolean {
 	const bound = (mostBytes * bytesOfShortRow * rows) / Math.max(1, bytes);
 	return (
 		objects <= mostObjects &&

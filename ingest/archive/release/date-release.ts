@@ -1,11 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
 import type { ReleaseFilter } from "../../../contracts/release.ts";
-import {
-	fitTogether,
-	rowGroupSize,
-	sizeOf,
-} from "../compaction/output-size.ts";
+import { fitPart, rowGroupSize, sizeOf } from "../compaction/output-size.ts";
 import {
 	type Contents,
 	OutOfMemory,
@@ -32,7 +28,7 @@ export interface DateReleaseOptions {
 	idle(): Promise<void>;
 	signal: AbortSignal;
 	/** Whether objects of this total size can be one part. */
-	fits?: typeof fitTogether;
+	fits?: typeof fitPart;
 }
 
 /** What an Operation releases of one date. */
@@ -134,7 +130,7 @@ export class DateRelease {
 
 	/** Downloads the next objects of one stream that fit together: at least one, which is bounded by a cut. */
 	async #take(rewriter: Rewriter): Promise<PartObject[]> {
-		const { fits = fitTogether, keys } = this.#options;
+		const { fits = fitPart, keys } = this.#options;
 		const folder = { ...this.#question.folder, quarantined: true } as const;
 		const part: PartObject[] = [];
 		let size = sizeOf([]);
