@@ -81,7 +81,10 @@ async function search(
 				id,
 				keySeconds: Math.max(...some.map(({ keySeconds }) => keySeconds)),
 			});
-			searched = answer?.searched;
+			if (answer) {
+				const isCut = searched?.isCut ?? answer.searched.isCut;
+				searched = { ...answer.searched, ...(isCut && { isCut }) };
+			}
 			const event = answer?.event;
 			const place =
 				event && some.find(({ sourceKey }) => sourceKey === event.sourceKey);
