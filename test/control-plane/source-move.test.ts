@@ -23,10 +23,14 @@ beforeAll(async () => {
 afterAll(() => scene?.stop());
 
 /** What an administrator runs in the operator's Pod. */
-function moveTo(shard: number | string, source: string) {
+function startMoveTo(shard: number | string, source: string) {
 	const namespace = ["--namespace", scene.account];
 	const where = ["--source", source, "--shard", String(shard)];
-	return scene.operator.runCommand("move", ...namespace, ...where).ended;
+	return scene.operator.runCommand("move", ...namespace, ...where);
+}
+
+function moveTo(shard: number | string, source: string) {
+	return startMoveTo(shard, source).ended;
 }
 
 async function statusOf(source: string) {
@@ -128,6 +132,30 @@ test("a move that breaks off after its first write moves nothing; after its seco
 	);
 	await owners.addShards(plan.keys.sourceKey, plan.shards);
 	await untilIn(name, other, [0, 1]);
+	expect(await moveTo(other, name)).toMatchObject({ exitCode: 0 });
+});
+
+test("a move whose command and operator are killed after the second write is ended by the next operator", async () => {
+	const name = "killed";
+	const { sourceKey, path } = await scene.createSource(name);
+	const { shard: first } = await statusOf(name);
+	const other = 1 - first!;
+	await scene.operator.killOperator();
+	const killed = startMoveTo(other, name);
+	await vi.waitFor(async () => {
+		const owners = await readOwners(scene.operator.connection);
+		expect(owners.shardsOf(sourceKey)).toContain(other);
+	}, soon);
+	killed.child.kill("SIGKILL");
+	await killed.ended;
+	await scene.accepted(path, "to the former shard");
+	scene.operator.startOperator();
+	await untilIn(name, other, [0, 1]);
+	await scene.accepted(path, "to the new shard");
+	await vi.waitFor(
+		async () => expect(await shardsWithObjects(sourceKey)).toEqual(["0", "1"]),
+		soon,
+	);
 	expect(await moveTo(other, name)).toMatchObject({ exitCode: 0 });
 });
 
