@@ -6,6 +6,7 @@ import { type Route, routeKey } from "../../../contracts/route.ts";
 import type { ShareAnswer } from "../../../contracts/shards/source-share.ts";
 import { fieldManager } from "../../../crds/labels.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import { hasReason } from "../../../kube/client/errors.ts";
 import { kinds } from "../../../kube/kinds.ts";
 import { isConflict } from "../../../service/nats/connection.ts";
 import { askArchive } from "../../archive/ask.ts";
@@ -44,8 +45,9 @@ export async function move(asked: Move): Promise<MovePlan> {
 			await untilRouteFollows(asked, plan);
 			return plan;
 		} catch (error) {
-			// Somebody else has written the set meanwhile.
-			if (!isConflict(error) || tries === maxTries) throw error;
+			// Somebody else has written the Secret or the set meanwhile.
+			const isRace = isConflict(error) || hasReason(error, "Conflict");
+			if (!isRace || tries === maxTries) throw error;
 		}
 }
 
