@@ -26,7 +26,7 @@ afterAll(() => scene?.stop());
 function startMoveTo(shard: number | string, source: string) {
 	const namespace = ["--namespace", scene.account];
 	const where = ["--source", source, "--shard", String(shard)];
-	return scene.operator.runCommand("move", ...namespace, ...where);
+	return scene.operator.runCommand("operator", "move", ...namespace, ...where);
 }
 
 function moveTo(shard: number | string, source: string) {
