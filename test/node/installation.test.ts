@@ -202,12 +202,10 @@ describe("while events come in", () => {
 		console.log(
 			`${acknowledged.size} events acknowledged, ${unknown.size} unknown, ${rows.length} rows`,
 		);
-		const all = {
-			acknowledged: new Map([...sent.acknowledged, ...acknowledged]),
-			rejected: sent.rejected.union(rejected),
-			unknown: sent.unknown.union(unknown),
-		};
-		expect(brokenPromises(rows, all)).toEqual([]);
+		for (const [id, event] of acknowledged) sent.acknowledged.set(id, event);
+		for (const digest of rejected) sent.rejected.add(digest);
+		for (const digest of unknown) sent.unknown.add(digest);
+		expect(brokenPromises(rows, sent)).toEqual([]);
 	});
 });
 
@@ -223,15 +221,17 @@ clusterTest(
 		quickstart = await applyExamples();
 		expect(path(quickstart)).toBe(url);
 		const body = '{"order": 2}';
+		const sentAtMs = Date.now();
 		const { status, json } = await sendJSON(quickstart.webhookURL, body);
 		expect(status).toBe(200);
-		// It replaces today's rows by those in the bucket.
+		const event = { digest: md5(body), sentAtMs, answeredAtMs: Date.now() };
+		sent.acknowledged.set(json.event_id, event);
+		// It replaces today's rows by those in the bucket. One whose sender was not answered while NATS was away may be there by now.
 		await quickstart.runPipeline();
 		const rows = await quickstart.query<PlainRow>(rowsQuery);
-		const added = { event_id: json.event_id, digest: md5(body) };
-		const byId = (a: PlainRow, b: PlainRow) =>
-			a.event_id < b.event_id ? -1 : 1;
-		expect(rows.toSorted(byId)).toEqual([...before, added].toSorted(byId));
+		expect(brokenPromises(rows, sent)).toEqual([]);
+		const ids = new Set(rows.map(({ event_id }) => event_id));
+		expect(before.filter(({ event_id }) => !ids.has(event_id))).toEqual([]);
 	},
 );
 
