@@ -75,7 +75,7 @@ test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflo
 	@$(MAKE) schemathesis
 
 .PHONY: test-bigquery
-test-bigquery: $(installed) servers ## Minutes: test a real project of BigQuery, and say what that proved (TIDEMILL_BIGQUERY_PROJECT=…)
+test-bigquery: $(installed) ## Minutes: test a real project of BigQuery, and say what that proved (TIDEMILL_BIGQUERY_PROJECT=…)
 	@$(node) test/bigquery/run.ts
 
 .PHONY: site

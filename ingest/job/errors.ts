@@ -222,14 +222,14 @@ export const checkAdvice: Partial<Record<JobErrorCode, string>> = {
 export class JobFailure extends Error {
 	override name = "JobFailure";
 	readonly code: JobErrorCode;
-
-	readonly #what: string;
+	/** A sentence, without advice. */
+	readonly what: string;
 
 	constructor(code: JobErrorCode, what: string, options?: ErrorOptions) {
 		const sentence = what.replace(/[.\s]*$/, ".");
 		super(`${sentence} ${jobErrors[code].advice}`, options);
 		this.code = code;
-		this.#what = sentence;
+		this.what = sentence;
 	}
 
 	get retryable(): boolean {
@@ -245,7 +245,7 @@ export class JobFailure extends Error {
 		const advice = role === "check" ? checkAdvice[code] : undefined;
 		return {
 			code,
-			message: advice === undefined ? message : `${this.#what} ${advice}`,
+			message: advice === undefined ? message : `${this.what} ${advice}`,
 			retryable,
 		};
 	}

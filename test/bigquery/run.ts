@@ -1,69 +1,170 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { JobFailure } from "../../ingest/job/errors.ts";
+import { adviceOn } from "./advice.ts";
+import { type Report, summaryOf } from "./summary.ts";
+import {
+	check,
+	environmentOf,
+	isGoogle,
+	keyEmail,
+	remove,
+	type Trial,
+	trialOf,
+} from "./trial.ts";
 
-/* `make test-bigquery`: tests a real project of BigQuery, and says what that proved (docs/bigquery.md). */
-const { TIDEMILL_BIGQUERY_PROJECT: project } = process.env;
-if (!project) {
-	console.error(`NOTHING WAS TESTED, and nothing is proved: there is no project of BigQuery to test.
+/*
+ * `make test-bigquery`: tests a real project of BigQuery, and says what that proved (docs/bigquery.md). This process owns the
+ * dataset: however the tests end, it deletes it.
+ */
+const nothing = "NOTHING WAS TESTED, and nothing is proved";
+const stopping = new AbortController();
+let stoppedBy: NodeJS.Signals | undefined;
+
+const trial = trialOf(process.env);
+if (trial) process.exitCode = await carryOut(trial);
+else {
+	console.error(`${nothing}: there is no project of BigQuery to test.
 
   gcloud auth application-default login
   make test-bigquery TIDEMILL_BIGQUERY_PROJECT=my-project
 
 docs/bigquery.md says what it needs and what else it can test.`);
-	process.exit(1);
+	process.exitCode = 1;
 }
 
-const folder = mkdtempSync(join(tmpdir(), "tidemill-bigquery-"));
-try {
-	const report = join(folder, "report.json");
-	spawnSync(
+/** Returns the exit code. */
+async function carryOut(trial: Trial): Promise<number> {
+	const { projectId, dataset, location, endpoint } = trial;
+	const email = await keyEmail();
+	console.log(
+		`Project ${projectId} in ${location}, as ${email ?? "the account of the application default credentials"}.`,
+	);
+	if (!isGoogle(trial))
+		console.log(`NOT GOOGLE: ${endpoint} answers in BigQuery's place.`);
+	console.log(
+		`This makes dataset ${dataset} and deletes it at the end. If it can't, because it is killed, you can:\n\n  ${removal(trial)}\n`,
+	);
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+		process.on(signal, () => stop(signal, trial));
+	const folder = mkdtempSync(join(tmpdir(), "tidemill-bigquery-"));
+	let exitCode = 1;
+	let failure: unknown;
+	try {
+		await check(trial, folder, stopping.signal);
+		exitCode = await test(trial, folder);
+	} catch (error) {
+		failure = error;
+	} finally {
+		rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+	}
+	if (failure && !stoppedBy) {
+		const { reason, advice } = adviceOn(failure, trial, email);
+		console.error(`${nothing}.\n\n${reason}\n\n${advice}`);
+		if (isWithoutAccess(failure)) return 1;
+	}
+	const isGone = await removed(trial);
+	if (!stoppedBy) return isGone ? exitCode : 1;
+	console.error(`${nothing}: ${stoppedBy} stopped it.`);
+	return 128 + constants.signals[stoppedBy];
+}
+
+/** Then nothing was made, and nothing can be deleted. */
+function isWithoutAccess(failure: unknown): boolean {
+	return (
+		failure instanceof JobFailure &&
+		["CredentialsMissing", "CredentialsRefused"].includes(failure.code)
+	);
+}
+
+/** Runs the tests and prints what they proved. Returns the exit code. */
+async function test(trial: Trial, folder: string): Promise<number> {
+	const root = join(import.meta.dirname, "../..");
+	const file = join(folder, "report.json");
+	const child = spawn(
 		process.execPath,
 		[
-			join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs"),
+			join(root, "node_modules/vitest/vitest.mjs"),
 			"run",
 			"--project=data-plane",
 			"test/data-plane/bigquery-real.test.ts",
 		],
-		{ stdio: "inherit", env: { ...process.env, TEST_REPORT: report } },
+		{
+			stdio: ["ignore", "inherit", "inherit"],
+			// A group of its own: Ctrl-C is for this process, which ends the tests before it deletes their dataset.
+			detached: true,
+			env: {
+				...process.env,
+				...environmentOf(trial),
+				TEST_REPORT: file,
+				// These tests start no process of Tidemill's, so nothing need be bundled.
+				TEST_PROGRAM: join(root, "bin/tidemill.ts"),
+				TMPDIR: folder,
+			},
+		},
 	);
-	process.exitCode = tell(report);
-} finally {
-	rmSync(folder, { recursive: true, force: true });
-}
-
-interface Report {
-	testResults: {
-		message: string;
-		assertionResults: {
-			title: string;
-			status: string;
-			failureMessages: string[];
-		}[];
-	}[];
-}
-
-/** Prints each promise and what became of it. Returns the exit code. */
-function tell(report: string): number {
-	const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
-	const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-	const words: Record<string, string> = {
-		passed: "proved ",
-		failed: "FAILED ",
-	};
-	console.log(`\nProject ${project}, ${new Date().toISOString()}:\n`);
-	for (const { title, status, failureMessages } of tests) {
-		console.log(`  ${words[status] ?? "skipped"}  ${title}`);
-		for (const message of failureMessages)
-			console.log(`           ${message.split("\n")[0]}`);
+	const ended = new Promise<void>((resolve) =>
+		child.on("close", () => resolve()),
+	);
+	stopping.signal.addEventListener("abort", async () => {
+		signalGroup(child.pid, "SIGTERM");
+		await Promise.race([ended, delay(5_000, undefined, { ref: false })]);
+		signalGroup(child.pid, "SIGKILL");
+	});
+	await ended;
+	if (stoppedBy) return 1;
+	if (!existsSync(file)) {
+		console.error(`${nothing}: the tests ended without a report.`);
+		return 1;
 	}
-	const count = (status: string) =>
-		tests.filter((test) => test.status === status).length;
-	const skipped = tests.length - count("passed") - count("failed");
-	console.log(
-		`\n${count("passed")} proved, ${count("failed")} failed, ${skipped} skipped`,
+	const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+	const { text, isProved } = summaryOf(trial, report, new Date());
+	console.log(`\n${text}`);
+	return isProved ? 0 : 1;
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+	try {
+		if (pid !== undefined) process.kill(-pid, signal);
+	} catch {
+		// It has ended.
+	}
+}
+
+/** The first signal ends the tests; the second one leaves everything as it is. */
+function stop(signal: NodeJS.Signals, trial: Trial): void {
+	if (stoppedBy) {
+		console.error(`\nThe dataset may stay. Delete it:\n\n  ${removal(trial)}`);
+		process.exit(128 + constants.signals[signal]);
+	}
+	stoppedBy = signal;
+	console.error(
+		`\n${signal}: the tests end, and dataset ${trial.dataset} is deleted. Once more leaves it.`,
 	);
-	for (const { message } of testResults) if (message) console.log(message);
-	return count("passed") > 0 && count("failed") === 0 ? 0 : 1;
+	stopping.abort();
+}
+
+/** Whether nothing is left of the trial. Says so if something is. */
+async function removed(trial: Trial): Promise<boolean> {
+	try {
+		await remove(trial);
+		return true;
+	} catch (error) {
+		const { message } = error as Error;
+		console.error(
+			`\nDataset ${trial.dataset} could not be deleted: ${message}\n\nIf it exists, delete it:\n\n  ${removal(trial)}`,
+		);
+		return false;
+	}
+}
+
+function removal({ projectId, dataset, stagingBucket }: Trial): string {
+	const objects = `gcloud storage rm --recursive gs://${stagingBucket}/tidemill/${projectId}.${dataset}.*`;
+	return [
+		`bq rm --recursive --force --dataset ${projectId}:${dataset}`,
+		...(stagingBucket ? [objects] : []),
+	].join("\n  ");
 }

@@ -1,8 +1,10 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { firstPromise } from "../bigquery/summary.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import {
 	type BigQueryDouble,
@@ -20,6 +22,7 @@ import { temporaryDirectory } from "../support/servers/test-server.ts";
 async function checklist(
 	double: BigQueryDouble,
 	more: Record<string, string> = {},
+	onStart: (child: ChildProcess) => void = () => undefined,
 ) {
 	const directory = await temporaryDirectory("checklist");
 	const key = join(directory, "key.json");
@@ -35,6 +38,7 @@ async function checklist(
 			...more,
 		},
 	});
+	onStart(child);
 	const exited = new Promise((resolve) => child.on("exit", resolve));
 	const [said, errors] = await Promise.all([
 		text(child.stdout),
@@ -52,10 +56,10 @@ async function checklist(
 	return {
 		exitCode: await exited,
 		said: said + errors,
-		proved: words("proved"),
+		passed: words("passed"),
 		failed: words("FAILED"),
 		skipped: words("skipped"),
-		summary: lines.filter((line) => /^\d+ proved/.test(line)),
+		summary: lines.filter((line) => /^\d+ passed/.test(line)),
 	};
 }
 
@@ -65,18 +69,19 @@ async function startDouble(): Promise<BigQueryDouble> {
 	return double;
 }
 
-test("the checklist for a real project runs to its end, proves each of its promises and leaves nothing behind", async () => {
+test("the checklist for a real project runs to its end, tests each of its promises and leaves nothing behind", async () => {
 	const double = await startDouble();
 	double.buckets.create("staging");
-	const { exitCode, said, proved, ...others } = await checklist(double, {
+	const { exitCode, said, passed, ...others } = await checklist(double, {
 		TIDEMILL_BIGQUERY_BUCKET: "staging",
 		TIDEMILL_BIGQUERY_KMS_KEY:
 			"projects/p/locations/europe/keyRings/r/cryptoKeys/k",
 	});
 	expect(exitCode, said).toBe(0);
-	expect(proved).toHaveLength(6 + behaviours.length);
-	expect(proved).toEqual(
+	expect(passed).toHaveLength(7 + behaviours.length);
+	expect(passed).toEqual(
 		expect.arrayContaining([
+			firstPromise,
 			"days are replaced, emptied, left alone, and given new columns",
 			"a day is loaded through the bucket (needs TIDEMILL_BIGQUERY_BUCKET)",
 			"a table is encrypted with a key of Cloud KMS (needs TIDEMILL_BIGQUERY_KMS_KEY)",
@@ -86,10 +91,25 @@ test("the checklist for a real project runs to its end, proves each of its promi
 	expect(others).toEqual({
 		failed: [],
 		skipped: [],
-		summary: [`${proved.length} proved, 0 failed, 0 skipped`],
+		summary: [`${passed.length} passed, 0 failed, 0 skipped`],
 	});
-	expect([...double.warehouse.datasets.keys()]).toEqual([]);
+	leavesNothing(double);
 	expect(double.buckets.names("staging")).toEqual([]);
+});
+
+test("the checklist says first and last that it wasn't Google who answered", async () => {
+	const double = await startDouble();
+	const { said } = await checklist(double, {
+		TIDEMILL_BIGQUERY_LOCATION: "us-east1",
+	});
+	const sentence = `NOT GOOGLE: ${double.endpoint} `;
+	const lines = said.trim().split("\n");
+	expect(lines[1]).toBe(`${sentence}answers in BigQuery's place.`);
+	expect(lines.at(-1)).toBe(
+		`${sentence}answered, so none of this is proved of BigQuery itself.`,
+	);
+	expect(said).not.toMatch(/^ *proved /m);
+	expect(said).toContain(", 0 failed, ");
 });
 
 test("the checklist names what is missing and what BigQuery refuses, and fails", async () => {
@@ -107,6 +127,99 @@ test("the checklist names what is missing and what BigQuery refuses, and fails",
 		"a table is encrypted with a key of Cloud KMS (needs TIDEMILL_BIGQUERY_KMS_KEY)",
 	]);
 	expect(summary).toEqual([
-		`${4 - 1 + behaviours.length} proved, 1 failed, 2 skipped`,
+		`${5 - 1 + behaviours.length} passed, 1 failed, 2 skipped`,
 	]);
+	leavesNothing(double);
 });
+
+test.each([
+	{
+		name: "no project",
+		env: { TIDEMILL_BIGQUERY_PROJECT: "" },
+		says: "make test-bigquery TIDEMILL_BIGQUERY_PROJECT=my-project",
+	},
+	{
+		name: "credentials of a kind that no Job takes",
+		env: { GOOGLE_APPLICATION_CREDENTIALS: "/dev/null" },
+		says: "gcloud auth application-default login",
+	},
+	{
+		name: "a right that the account lacks",
+		fault: new Fault(403, "accessDenied", "bigquery.datasets.create denied"),
+		says: "--member=serviceAccount:loader@test-project.iam.gserviceaccount.com --role=roles/bigquery.user",
+	},
+	{
+		name: "an API that is turned off",
+		fault: new Fault(403, "accessNotConfigured", "BigQuery API is disabled"),
+		says: "gcloud services enable bigquery.googleapis.com --project=test-project",
+	},
+	{
+		name: "a project that doesn't exist",
+		fault: new Fault(404, "notFound", "Not found: Project test-project"),
+		says: "is a project's id, which `gcloud projects list` shows",
+	},
+	{
+		name: "a project without billing",
+		fault: new Fault(403, "billingNotEnabled", "Billing is not enabled"),
+		says: "gcloud billing projects link test-project",
+	},
+])(
+	"the checklist says what to do about $name, and that nothing was tested",
+	async ({ env, fault, says }) => {
+		const double = await startDouble();
+		double.onRequest = ({ method }) => (method === "POST" ? fault : undefined);
+		const { exitCode, said } = await checklist(double, env);
+		expect(exitCode, said).toBe(1);
+		expect(said).toContain("NOTHING WAS TESTED, and nothing is proved");
+		expect(said).toContain(fault?.message ?? "");
+		expect(said).toContain(says);
+		leavesNothing(double);
+	},
+);
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+	"%s ends the checklist, and nothing stays in the project",
+	async (signal) => {
+		const double = await startDouble();
+		double.buckets.create("staging");
+		let child: ChildProcess;
+		double.onRequest = ({ path }) => {
+			// In the middle of the tests, before the object is loaded and deleted.
+			if (path.endsWith("/tables/staged")) child.kill(signal);
+			return undefined;
+		};
+		const { exitCode, said, summary } = await checklist(
+			double,
+			{ TIDEMILL_BIGQUERY_BUCKET: "staging" },
+			(started) => {
+				child = started;
+			},
+		);
+		expect(exitCode, said).toBe(128 + constants.signals[signal]);
+		expect(said).toContain(`${signal} stopped it`);
+		expect(summary).toEqual([]);
+		await double.settled();
+		leavesNothing(double);
+		expect(double.buckets.names("staging")).toEqual([]);
+	},
+);
+
+test("the checklist that can't delete its dataset says how to, and fails", async () => {
+	const double = await startDouble();
+	double.onRequest = ({ method, path }) =>
+		method === "DELETE" && /\/datasets\/\w+$/.test(path)
+			? new Fault(403, "accessDenied", "bigquery.datasets.delete denied")
+			: undefined;
+	const { exitCode, said } = await checklist(double);
+	expect(exitCode, said).toBe(1);
+	const [dataset] = double.warehouse.datasets.keys();
+	const last = said.slice(said.indexOf("could not be deleted"));
+	expect(last).toContain("bigquery.datasets.delete denied");
+	expect(last).toContain(
+		`bq rm --recursive --force --dataset test-project:${dataset}`,
+	);
+});
+
+function leavesNothing(double: BigQueryDouble): void {
+	expect([...double.warehouse.datasets.keys()]).toEqual([]);
+}

@@ -1,0 +1,62 @@
+import { JobFailure } from "../../ingest/job/errors.ts";
+import { GoogleRefusal } from "../../ingest/load/bigquery/rest/google-refusal.ts";
+import type { Trial } from "./trial.ts";
+
+/**
+ * Why a trial could not begin, and what its person does about it: the advice that a Destination's status has is about
+ * Kubernetes.
+ * @param email of the service account whose key is used; undefined for gcloud's login.
+ */
+export function adviceOn(
+	error: unknown,
+	{ projectId, location }: Trial,
+	email: string | undefined,
+): { reason: string; advice: string } {
+	if (!(error instanceof JobFailure))
+		return {
+			reason: String((error as Error).stack ?? error),
+			advice: "This is a mistake of the checklist. Please report it.",
+		};
+	const { code, what, cause } = error;
+	const reason = `${what} (${code})`;
+	const google = cause instanceof GoogleRefusal ? cause : undefined;
+	if (
+		google?.reason === "accessNotConfigured" ||
+		/has not been used in project|has not enabled BigQuery/.test(what)
+	)
+		return {
+			reason,
+			advice: `Turn the API on, wait a minute, and run this again:
+
+  gcloud services enable bigquery.googleapis.com --project=${projectId}`,
+		};
+	if (google?.reason === "notFound" && /Not found: Project/.test(what))
+		return {
+			reason,
+			advice: `TIDEMILL_BIGQUERY_PROJECT is a project's id, which \`gcloud projects list\` shows. It isn't its name.`,
+		};
+	const member = email ? `serviceAccount:${email}` : "user:<your address>";
+	const advice: Partial<Record<typeof code, string>> = {
+		CredentialsMissing: `Log in, or name the file with a service account's key:
+
+  gcloud auth application-default login
+  export GOOGLE_APPLICATION_CREDENTIALS=key.json`,
+		CredentialsRefused: `Log in again, or make the account a new key. GOOGLE_APPLICATION_CREDENTIALS names only keys of service accounts: to use
+gcloud's login, unset it.
+
+  gcloud auth application-default login`,
+		PermissionDenied: `Grant the account what it lacks. roles/bigquery.user on the project is enough:
+
+  gcloud projects add-iam-policy-binding ${projectId} --member=${member} --role=roles/bigquery.user`,
+		BillingNotEnabled: `Link the project to a billing account. BigQuery's sandbox isn't enough: it deletes days that are older than 60 days.
+
+  gcloud billing projects link ${projectId} --billing-account=<id>`,
+		BigQueryUnavailable:
+			"Check the network's way to Google (a proxy, a firewall), and run this again.",
+		BigQueryRefused: `Correct what BigQuery names. TIDEMILL_BIGQUERY_LOCATION is "${location}".`,
+	};
+	return {
+		reason,
+		advice: advice[code] ?? "Correct what BigQuery names, and run this again.",
+	};
+}
