@@ -279,7 +279,11 @@ const creatable = [
 	"encryptionConfiguration",
 	"expirationTime",
 ];
-const patchable = creatable.filter((name) => name !== "tableReference");
+/** What a change may name. The ETag is output only (reference of the resource Table), and Google's client for Node sends it. */
+const patchable = [
+	...creatable.filter((name) => name !== "tableReference"),
+	"etag",
+];
 
 /** Answers name the version of the key, as Terraform's provider for Google reads them (resource_bigquery_table). */
 function withKeyVersion({
