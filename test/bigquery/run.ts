@@ -61,15 +61,17 @@ async function carryOut(trial: Trial): Promise<number> {
 	} finally {
 		rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 	}
-	if (failure && !stoppedBy) {
-		const { reason, advice } = adviceOn(failure, trial, email);
-		console.error(`${nothing}.\n\n${reason}\n\n${advice}`);
-		if (isWithoutAccess(failure)) return 1;
+	const isGone = isWithoutAccess(failure) || (await removed(trial));
+	if (stoppedBy) {
+		console.error(`${nothing}: ${stoppedBy} stopped it.`);
+		return 128 + constants.signals[stoppedBy];
 	}
-	const isGone = await removed(trial);
-	if (!stoppedBy) return isGone ? exitCode : 1;
-	console.error(`${nothing}: ${stoppedBy} stopped it.`);
-	return 128 + constants.signals[stoppedBy];
+	// Last, where people look.
+	if (failure) {
+		const { reason, advice } = adviceOn(failure, trial, email);
+		console.error(`\n${nothing}.\n\n${reason}\n\n${advice}`);
+	}
+	return isGone ? exitCode : 1;
 }
 
 /** Then nothing was made, and nothing can be deleted. */

@@ -69,7 +69,7 @@ async function startDouble(): Promise<BigQueryDouble> {
 	return double;
 }
 
-test("the checklist for a real project runs to its end, tests each of its promises and leaves nothing behind", async () => {
+test("the checklist for a real project runs to its end, tests each of its promises, leaves nothing behind, and says first and last that it wasn't Google who answered", async () => {
 	const double = await startDouble();
 	double.buckets.create("staging");
 	const { exitCode, said, passed, ...others } = await checklist(double, {
@@ -95,21 +95,13 @@ test("the checklist for a real project runs to its end, tests each of its promis
 	});
 	leavesNothing(double);
 	expect(double.buckets.names("staging")).toEqual([]);
-});
-
-test("the checklist says first and last that it wasn't Google who answered", async () => {
-	const double = await startDouble();
-	const { said } = await checklist(double, {
-		TIDEMILL_BIGQUERY_LOCATION: "us-east1",
-	});
-	const sentence = `NOT GOOGLE: ${double.endpoint} `;
+	const notGoogle = `NOT GOOGLE: ${double.endpoint} `;
 	const lines = said.trim().split("\n");
-	expect(lines[1]).toBe(`${sentence}answers in BigQuery's place.`);
+	expect(lines[1]).toBe(`${notGoogle}answers in BigQuery's place.`);
 	expect(lines.at(-1)).toBe(
-		`${sentence}answered, so none of this is proved of BigQuery itself.`,
+		`${notGoogle}answered, so none of this is proved of BigQuery itself.`,
 	);
 	expect(said).not.toMatch(/^ *proved /m);
-	expect(said).toContain(", 0 failed, ");
 });
 
 test("the checklist names what is missing and what BigQuery refuses, and fails", async () => {
@@ -118,7 +110,10 @@ test("the checklist names what is missing and what BigQuery refuses, and fails",
 		method === "PATCH" && path.endsWith("/options")
 			? new Fault(403, "accessDenied", "bigquery.tables.update denied")
 			: undefined;
-	const { exitCode, said, failed, skipped, summary } = await checklist(double);
+	const { exitCode, said, failed, skipped, summary } = await checklist(double, {
+		// The place that another check takes for one where the dataset isn't.
+		TIDEMILL_BIGQUERY_LOCATION: "us-east1",
+	});
 	expect(exitCode, said).toBe(1);
 	expect(failed).toEqual(["a Run sets the options of a table that it finds"]);
 	expect(said).toContain("bigquery.tables.update denied");
@@ -177,39 +172,40 @@ test.each([
 	},
 );
 
-test.each(["SIGINT", "SIGTERM"] as const)(
-	"%s ends the checklist, and nothing stays in the project",
-	async (signal) => {
-		const double = await startDouble();
-		double.buckets.create("staging");
-		let child: ChildProcess;
-		double.onRequest = ({ path }) => {
-			// In the middle of the tests, before the object is loaded and deleted.
-			if (path.endsWith("/tables/staged")) child.kill(signal);
-			return undefined;
-		};
-		const { exitCode, said, summary } = await checklist(
-			double,
-			{ TIDEMILL_BIGQUERY_BUCKET: "staging" },
-			(started) => {
-				child = started;
-			},
-		);
-		expect(exitCode, said).toBe(128 + constants.signals[signal]);
-		expect(said).toContain(`${signal} stopped it`);
-		expect(summary).toEqual([]);
-		await double.settled();
-		leavesNothing(double);
-		expect(double.buckets.names("staging")).toEqual([]);
-	},
-);
+test("Ctrl-C ends the checklist, and nothing stays in the project", async () => {
+	const double = await startDouble();
+	double.buckets.create("staging");
+	let child: ChildProcess;
+	double.onRequest = ({ path }) => {
+		// In the middle of the tests, before the object is loaded and deleted.
+		if (path.endsWith("/tables/staged")) child.kill("SIGINT");
+		return undefined;
+	};
+	const { exitCode, said, summary } = await checklist(
+		double,
+		{ TIDEMILL_BIGQUERY_BUCKET: "staging" },
+		(started) => {
+			child = started;
+		},
+	);
+	expect(exitCode, said).toBe(128 + constants.signals.SIGINT);
+	expect(said).toContain("SIGINT stopped it");
+	expect(summary).toEqual([]);
+	await double.settled();
+	leavesNothing(double);
+	expect(double.buckets.names("staging")).toEqual([]);
+});
 
 test("the checklist that can't delete its dataset says how to, and fails", async () => {
 	const double = await startDouble();
-	double.onRequest = ({ method, path }) =>
-		method === "DELETE" && /\/datasets\/\w+$/.test(path)
+	double.onRequest = ({ method, path }) => {
+		// So that the tests needn't run first.
+		if (path.startsWith("/upload/"))
+			return new Fault(403, "accessDenied", "bigquery.jobs.create denied");
+		return method === "DELETE" && /\/datasets\/\w+$/.test(path)
 			? new Fault(403, "accessDenied", "bigquery.datasets.delete denied")
 			: undefined;
+	};
 	const { exitCode, said } = await checklist(double);
 	expect(exitCode, said).toBe(1);
 	const [dataset] = double.warehouse.datasets.keys();

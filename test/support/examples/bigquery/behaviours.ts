@@ -125,6 +125,17 @@ export const behaviours: Behaviour[] = [
 		async check(place) {
 			for (const fields of [["total"], ["none"]])
 				await refused(daily(place, { clustering: { fields } }), 400, "invalid");
+			const fields = ["a", "b", "c", "d", "e"];
+			const wide = {
+				schema: {
+					fields: [
+						{ name: "date", type: "DATE" },
+						...fields.map((name) => ({ name, type: "STRING" })),
+					],
+				},
+				clustering: { fields },
+			};
+			await refused(daily(place, wide), 400, "invalid");
 		},
 	},
 	{
