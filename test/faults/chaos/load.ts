@@ -122,6 +122,9 @@ async function rowsOf(file: string, table: string): Promise<PlainRow[]> {
 	});
 	const connection = await instance.connect();
 	try {
+		// A Source without events has none.
+		const tables = await connection.runAndReadAll("SHOW TABLES");
+		if (!tables.getRows().some(([name]) => name === table)) return [];
 		const reader = await connection.runAndReadAll(
 			`SELECT event_id, md5(body) AS digest FROM ${table}`,
 		);
