@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
 import { utimes } from "node:fs/promises";
-import { join } from "node:path";
-import type { Manifest } from "../../../contracts/manifest.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import { visibleObjects } from "../../../ingest/archive/compaction/record.ts";
 import { isOutput } from "../../../ingest/wire/output-name.ts";
@@ -13,10 +10,10 @@ import {
 	recordOf,
 } from "./checks/dates.ts";
 import { untilArchived, verifyArchive, verifyRows } from "./checks/verify.ts";
-import { manifestURL } from "./load.ts";
+import { manifestFiles } from "./load.ts";
 import type { Fault } from "./plan.ts";
 import { minCompactedObjects, type Scene } from "./scene/scene.ts";
-import { eventually, Violation } from "./scene/violation.ts";
+import { eventually } from "./scene/violation.ts";
 import { strike } from "./strike.ts";
 
 /** Longer than anybody may read what a compaction replaced (compaction/record.ts). */
@@ -56,12 +53,12 @@ export async function compact(
 	await early;
 	await scene.stopSending();
 	await untilArchived(scene);
-	await verifyRows(scene, await namedObjects(scene));
+	await verifyManifests(scene);
 
 	const late = strikes(faults.filter(isLate));
 	await untilRemoved(scene);
 	await late;
-	await verifyRows(scene, await namedObjects(scene));
+	await verifyManifests(scene);
 	// With whatever else there is in the bucket.
 	return verifyArchive(scene);
 }
@@ -97,31 +94,21 @@ function untilRemoved(scene: Scene): Promise<void> {
 	});
 }
 
+/** Each shard compacts its own objects. */
 function isDue({ names }: DateObjects): boolean {
 	const originals = names.filter((name) => !isOutput(name));
-	return originals.length >= minCompactedObjects;
+	const streams = Map.groupBy(originals, (name) =>
+		name.slice(0, name.lastIndexOf("-")),
+	);
+	return [...streams.values()].some(
+		({ length }) => length >= minCompactedObjects,
+	);
 }
 
-/** Files of all that new Runs would load. Throws a {@link Violation} when one isn't there. */
-async function namedObjects(scene: Scene): Promise<string[]> {
+/** Of what new Runs would load. */
+async function verifyManifests(scene: Scene): Promise<void> {
 	const files: string[] = [];
-	for (const route of scene.routes) {
-		const manifest = (await (
-			await fetch(await manifestURL(scene, route))
-		).json()) as Manifest;
-		const named = manifest.dates.flatMap(({ objects, quarantine }) => [
-			...objects,
-			...(quarantine?.objects ?? []),
-		]);
-		for (const { key } of named) {
-			const file = join(scene.store.s3.bucketDirectory, key);
-			if (!existsSync(file))
-				throw new Violation(
-					"objects",
-					`a manifest names ${key}, which is not there`,
-				);
-			files.push(file);
-		}
-	}
-	return files;
+	for (const route of scene.routes)
+		files.push(...(await manifestFiles(scene, route)));
+	await verifyRows(scene, files);
 }

@@ -171,6 +171,22 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		// No manifest has all events any longer.
 		red: ["table"],
 	},
+	{
+		name: "manifests forget the shards that a Source was in",
+		file: "ingest/archive/shares/source-shards.ts",
+		find: "		return unitedShards([asked], known);\n",
+		replace: "		return [asked];\n",
+		faults: [{ kind: "move", source: 1, after: [5] }],
+		red: ["manifest"],
+	},
+	{
+		name: "senders' keys are the shard's",
+		file: "ingest/receive/commit/claims.ts",
+		find: "		const key = entryKey(account, digest);\n",
+		replace: "		const key = entryKey(account, digest + shard);\n",
+		faults: [{ kind: "move", source: 1, after: [5] }],
+		red: ["keys"],
+	},
 ];
 
 function killed(at: PointMoment): Fault {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -8,6 +9,7 @@ import {
 	type TableColumn,
 } from "../../../contracts/job.ts";
 import type {
+	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
 } from "../../../contracts/manifest.ts";
@@ -71,8 +73,30 @@ export async function loadTable(
 	};
 }
 
+/** Files of all that a new Run of the Source would load. Throws a {@link Violation} when one isn't there. */
+export async function manifestFiles(
+	scene: Scene,
+	route: Route,
+): Promise<string[]> {
+	const answer = await fetch(await manifestURL(scene, route));
+	const manifest = (await answer.json()) as Manifest;
+	return manifest.dates
+		.flatMap(({ objects, quarantine }) => [
+			...objects,
+			...(quarantine?.objects ?? []),
+		])
+		.map(({ key }) => {
+			const file = join(scene.store.s3.bucketDirectory, key);
+			if (existsSync(file)) return file;
+			throw new Violation(
+				"objects",
+				`a manifest names ${key}, which is not there`,
+			);
+		});
+}
+
 /** Where the manifest of a Run is that would load all of a Source, with what is in quarantine. */
-export async function manifestURL(
+async function manifestURL(
 	{ admin }: Scene,
 	{ account, sourceKey, shard }: Route,
 	run: string = randomUUID(),

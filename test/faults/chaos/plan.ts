@@ -39,8 +39,16 @@ export type Fault =
 	| { kind: "forgotten"; nth: number }
 	/** The clock comes to midnight while events come in. Before all other faults. */
 	| { kind: "midnight"; inMs: number }
+	| Move
 	/** Everything is archived; then NATS gets back its files as they were after so many events. After all other faults. */
 	| { kind: "restore"; acknowledged: number; isOvertaken: boolean };
+
+/** A Source goes to the next shard, each time after so many more events. It is no fault, and happens beside those. */
+export interface Move {
+	kind: "move";
+	source: number;
+	after: number[];
+}
 
 export type Random = () => number;
 
@@ -127,10 +135,12 @@ export const catalogue: ((random: Random) => Fault)[] = [
 ];
 
 const faultsOfSeed = 3;
+/** There, back, and there again. */
+const mostMoves = 3;
 /** Seldom both in one plan: they cost seconds. */
 const onlyOnce = new Set<Fault["kind"]>(["midnight", "restore", "forgotten"]);
 
-/** The faults of a seed, in their order. */
+/** The faults of a seed in their order, and one Source that moves. */
 export function planOf(seed: number, random: Random): Fault[] {
 	const faults = [catalogue[seed % catalogue.length]!(random)];
 	while (faults.length < faultsOfSeed) {
@@ -138,6 +148,7 @@ export function planOf(seed: number, random: Random): Fault[] {
 		if (!faults.some((other) => excludes(other, fault)))
 			faults.splice(Math.floor(random() * (faults.length + 1)), 0, fault);
 	}
+	faults.push(move(random));
 	return faults.sort((a, b) => phase(a) - phase(b));
 }
 
@@ -186,6 +197,8 @@ export function describe(fault: Fault): string {
 	if ("part" in rest) words.push(rest.part);
 	if ("status" in rest) words.push(`${rest.times} × ${rest.status}`);
 	if ("nth" in rest) words.push(`#${rest.nth}`);
+	if ("after" in rest)
+		words.push(`Source ${rest.source} after ${rest.after.join(", ")} events`);
 	if ("inMs" in rest) words.push(`in ${rest.inMs} ms`);
 	if ("acknowledged" in rest)
 		words.push(
@@ -223,6 +236,15 @@ function refuse(status: number, at: PointMoment, random: Random): Fault {
 function fill(part: "nats" | "s3", random: Random): Fault {
 	const forMs = duration(1_000, random);
 	return { kind: "fill", part, forMs, at: anywhere(random) };
+}
+
+function move(random: Random): Move {
+	const times = upTo(mostMoves, random);
+	return {
+		kind: "move",
+		source: upTo(100, random),
+		after: Array.from({ length: times }, () => upTo(30, random)),
+	};
 }
 
 /** The part dies at each of these steps, or sleeps there while the other archive goes on. */

@@ -4,6 +4,7 @@ import { isQuarantined, verifyTable } from "./checks/checks.ts";
 import { untilArchived, verifyArchive } from "./checks/verify.ts";
 import { compact, untilCompactable } from "./compaction.ts";
 import { loadTable } from "./load.ts";
+import { moveSource, verifyMoved } from "./move.ts";
 import {
 	describe,
 	type Fault,
@@ -87,6 +88,9 @@ async function run(
 	await scene.untilMore(eventsBefore);
 	const restore = faults.find((fault) => fault.kind === "restore");
 	const copying = restore && copyAfter(scene, restore.acknowledged);
+	const move = faults.find((fault) => fault.kind === "move");
+	const moving = move && moveSource(scene, move);
+	moving?.catch(() => undefined);
 	const sudden = faults.filter(
 		(fault) => fault !== midnight && !isOfLoad(fault) && !isOfCompaction(fault),
 	);
@@ -94,6 +98,7 @@ async function run(
 	if (seed % 2 === 0) for (const fault of sudden) await strike(scene, fault);
 	else await Promise.all(sudden.map((fault) => strike(scene, fault)));
 	if (midnight) await untilAnotherDay(scene, startedAtMs);
+	const asked = (await moving) ?? [];
 	const copy = await copying;
 	await scene.untilMore(eventsAfter);
 	await scene.planned.untilEachOutcome(scene.sent);
@@ -104,6 +109,7 @@ async function run(
 	await untilArchived(scene);
 	let rows = await verifyArchive(scene);
 	if (isCompacted) rows = await compact(scene, ofCompaction);
+	if (move) await verifyMoved(scene, move, asked, rows);
 
 	const ofLoad = faults.filter(isOfLoad);
 	const striking = Promise.all(ofLoad.map((fault) => strike(scene, fault)));
@@ -112,7 +118,7 @@ async function run(
 	const isLoaded =
 		ofLoad.length > 0 || isCompacted || seed % seedsPerLoad === 0;
 	if (isLoaded) {
-		const route = scene.routes[seed % scene.routes.length]!;
+		const route = scene.routes[(move?.source ?? seed) % scene.routes.length]!;
 		const own = rows.filter(({ sourceKey }) => sourceKey === route.sourceKey);
 		const apart = own.filter(isQuarantined);
 		const others = own.filter((row) => !isQuarantined(row));

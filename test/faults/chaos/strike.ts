@@ -39,6 +39,7 @@ export async function strike(scene: Scene, fault: Fault): Promise<void> {
 		case "midnight":
 			scene.clock.moveBeforeMidnight(fault.inMs);
 			return;
+		case "move":
 		case "restore":
 			return;
 	}

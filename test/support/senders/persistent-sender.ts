@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Agent } from "node:http";
+import type { Agent, OutgoingHttpHeaders } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { sendJSON } from "./http-client.ts";
 
@@ -31,6 +31,8 @@ export async function sendPersistently(options: {
 	senders: number;
 	/** The n-th event's body, different for every n. */
 	body: (n: number) => string;
+	/** None beside the Content-Type, unless said. */
+	headers?: (body: string) => OutgoingHttpHeaders;
 	isDone: () => boolean;
 	sent: Sent;
 	/** What a sender does between two requests: nothing, unless said. May change meanwhile. */
@@ -49,9 +51,10 @@ export async function sendPersistently(options: {
 			const text = body(n++);
 			const digest = md5(text);
 			const sentAtMs = now();
-			const answer = await sendJSON(url, text, connection).catch(
-				() => undefined,
-			);
+			const answer = await sendJSON(url, text, {
+				...connection,
+				...(options.headers && { headers: options.headers(text) }),
+			}).catch(() => undefined);
 			if (answer?.status === 200)
 				sent.acknowledged.set(answer.json.event_id, {
 					digest,

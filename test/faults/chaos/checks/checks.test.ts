@@ -9,6 +9,7 @@ import {
 	faultOfLedger,
 	type ObjectRow,
 	type Remains,
+	verifyManifest,
 	verifyRemains,
 	verifyTable,
 } from "./checks.ts";
@@ -387,4 +388,24 @@ test.each<[string, (table: PlainRow[]) => unknown]>([
 	const table = rows.map((row) => ({ ...row }));
 	spoil(table);
 	expect(found(() => verifyTable("shop", rows, table))).toBe("table");
+});
+
+test.each<[Check | undefined, string, (named: PlainRow[]) => unknown]>([
+	["manifest", "lacks an event that is due", (named) => named.shift()],
+	[undefined, "lacks an event that isn't due", (named) => named.pop()],
+	["manifest", "names an event twice", (named) => named.push(named[0]!)],
+	[
+		"manifest",
+		"names an event of another Source",
+		(named) => Object.assign(named[1]!, { event_id: idAt(lastMs, 9) }),
+	],
+])("%s is found broken when a manifest %s", (check, _, spoil) => {
+	const { rows, sent } = whole();
+	// The last one has an unknown outcome.
+	const own = rows.toSpliced(3, 1).concat(rows[3]!);
+	const named = own.map((row) => ({ ...row }));
+	spoil(named);
+	const due = new Set(sent.acknowledged.keys());
+	const manifest = { what: "orders", due, rows: named };
+	expect(found(() => verifyManifest(manifest, own))).toBe(check);
 });

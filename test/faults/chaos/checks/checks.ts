@@ -209,6 +209,30 @@ export function verifyTable(
 		);
 }
 
+/** What a Source's manifest names, and what it should name at least: event ids, others' too. */
+export interface AskedManifest {
+	what: string;
+	due: ReadonlySet<string>;
+	rows: readonly PlainRow[];
+}
+
+/** Throws a {@link Violation} unless each of the Source's events that are due is in the manifest, and each that is there is there once. */
+export function verifyManifest(
+	{ what, due, rows }: AskedManifest,
+	own: readonly PlainRow[],
+): void {
+	const found = new Set(rows.map(({ event_id }) => event_id));
+	const missing = own.filter(
+		({ event_id }) => due.has(event_id) && !found.has(event_id),
+	);
+	const foreign = found.difference(new Set(own.map((row) => row.event_id)));
+	if (missing.length + foreign.size > 0 || found.size < rows.length)
+		throw new Violation(
+			"manifest",
+			`the manifest of ${what} has ${rows.length} rows of ${found.size} events; ${missing.length} are missing, ${foreign.size} are of nothing that is in the bucket`,
+		);
+}
+
 function countBy<T>(
 	list: readonly T[],
 	key: (each: T) => string,

@@ -4,6 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { Kvm } from "@nats-io/kv";
 import type { SourceLedger } from "../../../../contracts/ledger.ts";
 import { bucket } from "../../../../contracts/nats.ts";
+import { sumOfLedgers } from "../../../../contracts/shards/ledger-sum.ts";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
 import { quoteText } from "../../../../ingest/duckdb/quoting.ts";
 import type { Scene, SceneStream } from "../scene/scene.ts";
@@ -75,8 +76,11 @@ async function verifyLedgers(scene: Scene, rows: ObjectRow[]): Promise<void> {
 		const own = rows.filter((row) => row.sourceKey === sourceKey);
 		// Published after the purge.
 		await eventually("ledger", async () => {
-			const ledger = (await kv.get(sourceKey))?.json<SourceLedger>();
-			return faultOfLedger(ledger, own);
+			const ledgers: SourceLedger[] = [];
+			// One of each shard.
+			for await (const key of await kv.keys([sourceKey, `${sourceKey}.*`]))
+				ledgers.push((await kv.get(key))!.json());
+			return faultOfLedger(sumOfLedgers(ledgers), own);
 		});
 	}
 }
@@ -97,7 +101,8 @@ async function cutsOf(
 	);
 }
 
-async function rowsOf(
+/** @param objects files. */
+export async function rowsOf(
 	{ directory }: Scene,
 	objects: string[],
 ): Promise<ObjectRow[]> {

@@ -33,17 +33,22 @@ import {
 } from "../../../support/servers/test-server.ts";
 import { Clock } from "./clock.ts";
 import { Locks } from "./locks.ts";
+import { Moves } from "./moves.ts";
 import { PlannedEvents } from "./planned-events.ts";
 import { eventually } from "./violation.ts";
 import { NatsProxy } from "./wires/nats-proxy.ts";
 import { type ObjectCounts, S3Proxy } from "./wires/s3-proxy.ts";
 import { Traps } from "./wires/traps.ts";
 
+/** Where a sender's key stands. */
+export const keyHeader = "webhook-id";
 export const archiveNames = ["archive-a", "archive-b"] as const;
 const senders = 4;
 /** Objects that a closed date must have to be compacted. */
 export const minCompactedObjects = 2;
 const pauseMs = 4;
+/** Only few of the events have a key. */
+const idempotency = { key: { header: keyHeader }, windowSeconds: 3_600 };
 
 export interface Part extends Omit<TestServer, "logFile"> {
 	logFile: string | undefined;
@@ -94,9 +99,11 @@ export class Scene {
 	/** Where NATS has its files. */
 	natsStore!: string;
 	admin!: NatsConnection;
+	moves!: Moves;
 	receive!: TestReceiver;
 	archives!: RoleServer[];
-	#urls: string[] = [];
+	/** Of the routes. */
+	urls: string[] = [];
 	#isOver = false;
 	/** How often sending has begun: no body is sent twice. */
 	#turns = 0;
@@ -140,7 +147,9 @@ export class Scene {
 		);
 		this.admin = await connectAdmin(this.nats);
 		this.#undo.push(() => this.admin.close());
-		await new TestRoutes(this.admin).markSynced();
+		this.moves = new Moves(this.admin, this.store.shards);
+		this.#undo.push(() => this.moves.close());
+		await this.moves.publish([]);
 		const counts: ObjectCounts = new Map();
 		const [receive, ...archives] = await Promise.all([
 			this.#startReceive(project),
@@ -172,15 +181,17 @@ export class Scene {
 				routes.add({
 					source: `orders-${shard}`,
 					shard,
+					idempotency,
 					...(shard === 0 && { plan }),
 				}),
 			),
 			...shards.map((shard) =>
-				routes.add({ source: `returns-${shard}`, shard }),
+				routes.add({ source: `returns-${shard}`, shard, idempotency }),
 			),
 		]);
 		this.routes = made.map(({ route }) => route);
-		this.#urls = made.map(({ path }) => this.receive.url + path);
+		await this.moves.publish(this.routes);
+		this.urls = made.map(({ path }) => this.receive.url + path);
 	}
 
 	async #startReceive(project: string) {
@@ -261,21 +272,29 @@ export class Scene {
 		this.#isOver = false;
 		const turn = ++this.#turns;
 		this.#sending = sendPersistently({
-			urls: this.#urls,
+			urls: this.urls,
 			senders,
 			// Some of them long, none of them easy to compress.
 			body: (n) => {
 				const length = n % 100 === 99 ? 5_000 : n % 7;
 				const text = Array.from({ length }, randomUUID).join("");
-				const isPlanned = n % this.#urls.length === 0;
-				const own = { n, turn, text };
-				return isPlanned ? this.planned.body(own) : JSON.stringify(own);
+				return this.body(n % this.urls.length, { n, turn, text });
 			},
 			isDone: () => this.#isOver,
 			sent: this.sent,
 			pauseMs,
 			now: () => this.clock.now(),
 		});
+	}
+
+	/** An event's body, for this one of the routes. @param own what no other event has. */
+	body(route: number, own: object): string {
+		return route === 0 ? this.planned.body(own) : JSON.stringify(own);
+	}
+
+	/** New events of this one of the routes go to the next shard. */
+	async moveToNextShard(index: number): Promise<void> {
+		this.routes = await this.moves.toNextShard(this.routes, index);
 	}
 
 	async stopSending(): Promise<void> {

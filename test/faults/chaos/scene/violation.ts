@@ -28,6 +28,10 @@ export type Check =
 	| "ledger"
 	/** Closed dates are compacted, and what that replaced is gone a day later. */
 	| "compacted"
+	/** A Source that moves is whole in each manifest, whichever of its shards is asked. */
+	| "manifest"
+	/** A sender's key that was used before a move still names its event. */
+	| "keys"
 	/** The table has what the objects have. */
 	| "table";
 
