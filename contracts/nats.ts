@@ -16,6 +16,12 @@ export function streamName(shard: number, epoch: string): string {
 	return `tidemill-frames-${shard}-${epoch}`;
 }
 
+/** The shard of a {@link streamName}, or of a name that begins with one, as those of objects do; undefined for others. */
+export function shardOfStream(name: string): number | undefined {
+	const shard = /^tidemill-frames-(\d+)-/.exec(name)?.[1];
+	return shard === undefined ? undefined : Number(shard);
+}
+
 /** Operator asks archive for a Run's manifest (request/reply, {@link file://./manifest.ts}). */
 export function manifestSubject(shard: number): string {
 	return `tidemill.archive.${shard}.manifest`;

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
+import { streamName } from "../../../contracts/nats.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import { outputName } from "../../wire/output-name.ts";
+import type { CompactionRecord } from "../compaction/record.ts";
+import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { DateObjects } from "./date-objects.ts";
@@ -7,6 +11,8 @@ import type { LedgerIndex } from "./ledger-index.ts";
 
 const source = { account: "shop", sourceKey: "a".repeat(32) };
 const date = "2026-03-31";
+const day = { ...source, date };
+const apart = { ...day, quarantined: true } as const;
 const keys = new ObjectKeys("tidemill");
 
 /** Of a shard whose last event came on the date. */
@@ -46,3 +52,94 @@ test.each([
 		expect([...objects()!]).toMatchObject([{ first: 1, rows: 5 }]);
 	},
 );
+
+type Kept = { objects?: number; quarantined?: number };
+
+/** A date on which the source was in these shards, each of which has so many events in one object. */
+async function keptIn(shards: Kept[], hasMoved = true) {
+	const store = new MemoryStore();
+	const ledgers = new DateLedgers(store, keys);
+	for (const [shard, kept] of shards.entries()) {
+		const stream = streamName(shard, "a");
+		const byDate = (rows: number | undefined) =>
+			new Map(
+				rows ? [[date, DateObjects.of([{ stream, first: 1, rows }])]] : [],
+			);
+		const objects = byDate(kept.objects);
+		const quarantined = byDate(kept.quarantined);
+		if (kept.objects) await store.putNew(keys.events(day, stream, 1), "");
+		if (kept.quarantined) await store.putNew(keys.events(apart, stream, 1), "");
+		const own = { sources: () => [{ ...source, objects, quarantined }] };
+		await ledgers.keep(own as unknown as LedgerIndex, {
+			shard,
+			drainedAt: "2026-04-01T12:00:00Z",
+			staysLonger: () => true,
+			hasMoved: async () => hasMoved,
+		});
+	}
+	store.lists.length = 0;
+	return { store, ledgers };
+}
+
+/** Shard 0's events are in another object now. */
+async function compactFirst(store: MemoryStore, rows: number) {
+	const key = keys.events(day, streamName(0, "a"), 1);
+	const folder = keys.eventsOfDate(day);
+	const inputs = [key.slice(folder.length)];
+	const name = outputName(inputs);
+	await store.remove([key]);
+	await store.putNew(folder + name, "");
+	const outputs = [{ name, rows, bytes: 1, sha256: "", inputs }];
+	const record: CompactionRecord = { version: 1, ...day, outputs };
+	await store.putNew(keys.compaction(day), JSON.stringify(record));
+}
+
+/** How many rows a manifest names of the date, and how many in quarantine. */
+async function rowsIn(store: MemoryStore, ledgers: DateLedgers) {
+	const { objects, quarantined } = await ledgers.require(day);
+	const named = new ManifestObjects(store, keys);
+	return [
+		(await named.ofDate(day, objects, 60)).rows,
+		(await named.ofDate(apart, quarantined, 60)).rows,
+	];
+}
+
+test.each<[string, Kept, Kept, isCompacted: boolean]>([
+	["both have events", { objects: 2 }, { objects: 3 }, false],
+	["one's events are compacted", { objects: 2 }, { objects: 3 }, true],
+	["one has only quarantine", { objects: 2 }, { quarantined: 3 }, false],
+	[
+		"one is compacted, the other quarantine",
+		{ objects: 2 },
+		{ quarantined: 3 },
+		true,
+	],
+	[
+		"both have quarantine",
+		{ quarantined: 2 },
+		{ objects: 3, quarantined: 1 },
+		false,
+	],
+])(
+	"a lost ledger of one of two shards never makes a smaller day: %s",
+	async (_, first, second, isCompacted) => {
+		for (const lost of [0, 1]) {
+			const { store, ledgers } = await keptIn([first, second]);
+			if (isCompacted) await compactFirst(store, first.objects!);
+			const sumOf = (kind: keyof Kept) =>
+				(first[kind] ?? 0) + (second[kind] ?? 0);
+			const whole = [sumOf("objects"), sumOf("quarantined")];
+			expect(await rowsIn(store, ledgers)).toEqual(whole);
+			await store.remove([keys.ledgerOfDate(day, lost)]);
+			await expect(rowsIn(store, ledgers)).rejects.toMatchObject({
+				code: "LedgerMismatch",
+			});
+		}
+	},
+);
+
+test("a date that was closed before the source moved is not looked for in other shards", async () => {
+	const { store, ledgers } = await keptIn([{ objects: 2 }], false);
+	await ledgers.require(day);
+	expect(store.lists).toEqual([keys.ledgersOfDate(day)]);
+});

@@ -1,3 +1,4 @@
+import { shardOfStream } from "../../../contracts/nats.ts";
 import { closedThrough, type UtcDate } from "../../../contracts/utc-date.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { DateFolder, ObjectKeys, SourceName } from "../s3/object-keys.ts";
@@ -95,16 +96,21 @@ export class DateLedgers {
 
 	/**
 	 * The objects of all cuts of a date that the index doesn't hold. Throws {@link RequestFailure} LedgerMismatch if there are
-	 * objects and nothing says what they should be: such a date is not empty.
+	 * objects of a shard and nothing says what they should be: such a date is not empty.
 	 */
 	async require(group: DateFolder) {
 		const prefix = this.#keys.ledgersOfDate(group);
 		const ledgers: DateLedger[] = [];
+		const shards = new Set<number | undefined>();
 		for await (const { key } of this.#store.list(prefix)) {
 			const text = await this.#store.get(key);
-			if (text !== undefined) ledgers.push(readLedger(key, text));
+			if (text === undefined) continue;
+			ledgers.push(readLedger(key, text));
+			shards.add(shardOfLedger(key));
 		}
-		if (ledgers.length === 0) await this.#requireNone(group);
+		// One that names no shard is of all the shards that the source had then.
+		if (!shards.has(undefined))
+			await this.#requireNoOthers(group, ledgers, shards);
 		const all = (kind: "objects" | "quarantined") =>
 			unpacked(ledgers.flatMap((ledger) => ledger[kind]));
 		return {
@@ -113,17 +119,42 @@ export class DateLedgers {
 		};
 	}
 
-	async #requireNone(group: DateFolder): Promise<void> {
-		const apart = { ...group, quarantined: true } as const;
-		for (const folder of [group, apart].map((of) =>
-			this.#keys.eventsOfDate(of),
-		))
-			for await (const _ of this.#store.list(folder))
+	/**
+	 * Throws if the date has objects of a shard whose ledger isn't there. Of those that a compaction has replaced no name is left: the
+	 * manifest compares rows with the record's (manifest-objects.ts), unless the ledgers know of no object at all.
+	 */
+	async #requireNoOthers(
+		group: DateFolder,
+		ledgers: readonly DateLedger[],
+		shards: ReadonlySet<number | undefined>,
+	): Promise<void> {
+		const folders = [
+			{ folder: this.#keys.eventsOfDate(group), kind: "objects" },
+			{
+				folder: this.#keys.eventsOfDate({ ...group, quarantined: true }),
+				kind: "quarantined",
+			},
+		] as const;
+		for (const { folder, kind } of folders) {
+			const hasObjects = ledgers.some((ledger) => ledger[kind].length > 0);
+			for await (const { key } of this.#store.list(folder)) {
+				// An output has no shard's name.
+				const shard = shardOfStream(key.slice(folder.length));
+				if (shard === undefined ? hasObjects : shards.has(shard)) continue;
+				const missing = ledgers.length > 0 ? shard : undefined;
 				throw new RequestFailure(
 					"LedgerMismatch",
-					`There are objects in ${folder}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, undefined)}, is missing`,
+					`There is the object ${key}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, missing)}, is missing`,
 				);
+			}
+		}
 	}
+}
+
+/** undefined for that of a source which had one shard. */
+function shardOfLedger(key: string): number | undefined {
+	const shard = /-(\d+)\.json$/.exec(key)?.[1];
+	return shard === undefined ? undefined : Number(shard);
 }
 
 function readLedger(key: string, text: string): DateLedger {
