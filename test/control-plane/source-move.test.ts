@@ -1,23 +1,38 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { sourceKind } from "../../crds/generated/types.ts";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { type Run, runKind, sourceKind } from "../../crds/generated/types.ts";
 import {
 	type Move,
 	planMove,
 	readOwners,
 	writeSecret,
 } from "../../operator/source/move/apply.ts";
+import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import { SourceScene } from "../support/fixtures/control-plane/source-scene.ts";
+import { startFlow } from "../support/senders/event-flow.ts";
 import {
 	newSent,
 	sendPersistently,
 } from "../support/senders/persistent-sender.ts";
+import { startProcessNode } from "../support/servers/process-node.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const soon = { timeout: 120_000, interval: 50 };
+const image = "tidemill.local/tidemill:moved";
+let warehouse: string;
 let scene: SourceScene;
 
 beforeAll(async () => {
-	scene = await SourceScene.start({ SOURCE_STATUS_SECONDS: "1" }, 2);
+	warehouse = await temporaryDirectory("warehouse");
+	const env = {
+		SOURCE_STATUS_SECONDS: "1",
+		TIDEMILL_LOCAL_WAREHOUSE: warehouse,
+		TIDEMILL_IMAGE: image,
+	};
+	scene = await SourceScene.start(env, 2);
 });
 
 afterAll(() => scene?.stop());
@@ -180,4 +195,96 @@ test("a move that can't be is refused before anything is written, and the admini
 	const owners = await readOwners(scene.operator.connection);
 	const { sourceKey } = await statusOf(name);
 	expect(owners.shardsOf(sourceKey!)).toEqual([]);
+});
+
+/** A Pipeline of the Source into a DuckDB file, and how to run it. */
+async function createPipeline(source: string) {
+	await applyYaml(
+		scene.account,
+		`apiVersion: tidemill.dev/v1alpha1
+kind: Destination
+metadata: { name: ${source} }
+spec: { type: DuckDB, duckDB: { path: ${source}.duckdb } }
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Pipeline
+metadata: { name: ${source} }
+spec: { sourceRef: { name: ${source} }, destinationRef: { name: ${source} } }`,
+	);
+	const { client } = scene.operator;
+	/** Settles when the Run has ended well. */
+	const run = async () => {
+		const name = `${source}-${randomUUID().slice(0, 8)}`;
+		await applyYaml(
+			scene.account,
+			`apiVersion: tidemill.dev/v1alpha1
+kind: Run
+metadata: { name: ${name} }
+spec: { pipelineRef: { name: ${source} } }`,
+		);
+		await vi.waitFor(async () => {
+			const found = await client.get<Run>(runKind, name, scene.account);
+			expect(found?.status?.phase).toBe("Succeeded");
+		}, soon);
+	};
+	const query = async <Row>(sql: string): Promise<Row[]> => {
+		const file = join(warehouse, scene.account, `${source}.duckdb`);
+		const instance = await DuckDBInstance.create(file, {
+			access_mode: "READ_ONLY",
+		});
+		const connection = await instance.connect();
+		try {
+			const text = sql.replaceAll("$table", `"${source}"`);
+			const reader = await connection.runAndReadAll(text);
+			return reader.getRowObjectsJson() as Row[];
+		} finally {
+			connection.closeSync();
+			instance.closeSync();
+		}
+	};
+	return { run, query };
+}
+
+test("Runs before, during and after a move load each event once, and the Source counts as many", async () => {
+	const node = await startProcessNode({
+		image,
+		tidemill: process.env.TIDEMILL_COMMAND!,
+	});
+	onTestFinished(() => node.stop());
+	const name = "loaded";
+	const { path } = await scene.createSource(name);
+	const { run, query } = await createPipeline(name);
+	const flow = startFlow(
+		{ webhookURL: scene.receiver.url + path, query },
+		{ pauseMs: 20 },
+	);
+	onTestFinished(() => flow.stop());
+	const { shard: first } = await statusOf(name);
+	/** What was acknowledged before the Run began is in the table when it ends. */
+	const runIsComplete = async () => {
+		const due = [...flow.sent.acknowledged.keys()];
+		await run();
+		const rows = await query<{ event_id: string }>(
+			"select event_id from $table",
+		);
+		const loaded = new Set(rows.map(({ event_id }) => event_id));
+		expect(due.filter((id) => !loaded.has(id))).toEqual([]);
+	};
+	await flow.untilMore(40);
+	await runIsComplete();
+	const there = moveTo(1 - first!, name);
+	await runIsComplete();
+	expect(await there).toMatchObject({ exitCode: 0 });
+	await flow.untilMore(40);
+	const back = moveTo(first!, name);
+	await runIsComplete();
+	expect(await back).toMatchObject({ exitCode: 0 });
+	await flow.untilMore(40);
+	await flow.stop();
+	await run();
+	expect(await flow.brokenPromises()).toEqual([]);
+	await vi.waitFor(async () => {
+		const { counts } = await statusOf(name);
+		expect(counts?.accepted).toBe(flow.sent.acknowledged.size);
+	}, soon);
 });
