@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SourceLedger } from "../ledger.ts";
+import type { Deviations, SourceLedger } from "../ledger.ts";
 import { sumOfLedgers } from "./ledger-sum.ts";
 
 const former: SourceLedger = {
@@ -36,4 +36,33 @@ test("a Source that has moved has the events of all its shards", () => {
 	});
 	expect(sumOfLedgers([former])).toEqual(former);
 	expect(sumOfLedgers([])).toBeUndefined();
+});
+
+test("a date that one shard would no longer count doesn't count because the Source has left another", () => {
+	const deviations = (lastEventTime: string): Deviations => ({
+		entries: [
+			{ kind: "TypeMismatch", annotated: 2, quarantined: 0, lastEventTime },
+		],
+	});
+	const sumAt = (day: string) => {
+		const lastEventTime = `${day}T10:00:00.000Z`;
+		return sumOfLedgers([
+			{ ...former, deviations: deviations(former.lastEventTime) },
+			{
+				...current,
+				lastEventTime,
+				archivedThrough: lastEventTime,
+				archived: { [day]: 1 },
+				deviations: deviations(lastEventTime),
+			},
+		])!;
+	};
+	const kept = sumAt("2026-04-01");
+	expect(kept.archived).toEqual({ "2026-03-02": 4, "2026-04-01": 1 });
+	expect(kept.quarantined).toBeUndefined();
+	expect(kept.deviations!.entries[0]!.annotated).toBe(4);
+	const later = sumAt("2026-04-02");
+	expect(later.archived).toEqual({ "2026-04-02": 1 });
+	expect(later.deviations!.entries[0]!.annotated).toBe(2);
+	expect(later.firstEventDate).toBe("2026-03-01");
 });

@@ -1,5 +1,6 @@
 import type { SourceLedger } from "../ledger.ts";
-import type { UtcDate } from "../utc-date.ts";
+import { retainedDays } from "../stored/retention.ts";
+import { addDays, type UtcDate, utcDate } from "../utc-date.ts";
 import { sumOfDeviations } from "./deviations.ts";
 
 /** What all shards of a Source have of it, as one ledger; undefined for none. */
@@ -9,30 +10,43 @@ export function sumOfLedgers(
 	const [first, ...others] = ledgers;
 	if (!first || others.length === 0) return first;
 	const { version, account, sourceKey } = first;
+	const times = inOrder(ledgers.map((one) => one.archivedThrough));
+	const archivedThrough = times.at(-1)!;
+	// A former shard has nothing new of the Source, so its ledger still counts the last dates of then.
+	const oldest = addDays(utcDate(Date.parse(archivedThrough)), -retainedDays);
 	const deviations = sumOfDeviations(
-		ledgers.flatMap((one) => one.deviations ?? []),
+		ledgers.flatMap((one) =>
+			one.lastEventTime < oldest ? [] : (one.deviations ?? []),
+		),
 	);
-	const quarantined = sumByDate(ledgers.map((one) => one.quarantined ?? {}));
+	const quarantined = sumByDate(
+		oldest,
+		ledgers.map((one) => one.quarantined ?? {}),
+	);
 	return {
 		version,
 		account,
 		sourceKey,
 		firstEventDate: inOrder(ledgers.map((one) => one.firstEventDate))[0]!,
 		lastEventTime: inOrder(ledgers.map((one) => one.lastEventTime)).at(-1)!,
-		// A former shard has nothing new of the Source.
-		archivedThrough: inOrder(ledgers.map((one) => one.archivedThrough)).at(-1)!,
-		archived: sumByDate(ledgers.map((one) => one.archived)),
+		archivedThrough,
+		archived: sumByDate(
+			oldest,
+			ledgers.map((one) => one.archived),
+		),
 		...(Object.keys(quarantined).length > 0 && { quarantined }),
 		...(deviations && { deviations }),
 	};
 }
 
 function sumByDate(
+	oldest: UtcDate,
 	all: readonly Record<UtcDate, number>[],
 ): Record<UtcDate, number> {
 	const sum: Record<UtcDate, number> = {};
 	for (const date of inOrder(all.flatMap((one) => Object.keys(one))))
-		sum[date] = all.reduce((rows, one) => rows + (one[date] ?? 0), 0);
+		if (date >= oldest)
+			sum[date] = all.reduce((rows, one) => rows + (one[date] ?? 0), 0);
 	return sum;
 }
 
