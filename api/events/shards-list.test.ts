@@ -13,17 +13,24 @@ const eventAt = (second: number): StoredEvent => ({
 	state: "accepted",
 });
 
-const imported = { ...eventAt(0), eventID: "imported" };
+const importedAt = (second: number) => ({
+	...eventAt(second),
+	eventID: "imported",
+});
 
 /** Shards with events of these seconds. A page that moves on ends early now and then, as archive's do. */
 function shardsWith(
 	seconds: Record<number, number[]>,
-	{ shortest = Infinity, hasImported = false } = {},
+	{
+		shortest = Infinity,
+		imported,
+	}: { shortest?: number; imported?: StoredEvent } = {},
 ) {
 	const askEvents = async (shard: number, { list }: EventsRequest) => {
 		const { cursor = "0", limit, withoutImported } = list!;
-		const own = [...seconds[shard]!].sort((a, b) => b - a).map(eventAt);
-		const all = withoutImported || !hasImported ? own : [...own, imported];
+		const all = seconds[shard]!.map(eventAt);
+		if (imported && !withoutImported) all.push(imported);
+		all.sort((a, b) => (a.time < b.time ? 1 : -1));
 		const [from, most] = [Number(cursor), Math.min(limit, shortest)];
 		const events = all.slice(from, from + most);
 		const to = from + events.length;
@@ -35,9 +42,9 @@ function shardsWith(
 			},
 		};
 	};
-	const shards = Object.keys(seconds).map(Number);
+	const all = Object.keys(seconds).map(Number);
 	return {
-		list: (limit: number, cursor?: string) =>
+		list: (limit: number, cursor?: string, shards = all) =>
 			listInShards(
 				{ askEvents, account: "shop" },
 				{ shards, sourceKey: "a" },
@@ -80,13 +87,30 @@ test("a cursor of before a move has expired", async () => {
 });
 
 test("an imported event, which each shard's archive has, is listed once", async () => {
-	const { list } = shardsWith({ 0: [1], 1: [2] }, { hasImported: true });
+	const { list } = shardsWith({ 0: [1], 1: [2] }, { imported: importedAt(0) });
 	const { events } = await list(10);
 	expect(events.map(({ eventID }) => eventID)).toEqual([
 		"event-002",
 		"event-001",
 		"imported",
 	]);
+});
+
+test("an imported event is listed once, also if the Source moves back between two pages", async () => {
+	for (const second of [1.5, 3.5, 5.5]) {
+		const imported = importedAt(second);
+		const { list } = shardsWith({ 0: [2, 4, 6], 1: [1, 3, 5] }, { imported });
+		const found: string[] = [];
+		let cursor: string | undefined;
+		for (let page = 0; page === 0 || cursor; page++) {
+			const shards = page % 2 === 0 ? [1, 0] : [0, 1];
+			const { events, ...next } = await list(1, cursor, shards);
+			found.push(...events.map(({ eventID }) => eventID));
+			cursor = next.cursor;
+		}
+		expect(found.filter((id) => id === "imported")).toHaveLength(1);
+		expect(found).toHaveLength(7);
+	}
 });
 
 test("a cursor that names a shard twice costs no second question", async () => {

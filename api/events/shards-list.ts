@@ -17,6 +17,8 @@ interface Page {
 interface Part {
 	shard: number;
 	cursor?: string;
+	/** Another shard's archive lists the imported events, as at the first page: the Source may have moved since. */
+	withoutImported?: true;
 }
 
 /**
@@ -28,17 +30,15 @@ export async function listInShards(
 	{ shards, sourceKey }: Pick<EventsPlace, "shards" | "sourceKey">,
 	asked: EventsAsked,
 ): Promise<Page> {
-	const ask = async ({ shard, cursor }: Part, limit: number): Promise<Page> => {
+	const ask = async (
+		{ shard, ...place }: Part,
+		limit: number,
+	): Promise<Page> => {
 		const { cursor: _, ...list } = asked;
 		const { answer } = await askEvents(shard, {
 			account,
 			sourceKeys: [sourceKey],
-			list: {
-				...list,
-				limit,
-				...(shard !== shards[0] && { withoutImported: true }),
-				...(cursor !== undefined && { cursor }),
-			},
+			list: { ...list, limit, ...place },
 		});
 		return answer as EventsAnswer & { ok: true };
 	};
@@ -50,7 +50,7 @@ export async function listInShards(
 		);
 	const parts = asked.cursor
 		? readCursor(asked.cursor, shards)
-		: shards.map((shard) => ({ shard }));
+		: shards.map(firstPart);
 	const pages = await Promise.all(parts.map((part) => ask(part, asked.limit)));
 	const counts = countsOf(pages, asked.limit);
 	const events: StoredEvent[] = [];
@@ -66,10 +66,14 @@ export async function listInShards(
 		const shown = isWhole ? page : await ask(part, count);
 		events.push(...shown.events);
 		const { cursor } = shown;
-		if (cursor !== undefined) left.push({ shard: part.shard, cursor });
+		if (cursor !== undefined) left.push({ ...part, cursor });
 	}
 	events.sort(newestFirst);
 	return { events, ...(left.length > 0 && { cursor: writeCursor(left) }) };
+}
+
+function firstPart(shard: number, at: number): Part {
+	return { shard, ...(at > 0 && { withoutImported: true }) };
 }
 
 /** How many events of each page belong to the newest of all. What follows a page is not known, so nothing older than its last one does. */
@@ -108,9 +112,10 @@ function readCursor(text: string, shards: readonly number[]): Part[] {
 			left.delete(shard) &&
 			(cursor === undefined || /^[\w-]{1,2000}$/.test(cursor));
 		if (Array.isArray(parts) && parts.length > 0 && parts.every(isRight))
-			return parts.map(({ shard, cursor }: Part) => ({
+			return parts.map(({ shard, cursor, withoutImported }: Part) => ({
 				shard,
 				...(cursor !== undefined && { cursor }),
+				...(withoutImported && { withoutImported: true }),
 			}));
 	} catch {
 		// As one of before the Source moved.
