@@ -11,7 +11,7 @@ import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { bundleProgram } from "../../test/lanes/program.ts";
 import { answerManifests } from "../../test/support/doubles/instant-archive.ts";
-import { runInstantNode } from "../../test/support/doubles/instant-node.ts";
+import { runInstantNode } from "../../test/support/doubles/kubernetes/instant-node.ts";
 import {
 	startControlPlane,
 	startNats,

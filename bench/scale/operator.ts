@@ -9,7 +9,7 @@ import { decide as decideSource } from "../../operator/source/decide.ts";
 import { ShardLoads } from "../../operator/source/shards/shard-loads.ts";
 import { routeOf } from "../../operator/source/webhook/route.ts";
 import { createLog } from "../../service/log.ts";
-import { listedClient } from "../../test/support/doubles/listed-client.ts";
+import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	destinationOf,
 	noWebhooks,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../kube/kinds.ts";
-import { terminated } from "../../test/support/doubles/terminated-pod.ts";
+import { terminated } from "../../test/support/doubles/kubernetes/terminated-pod.ts";
 import { failedAttempts } from "./failed-attempts.ts";
 
 const pod = (minute: number, status: Pod["status"]): Pod => ({

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JobResult } from "../../contracts/job.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
-import { terminated } from "../../test/support/doubles/terminated-pod.ts";
+import { terminated } from "../../test/support/doubles/kubernetes/terminated-pod.ts";
 import { jobOutcome } from "./outcome.ts";
 
 const at = "2026-03-01T12:00:00Z";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
 import { createLog } from "../../service/log.ts";
-import { listedClient } from "../../test/support/doubles/listed-client.ts";
+import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	bigQueryOf,
 	destinationOf,

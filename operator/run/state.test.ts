@@ -4,7 +4,7 @@ import { label, managedByTidemill } from "../../crds/labels.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { controllerReference, type KubeObject } from "../../kube/resource.ts";
 import { createLog } from "../../service/log.ts";
-import { listedClient } from "../../test/support/doubles/listed-client.ts";
+import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	destinationOf,
 	layout,

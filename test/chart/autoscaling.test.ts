@@ -5,7 +5,7 @@ import { examples, render } from "../support/chart/render.ts";
 import {
 	type MetricsAPI,
 	startMetricsAPI,
-} from "../support/doubles/metrics-api.ts";
+} from "../support/doubles/kubernetes/metrics-api.ts";
 import { kubectlDone } from "../support/servers/kubectl.ts";
 
 /* Kubernetes' own autoscaler and Deployment controller, with a double of metrics-server and Pods that nobody runs. */

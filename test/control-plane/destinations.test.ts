@@ -6,7 +6,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds, type Pod } from "../../kube/kinds.ts";
-import { terminated } from "../support/doubles/terminated-pod.ts";
+import { terminated } from "../support/doubles/kubernetes/terminated-pod.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,

@@ -10,8 +10,8 @@ import {
 import { fieldManager } from "../../crds/labels.ts";
 import { kinds } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { argoHealthOf } from "../support/doubles/argocd-health.ts";
-import { kstatusOf } from "../support/doubles/kstatus.ts";
+import { argoHealthOf } from "../support/doubles/kubernetes/argocd-health.ts";
+import { kstatusOf } from "../support/doubles/kubernetes/kstatus.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 

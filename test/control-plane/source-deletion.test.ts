@@ -10,7 +10,7 @@ import {
 import { label } from "../../crds/labels.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { createLog } from "../../service/log.ts";
-import { runInstantNode } from "../support/doubles/instant-node.ts";
+import { runInstantNode } from "../support/doubles/kubernetes/instant-node.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import {

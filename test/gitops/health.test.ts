@@ -7,8 +7,8 @@ import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
 import {
 	argoHealthOf,
 	customizations,
-} from "../support/doubles/argocd-health.ts";
-import { kstatusOf } from "../support/doubles/kstatus.ts";
+} from "../support/doubles/kubernetes/argocd-health.ts";
+import { kstatusOf } from "../support/doubles/kubernetes/kstatus.ts";
 
 /** Laid out as in Argo CD's own repository, whose tests read the same files. */
 const suites = globSync("*/*/health_test.yaml", { cwd: customizations });

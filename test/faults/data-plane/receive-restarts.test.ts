@@ -2,7 +2,7 @@ import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { ServiceBalancer } from "../../support/doubles/service-balancer.ts";
+import { ServiceBalancer } from "../../support/doubles/kubernetes/service-balancer.ts";
 import {
 	type ReceiveFixture,
 	readFrames,

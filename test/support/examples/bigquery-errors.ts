@@ -6,7 +6,7 @@ import type { Job, Pod } from "../../../kube/kinds.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";
 import { follow } from "../../../operator/run/follow.ts";
 import { Fault } from "../doubles/bigquery/fault.ts";
-import { terminated } from "../doubles/terminated-pod.ts";
+import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {
 	bigQueryOf,
 	noWebhooks,

@@ -9,7 +9,7 @@ import { rfc3339 } from "../../../kube/timestamps.ts";
 import { checkHash, checkName } from "../../../operator/destination/check.ts";
 import type { DestinationAction } from "../../../operator/destination/decide.ts";
 import type { DestinationState } from "../../../operator/destination/state.ts";
-import { terminated } from "../doubles/terminated-pod.ts";
+import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import { bigQueryOf } from "./resource-examples.ts";
 
 /** What a decision about a Destination rests on, for tables of decisions. */

@@ -9,7 +9,7 @@ import type { Job, Pod } from "../../../kube/kinds.ts";
 import { controllerReference } from "../../../kube/resource.ts";
 import type { RunState } from "../../../operator/run/state.ts";
 import type { RunAction } from "../../../operator/run/transition.ts";
-import { terminated } from "../doubles/terminated-pod.ts";
+import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {
 	destinationOf,
 	pipelineOf,
