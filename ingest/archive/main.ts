@@ -9,6 +9,7 @@ import { createLog } from "../../service/log.ts";
 import { readBacklogs } from "../../service/metrics/backlog.ts";
 import { observeCertificates } from "../../service/metrics/certificate.ts";
 import { connectNats } from "../../service/nats/connection.ts";
+import { makeRoomForInput } from "../../service/nats/input-room.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { openTracing } from "../../service/tracing/tracing.ts";
@@ -88,6 +89,7 @@ export async function main(): Promise<number> {
 		return 0;
 	}
 	nats = connection;
+	makeRoomForInput(connection);
 	const ending = new AbortController();
 	const signal = AbortSignal.any([stop, ending.signal]);
 	const store = new S3ObjectStore(archive.store, signal);

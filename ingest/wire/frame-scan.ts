@@ -1,5 +1,6 @@
 import { decodeEvent, type FrameVersion } from "./frame.ts";
 import type { FrameEvent } from "./frame-event.ts";
+import { SharedFields } from "./shared-fields.ts";
 
 const headBytes = 28;
 const sourceKeyAt = 22;
@@ -27,6 +28,7 @@ export function scanFrame(
 	at += 4;
 	const indices = new Map<string, number>();
 	const found: ScannedEvent[] = [];
+	const shared = new SharedFields();
 	for (let i = 0; i < count; i++) {
 		const start = at + 4;
 		const end = start + buffer.readUInt32BE(at);
@@ -34,7 +36,8 @@ export function scanFrame(
 		if (isWanted(key)) {
 			const index = indices.get(key) ?? 0;
 			indices.set(key, index + 1);
-			found.push({ event: decodeEvent(buffer, start, end, version), index });
+			const event = decodeEvent(buffer, start, end, version, shared);
+			found.push({ event, index });
 		}
 		at = end;
 	}

@@ -8,6 +8,7 @@ import {
 	frameVersionOf,
 } from "./frame.ts";
 import type { FrameEvent } from "./frame-event.ts";
+import { SharedFields } from "./shared-fields.ts";
 
 const process = "00112233445566778899aabbccddeeff";
 
@@ -32,8 +33,20 @@ function encode(events: FrameEvent[], voided: number[] = []): Buffer {
 	]);
 }
 
+/** What its getters say. */
 function objectsOf({ events }: Frame): FrameEvent[] {
-	return events.map((event) => ({ ...event, id: event.id, body: event.body }));
+	return events.map((event) => ({
+		id: event.id,
+		receivedAtMs: event.receivedAtMs,
+		sourceKey: event.sourceKey,
+		account: event.account,
+		kind: event.kind,
+		headers: event.headers,
+		violations: event.violations,
+		quarantined: event.quarantined,
+		key: event.key,
+		body: event.body,
+	}));
 }
 
 test("a decoded frame equals the encoded one", () => {
@@ -106,4 +119,38 @@ test("headers too long for their length field are refused, not truncated", () =>
 	expect(() => encodeEvent(event("", { headers: "x".repeat(65_536) }))).toThrow(
 		RangeError,
 	);
+});
+
+test("each event has its own fields, however many are the same as another's", () => {
+	const sources = ["0", "1", "2"].map((digit) => digit.repeat(32));
+	const events = Array.from({ length: 60 }, (_, index) =>
+		event(String(index), {
+			sourceKey: sources[index % 3]!,
+			account: ["shop", "other"][index % 2]!,
+			kind: index % 5 === 0 ? "form" : "json",
+			...(index % 7 === 0 && { headers: `{"i":${index}}` }),
+			...(index % 4 === 0 && { violations: `[${index}]` }),
+			...(index % 6 === 0 && { key: `${10 + index}`.repeat(16) }),
+			...(index % 11 === 0 && { quarantined: true as const }),
+		}),
+	);
+	const frame = Buffer.concat([
+		encodeFrameHead(process, 7, [], events.length, 3),
+		...events.flatMap(encodeEvent),
+	]);
+	const shared = new SharedFields();
+	for (let round = 0; round < 2; round++)
+		expect(objectsOf(decodeFrame(frame, shared))).toEqual(events);
+});
+
+test("fields that a frame of a later version has made are no fields of an earlier one", () => {
+	const events = [event("1", { quarantined: true })];
+	const frame = Buffer.concat([
+		encodeFrameHead(process, 7, [], 1, 3),
+		...events.flatMap(encodeEvent),
+	]);
+	const shared = new SharedFields();
+	expect(objectsOf(decodeFrame(frame, shared))).toEqual(events);
+	frame[3] = 2;
+	expect(() => decodeFrame(frame, shared)).toThrow("unknown content kind");
 });

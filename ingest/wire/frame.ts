@@ -1,6 +1,7 @@
 import { maxFrameBytes } from "../../contracts/nats.ts";
 import { DecodedEvent } from "./decoded-event.ts";
 import type { ContentKind, FrameEvent } from "./frame-event.ts";
+import { SharedFields } from "./shared-fields.ts";
 
 /**
  * A frame is one JetStream message: the events that were committed together. A frame with a quarantined event has version 3
@@ -137,18 +138,22 @@ export function encodeFrameHead(
 /**
  * Decodes a frame. Bodies are views into `bytes`, not copies.
  * Throws {@link FrameError} for an unknown version, a wrong length, or what can't be a part of an object key.
+ * @param shared among the frames whose events are held at once.
  */
-export function decodeFrame(bytes: Uint8Array): Frame {
+export function decodeFrame(
+	bytes: Uint8Array,
+	shared = new SharedFields(),
+): Frame {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	try {
-		return decode(buffer);
+		return decode(buffer, shared);
 	} catch (error) {
 		if (!(error instanceof RangeError)) throw error;
 		throw new FrameError(`the frame ends too early (${buffer.length} bytes)`);
 	}
 }
 
-function decode(buffer: Buffer): Frame {
+function decode(buffer: Buffer, shared: SharedFields): Frame {
 	if (!buffer.subarray(0, 3).equals(magic))
 		throw new FrameError("the message is not a frame");
 	const version = buffer[3];
@@ -166,17 +171,10 @@ function decode(buffer: Buffer): Frame {
 	const eventCount = buffer.readUInt32BE(at);
 	at += 4;
 	const events: FrameEvent[] = [];
-	let before: Neighbour | undefined;
 	for (let i = 0; i < eventCount; i++) {
 		const start = at + 4;
 		const end = start + buffer.readUInt32BE(at);
-		const event = decodeEvent(buffer, start, end, version, before);
-		if (
-			event.account !== before?.event.account &&
-			!accountForm.test(event.account)
-		)
-			throw new FrameError("an event's account is not a namespace");
-		before = { event, start };
+		const event = decodeEvent(buffer, start, end, version, shared);
 		if (event.receivedAtMs > maxReceivedAtMs)
 			throw new FrameError("an event was received after the year 9999");
 		events.push(event);
@@ -189,22 +187,13 @@ function decode(buffer: Buffer): Frame {
 	return { process, number, voided, events };
 }
 
-interface Neighbour {
-	event: FrameEvent;
-	/** Its place in the frame. */
-	start: number;
-}
-
-/**
- * Decodes the event between two places of a frame. Throws as {@link decodeFrame} does.
- * @param before another event of the frame. Neighbours often have the same Source, and then share its strings.
- */
+/** Decodes the event between two places of a frame. Throws as {@link decodeFrame} does. */
 export function decodeEvent(
 	buffer: Buffer,
 	start: number,
 	end: number,
 	version: FrameVersion,
-	before?: Neighbour,
+	shared: SharedFields,
 ): DecodedEvent {
 	const kindByte = buffer.readUInt8(start + 38);
 	const hasKey = version >= 2 && (kindByte & keyBit) !== 0;
@@ -214,51 +203,34 @@ export function decodeEvent(
 			kindByte - (hasKey ? keyBit : 0) - (isQuarantined ? quarantinedBit : 0)
 		];
 	if (kind === undefined) throw new FrameError("unknown content kind");
-	let at = start + fixedEventBytes;
-	const text = (length: number): string => {
-		at += length;
-		return length === 0 ? "" : buffer.toString("utf8", at - length, at);
-	};
-	const hasSame = (offset: number, length: number) =>
-		before !== undefined &&
-		isRepeated(buffer, before.start + offset, start + offset, length);
-	const accountBytes = buffer.readUInt8(at++);
-	let account: string;
-	if (hasSame(fixedEventBytes, 1 + accountBytes)) {
-		account = before!.event.account;
-		at += accountBytes;
-	} else account = text(accountBytes);
-	const headersBytes = buffer.readUInt16BE(at);
-	at += 2;
-	const headers = text(headersBytes);
-	const violationsBytes = buffer.readUInt16BE(at);
-	at += 2;
-	const violations = text(violationsBytes);
-	const keyAt = at;
-	if (hasKey) at += keyBytes;
-	if (end > buffer.length || at > end) throw new RangeError();
-	const fields = {
-		receivedAtMs: buffer.readUIntBE(start + 16, 6),
-		sourceKey: hasSame(22, 16)
-			? before!.event.sourceKey
-			: buffer.toString("hex", start + 22, start + 38),
-		account,
-		kind,
-		headers,
-		violations,
-		quarantined: isQuarantined || undefined,
-		key: hasKey ? buffer.toString("hex", keyAt, at) : undefined,
-	} as const;
-	return new DecodedEvent(buffer, { start, bodyAt: at, end }, fields);
-}
-
-function isRepeated(
-	buffer: Buffer,
-	first: number,
-	second: number,
-	length: number,
-): boolean {
-	for (let index = 0; index < length; index++)
-		if (buffer[first + index] !== buffer[second + index]) return false;
-	return true;
+	const accountAt = start + fixedEventBytes + 1;
+	const headersAt = accountAt + buffer.readUInt8(accountAt - 1);
+	const violationsAt = headersAt + 2 + buffer.readUInt16BE(headersAt);
+	const keyAt = violationsAt + 2 + buffer.readUInt16BE(violationsAt);
+	const bodyAt = keyAt + (hasKey ? keyBytes : 0);
+	if (end > buffer.length || bodyAt > end) throw new RangeError();
+	let fields = shared.get(buffer, start + 22, headersAt, () => {
+		const account = buffer.toString("utf8", accountAt, headersAt);
+		if (!accountForm.test(account))
+			throw new FrameError("an event's account is not a namespace");
+		return {
+			sourceKey: buffer.toString("hex", start + 22, start + 38),
+			account,
+			kind,
+			headers: "",
+			violations: "",
+			quarantined: isQuarantined || undefined,
+			key: undefined,
+		};
+	});
+	// Without headers, violations and a key there are but two lengths of zero.
+	if (bodyAt > headersAt + 4)
+		fields = {
+			...fields,
+			headers: buffer.toString("utf8", headersAt + 2, violationsAt),
+			violations: buffer.toString("utf8", violationsAt + 2, keyAt),
+			key: hasKey ? buffer.toString("hex", keyAt, bodyAt) : undefined,
+		};
+	const receivedAtMs = buffer.readUIntBE(start + 16, 6);
+	return new DecodedEvent(buffer, { start, bodyAt, end }, receivedAtMs, fields);
 }

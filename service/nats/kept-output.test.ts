@@ -1,11 +1,10 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
 import { connect } from "@nats-io/transport-node";
 import { expect, test, vi } from "vitest";
+import { NatsServerDouble } from "../../test/support/doubles/nats-server.ts";
 import { keepOutput } from "./kept-output.ts";
 
 test("what is sent arrives as it is, even if the server reads it late", async () => {
-	const server = new ServerDouble();
+	const server = new NatsServerDouble();
 	const connection = await connect({ servers: await server.listen() });
 	try {
 		keepOutput(connection);
@@ -30,7 +29,7 @@ test("what is sent arrives as it is, even if the server reads it late", async ()
 });
 
 test("the memory of what was sent is used again", async () => {
-	const server = new ServerDouble();
+	const server = new NatsServerDouble();
 	const connection = await connect({ servers: await server.listen() });
 	try {
 		keepOutput(connection);
@@ -51,7 +50,7 @@ test("the memory of what was sent is used again", async () => {
 });
 
 test("what waits for a reconnect is joined though there is no socket, and its memory isn't kept if it is large", async () => {
-	const server = new ServerDouble();
+	const server = new NatsServerDouble();
 	const connection = await connect({ servers: await server.listen() });
 	try {
 		keepOutput(connection);
@@ -82,30 +81,4 @@ interface Inside {
 			drain(): Uint8Array;
 		};
 	};
-}
-
-/** As much of nats-server's protocol as a publisher needs: https://docs.nats.io/reference/reference-protocols/nats-protocol */
-class ServerDouble {
-	readonly received: string[] = [];
-	socket: Socket | undefined;
-	readonly #server = createServer((socket) => {
-		this.socket = socket.setEncoding("latin1");
-		socket.write(
-			'INFO {"version":"2.15.2","max_payload":8388608,"headers":true}\r\n',
-		);
-		socket.on("data", (text: string) => {
-			this.received.push(text);
-			if (text.endsWith("PING\r\n")) socket.write("PONG\r\n");
-		});
-	});
-
-	async listen(): Promise<string> {
-		this.#server.listen(0, "127.0.0.1");
-		await once(this.#server, "listening");
-		return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-	}
-
-	close(): void {
-		this.#server.close();
-	}
 }

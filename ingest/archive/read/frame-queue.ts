@@ -6,6 +6,7 @@ import {
 } from "@nats-io/jetstream";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
 import { readFrameTraces, traceHeader } from "../../wire/frame-traces.ts";
+import { SharedFields } from "../../wire/shared-fields.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { StreamFrame } from "../decide/cut.ts";
 import { cutBytes } from "./cut-size.ts";
@@ -32,6 +33,11 @@ export class SequenceSkipped extends PositionLost {
 	}
 }
 
+export interface ReadFrame extends StreamFrame {
+	/** The message's bytes. Events are views of them. */
+	data: Uint8Array;
+}
+
 /** The frames that were read and belong to no cut yet. */
 export interface UncutFrames {
 	frames: number;
@@ -51,8 +57,9 @@ export class FrameQueue {
 	readonly #maxBytes: number;
 	readonly #isTraced: boolean;
 	readonly #onChange: () => void;
-	#frames: (StreamFrame & { readAtMs: number })[] = [];
+	#frames: (ReadFrame & { readAtMs: number })[] = [];
 	#bytes = 0;
+	readonly #shared = new SharedFields();
 	#sources = new Set<string>();
 	#lastSequence: number;
 	/** Read through this sequence even beyond the limit. */
@@ -130,7 +137,7 @@ export class FrameQueue {
 	}
 
 	/** Removes and returns the frames through this sequence. They must have been read. */
-	take(last: number): StreamFrame[] {
+	take(last: number): ReadFrame[] {
 		const count = this.#frames.findLastIndex(
 			({ sequence }) => sequence <= last,
 		);
@@ -175,13 +182,14 @@ export class FrameQueue {
 		if (sequence !== this.#lastSequence + 1)
 			throw new SequenceSkipped(this.#stream, this.#lastSequence + 1, sequence);
 		const bytes = message.data.length;
-		const frame = readFrame(message.data, this.#stream, sequence);
+		const frame = readFrame(message.data, this.#shared, this.#stream, sequence);
 		if (this.#isTraced) noteTraces(frame, message);
 		this.#frames.push({
 			sequence,
 			timeMs: Math.floor(timestampNanos / 1e6),
 			bytes,
 			readAtMs: performance.now(),
+			data: message.data,
 			frame,
 		});
 		this.#count(frame);
@@ -216,9 +224,14 @@ function noteTraces({ events }: Frame, { headers }: JsMsg): void {
 	}
 }
 
-function readFrame(data: Uint8Array, stream: string, sequence: number): Frame {
+function readFrame(
+	data: Uint8Array,
+	shared: SharedFields,
+	stream: string,
+	sequence: number,
+): Frame {
 	try {
-		const frame = decodeFrame(data);
+		const frame = decodeFrame(data, shared);
 		for (const { body } of frame.events)
 			if (!isUtf8(body)) throw new FrameError("a body isn't UTF-8");
 		return frame;
