@@ -71,10 +71,12 @@ function plan(
 	return planLoad(input, manifest, days, table);
 }
 
-/** Without the comment and the record, which every such load writes. */
+/** Without the comment and the record, which every such load writes, and without DuckDB's setting. */
 function steps(...parameters: Parameters<typeof plan>): string[] {
 	return plan(...parameters)
-		.steps.filter((step) => !["Comment", "Record"].includes(step.do))
+		.steps.filter(
+			(step) => !["Comment", "Record", "SkipDictionary"].includes(step.do),
+		)
 		.map((step) =>
 			["do", "date", "rows"]
 				.map((key) => (step as Record<string, unknown>)[key])
@@ -112,6 +114,46 @@ test("one statement inserts all objects", () => {
 	});
 });
 
+describe("before the rows are inserted, dictionaries are ruled out where texts don't repeat", () => {
+	const header: TableColumn = { name: "kind", from: { header: "x-kind" } };
+	const amount: TableColumn = {
+		name: "amount",
+		from: { bodyPointer: "/amount", type: "Number" },
+	};
+	const body: TableColumn = { name: "Body", from: "Body" };
+	const own = { name: "notes", type: "STRUCT(note VARCHAR)" };
+
+	test.each<[string, TableColumn[], ExistingColumn[] | undefined, boolean]>([
+		["ids and bodies alone", columns, undefined, true],
+		["an existing table of them", columns, fitting, true],
+		["a name in other letters", [body], fitting.slice(1), true],
+		["a number of the body", [...columns, amount], undefined, true],
+		["a header", [...columns, header], undefined, false],
+		["a column of people's own", columns, [...fitting, own], false],
+	])("%s", (_, columns, existing, skips) => {
+		const { steps } = plan(withColumns(columns), days, existing);
+		const kinds = steps.map((step) => step.do);
+		const before = kinds[kinds.indexOf("Insert") - 1];
+		expect(before === "SkipDictionary").toBe(skips);
+		expect(kinds.includes("SkipDictionary")).toBe(skips);
+	});
+
+	test("a table that is replaced leaves no columns", () => {
+		const rebuilt = plan(
+			{ ...input(), rebuild: true },
+			days,
+			[{ name: "event_id", type: "BLOB" }, own],
+			complete,
+		);
+		expect(rebuilt.steps).toContainEqual({ do: "SkipDictionary" });
+	});
+
+	test("no rows, no setting", () => {
+		const { steps } = plan(input(), days.slice(1), fitting);
+		expect(steps).not.toContainEqual({ do: "SkipDictionary" });
+	});
+});
+
 test("a full reload replaces the whole table and counts all its rows", () => {
 	const full = withColumns(columns.slice(0, 2), "FullReload");
 	expect(steps(full, days, fitting.slice(0, 2))).toEqual([
@@ -140,7 +182,7 @@ describe("a day that keeps rows", () => {
 			days,
 			{ columns: existing, comment: { words: "", mark } },
 			new Map([[day.date, now]]),
-		).steps.filter((step) => step.do !== "Comment");
+		).steps.filter((step) => !["Comment", "SkipDictionary"].includes(step.do));
 	const recorded = (days: LoadDay[]) =>
 		planKept(days).find((step) => step.do === "Record")?.change;
 

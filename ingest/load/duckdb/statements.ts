@@ -24,6 +24,8 @@ export function statements(
 			);
 		case "DeleteDay":
 			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
+		case "SkipDictionary":
+			return ["SET disabled_compression_methods = 'dictionary'"];
 		case "Record":
 			return recordStatements(table, step.change);
 		case "Insert": {
