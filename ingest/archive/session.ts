@@ -1,7 +1,6 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
-import { freeInput } from "../../service/nats/input-room.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp, reportLosses } from "./catch-up.ts";
 import type { WakeSignal } from "./concurrency/wake-signal.ts";
@@ -179,8 +178,7 @@ export class ShardSession {
 		const groups = eventsOfCut(cut, frames);
 		await writer.write(shard, cut, groups);
 		await this.#progress.setObjectsDone(cut.stream, cut.last);
-		// Nobody reads these frames any more.
-		for (const { data } of frames) freeInput(data);
+		this.#wait.queue.free(frames);
 		// The frames may have been read before the stream was restored from an old backup.
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		const found = await readStreamAt(

@@ -4,6 +4,7 @@ import {
 	type JetStreamClient,
 	type JsMsg,
 } from "@nats-io/jetstream";
+import { freeInput } from "../../../service/nats/input-room.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
 import { readFrameTraces, traceHeader } from "../../wire/frame-traces.ts";
 import { SharedFields } from "../../wire/shared-fields.ts";
@@ -59,6 +60,8 @@ export class FrameQueue {
 	readonly #onChange: () => void;
 	#frames: (ReadFrame & { readAtMs: number })[] = [];
 	#bytes = 0;
+	/** Of the frames that were taken and aren't free. */
+	#takenBytes = 0;
 	readonly #shared = new SharedFields();
 	#sources = new Set<string>();
 	#lastSequence: number;
@@ -136,17 +139,29 @@ export class FrameQueue {
 		this.#room?.();
 	}
 
-	/** Removes and returns the frames through this sequence. They must have been read. */
+	/** Removes and returns the frames through this sequence. They must have been read, and are to be freed. */
 	take(last: number): ReadFrame[] {
 		const count = this.#frames.findLastIndex(
 			({ sequence }) => sequence <= last,
 		);
 		const taken = this.#frames.splice(0, count + 1);
-		for (const { bytes } of taken) this.#bytes -= bytes;
+		for (const { bytes } of taken) {
+			this.#bytes -= bytes;
+			this.#takenBytes += bytes;
+		}
 		this.#sources = new Set();
 		for (const { frame } of this.#frames) this.#count(frame);
 		this.#room?.();
 		return taken;
+	}
+
+	/** Frees the memory of frames that were taken. Nobody may read them any more. */
+	free(frames: readonly ReadFrame[]): void {
+		for (const { data, bytes } of frames) {
+			freeInput(data);
+			this.#takenBytes -= bytes;
+		}
+		this.#room?.();
 	}
 
 	async close(): Promise<void> {
@@ -202,9 +217,15 @@ export class FrameQueue {
 		for (const { sourceKey } of events) this.#sources.add(sourceKey);
 	}
 
+	/** Beside a large cut that is being written, half of the next one is read ahead. */
+	get #mostBytes(): number {
+		const ofCut = cutBytes(this.#maxBytes, this.#sources.size);
+		return Math.max(this.#maxBytes, ofCut - this.#takenBytes / 2);
+	}
+
 	async #untilRoom(): Promise<void> {
 		while (
-			this.#bytes >= cutBytes(this.#maxBytes, this.#sources.size) &&
+			this.#bytes >= this.#mostBytes &&
 			this.#lastSequence >= this.#wanted &&
 			!this.#batches.isClosed
 		)

@@ -77,6 +77,7 @@ export class SourceTails {
 						this.#lastOf.set(sourceKey, sequence);
 					this.#through = sequence;
 				}
+				queue.free(frames);
 			}
 			return !signal.aborted;
 		} catch {
