@@ -34,36 +34,39 @@ test("a reconcile that throws is retried until it succeeds", async () => {
 	await running;
 });
 
-test("after a conflict any change is reconciled at once; after a success only changes that matter", async () => {
-	vi.useFakeTimers();
-	// The backoff isn't over by chance when the change comes.
-	vi.spyOn(Math, "random").mockReturnValue(0);
-	const reconcile = vi.fn<Controller["reconcile"]>();
-	reconcile.mockRejectedValue(new ApiError(409, { reason: "Conflict" }));
-	const stop = new AbortController();
-	const loop = new ControllerLoop({ name: "test", reconcile }, { log });
-	const store = new Store<KubeObject>(() => undefined);
-	loop.watch(
-		{ synced: Promise.resolve(), onChange: (heard) => store.onChange(heard) },
-		undefined,
-		specChanged,
-	);
-	const running = loop.run(stop.signal);
-	const change = async (resourceVersion: string, waitMs: number) => {
-		const metadata = { ...key, uid: "1", generation: 1, resourceVersion };
-		store.put({ metadata });
-		await vi.advanceTimersByTimeAsync(waitMs);
-	};
-	await change("1", 60_000);
-	const failed = reconcile.mock.calls.length;
-	reconcile.mockResolvedValue(undefined);
-	await change("2", 1);
-	expect(reconcile).toHaveBeenCalledTimes(failed + 1);
-	await change("3", 1);
-	expect(reconcile).toHaveBeenCalledTimes(failed + 1);
-	stop.abort();
-	await running;
-});
+test.each(["Conflict", "AlreadyExists"])(
+	"after %s any change is reconciled at once; after a success only changes that matter",
+	async (reason) => {
+		vi.useFakeTimers();
+		// The backoff isn't over by chance when the change comes.
+		vi.spyOn(Math, "random").mockReturnValue(0);
+		const reconcile = vi.fn<Controller["reconcile"]>();
+		reconcile.mockRejectedValue(new ApiError(409, { reason }));
+		const stop = new AbortController();
+		const loop = new ControllerLoop({ name: "test", reconcile }, { log });
+		const store = new Store<KubeObject>(() => undefined);
+		loop.watch(
+			{ synced: Promise.resolve(), onChange: (heard) => store.onChange(heard) },
+			undefined,
+			specChanged,
+		);
+		const running = loop.run(stop.signal);
+		const change = async (resourceVersion: string, waitMs: number) => {
+			const metadata = { ...key, uid: "1", generation: 1, resourceVersion };
+			store.put({ metadata });
+			await vi.advanceTimersByTimeAsync(waitMs);
+		};
+		await change("1", 60_000);
+		const failed = reconcile.mock.calls.length;
+		reconcile.mockResolvedValue(undefined);
+		await change("2", 1);
+		expect(reconcile).toHaveBeenCalledTimes(failed + 1);
+		await change("3", 1);
+		expect(reconcile).toHaveBeenCalledTimes(failed + 1);
+		stop.abort();
+		await running;
+	},
+);
 
 test("a requeue comes without a change", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();

@@ -55,7 +55,7 @@ export class ControllerLoop {
 	readonly #workers: number;
 	readonly #queue: WorkQueue;
 	readonly #synced: Promise<void>[] = [];
-	/** Keys whose last reconcile met a `Conflict`, because memory was older than the apiserver. */
+	/** Keys whose last reconcile met a `Conflict` or `AlreadyExists`, because memory was older than the apiserver. */
 	readonly #outdated = new Set<string>();
 
 	constructor(
@@ -84,7 +84,7 @@ export class ControllerLoop {
 	/**
 	 * Changes of these objects enqueue the keys that they concern, by default the object's own.
 	 * @param matters filters updates. Creation and deletion always count. Every update counts for a key whose last write was a
-	 * `Conflict`, because it may be what memory lacked; otherwise the key would wait out its backoff.
+	 * `Conflict` or `AlreadyExists`, because it may be what memory lacked; otherwise the key would wait out its backoff.
 	 */
 	watch<T extends KubeObject>(
 		informer: Pick<Informer<T>, "synced" | "onChange">,
@@ -178,7 +178,8 @@ export class ControllerLoop {
 			this.#queue.addAfter(text, result.requeueAfterMs);
 			return "requeue_after";
 		} catch (err) {
-			const isOutdated = hasReason(err, "Conflict");
+			const isOutdated =
+				hasReason(err, "Conflict") || hasReason(err, "AlreadyExists");
 			this.#outdated[isOutdated ? "add" : "delete"](text);
 			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
 			// A stale read or a shutdown is ordinary.

@@ -2,7 +2,7 @@ import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { SealKey } from "../../service/seal-key.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { readSecret } from "../reconcile/secret-ref.ts";
+import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { NotificationState } from "./condition.ts";
 import type { NotificationOutbox } from "./outbox.ts";
 import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
@@ -17,7 +17,7 @@ export async function readNotifications(
 	context: Pick<OperatorContext, "client" | "informers"> & NotificationMeans,
 	resource: Pipeline | Source,
 ): Promise<NotificationState> {
-	const { informers, sealKey, outbox } = context;
+	const { sealKey, outbox } = context;
 	const namespace = resource.metadata.namespace!;
 	const isNamed = resource.spec.notify?.secretRefs !== undefined;
 	const secrets = new Map<string, Secret | undefined>();
@@ -27,8 +27,7 @@ export async function readNotifications(
 			isNamed
 				? await readSecret(context, namespace, name)
 				: // Most namespaces have none, which is nothing to ask the apiserver about.
-					(informers.secrets.get(namespace, name) ??
-						informers.unlabelledSecrets.get(namespace, name)),
+					recallSecret(context, namespace, name),
 		);
 	const webhooks = webhooksOf(resource, (name) => secrets.get(name), sealKey);
 	return { webhooks, deliveries: outbox.deliveriesOf(resource, webhooks) };

@@ -19,9 +19,20 @@ export async function readSecret(
 	name: string,
 ): Promise<Secret | undefined> {
 	return (
-		informers.secrets.get(namespace, name) ??
-		informers.unlabelledSecrets.get(namespace, name) ??
+		recallSecret({ informers }, namespace, name) ??
 		(await fetchSecret(client, namespace, name))
+	);
+}
+
+/** As {@link readSecret}, from memory alone. */
+export function recallSecret(
+	{ informers }: { informers: Informers },
+	namespace: string,
+	name: string,
+): Secret | undefined {
+	return (
+		informers.secrets.get(namespace, name) ??
+		informers.unlabelledSecrets.get(namespace, name)
 	);
 }
 

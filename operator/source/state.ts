@@ -18,7 +18,7 @@ import {
 } from "../notification/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
-import { readSecret } from "../reconcile/secret-ref.ts";
+import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
 import { buried } from "./routes/key-owners.ts";
 import type { RouteTable } from "./routes/table.ts";
@@ -97,7 +97,8 @@ export async function readSource(
 	const { name, namespace, creationTimestamp } = source.metadata;
 	const { routes, ledgers, sealKey, receiveURL, statusIntervalMs } = context;
 	const { maxRetentionDays } = context;
-	const issued = await readSecret(context, namespace!, keysSecretName(name));
+	// From memory alone: if that lacks the Secret, the apiserver refuses to create another one.
+	const issued = recallSecret(context, namespace!, keysSecretName(name));
 	const found = keysIn(issued, name);
 	const sourceKey = typeof found === "object" ? found.sourceKey : undefined;
 	const published = sourceKey ? routes.published(sourceKey) : undefined;
