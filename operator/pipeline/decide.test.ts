@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { findCondition } from "../../kube/conditions.ts";
 import {
 	created,
@@ -146,6 +146,61 @@ test("a new Pipeline that can run isn't looked at again", () => {
 	const status = statusAfter(stateOf({ pipeline }));
 	const told = { ...pipeline, status };
 	expect(decide(stateOf({ pipeline: told }), now)).toEqual([]);
+});
+
+describe("while a new Destination is being checked", () => {
+	const checked = (since: number) =>
+		destinationOf("files", "events.duckdb", {
+			observedGeneration: 1,
+			conditions: [
+				{
+					type: "Ready",
+					status: "Unknown",
+					reason: "Checking",
+					message: "The check is running.",
+					lastTransitionTime: seconds(since),
+				},
+			],
+		});
+
+	test("a new Pipeline waits ten seconds for the verdict before it says that it waits", () => {
+		expect(decide(stateOf({ destination: checked(4) }), now)).toEqual([
+			{ type: "lookAgain", afterMs: 6_000 },
+		]);
+		const status = statusAfter(stateOf({ destination: checked(10) }));
+		expect(status.phase).toBe("Pending");
+	});
+
+	test("a clock that is behind holds up no status", () => {
+		const status = statusAfter(stateOf({ destination: checked(-4) }));
+		expect(status.phase).toBe("Pending");
+	});
+
+	test("a Pipeline that has a status says at once that it waits", () => {
+		const pipeline = pipelineOf({}, { status: statusAfter(stateOf()) });
+		const status = statusAfter(stateOf({ pipeline, destination: checked(4) }));
+		expect(status.phase).toBe("Pending");
+	});
+
+	test("a scheduled time that comes meanwhile is not forgotten", () => {
+		const at = Date.parse("2026-03-10T12:59:58Z");
+		const pipeline = pipelineOf({ schedule: hourly });
+		const since = (at - now) / -1000;
+		const destination = checked(since);
+		const status = statusAfter(stateOf({ pipeline, destination }), at);
+		const written = pipelineOf({ schedule: hourly }, { status });
+		const verified = stateOf({ pipeline: written });
+		expect(decide(verified, at + 5_000)).toContainEqual(
+			expect.objectContaining({ type: "createRun" }),
+		);
+	});
+
+	test("an invalid schedule is told at once", () => {
+		const schedule = { type: "Cron", cron: "hourly" } as const;
+		const pipeline = pipelineOf({ schedule });
+		const state = stateOf({ pipeline, destination: checked(4) });
+		expect(statusAfter(state).phase).toBe("Error");
+	});
 });
 
 test("a new Pipeline with an invalid schedule is in error at once", () => {

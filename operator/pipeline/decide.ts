@@ -10,7 +10,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { scheduledRunName } from "../../crds/run.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
-import type { ConditionStatus } from "../../kube/conditions.ts";
+import { type ConditionStatus, findCondition } from "../../kube/conditions.ts";
 import { dueNotifications } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
@@ -47,6 +47,10 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		problem === undefined && history.active === undefined,
 		now,
 	);
+	const waitMs = verdictWaitMs(state, problem, now);
+	// The status says since when a schedule is known, so it must be there before a time comes.
+	if (waitMs > 0 && !(timing.nextMs && timing.nextMs - now <= waitMs))
+		return [{ type: "lookAgain", afterMs: waitMs }];
 	const due =
 		timing.dueMs === undefined
 			? undefined
@@ -117,12 +121,34 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
  * Pipeline; until then it could only say that it waits.
  */
 function isEarly({ pipeline, source, destination }: PipelineState): boolean {
-	const isNew = (object: Pipeline | Source | Destination | undefined) =>
-		object !== undefined &&
-		// The CRD's default.
-		(object.status === undefined || object.status.observedGeneration === -1);
 	return isNew(pipeline) && (isNew(source) || isNew(destination));
 }
+
+function isNew(object: Pipeline | Source | Destination | undefined): boolean {
+	return (
+		object !== undefined &&
+		// The CRD's default.
+		(object.status === undefined || object.status.observedGeneration === -1)
+	);
+}
+
+/**
+ * How much longer a new Pipeline has no status, in milliseconds, because its Destination is being checked: most checks take
+ * seconds, and then all that there is to say is one status instead of two.
+ */
+function verdictWaitMs(
+	{ pipeline, destination }: PipelineState,
+	problem: TargetProblem | undefined,
+	now: number,
+): number {
+	if (!isNew(pipeline) || problem?.because !== "undecided") return 0;
+	const ready = findCondition(destination?.status?.conditions, "Ready");
+	if (ready?.status !== "Unknown") return 0;
+	const waitedMs = now - Date.parse(ready.lastTransitionTime);
+	return waitedMs < 0 ? 0 : mostVerdictWaitMs - waitedMs;
+}
+
+const mostVerdictWaitMs = 10_000;
 
 /** Why the Pipeline can't run. */
 function problemOf(
