@@ -45,7 +45,8 @@ export function createDestinationController(
 				}
 			},
 		},
-		{ log },
+		// A check needs ten requests in turn, and the Destination's Pipelines wait for it.
+		{ log, workers: 8 },
 	);
 	slots.onFree("Destination", (key) => loop.enqueue(key));
 	const ofCheck = ({ metadata: { namespace, labels } }: Job): ObjectKey[] => {
