@@ -192,10 +192,10 @@ async function isCaughtUp(operator: OperatorProcess): Promise<boolean> {
 async function applyEach({ client, watch }: Setup): Promise<number[]> {
 	const tookMs: number[] = [];
 	for (let i = 0; i < applied; i++)
-		for (const kind of ["source", "pipeline"] as const) {
-			const name = `applied-${kind}-${i}`;
+		for (const kind of [sourceKind, pipelineKind]) {
+			const name = `applied-${kind.kind.toLowerCase()}-${i}`;
 			const startMs = performance.now();
-			await (kind === "source"
+			await (kind === sourceKind
 				? apply(client, sourceKind, source(name))
 				: apply(
 						client,

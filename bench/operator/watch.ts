@@ -18,10 +18,9 @@ type Reported = KubeObject & {
 
 /** Watches the apiserver: what is Ready, and when Runs and Jobs appear. */
 export class OperatorWatch {
-	readonly #sources: Informer<Reported>;
-	readonly #destinations: Informer<Reported>;
-	readonly #pipelines: Informer<Reported>;
-	readonly #others: Informer<KubeObject>[];
+	readonly #informers: { run(signal: AbortSignal): Promise<void> }[];
+	/** `<kind>/<name>` of each Ready resource. A look at thousands every 10 ms would take CPU from what is measured. */
+	readonly #ready = new Set<string>();
 	/** When each was first seen, in milliseconds since the epoch, by name. */
 	readonly runs = new Map<string, number>();
 	readonly cronJobsJobs = new Map<string, number>();
@@ -29,9 +28,14 @@ export class OperatorWatch {
 	constructor(client: KubeClient, log: Logger) {
 		const follow = <T extends KubeObject>(kind: ResourceKind<T>) =>
 			new Informer<T>(client, kind, { namespaces: [namespace], log });
-		this.#sources = follow<Reported>(sourceKind);
-		this.#destinations = follow<Reported>(destinationKind);
-		this.#pipelines = follow<Reported>(pipelineKind);
+		const reported = [sourceKind, destinationKind, pipelineKind].map((kind) => {
+			const informer = follow<Reported>(kind);
+			informer.onChange((object, _, deleted) => {
+				const key = `${kind.kind}/${object.metadata.name}`;
+				this.#ready[!deleted && isReady(object) ? "add" : "delete"](key);
+			});
+			return informer;
+		});
 		const runs = follow(runKind);
 		runs.onChange(({ metadata }, previous) => {
 			if (!previous) this.runs.set(metadata.name, Date.now());
@@ -42,40 +46,27 @@ export class OperatorWatch {
 			if (!previous && byCronJob)
 				this.cronJobsJobs.set(metadata.name, Date.now());
 		});
-		this.#others = [runs, jobs];
+		this.#informers = [...reported, runs, jobs];
 	}
 
 	async run(signal: AbortSignal): Promise<void> {
-		await Promise.all(
-			[this.#sources, this.#destinations, this.#pipelines, ...this.#others].map(
-				(informer) => informer.run(signal),
-			),
-		);
-	}
-
-	/** Number of Ready resources. */
-	get ready(): number {
-		return [this.#sources, this.#destinations, this.#pipelines].reduce(
-			(sum, informer) => sum + informer.list().filter(isReady).length,
-			0,
-		);
+		await Promise.all(this.#informers.map((informer) => informer.run(signal)));
 	}
 
 	get allReady(): boolean {
 		return (
-			this.ready >= counts.sources + counts.destinations + counts.pipelines
+			this.#ready.size >=
+			counts.sources + counts.destinations + counts.pipelines
 		);
 	}
 
-	isReady(kind: "source" | "pipeline", name: string): boolean {
-		const informer = kind === "source" ? this.#sources : this.#pipelines;
-		return isReady(informer.get(namespace, name));
+	isReady({ kind }: { kind: string }, name: string): boolean {
+		return this.#ready.has(`${kind}/${name}`);
 	}
 }
 
-function isReady(object: Reported | undefined): boolean {
+function isReady(object: Reported): boolean {
 	return (
-		object !== undefined &&
 		object.status?.observedGeneration === object.metadata.generation &&
 		findCondition(object.status?.conditions, "Ready")?.status === "True"
 	);
