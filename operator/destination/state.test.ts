@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { destinationKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { Job } from "../../kube/kinds.ts";
+import { type Job, kinds } from "../../kube/kinds.ts";
 import { controllerReference } from "../../kube/resource.ts";
 import { createLog } from "../../service/log.ts";
 import { storedObjects } from "../../test/support/doubles/stored-objects.ts";
@@ -50,8 +50,32 @@ test("a check that isn't being deleted is one", async () => {
 	).toEqual([]);
 });
 
+test("the Pods of a check come from memory until it is over", async () => {
+	const asked = storedObjects([
+		[
+			kinds.pod,
+			{
+				metadata: {
+					name: "asked",
+					ownerReferences: [{ ...owner, uid: check.metadata.uid }],
+				},
+			},
+		],
+	]);
+	const names = async (job: Job) =>
+		(await stateWith(job, asked)).pods.map(({ metadata }) => metadata.name);
+	expect(await names(check)).toEqual([]);
+	const conditions = [{ type: "Complete", status: "True" }];
+	expect(await names({ ...check, status: { conditions } } as Job)).toEqual([
+		"asked",
+	]);
+});
+
 async function checksAmong(job: Job) {
-	const { client } = storedObjects([]);
+	return (await stateWith(job)).jobs;
+}
+
+async function stateWith(job: Job, { client } = storedObjects([])) {
 	const context = {
 		client,
 		informers: createInformers(client, { namespaces: [], log }),
@@ -59,10 +83,9 @@ async function checksAmong(job: Job) {
 		localWarehouse: undefined,
 		bigQueryEndpoints: [],
 	};
-	const { jobs } = await readDestination(
+	return readDestination(
 		context as unknown as Parameters<typeof readDestination>[0],
 		destination,
 		[job],
 	);
-	return jobs;
 }

@@ -1,7 +1,8 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { type Job, kinds, type Pod, type Secret } from "../../kube/kinds.ts";
+import type { Job, Pod, Secret } from "../../kube/kinds.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
+import { podsOfJob } from "../job/pods.ts";
 import type { Place } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
@@ -44,21 +45,18 @@ export async function readDestination(
 	const { name, namespace } = destination.metadata;
 	const { bigQuery, duckDB, serviceAccountName } = destination.spec;
 	const secret = bigQuery?.credentials?.secretRef.name;
+	const checks = jobs.filter(
+		(job) => !job.metadata.deletionTimestamp && isCheckOf(destination, job),
+	);
+	const pods = await Promise.all(
+		checks.map((job) =>
+			podsOfJob(client, informers.pods, job, `${label.destination}=${name}`),
+		),
+	);
 	return {
 		destination,
-		jobs: jobs.filter(
-			(job) => !job.metadata.deletionTimestamp && isCheckOf(destination, job),
-		),
-		// From the apiserver: memory may know the end of a Job before that of its Pod.
-		pods:
-			jobs.length === 0
-				? []
-				: (
-						await client.list(kinds.pod, {
-							namespace,
-							labelSelector: `${label.destination}=${name}`,
-						})
-					).items,
+		jobs: checks,
+		pods: pods.flat(),
 		credentials:
 			secret === undefined
 				? undefined
