@@ -125,12 +125,13 @@ export async function main(): Promise<number> {
 		},
 	};
 
+	let loops: ControllerLoop[] = [];
 	const kubeEvents = new KubeEventRecorder(
 		client,
 		"tidemill.dev/operator",
 		log,
+		() => loops.some(({ isBusy }) => isBusy),
 	);
-	let loops: ControllerLoop[];
 	const caches: Part = {
 		name: "caches",
 		start: async () => {

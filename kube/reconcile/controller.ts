@@ -81,6 +81,11 @@ export class ControllerLoop {
 		return this.#controller.name;
 	}
 
+	/** Whether keys wait for a worker. */
+	get isBusy(): boolean {
+		return this.#queue.length > 0;
+	}
+
 	/**
 	 * Changes of these objects enqueue the keys that they concern, by default the object's own.
 	 * @param matters filters updates. Creation and deletion always count. Every update counts for a key whose last write was a

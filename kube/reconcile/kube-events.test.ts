@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 /** An apiserver that answers each write when told to. */
-function slowApiserver() {
+function slowApiserver(isBusy?: () => boolean) {
 	const written: KubeEvent[] = [];
 	const patched: { name: string; body: unknown }[] = [];
 	const waiting: ((error?: Error) => void)[] = [];
@@ -53,7 +53,12 @@ function slowApiserver() {
 		waiting.shift()?.(error);
 		for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 	};
-	const recorder = new KubeEventRecorder(client, "example.com/test", log);
+	const recorder = new KubeEventRecorder(
+		client,
+		"example.com/test",
+		log,
+		isBusy,
+	);
 	const record = (namespace: string, name: string, note = "it is odd") =>
 		recorder.record(
 			kinds.configMap,
@@ -93,6 +98,24 @@ test("after a burst, thousands of Events are written at a steady rate", async ()
 		await answerAll();
 	}
 	expect(written).toHaveLength(300);
+});
+
+test("while other work waits, Events are written at a fifth of that rate, and the rest afterwards", async () => {
+	vi.useFakeTimers();
+	let isBusy = true;
+	const { written, answerOne, record } = slowApiserver(() => isBusy);
+	for (let i = 0; i < 200; i++) record("crowd", `crowd-${i}`);
+	const pass = async (ticks: number) => {
+		for (let tick = 0; tick < ticks; tick++) {
+			await vi.advanceTimersByTimeAsync(20);
+			for (let i = 0; i < 200; i++) await answerOne();
+		}
+	};
+	await pass(100);
+	expect(written).toHaveLength(40);
+	isBusy = false;
+	await pass(100);
+	expect(written).toHaveLength(200);
 });
 
 test("an Event that repeats before it is written is written once, with its count", async () => {

@@ -40,14 +40,25 @@ export class KubeEventRecorder {
 	/** `<namespace>/<key of a series>`, of those to write. */
 	readonly #queue = new WorkQueue("kube-events");
 	readonly #rate = new TokenBucket(writes);
+	readonly #busyRate = new TokenBucket(busyWrites);
+	readonly #isBusy: () => boolean;
 	readonly #stop = new AbortController();
 	#dropped = 0;
 	#toldDroppedMs = -Infinity;
 	#whenIdle: () => void = () => undefined;
 
-	/** @param controller who reports, such as `example.com/operator`. */
-	constructor(client: KubeClient, controller: string, log: Logger) {
+	/**
+	 * @param controller who reports, such as `example.com/operator`.
+	 * @param isBusy whether work waits that Events should not hold up.
+	 */
+	constructor(
+		client: KubeClient,
+		controller: string,
+		log: Logger,
+		isBusy: () => boolean = () => false,
+	) {
 		this.#client = client;
+		this.#isBusy = isBusy;
 		this.#controller = controller;
 		this.#log = log;
 		for (let worker = 0; worker < 2; worker++) void this.#work();
@@ -137,7 +148,8 @@ export class KubeEventRecorder {
 		for (;;) {
 			const key = await this.#queue.take();
 			if (key === undefined) return;
-			const waitMs = this.#rate.reserve(performance.now());
+			const rate = this.#isBusy() ? this.#busyRate : this.#rate;
+			const waitMs = rate.reserve(performance.now());
 			if (waitMs > 0) await pause(waitMs, this.#stop.signal);
 			const series = this.#series.get(key);
 			if (series) await this.#tryToWrite(key, series);
@@ -233,6 +245,7 @@ const seriesGapMs = 6 * 60_000;
 
 /** An apiserver takes as long for an Event as for a status, and after a first start each of thousands of resources has one. */
 const writes = { perSecond: 50, burst: 200 };
+const busyWrites = { perSecond: 10, burst: 20 };
 
 /** About 10 MB. */
 const mostWaiting = 10_000;
