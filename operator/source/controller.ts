@@ -63,7 +63,7 @@ export function createSourceController(
 				}
 			},
 		},
-		// Each of hundreds of new Sources needs five requests in turn, and its Pipelines wait for it.
+		// Each of hundreds of new Sources needs four requests in turn, and its Pipelines wait for it.
 		{ log, workers: 16 },
 	);
 	loop.watch(informers.sources);
