@@ -163,11 +163,11 @@ describe("while a new Destination is being checked", () => {
 			],
 		});
 
-	test("a new Pipeline waits ten seconds for the verdict before it says that it waits", () => {
+	test("a new Pipeline waits five seconds for the verdict before it says that it waits", () => {
 		expect(decide(stateOf({ destination: checked(4) }), now)).toEqual([
-			{ type: "lookAgain", afterMs: 6_000 },
+			{ type: "lookAgain", afterMs: 1_000 },
 		]);
-		const status = statusAfter(stateOf({ destination: checked(10) }));
+		const status = statusAfter(stateOf({ destination: checked(5) }));
 		expect(status.phase).toBe("Pending");
 	});
 

@@ -148,7 +148,7 @@ function verdictWaitMs(
 	return waitedMs < 0 ? 0 : mostVerdictWaitMs - waitedMs;
 }
 
-const mostVerdictWaitMs = 10_000;
+const mostVerdictWaitMs = 5_000;
 
 /** Why the Pipeline can't run. */
 function problemOf(
