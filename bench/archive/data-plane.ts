@@ -2,6 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
 import { connectNats } from "../../service/nats/connection.ts";
+import { makeRoomForInput } from "../../service/nats/input-room.ts";
 import { Settings } from "../../service/settings.ts";
 import {
 	startNats,
@@ -30,6 +31,8 @@ export async function withDataPlane<T>(
 	const [nats, s3] = await Promise.all([startNats(), startS3()]);
 	const settings = new Settings({ NATS_URL: nats.url });
 	const connection = await connectNats(settings, "bench", log);
+	// As archive reads.
+	makeRoomForInput(connection);
 	try {
 		const options = { maxBytes, replicas: 1 };
 		const stream = await openShardStream(connection, 0, options, log);
