@@ -6,8 +6,11 @@ import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
 import { describeLoss } from "./decide/loss.ts";
 import { type Position, resume } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
+import type { CutLossStore } from "./losses/cut-loss-store.ts";
+import { isSettled, mayHold } from "./losses/cut-state.ts";
+import { reportLosses, settleCut } from "./losses/settle-cut.ts";
 import { PositionLost } from "./read/frame-queue.ts";
-import { firstHeld, readStreamAt } from "./read/shard-stream.ts";
+import { firstHeld, readStreamAt, sequencesOf } from "./read/shard-stream.ts";
 import type { CutStore } from "./write/cut-store.ts";
 import type { NatsProgress } from "./write/nats-progress.ts";
 import type { Tombstones } from "./write/tombstones.ts";
@@ -25,7 +28,7 @@ export interface CutChain {
  * Learns the cuts that this archiver or another has made since `known`, and where archiving goes on. Purges frames whose
  * objects are all in the store.
  * Throws {@link Alarm} if the stream isn't the one that was cut, and {@link PositionLost} once it has recorded that
- * sequences are lost.
+ * sequences are lost, or while another archiver may be finishing a cut whose frames are gone.
  */
 export async function catchUp(
 	stream: string,
@@ -34,6 +37,7 @@ export async function catchUp(
 		connection: NatsConnection;
 		shard: number;
 		cuts: CutStore;
+		losses: CutLossStore;
 		ledger: ShardLedger;
 		tombstones: Tombstones;
 		progress: NatsProgress;
@@ -66,6 +70,21 @@ export async function catchUp(
 		{ firstSequence, heldFrom, ...atHead },
 		objectsDone,
 	);
+	const losses = await options.losses.ofShard(shard);
+	// Only the newest cut of a stream can lack objects. Nobody reads the shard's earlier streams any more.
+	const doubtful = [
+		...new Map(ofOthers.map((cut) => [cut.stream, cut])).values(),
+	];
+	// Archive purges frames after it has said that their objects are done. Here somebody else has.
+	if (head && firstSequence > head.first && objectsDone < head.last)
+		doubtful.push(head);
+	for (const cut of doubtful) {
+		const learned = ledger.index.newestOfStream.get(cut.stream)?.last ?? 0;
+		if (cut.last <= learned || isSettled(cut, losses)) continue;
+		const isHeld = mayHold(cut, await sequencesOf(streams, cut.stream));
+		const loss = await settleCut(cut, isHeld, options);
+		if (loss) losses.push(loss);
+	}
 	if (position.lost) {
 		const time = new Date().toISOString();
 		const loss = { kind: "sequences", ...position.lost, time } as const;
@@ -77,21 +96,9 @@ export async function catchUp(
 	if (ofThis.length > 0 && before?.head) ledger.learn(before.head);
 	for (const cut of ofThis.slice(0, -1)) ledger.learn(cut);
 	if (head && !position.unfinished) ledger.learn(head);
+	ledger.lose(losses);
 	if (firstSequence < position.from)
 		await streams.purge(stream, { seq: position.from });
 	ledger.forgetDeleted();
 	return { chain: { stream, head, inherited }, position };
-}
-
-/** Tells the log. The metric and the ledger follow from the cut. */
-export function reportLosses(
-	shard: number,
-	{ stream, losses = [] }: CutRecord,
-	log: Logger,
-): void {
-	for (const loss of losses)
-		log.error(
-			{ shard, stream, loss },
-			`ALARM: stream ${stream}: ${describeLoss(loss)}. Archive goes on without them`,
-		);
 }

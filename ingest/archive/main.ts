@@ -23,6 +23,7 @@ import { EventsResponder } from "./events/responder.ts";
 import { RowThread } from "./events/rows/row-thread.ts";
 import { ImportResponder } from "./imports/responder.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
+import { CutLossStore } from "./losses/cut-loss-store.ts";
 import { ExportResponder } from "./manifest/export-responder.ts";
 import { LogResponder } from "./manifest/log-responder.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
@@ -113,6 +114,7 @@ export async function main(): Promise<number> {
 				number,
 				connection,
 				cuts: new CutStore(store, keys),
+				losses: new CutLossStore(store, keys),
 				snapshots: new LedgerSnapshots(store, keys, log),
 				writer,
 				tombstones,

@@ -2,7 +2,7 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
-import { type CutChain, catchUp, reportLosses } from "./catch-up.ts";
+import { type CutChain, catchUp } from "./catch-up.ts";
 import type { WakeSignal } from "./concurrency/wake-signal.ts";
 import {
 	type CutRecord,
@@ -12,6 +12,8 @@ import {
 } from "./decide/cut.ts";
 import { verifyStream } from "./decide/stream-identity.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
+import type { CutLossStore } from "./losses/cut-loss-store.ts";
+import { reportLosses, settleCut } from "./losses/settle-cut.ts";
 import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import type { FlushRequests } from "./read/flush-requests.ts";
 import { readFrameHeader } from "./read/frame-header.ts";
@@ -49,6 +51,7 @@ export interface SessionOptions {
 	number: number;
 	connection: NatsConnection;
 	cuts: CutStore;
+	losses: CutLossStore;
 	writer: CutWriter;
 	tombstones: Tombstones;
 	limits: CutLimits;
@@ -206,22 +209,17 @@ export class ShardSession {
 	}
 
 	/**
-	 * If NATS has lost a frame between its cut and the cut's objects, nobody can write these objects any more. Then the cut
-	 * counts as done, so that only the Runs that need them fail.
+	 * If NATS has lost a frame between its cut and the cut's objects, nobody can write these objects any more. Once that is
+	 * settled, the cut counts as done.
 	 */
-	async #giveUp(
-		{ stream, first, last }: CutRecord,
-		{ sequence }: SequenceSkipped,
-	): Promise<void> {
-		const { connection, number: shard, log } = this.#options;
+	async #giveUp(cut: CutRecord, { sequence }: SequenceSkipped): Promise<void> {
+		const { connection, number: shard } = this.#options;
+		const { stream, last } = cut;
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		// Another archiver may have finished the cut and purged its frames.
 		const { first_seq: firstSequence } = (await streams.info(stream)).state;
 		if (sequence > last || firstSequence > sequence) return;
-		log.error(
-			{ shard, stream, first, last, sequence },
-			`ALARM: stream ${stream}: sequence ${sequence} is gone, so the objects of the cut of sequences ${first} to ${last} can't be written. Runs that need them fail with ObjectMissing`,
-		);
+		await settleCut(cut, false, { ...this.#options, shard });
 		await this.#progress.setObjectsDone(stream, last);
 	}
 }

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { createInbox } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ShardState, shardKey } from "../../contracts/ledger.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
 import { bucket, framesSubject } from "../../contracts/nats.ts";
+import { utcDate } from "../../contracts/utc-date.ts";
 import type { CutRecord } from "../../ingest/archive/decide/cut.ts";
+import type { CutLoss } from "../../ingest/archive/decide/loss.ts";
 import { firing } from "../support/alerts/firing.ts";
 import { mortal } from "../support/faults/mortal-archive.ts";
 import {
@@ -20,6 +23,8 @@ import {
 	type Servers,
 	startServers,
 } from "../support/servers/archive-servers.ts";
+
+import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 let servers: Servers;
 beforeAll(async () => {
@@ -266,7 +271,7 @@ test("a restored stream is given up by deleting it, and the lost frames are name
 	]);
 });
 
-test("after NATS loses frames between their cut and its objects, the shard goes on, and a Run fails and names the missing object", async () => {
+test("after NATS loses frames between their cut and its objects, the shard and Runs go on, and people are told what is gone", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await publishTwoBlocks(archive);
@@ -280,14 +285,17 @@ test("after NATS loses frames between their cut and its objects, the shard goes 
 	await first.stop();
 	expect(await cutAt(archive, 1)).toMatchObject({ last: 4 });
 	await damageSecond(archive);
-	const { flush } = await archive.start();
+	await letWritersEnd(archive, 1);
+	const running = await archive.start();
 	await archive.publish([newEvent("5", { sourceKey })], { number: 5 });
-	await flush();
+	await running.flush();
 	expect(await archive.bodies()).toEqual(["5"]);
-	await expectObjectMissing(archive);
+	expect(await rowsOfRun(archive)).toBe(1);
+	expect(await lossOf(archive, 1)).toMatchObject({ from: 1, to: 4 });
+	await isTold(archive, running, 4);
 });
 
-test("after frames are purged between their cut and its objects, a Run fails and names the missing object", async () => {
+test("after frames are purged between their cut and its objects, Runs go on, and people are told what is gone", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await archive.publish([newEvent("1", { sourceKey })]);
@@ -299,22 +307,174 @@ test("after frames are purged between their cut and its objects, a Run fails and
 	await first.stop();
 	const { streams } = await jetstreamManager(archive.connection);
 	await streams.purge(archive.stream, { seq: 2 });
-	const { flush } = await archive.start();
+	await letWritersEnd(archive, 1);
+	const running = await archive.start();
 	await archive.publish([newEvent("2", { sourceKey })]);
-	await flush();
+	await running.flush();
 	expect(await archive.bodies()).toEqual(["2"]);
-	await expectObjectMissing(archive);
+	expect(await rowsOfRun(archive)).toBe(1);
+	await isTold(archive, running, 1);
 });
 
-/** Of the cut that begins with the stream. */
-async function expectObjectMissing(archive: ArchiveFixture) {
-	const { sourceKey, stream } = archive;
-	const question = { run: randomUUID(), account: "shop", sourceKey };
-	expect(await archive.ask(question)).toMatchObject({
-		ok: false,
-		error: {
-			code: "ObjectMissing",
-			message: expect.stringContaining(`${stream}-00000000000000000001`),
-		},
+const otherKey = "0b".repeat(16);
+
+/** NATS loses the stream with all its data. Of its second cut, the object of one source is written, and that of the other isn't. */
+async function loseStream(archive: ArchiveFixture) {
+	const { keys, sourceKey, store, stream } = archive;
+	const running = await archive.start();
+	await archive.publish([newEvent("1", { sourceKey })]);
+	await running.flush();
+	await archive.publish([
+		newEvent("2", { sourceKey: otherKey }),
+		newEvent("3", { sourceKey }),
+	]);
+	await running.flush();
+	await running.stop();
+	const date = utcDate(Date.now());
+	const key = keys.events({ account: "shop", sourceKey, date }, stream, 2);
+	const bytes = await (await fetch(await store.presign(key, 60))).bytes();
+	await store.remove([key]);
+	const { streams } = await jetstreamManager(archive.connection);
+	await streams.delete(stream);
+	return () => store.putNew(key, bytes, "application/vnd.apache.parquet");
+}
+
+/** Publishes an event of the source into the stream that the shard has now. */
+async function publishNext(archive: ArchiveFixture, body: string) {
+	const { connection, shard, sourceKey } = archive;
+	const { streams } = await jetstreamManager(connection);
+	archive.stream = await eventually(async () => {
+		const [name] = await streams.names(framesSubject(shard)).next();
+		expect(name).toBeDefined();
+		return name!;
 	});
+	await archive.publish([newEvent(body, { sourceKey })]);
+}
+
+test("after NATS is lost with a cut's objects unwritten, Runs load what there is, and all archivers and rebuilds agree on what is gone", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey, stream } = archive;
+	await loseStream(archive);
+	await letWritersEnd(archive, 2);
+	const [first, second] = await Promise.all([archive.start(), archive.start()]);
+	await publishNext(archive, "4");
+	await first.flush();
+	expect(await rowsOfRun(archive)).toBe(2);
+	expect(await rowsOfRun(archive, otherKey)).toBe(1);
+	archive.stream = stream;
+	expect(await lossOf(archive, 2)).toMatchObject({
+		from: 2,
+		to: 2,
+		groups: [{ account: "shop", sourceKey, rows: 1 }],
+	});
+	await isTold(archive, first, 1);
+	await isTold(archive, second, 1);
+	await first.stop();
+	await second.stop();
+
+	const env = archive.env();
+	for (let i = 1; i <= 2; i++) {
+		const next = await archive.start();
+		expect(await rowsOfRun(archive)).toBe(2);
+		await isTold(archive, next, 1);
+		await next.stop();
+		// The next start has its snapshot.
+		const { exitCode, stdout } = await startTidemill(["ledger", "rebuild"], env)
+			.ended;
+		expect(exitCode).toBe(0);
+		const date = utcDate(Date.now());
+		expect(stdout.trim().split("\n").sort()).toEqual([
+			`shop\t${otherKey}\t${date}\t1\t0`,
+			`shop\t${sourceKey}\t${date}\t2\t0`,
+		]);
+	}
+});
+
+test("while another archiver may be writing a cut's objects, a lost stream waits for it, and nothing is lost", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { stream } = archive;
+	const finish = await loseStream(archive);
+	const running = await archive.start();
+	await eventually(() =>
+		expect(running.shard.notReady).toContain("may be writing"),
+	);
+	await finish();
+	await publishNext(archive, "4");
+	await running.flush();
+	expect(await rowsOfRun(archive)).toBe(3);
+	archive.stream = stream;
+	expect(await lossOf(archive, 2)).toMatchObject({ groups: [] });
+	await running.stop();
+
+	// What somebody deletes afterwards isn't lost with NATS.
+	const { keys, sourceKey, store } = archive;
+	const date = utcDate(Date.now());
+	await store.remove([
+		keys.events({ account: "shop", sourceKey, date }, stream, 2),
+	]);
+	await archive.start();
+	expect(await archive.ask(questionOf(archive))).toMatchObject({
+		error: { code: "ObjectMissing" },
+	});
+});
+
+test("a cut whose frames are in a stream that was left isn't lost until that stream is deleted", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey, stream } = archive;
+	await archive.publish([newEvent("1", { sourceKey })]);
+	const { options, died } = mortal(
+		(when, step) => `${when} ${step}` === "after cut",
+	);
+	const first = await archive.start(options);
+	await died;
+	await first.stop();
+	await letWritersEnd(archive, 1);
+	const { streams } = await jetstreamManager(archive.connection);
+	await streams.update(stream, { subjects: [`left.${stream}`] });
+	const running = await archive.start();
+	await publishNext(archive, "2");
+	await running.flush();
+	expect(await archive.ask(questionOf(archive))).toMatchObject({
+		error: { code: "ObjectMissing" },
+	});
+	await running.stop();
+
+	await streams.delete(stream);
+	const env = archive.env();
+	const { exitCode } = await startTidemill(["ledger", "rebuild"], env).ended;
+	expect(exitCode).toBe(0);
+	const next = await archive.start();
+	expect(await rowsOfRun(archive)).toBe(1);
+	await isTold(archive, next, 1);
+	archive.stream = stream;
+	expect(await lossOf(archive, 1)).toMatchObject({ from: 1, to: 1 });
+});
+
+/** As if a cut had been decided an hour ago: whoever wrote its objects has ended since. */
+async function letWritersEnd({ keys, stream }: ArchiveFixture, first: number) {
+	const seconds = Date.now() / 1000 - 3_600;
+	const file = join(servers.s3.bucketDirectory, keys.cut(stream, first));
+	await utimes(file, seconds, seconds);
+}
+
+function questionOf({ sourceKey }: { sourceKey: string }) {
+	return { run: randomUUID(), account: "shop", sourceKey };
+}
+
+/** How many events a Run loads. */
+async function rowsOfRun(
+	archive: ArchiveFixture,
+	sourceKey = archive.sourceKey,
+) {
+	const answer = await archive.ask(questionOf({ sourceKey }));
+	if (!answer.ok) throw new Error(answer.error.message);
+	const response = await fetch(answer.url);
+	const { dates } = (await response.json()) as Manifest;
+	return dates.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** What was decided to be lost of a cut. */
+async function lossOf({ keys, store, stream }: ArchiveFixture, first: number) {
+	const record = await store.get(keys.loss(stream, first));
+	return record && (JSON.parse(record) as CutLoss).loss;
 }

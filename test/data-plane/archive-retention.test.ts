@@ -119,6 +119,11 @@ test("dates before today − 31 are deleted where the store has no lifecycle rul
 	for (const age of [40, 35, 31, 0]) await noteRelease(archive, age);
 	// Of a date that no Run loads any more. The store removes it as late as this.
 	await noteRelease(archive, 1, 50);
+	for (const age of [40, 0]) {
+		const key = archive.keys.loss(archive.stream, age + 1);
+		await archive.store.putNew(key, "{}", "application/json");
+		await setAge(key, nowMs - age * dayMs);
+	}
 	for (let ago = 60; ago > 0; ago--)
 		await noteDay(archive, addDays(today, -ago));
 	const { keeper, registry } = keeperOf(archive);
@@ -130,6 +135,9 @@ test("dates before today − 31 are deleted where the store has no lifecycle rul
 	const left = [50, 31, 0].map((ago) => addDays(today, -ago));
 	expect(dates).toEqual(left.flatMap((date) => [date, date]));
 	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
+	expect(await keysOf(archive, "losses/")).toEqual([
+		archive.keys.loss(archive.stream, 1),
+	]);
 	expect(await keysOf(archive, "days/")).toHaveLength(33);
 	expect(
 		await registry.getSingleMetricAsString("tidemill_archive_retention"),

@@ -1,15 +1,13 @@
 import { createLog } from "../../../service/log.ts";
 import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
-import { CompactionStore } from "../compaction/compaction-store.ts";
-import type { CompactionRecord } from "../compaction/record.ts";
-import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "../ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ledger/ledger-snapshots.ts";
+import { CutLossStore } from "../losses/cut-loss-store.ts";
+import { isSettled } from "../losses/cut-state.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { ReleasedLedgers } from "../release/released-ledgers.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
-import type { ObjectStore } from "../s3/object-store.ts";
 import { S3ObjectStore } from "../s3/s3-object-store.ts";
 import { readArchiveSettings } from "../settings.ts";
 import { CutStore } from "../write/cut-store.ts";
@@ -49,15 +47,23 @@ export async function main(): Promise<number> {
 			releases,
 			tombstones,
 		});
+		const lossStore = new CutLossStore(store, keys);
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
 			const cuts = await new CutStore(store, keys).ofShard(shard);
+			const losses = await lossStore.ofShard(shard);
 			for (const [number, cut] of cuts.entries()) {
 				const isNewest = cuts[number + 1]?.stream !== cut.stream;
 				const kept = cut.groups.filter((group) => !tombstones.has(group));
-				if (!isNewest || (await isComplete(cut, kept, store, keys)))
+				// A newest cut may still get its objects. Archive settles that when it starts.
+				if (
+					!isNewest ||
+					isSettled(cut, losses) ||
+					(await lossStore.missing(cut, kept)).length === 0
+				)
 					index.add({ ...cut, groups: kept });
 			}
+			for (const loss of losses) index.lose(loss);
 			await snapshots.clear(shard);
 			await snapshots.write(shard, index);
 			for (const source of index.sources()) {
@@ -71,31 +77,4 @@ export async function main(): Promise<number> {
 		store.close();
 	}
 	return 0;
-}
-
-/**
- * Whether these objects of a cut are in the store, or a compaction has replaced them, as it does outside quarantine. That is certain for all cuts but a
- * stream's newest.
- */
-async function isComplete(
-	cut: CutRecord,
-	groups: readonly CutGroup[],
-	store: ObjectStore,
-	keys: ObjectKeys,
-): Promise<boolean> {
-	const compactions = new CompactionStore(store, keys);
-	for (const group of groups) {
-		const key = keys.events(group, cut.stream, cut.first);
-		const objects = store.list(key);
-		if (!(await objects[Symbol.asyncIterator]().next()).done) continue;
-		if (group.quarantined) return false;
-		const record = await compactions.of(group);
-		if (!record || !isReplaced(key, record)) return false;
-	}
-	return true;
-}
-
-function isReplaced(key: string, { outputs }: CompactionRecord): boolean {
-	const name = key.slice(key.lastIndexOf("/") + 1);
-	return outputs.some(({ inputs }) => inputs.includes(name));
 }

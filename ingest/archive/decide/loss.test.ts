@@ -17,3 +17,25 @@ test("a person reads what is lost, of whom and since when", () => {
 		`frames 7 to 9 of receive process ${process} never arrived and weren't voided; they were due at 2026-03-01T12:00:00Z`,
 	);
 });
+
+test("a person reads which events of which source and date a cut has lost, at most twenty of them", () => {
+	const group = (number: number) => ({
+		account: "shop",
+		sourceKey: `s${number}`,
+		date: "2026-03-01",
+		rows: number,
+	});
+	expect(
+		describeLoss({
+			kind: "objects",
+			...range,
+			groups: [group(1), { ...group(2), quarantined: true }],
+		}),
+	).toBe(
+		"sequences 7 to 9 are gone, and of their cut the bucket lacks 1 event of source s1 (account shop) on 2026-03-01, 2 events of source s2 (account shop) on 2026-03-01 in quarantine; found at 2026-03-01T12:00:00Z",
+	);
+	const groups = Array.from({ length: 22 }, (_, number) => group(number));
+	const text = describeLoss({ kind: "objects", ...range, groups });
+	expect(text).toContain("s19 (account shop) on 2026-03-01, those of 2 more");
+	expect(text).not.toContain("s20");
+});

@@ -1,8 +1,10 @@
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+
 /**
  * Frames whose senders were told that they are stored, and that can't come back. Archive reports them and goes on without
  * them: to stop would lose more.
  */
-export type Loss = FramesLost | SequencesLost;
+export type Loss = FramesLost | SequencesLost | ObjectsLost;
 
 /** Numbers from..to of one receive process never arrived and weren't voided. */
 export interface FramesLost extends FoundLoss {
@@ -15,12 +17,42 @@ export interface SequencesLost extends FoundLoss {
 	kind: "sequences";
 }
 
+/** Sequences from..to became a cut, and went before all its objects were written. The groups are those without an object. */
+export interface ObjectsLost extends FoundLoss {
+	kind: "objects";
+	groups: LostGroup[];
+}
+
+/**
+ * The decision which events of a cut are lost, since nobody can write their objects any more. Each cut has at most one
+ * (`If-None-Match: *`), so all archivers and rebuilds count the same, also if an object comes or goes afterwards. The cut's
+ * other groups count as before.
+ */
+export interface CutLoss {
+	version: 1;
+	stream: string;
+	/** `from` and `to` are the cut's first and last sequence. Without groups, nothing is lost. */
+	loss: ObjectsLost;
+}
+
+/** Events of one source and date. */
+export interface LostGroup {
+	account: string;
+	sourceKey: string;
+	date: UtcDate;
+	rows: number;
+	quarantined?: true;
+}
+
 interface FoundLoss {
 	from: number;
 	to: number;
 	/** When archive found it, RFC 3339; of frames, when they were due by the stream's time. */
 	time: string;
 }
+
+/** The log has all groups; its message names so many. */
+const namedGroups = 20;
 
 /** How many frames a loss is. */
 export function framesOf({ from, to }: Loss): number {
@@ -30,7 +62,24 @@ export function framesOf({ from, to }: Loss): number {
 /** What a person reads about a loss. */
 export function describeLoss(loss: Loss): string {
 	const { from, to, time } = loss;
-	return loss.kind === "frames"
-		? `frames ${from} to ${to} of receive process ${loss.process} never arrived and weren't voided; they were due at ${time}`
-		: `sequences ${from} to ${to} are gone from the stream and weren't archived; found at ${time}`;
+	switch (loss.kind) {
+		case "frames":
+			return `frames ${from} to ${to} of receive process ${loss.process} never arrived and weren't voided; they were due at ${time}`;
+		case "sequences":
+			return `sequences ${from} to ${to} are gone from the stream and weren't archived; found at ${time}`;
+		case "objects":
+			return `sequences ${from} to ${to} are gone, and of their cut the bucket lacks ${describeGroups(loss.groups)}; found at ${time}`;
+	}
+}
+
+function describeGroups(groups: readonly LostGroup[]): string {
+	const named = groups
+		.slice(0, namedGroups)
+		.map(
+			({ account, sourceKey, date, rows, quarantined }) =>
+				`${rows} ${rows === 1 ? "event" : "events"} of source ${sourceKey} (account ${account}) on ${date}${quarantined ? " in quarantine" : ""}`,
+		);
+	const more = groups.length - named.length;
+	if (more > 0) named.push(`those of ${more} more sources and dates`);
+	return named.join(", ");
 }

@@ -5,6 +5,7 @@ import {
 	type UtcDate,
 } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import type { LostGroup } from "../decide/loss.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 
 const sourceKey = "ffeeddccbbaa99887766554433221100";
@@ -237,4 +238,49 @@ test("an event of a date that is forgotten is counted as the source's, and takes
 	index.add(cut("t", 1, 1, { "2026-02-01": 1 }, "2026-04-30T13:00:00.000Z"));
 	expect(datesIn(index)[0]).toBe("2026-03-30");
 	expect(index.source("shop", sourceKey)!.firstEventDate).toBe("2026-02-01");
+});
+
+test("events that are lost of a cut don't count, however often that is said, and their frames count as lost once", () => {
+	const index = indexOf(
+		cut("s", 1, 3, { "2026-02-28": 4, "2026-03-01": 2 }),
+		cut("s", 4, 6, { "2026-02-28": 1, "2026-03-01": 2 }),
+		cut("t", 4, 4, { "2026-02-28": 8 }),
+	);
+	const lost = (...groups: LostGroup[]) =>
+		index.lose({
+			version: 1,
+			stream: "s",
+			loss: {
+				kind: "objects",
+				from: 4,
+				to: 6,
+				time: "2026-03-02T12:00:00Z",
+				groups,
+			},
+		});
+	const group = { account: "shop", sourceKey, date: "2026-02-28", rows: 1 };
+	expect(lost()).toEqual([]);
+	expect(lost({ ...group, quarantined: true })).toEqual([]);
+	expect(lost({ ...group, sourceKey: "other" })).toEqual([]);
+	expect(index.lostFrames.size).toBe(0);
+	const source = index.source("shop", sourceKey)!;
+	expect(lost(group)).toEqual([source]);
+	expect(lost(group)).toEqual([]);
+	expect([...index.lostFrames]).toEqual([["2026-03-02", 3]]);
+	expect(ledgerOf(source).archived).toEqual({
+		"2026-02-28": 12,
+		"2026-03-01": 4,
+	});
+});
+
+test("a date whose events are all lost is as one that had none", () => {
+	const index = indexOf(cut("s", 1, 1, { "2026-02-28": 4, "2026-03-01": 2 }));
+	const group = { account: "shop", sourceKey, date: "2026-02-28", rows: 4 };
+	const time = "2026-03-02T12:00:00Z";
+	index.lose({
+		version: 1,
+		stream: "s",
+		loss: { kind: "objects", from: 1, to: 1, time, groups: [group] },
+	});
+	expect(datesIn(index)).toEqual(["2026-03-01"]);
 });

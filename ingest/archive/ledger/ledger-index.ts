@@ -3,7 +3,7 @@ import { sumOfDeviations } from "../../../contracts/shards/deviations.ts";
 import { retainedDays } from "../../../contracts/stored/retention.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import { framesOf } from "../decide/loss.ts";
+import { type CutLoss, framesOf, type Loss } from "../decide/loss.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 import { DateObjects } from "./date-objects.ts";
 
@@ -87,11 +87,7 @@ export class LedgerIndex {
 		const { deviations = [] } = cut;
 		if (last <= (this.#newestOfStream.get(stream)?.last ?? 0)) return;
 		this.#newestOfStream.set(stream, { first, last });
-		for (const loss of losses) {
-			const date = utcDate(Date.parse(loss.time));
-			const before = this.#lostFrames.get(date) ?? 0;
-			this.#lostFrames.set(date, before + framesOf(loss));
-		}
+		for (const loss of losses) this.#countLost(loss);
 		if (groups.length === 0) return;
 		this.#reach(lastFrame.time);
 		this.#see(utcDate(Date.parse(lastFrame.time)));
@@ -130,6 +126,33 @@ export class LedgerIndex {
 			const sum = sumOfDeviations(before ? [before, more] : [more]);
 			if (sum) source.deviations.set(date, sum);
 		}
+	}
+
+	/**
+	 * Removes the events that are lost of a cut. Those of a cut that comes later, or of dates that are forgotten, are left out.
+	 * Returns the sources that have changed; none if this was done before.
+	 */
+	lose({ stream, loss }: CutLoss): IndexedSource[] {
+		const changed = loss.groups.flatMap((group) => {
+			const source = this.source(group.account, group.sourceKey);
+			const ofDates = source?.[group.quarantined ? "quarantined" : "objects"];
+			const objects = [...(ofDates?.get(group.date) ?? [])];
+			const left = objects.filter(
+				(object) => object.stream !== stream || object.first !== loss.from,
+			);
+			if (!source || left.length === objects.length) return [];
+			if (left.length === 0) ofDates?.delete(group.date);
+			else ofDates?.set(group.date, DateObjects.of(left));
+			return [source];
+		});
+		if (changed.length > 0) this.#countLost(loss);
+		return changed;
+	}
+
+	#countLost(loss: Loss): void {
+		const date = utcDate(Date.parse(loss.time));
+		const before = this.#lostFrames.get(date) ?? 0;
+		this.#lostFrames.set(date, before + framesOf(loss));
 	}
 
 	/** Undefined if nothing of the source is archived. */

@@ -97,3 +97,24 @@ test("a ledger that NATS didn't take is published again, whether it came at once
 	await vi.advanceTimersByTimeAsync(1_000);
 	expect(setLedger).not.toHaveBeenCalled();
 });
+
+test("what is lost of a cut doesn't count, whether the cut is learned before or after that is known", async () => {
+	const store = new MemoryStore();
+	const keys = new ObjectKeys("");
+	const snapshots = new LedgerSnapshots(store, keys, pino({ level: "silent" }));
+	const ledger = new ShardLedger(7, snapshots, new Tombstones(store, keys));
+	const lost = (from: number) => {
+		const { stream, groups } = cut(from, 1);
+		const time = "2026-03-01T12:00:00.000Z";
+		const loss = { kind: "objects" as const, from, to: from, groups, time };
+		return { version: 1 as const, stream, loss };
+	};
+	ledger.learn(cut(1, 2));
+	ledger.lose([lost(1), lost(2)]);
+	ledger.learn(cut(2, 2));
+	ledger.learn(cut(3, 2));
+	const rowsOf = (source: string) =>
+		ledger.index.source("shop", source)?.objects.get("2026-03-01")?.rows;
+	expect([rowsOf("0"), rowsOf("1")]).toEqual([1, 3]);
+	expect([...ledger.index.lostFrames.values()]).toEqual([2]);
+});

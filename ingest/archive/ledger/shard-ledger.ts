@@ -1,5 +1,6 @@
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import type { CutLoss } from "../decide/loss.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
@@ -20,6 +21,7 @@ export class ShardLedger {
 	readonly #tombstones: Tombstones;
 	/** Cut records that a restart would have to read. */
 	#cutsSinceSnapshot = 0;
+	#losses: readonly CutLoss[] = [];
 	#unpublished = new Set<IndexedSource>();
 	#tombstonesSeen = 0;
 	#publishedLosses: string | undefined;
@@ -46,12 +48,21 @@ export class ShardLedger {
 
 	learn(cut: CutRecord): void {
 		this.index.add(cut);
+		for (const loss of this.#losses)
+			if (loss.stream === cut.stream) this.index.lose(loss);
 		this.#cutsSinceSnapshot++;
 		for (const { account, sourceKey } of cut.groups) {
 			const source = this.index.source(account, sourceKey);
 			if (source && this.#tombstones.has(source)) this.#forget(source);
 			else if (source) this.#unpublished.add(source);
 		}
+	}
+
+	/** What was decided to be lost of cuts doesn't count, whether they are known or learned from now on. */
+	lose(losses: readonly CutLoss[]): void {
+		this.#losses = losses;
+		for (const loss of losses)
+			for (const source of this.index.lose(loss)) this.#unpublished.add(source);
 	}
 
 	/** Forgets the sources that were deleted since the last call. */

@@ -32,6 +32,9 @@ export interface StreamSettings {
  */
 const alreadyMade = new Set([10065, 10058]);
 
+/** nats-server's JSStreamNotFoundErr. A server that can't tell yet answers another error, or none. */
+const notFound = 10059;
+
 /**
  * Returns the name of the stream that takes the shard's frames, and creates it if it is missing.
  * Throws if its settings, or its servers', could lose an acknowledged event.
@@ -106,6 +109,21 @@ export async function firstHeld(
 	if (held === from) return from;
 	const { first_seq: firstSequence } = (await streams.info(stream)).state;
 	return firstSequence > from ? from : held;
+}
+
+/** The sequences of a stream that may be gone; undefined if it is. */
+export async function sequencesOf(
+	streams: StreamAPI,
+	stream: string,
+): Promise<{ firstSequence: number; lastSequence: number } | undefined> {
+	try {
+		const { state } = await streams.info(stream);
+		return { firstSequence: state.first_seq, lastSequence: state.last_seq };
+	} catch (error) {
+		if (!(error instanceof JetStreamApiError) || error.code !== notFound)
+			throw error;
+		return undefined;
+	}
 }
 
 async function createStream(

@@ -127,6 +127,11 @@ export class RetentionKeeper {
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
 		// As many days as any object's age is counted by.
+		await this.#each(
+			keys.allLosses(),
+			(o) => isAged(o, witnesses, longest),
+			remove,
+		);
 		await this.#each(keys.days(), (o) => isAged(o, witnesses, longest), remove);
 		for (const prefix of this.#expiring)
 			await store.abortUploads(prefix, nowMs - abandonedMs);

@@ -73,6 +73,20 @@ export class ObjectKeys {
 		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
 	}
 
+	/** What counts as lost of cuts; see write/cut-loss-store.ts. */
+	allLosses(): string {
+		return `${this.#prefix}losses/`;
+	}
+
+	lossesOfShard(shard: number): string {
+		return `${this.allLosses()}tidemill-frames-${shard}-`;
+	}
+
+	/** @param first of the cut. */
+	loss(stream: string, first: number): string {
+		return `${this.allLosses()}${stream}/${sequence(first)}.json`;
+	}
+
 	ledgersOfShard(shard: number): string {
 		return `${this.#prefix}ledgers/${shard}/`;
 	}

@@ -1,0 +1,121 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { utcDate } from "../../../contracts/utc-date.ts";
+import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import type { CutGroup, CutRecord } from "../decide/cut.ts";
+import type { Loss } from "../decide/loss.ts";
+import { ObjectKeys } from "../s3/object-keys.ts";
+import { CutStore } from "../write/cut-store.ts";
+import { Tombstones } from "../write/tombstones.ts";
+import { CutLossStore } from "./cut-loss-store.ts";
+import { reportLosses, settleCut } from "./settle-cut.ts";
+
+function linesOfLog() {
+	const lines: string[] = [];
+	const log = pino({}, { write: (line: string) => void lines.push(line) });
+	return { log, lines };
+}
+
+test("each loss is an alarm in the log, which says what is missing and that archive goes on", () => {
+	const { log, lines } = linesOfLog();
+	const time = "2026-03-01T12:00:00Z";
+	const losses: Loss[] = [
+		{ kind: "sequences", from: 4, to: 9, time },
+		{ kind: "frames", process: "a1", from: 2, to: 2, time },
+	];
+	reportLosses(3, { stream: "s", losses }, log);
+	expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+		{
+			level: 50,
+			shard: 3,
+			msg: expect.stringMatching(/^ALARM: stream s: .*4 to 9.*goes on/),
+		},
+		{
+			level: 50,
+			shard: 3,
+			msg: expect.stringMatching(/^ALARM: stream s: .*2 to 2.*goes on/),
+		},
+	]);
+});
+
+const stream = "tidemill-frames-3-aa";
+const date = utcDate(Date.now());
+
+function group(sourceKey: string, more: Partial<CutGroup> = {}): CutGroup {
+	const lastEventTime = `${date}T00:00:00.000Z`;
+	return { account: "shop", sourceKey, date, rows: 2, lastEventTime, ...more };
+}
+
+/** A cut of these groups in the store, whose clock stands in 1970, and two archivers of its shard. */
+async function open(...groups: CutGroup[]) {
+	const store = new MemoryStore();
+	const keys = new ObjectKeys("");
+	const mark = { id: "x", time: `${date}T00:00:00.000Z` };
+	const cut: CutRecord = {
+		version: 1,
+		stream,
+		first: 5,
+		last: 9,
+		firstFrame: mark,
+		lastFrame: mark,
+		repeated: [],
+		processes: {},
+		groups,
+	};
+	await new CutStore(store, keys).decide(cut);
+	const losses = new CutLossStore(store, keys);
+	const { log, lines } = linesOfLog();
+	const settle = (isHeld = false) =>
+		settleCut(cut, isHeld, {
+			shard: 3,
+			losses,
+			tombstones: new Tombstones(store, keys),
+			log,
+		});
+	const write = (of: CutGroup) =>
+		store.putNew(keys.events(of, stream, 5), "rows");
+	return { store, keys, losses, lines, settle, write };
+}
+
+test("what one archiver has decided to be lost of a cut stays decided for others, and is told once", async () => {
+	const [a, b] = [group("a"), group("b")];
+	const { losses, lines, settle, write } = await open(a, b);
+	await write(a);
+	const first = await settle();
+	expect(first?.loss.groups).toMatchObject([{ sourceKey: "b", rows: 2 }]);
+	// Its writer was asleep.
+	await write(b);
+	expect(await settle()).toEqual(first);
+	expect(await losses.ofShard(3)).toEqual([first]);
+	expect(lines).toHaveLength(1);
+	expect(lines[0]).toContain(`2 events of source b (account shop) on ${date}`);
+});
+
+test("a cut that had all its objects loses none afterwards, and nobody is told", async () => {
+	const a = group("a");
+	const { store, keys, lines, settle, write } = await open(a);
+	await write(a);
+	await settle();
+	await store.remove([keys.events(a, stream, 5)]);
+	expect((await settle())?.loss.groups).toEqual([]);
+	expect(lines).toEqual([]);
+});
+
+test("an object that a compaction has replaced isn't missing, and one in quarantine is never replaced", async () => {
+	const [a, apart] = [group("a"), group("a", { quarantined: true })];
+	const { store, keys, settle } = await open(a, apart);
+	const inputs = [keys.events(a, stream, 5).split("/").at(-1)!];
+	const outputs = [{ name: "o", rows: 2, bytes: 1, sha256: "", inputs }];
+	const { account, sourceKey } = a;
+	const record = { version: 1, account, sourceKey, date, outputs };
+	await store.putNew(keys.compaction(a), JSON.stringify(record));
+	expect((await settle())?.loss.groups).toMatchObject([{ quarantined: true }]);
+});
+
+test("while the stream holds the frames, nothing is decided, and the log says what to do", async () => {
+	const { losses, lines, settle } = await open(group("a"));
+	expect(await settle(true)).toBeUndefined();
+	expect(await losses.ofShard(3)).toEqual([]);
+	expect(lines).toHaveLength(1);
+	expect(lines[0]).toContain("Delete the stream that was left");
+});
