@@ -79,7 +79,7 @@ and every client library can make them.
 - \`CutsMissing\`: put the settings right. If the cut records are gone for good, give up the stream as below.
 - \`StreamBehind\`, and \`CutMismatch\` after a restore: restore a backup that reaches at least to the newest cut. If there is none, give up the
   stream: keep a copy of it (\`$JS.API.STREAM.SNAPSHOT.<stream>\`), delete it (\`$JS.API.STREAM.DELETE.<stream>\`), and start archive, which
-  creates a new one. What the backup held is archived; if its newest cut wasn't finished, a Run fails with \`ObjectMissing\`. What receive
+  creates a new one. What the backup held is archived; if its newest cut wasn't finished, archive says which of its events are lost. What receive
   stored after the restore is lost with the stream, and archive counts it as lost once the receive process continues. For a receive process that
   had ended before, only its log says what it published.
 - \`CutMismatch\` when nobody touched the stream, and \`CutUnreadable\`: restore the original cut record from the bucket's older versions or a
@@ -91,11 +91,16 @@ and every client library can make them.
 If NATS has lost frames that it had acknowledged, archive goes on without them, since nothing brings them back. Senders were told that their events are
 stored. Archive says so in four places:
 
-- its log, at level error: which numbers of which receive process, or which sequences of the stream;
+- its log, at level error: which numbers of which receive process, which sequences of the stream, or how many events of which source and date;
 - the metric \`tidemill_archive_lost_frames\`. Alert on any value above 0;
 - the condition \`EventsLost\` of each Source of the shard. It stays as long as those days can be loaded;
-- for good, the cut record in the bucket (\`losses\`).
+- for good, the cut record in the bucket (\`losses\`), or a record in the folder \`losses/\`, if a cut was decided and its frames went before all its
+  objects were written.
 
 Each frame is one to some thousand events. Look at NATS's log for a full or failed disk or a restore, and at receive's log of that time for what it published.
 A sender that keeps its own record can send those events again.
+
+If archive's log says that a cut isn't finished and that a stream that was left still holds its frames, somebody has changed that stream's subjects.
+Delete the stream to give its frames up, run \`tidemill ledger rebuild\`, and restart archive. If the objects of a cut come back after archive has decided
+that they are lost, delete its record in \`losses/\`, run the same command, and restart archive.
 `;
