@@ -31,12 +31,12 @@ export type LoadStep =
 	/** The table must not have these files' events on that date yet. */
 	| { do: "CheckNew"; date: UtcDate; eventID: string; files: string[] }
 	/**
-	 * Keeps DuckDB from trying a dictionary for what it compresses. Texts that all differ, as ids and bodies do, have no use
-	 * for one, and trying it takes a fifth of the INSERT's CPU time and a copy of each row group's bodies. The setting is for
-	 * all columns at once. A compression in a column's definition would keep people from copying the table into a file of a
-	 * later storage version.
+	 * Keeps DuckDB from trying a dictionary for what it compresses, unless bodies of these files repeat. Texts that all differ, as
+	 * ids and nearly all bodies do, have no use for one, and trying it takes a fifth of the INSERT's CPU time and a copy of each
+	 * row group's bodies. The setting is for all columns at once. A compression in a column's definition would keep people from
+	 * copying the table into a file of a later storage version.
 	 */
-	| { do: "SkipDictionary" }
+	| { do: "SkipDictionary"; bodiesOf: string[] }
 	/**
 	 * Inserts exactly the days' rows, in one statement. DuckDB compresses and writes rows in groups of 122,880, and each
 	 * thread keeps its last, incomplete group until the transaction ends. Inserted day by day, most of a table would be
@@ -126,14 +126,20 @@ export function planLoad(
 				files: objects.map(({ file }) => file),
 			});
 	const full = days.filter(({ rows }) => rows > 0);
+	const files = full.flatMap(({ objects }) => objects.map(({ file }) => file));
 	const stay = replaces ? [] : (existing?.columns ?? []);
-	if (full.length > 0 && !mayRepeatTexts(columns, stay))
-		steps.push({ do: "SkipDictionary" });
+	if (full.length > 0 && !mayRepeatTexts(columns, stay)) {
+		const hasBodies = columns.some(({ from }) => from === "Body");
+		steps.push({
+			do: "SkipDictionary",
+			bodiesOf: hasBodies ? spread(files, sampledFiles) : [],
+		});
+	}
 	if (full.length > 0)
 		steps.push({
 			do: "Insert",
 			days: full.map(({ date, rows }) => ({ date, rows })),
-			files: full.flatMap(({ objects }) => objects.map(({ file }) => file)),
+			files,
 			columns,
 		});
 	steps.push(...rowChecks(input, days));
@@ -159,7 +165,15 @@ export function fitOf(
 	};
 }
 
-/** Whether the table has texts that may be few, so that a dictionary makes them smaller and quicker to query. */
+const sampledFiles = 4;
+
+/** At most so many of the values, from all over the list. */
+function spread<T>(values: readonly T[], most: number): T[] {
+	const step = Math.max(1, values.length / most);
+	return values.filter((_, index) => index % step < 1);
+}
+
+/** Whether the table has texts beside ids and bodies that may be few, so that a dictionary makes them smaller and quicker to query. */
 function mayRepeatTexts(
 	columns: TableColumn[],
 	existing: ExistingColumn[],

@@ -41,6 +41,17 @@ export function statements(
 	}
 }
 
+/** Of each file. */
+const sampledRows = 2_048;
+
+/** A query of one row: how many bodies there are among the first ones of each file, and how many of them `differ`. */
+export function bodySample(files: readonly string[]): string {
+	const samples = files.map(
+		(file) => `(SELECT body FROM ${parquetRows([file])} LIMIT ${sampledRows})`,
+	);
+	return `SELECT count(*) AS bodies, count(DISTINCT body) AS differ FROM (${samples.join(" UNION ALL ")})`;
+}
+
 /** A query of one row with the number of `rows` that the step checks. */
 export function rowCount(
 	table: string,
