@@ -47,10 +47,8 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		problem === undefined && history.active === undefined,
 		now,
 	);
-	const waitMs = verdictWaitMs(state, problem, now);
-	// The status says since when a schedule is known, so it must be there before a time comes.
-	if (waitMs > 0 && !(timing.nextMs && timing.nextMs - now <= waitMs))
-		return [{ type: "lookAgain", afterMs: waitMs }];
+	const waitMs = verdictWaitMs(state, problem, timing.nextMs, now);
+	if (waitMs > 0) return [{ type: "lookAgain", afterMs: waitMs }];
 	const due =
 		timing.dueMs === undefined
 			? undefined
@@ -133,22 +131,27 @@ function isNew(object: Pipeline | Source | Destination | undefined): boolean {
 }
 
 /**
- * How much longer a new Pipeline has no status, in milliseconds, because its Destination is being checked: most checks take
- * seconds, and then all that there is to say is one status instead of two.
+ * How much longer a new Pipeline has no status, in milliseconds, because its Destination is being checked: many checks take
+ * a second or two, and then all that there is to say is one status instead of two. The status says since when a schedule is
+ * known, so it doesn't wait if a time comes soon.
  */
 function verdictWaitMs(
 	{ pipeline, destination }: PipelineState,
 	problem: TargetProblem | undefined,
+	nextMs: number | undefined,
 	now: number,
 ): number {
 	if (!isNew(pipeline) || problem?.because !== "undecided") return 0;
 	const ready = findCondition(destination?.status?.conditions, "Ready");
-	if (ready?.status !== "Unknown") return 0;
+	if (ready?.reason !== "Checking") return 0;
+	if (nextMs !== undefined && nextMs - now < soonMs) return 0;
 	const waitedMs = now - Date.parse(ready.lastTransitionTime);
-	return waitedMs < 0 ? 0 : mostVerdictWaitMs - waitedMs;
+	return waitedMs < 0 ? 0 : Math.max(0, mostVerdictWaitMs - waitedMs);
 }
 
-const mostVerdictWaitMs = 5_000;
+const mostVerdictWaitMs = 2_000;
+/** Longer than a busy operator, or a change of the leader, delays a look. */
+const soonMs = 60_000;
 
 /** Why the Pipeline can't run. */
 function problemOf(
