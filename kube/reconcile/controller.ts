@@ -187,8 +187,9 @@ export class ControllerLoop {
 				hasReason(err, "Conflict") || hasReason(err, "AlreadyExists");
 			this.#outdated[isOutdated ? "add" : "delete"](text);
 			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
-			// A stale read or a shutdown is ordinary.
-			const isOrdinary = isOutdated || signal.aborted;
+			// A shutdown is ordinary, and so is a stale read, unless memory stays behind.
+			const isStale = isOutdated && retryInMs < ordinaryRetryMs;
+			const isOrdinary = isStale || signal.aborted;
 			this.#log[isOrdinary ? "debug" : "warn"](
 				{ ...key, err, retryInMs },
 				"reconciling failed",
@@ -198,6 +199,8 @@ export class ControllerLoop {
 		return "error";
 	}
 }
+
+const ordinaryRetryMs = 10_000;
 
 /** Acts once on all that is noted in one turn of the event loop. */
 function oncePerTurn(

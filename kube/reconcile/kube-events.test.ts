@@ -118,6 +118,19 @@ test("while other work waits, Events are written at a fifth of that rate, and th
 	expect(written).toHaveLength(200);
 });
 
+test("work that waits for longer than a minute holds up no Events", async () => {
+	vi.useFakeTimers();
+	const { written, answerOne, record } = slowApiserver(() => true);
+	for (let i = 0; i < 2_000; i++) record("crowd", `crowd-${i}`);
+	for (let tick = 0; tick < 3_800; tick++) {
+		await vi.advanceTimersByTimeAsync(20);
+		await answerOne();
+		await answerOne();
+	}
+	// 600 in the first minute, 50 a second after it.
+	expect(written.length).toBeGreaterThan(1_000);
+});
+
 test("an Event that repeats before it is written is written once, with its count", async () => {
 	const { written, answerOne, record } = slowApiserver();
 	record("shop", "first");

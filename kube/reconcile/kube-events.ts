@@ -42,6 +42,7 @@ export class KubeEventRecorder {
 	readonly #rate = new TokenBucket(writes);
 	readonly #busyRate = new TokenBucket(busyWrites);
 	readonly #isBusy: () => boolean;
+	#busySinceMs: number | undefined;
 	readonly #stop = new AbortController();
 	#dropped = 0;
 	#toldDroppedMs = -Infinity;
@@ -148,14 +149,20 @@ export class KubeEventRecorder {
 		for (;;) {
 			const key = await this.#queue.take();
 			if (key === undefined) return;
-			const rate = this.#isBusy() ? this.#busyRate : this.#rate;
-			const waitMs = rate.reserve(performance.now());
+			const waitMs = this.#rateNow().reserve(performance.now());
 			if (waitMs > 0) await pause(waitMs, this.#stop.signal);
 			const series = this.#series.get(key);
 			if (series) await this.#tryToWrite(key, series);
 			this.#queue.done(key);
 			if (this.#isIdle()) this.#whenIdle();
 		}
+	}
+
+	#rateNow(): TokenBucket {
+		if (!this.#isBusy()) this.#busySinceMs = undefined;
+		else this.#busySinceMs ??= performance.now();
+		const busyMs = performance.now() - (this.#busySinceMs ?? -Infinity);
+		return busyMs < mostBusyMs ? this.#busyRate : this.#rate;
 	}
 
 	async #tryToWrite(key: string, series: Series): Promise<void> {
@@ -246,6 +253,8 @@ const seriesGapMs = 6 * 60_000;
 /** An apiserver takes as long for an Event as for a status, and after a first start each of thousands of resources has one. */
 const writes = { perSecond: 50, burst: 200 };
 const busyWrites = { perSecond: 10, burst: 20 };
+/** A first start is over by then. What is busy for longer, as by one account's work, holds up nobody's Events. */
+const mostBusyMs = 60_000;
 
 /** About 10 MB. */
 const mostWaiting = 10_000;
