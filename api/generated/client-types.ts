@@ -43,7 +43,7 @@ export type Source = {
 		/** Events that came with the files of Imports, on all dates that are kept. They count in none of the others. */
 		imported?: number;
 	};
-	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
+	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. For a month after a move to another shard, events of the month before the move count, too. */
 	deviations?: Array<{
 		/** The events' type, at most 100 characters of it; absent for events without a type. */
 		type?: string;

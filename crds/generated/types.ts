@@ -1388,7 +1388,7 @@ export interface SourceStatus {
 	archivedThrough?: string;
 	/** Numbers of events of the last 30 days. */
 	counts?: SourceCounts;
-	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
+	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. For a month after a move to another shard, events of the month before the move count, too. */
 	deviations?: SourceDeviation[];
 	/** All other deviations together, if there are more than 20 in `deviations`. */
 	otherDeviations?: SourceOtherDeviations;

@@ -238,7 +238,7 @@ class Source(TypedDict):
     counts: NotRequired[SourceCounts]
     """Numbers of events of the last 30 days."""
     deviations: NotRequired[list[SourceDeviationsItem]]
-    """How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both."""
+    """How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. For a month after a move to another shard, events of the month before the move count, too."""
     otherDeviations: NotRequired[SourceOtherDeviations]
     """All other deviations together, if there are more than 20 in `deviations`."""
     retention: NotRequired[SourceRetention]
