@@ -54,7 +54,7 @@ import { Tombstones } from "./write/tombstones.ts";
 export async function main(): Promise<number> {
 	// Frames and files are outside V8's heap. V8 would mark all of its heap after a few MB of them.
 	setFlagsFromString("--external-memory-accounted-in-global-limit");
-	// It collects when the memory in use has grown by so much, not by up to 300 %: then bursts leave less behind.
+	// V8 collects once the memory in use has grown by 130 %; by default it allows up to 300 %. Bursts leave less behind.
 	setFlagsFromString("--heap-growing-percent=130");
 	const log = createLog("archive");
 	const settings = new Settings();

@@ -223,7 +223,7 @@ export function decodeEvent(
 			key: undefined,
 		};
 	});
-	// Without headers, violations and a key there are but two lengths of zero.
+	// Without headers, violations and a key only two zero lengths follow the account.
 	if (bodyAt > headersAt + 4)
 		fields = {
 			...fields,

@@ -1,6 +1,6 @@
 import type { EventFields } from "./decoded-event.ts";
 
-/** Then it begins anew. As many take about 5 MB. */
+/** At this size the cache is cleared. Full, it takes about 5 MB. */
 const mostFields = 16_384;
 
 /**

@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { onReconnect } from "./connection.ts";
 
-/** What is used of the client's inside, as version 3.4 has it. */
+/** What is used of the client's inside, as version 3.4 has it. `ma` and `msgBuf` are the client's names. */
 interface Client {
 	protocol: {
 		/** Another one after a reconnect. */
@@ -43,7 +43,7 @@ export function makeRoomForInput(connection: NatsConnection): void {
 		};
 	};
 	extend();
-	// What comes before is read all the same.
+	// Messages before that are read without a room of their own.
 	void onReconnect(connection, extend);
 }
 

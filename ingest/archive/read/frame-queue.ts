@@ -60,7 +60,7 @@ export class FrameQueue {
 	readonly #onChange: () => void;
 	#frames: (ReadFrame & { readAtMs: number })[] = [];
 	#bytes = 0;
-	/** Of the frames that were taken and aren't free. */
+	/** Bytes of frames that were taken and not freed yet. */
 	#takenBytes = 0;
 	readonly #shared = new SharedFields();
 	#sources = new Set<string>();

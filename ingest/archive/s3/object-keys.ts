@@ -73,7 +73,7 @@ export class ObjectKeys {
 		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
 	}
 
-	/** What counts as lost of cuts; see write/cut-loss-store.ts. */
+	/** What counts as lost of cuts; see losses/cut-loss-store.ts. */
 	allLosses(): string {
 		return `${this.#prefix}losses/`;
 	}
