@@ -1,3 +1,4 @@
+import pino from "pino";
 import { expect, test } from "vitest";
 import { streamName } from "../../../contracts/nats.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
@@ -7,7 +8,8 @@ import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { DateObjects } from "./date-objects.ts";
-import type { LedgerIndex } from "./ledger-index.ts";
+import { LedgerIndex } from "./ledger-index.ts";
+import { LedgerSnapshots } from "./ledger-snapshots.ts";
 
 const source = { account: "shop", sourceKey: "a".repeat(32) };
 const date = "2026-03-31";
@@ -142,4 +144,39 @@ test("a date that was closed before the source moved is not looked for in other 
 	const { store, ledgers } = await keptIn([{ objects: 2 }], false);
 	await ledgers.require(day);
 	expect(store.lists).toEqual([keys.ledgersOfDate(day)]);
+});
+
+test("of a date whose events were all lost, an object that comes later doesn't count and ends no Run", async () => {
+	const stream = streamName(0, "a");
+	const lost = new LedgerIndex();
+	const time = `${date}T12:00:00Z`;
+	const group = { ...day, rows: 2, lastEventTime: time };
+	const mark = { id: "x", time };
+	lost.add({
+		version: 1,
+		stream,
+		first: 1,
+		last: 1,
+		firstFrame: mark,
+		lastFrame: mark,
+		repeated: [],
+		processes: {},
+		groups: [group, { ...group, quarantined: true }],
+	});
+	const groups = [day, apart].map((each) => ({ ...each, rows: 2 }));
+	const loss = { kind: "objects" as const, from: 1, to: 1, time, groups };
+	lost.lose({ version: 1, stream, loss });
+	const store = new MemoryStore();
+	const snapshots = new LedgerSnapshots(store, keys, pino({ level: "silent" }));
+	await snapshots.write(0, lost);
+	const ledgers = new DateLedgers(store, keys);
+	await ledgers.keep((await snapshots.newest(0))!, {
+		shard: 0,
+		drainedAt: "2026-04-01T12:00:00Z",
+		staysLonger: () => true,
+		hasMoved: async () => true,
+	});
+	for (const each of [day, apart])
+		await store.putNew(keys.events(each, stream, 1), "");
+	expect(await rowsIn(store, ledgers)).toEqual([0, 0]);
 });

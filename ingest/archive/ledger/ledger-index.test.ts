@@ -273,14 +273,28 @@ test("events that are lost of a cut don't count, however often that is said, and
 	});
 });
 
-test("a date whose events are all lost is as one that had none", () => {
-	const index = indexOf(cut("s", 1, 1, { "2026-02-28": 4, "2026-03-01": 2 }));
-	const group = { account: "shop", sourceKey, date: "2026-02-28", rows: 4 };
-	const time = "2026-03-02T12:00:00Z";
-	index.lose({
-		version: 1,
-		stream: "s",
-		loss: { kind: "objects", from: 1, to: 1, time, groups: [group] },
-	});
-	expect(datesIn(index)).toEqual(["2026-03-01"]);
-});
+test.each([
+	["", (cut: CutRecord) => cut],
+	[" in quarantine", (cut: CutRecord) => quarantined(cut)],
+])(
+	"a date whose events%s are all lost counts as one that had none, and is known",
+	(_, kindOf) => {
+		const lost = kindOf(cut("s", 1, 1, { "2026-02-28": 4 }));
+		const index = indexOf(lost, cut("s", 2, 2, { "2026-03-01": 2 }));
+		const time = "2026-03-02T12:00:00Z";
+		const loss = { kind: "objects" as const, from: 1, to: 1, time };
+		const record = {
+			version: 1 as const,
+			stream: "s",
+			loss: { ...loss, groups: lost.groups },
+		};
+		expect(index.lose(record)).toHaveLength(1);
+		expect(index.lose(record)).toEqual([]);
+		const source = index.source("shop", sourceKey)!;
+		const ledger = ledgerOf(source);
+		expect(ledger.archived).toEqual({ "2026-03-01": 2 });
+		expect(ledger.quarantined).toBeUndefined();
+		const dates = [...source.objects.keys(), ...source.quarantined.keys()];
+		expect(dates.sort()).toEqual(["2026-02-28", "2026-03-01"]);
+	},
+);

@@ -13,9 +13,9 @@ export interface IndexedSource {
 	firstEventDate: UtcDate;
 	lastEventTime: string;
 	archivedThrough: string;
-	/** Of the dates that a manifest may include. */
+	/** Of the dates that a manifest may include. A date whose objects are all lost stays, without any. */
 	objects: Map<UtcDate, DateObjects>;
-	/** Objects in quarantine, which aren't rows of the date. */
+	/** Objects in quarantine, which aren't rows of the date. A date stays as in `objects`. */
 	quarantined: Map<UtcDate, DateObjects>;
 	deviations: Map<UtcDate, Deviations>;
 }
@@ -130,7 +130,8 @@ export class LedgerIndex {
 
 	/**
 	 * Removes the events that are lost of a cut. Those of a cut that comes later, or of dates that are forgotten, are left out.
-	 * Returns the sources that have changed; none if this was done before.
+	 * Returns the sources that have changed; none if this was done before. A date that has no objects any more stays, so that it
+	 * gets a ledger that says so ({@link file://./date-ledgers.ts}).
 	 */
 	lose({ stream, loss }: CutLoss): IndexedSource[] {
 		const changed = loss.groups.flatMap((group) => {
@@ -141,8 +142,7 @@ export class LedgerIndex {
 				(object) => object.stream !== stream || object.first !== loss.from,
 			);
 			if (!source || left.length === objects.length) return [];
-			if (left.length === 0) ofDates?.delete(group.date);
-			else ofDates?.set(group.date, DateObjects.of(left));
+			ofDates?.set(group.date, DateObjects.of(left));
 			return [source];
 		});
 		if (changed.length > 0) this.#countLost(loss);
@@ -229,7 +229,7 @@ function rowsByDate(
 ): Record<UtcDate, number> {
 	return Object.fromEntries(
 		[...objects]
-			.filter(([date]) => date >= oldest)
+			.filter(([date, { count }]) => date >= oldest && count > 0)
 			.sort(([a], [b]) => (a < b ? -1 : 1))
 			.map(([date, { rows }]) => [date, rows]),
 	);

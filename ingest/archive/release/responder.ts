@@ -63,8 +63,12 @@ export class ReleaseResponder {
 			},
 		};
 		const apart = new Map<UtcDate, Iterable<IndexedObject>>();
-		for (const date of shares.flatMap((share) => [...share.quarantined.keys()]))
-			apart.set(date, objectsIn(shares, "quarantined", date) ?? []);
+		for (const date of shares.flatMap((share) => [
+			...share.quarantined.keys(),
+		])) {
+			const objects = objectsIn(shares, "quarantined", date);
+			if (objects) apart.set(date, objects);
+		}
 		const earlier = new DateLedgers(store, keys);
 		for (const date of await earlier.datesOf(source)) {
 			if (date < start || date > end || apart.has(date)) continue;
