@@ -4,11 +4,12 @@ import { isGoogle, type Trial } from "./trial.ts";
 export interface Report {
 	testResults: {
 		message: string;
-		assertionResults: Promise[];
+		assertionResults: Outcome[];
 	}[];
 }
 
-interface Promise {
+/** Of one promise. */
+interface Outcome {
 	title: string;
 	status: string;
 	failureMessages: string[];
@@ -26,7 +27,7 @@ export function summaryOf(
 ): { text: string; isProved: boolean } {
 	const { projectId, endpoint } = trial;
 	const first = { title: firstPromise, status: "passed", failureMessages: [] };
-	const promises: Promise[] = [
+	const promises: Outcome[] = [
 		first,
 		...report.testResults.flatMap(({ assertionResults }) => assertionResults),
 	];
