@@ -3,7 +3,14 @@ import { writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	describe,
+	expect,
+	onTestFinished,
+	test,
+} from "vitest";
 import { firstPromise } from "../bigquery/summary.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import {
@@ -69,60 +76,93 @@ async function startDouble(): Promise<BigQueryDouble> {
 	return double;
 }
 
-test("the checklist for a real project runs to its end, tests each of its promises, leaves nothing behind, and says first and last that it wasn't Google who answered", async () => {
-	const double = await startDouble();
-	double.buckets.create("staging");
-	const { exitCode, said, passed, ...others } = await checklist(double, {
-		TIDEMILL_BIGQUERY_BUCKET: "staging",
-		TIDEMILL_BIGQUERY_KMS_KEY:
-			"projects/p/locations/europe/keyRings/r/cryptoKeys/k",
+describe("a run that has all it needs", () => {
+	let double: BigQueryDouble;
+	let run: Awaited<ReturnType<typeof checklist>>;
+
+	// One for all: it takes seconds.
+	beforeAll(async () => {
+		double = await startBigQueryDouble();
+		double.buckets.create("staging");
+		run = await checklist(double, {
+			TIDEMILL_BIGQUERY_BUCKET: "staging",
+			TIDEMILL_BIGQUERY_KMS_KEY:
+				"projects/p/locations/europe/keyRings/r/cryptoKeys/k",
+		});
 	});
-	expect(exitCode, said).toBe(0);
-	expect(passed).toHaveLength(7 + behaviours.length);
-	expect(passed).toEqual(
-		expect.arrayContaining([
-			firstPromise,
-			"days are replaced, emptied, left alone, and given new columns",
-			"a day is loaded through the bucket (needs TIDEMILL_BIGQUERY_BUCKET)",
-			"a table is encrypted with a key of Cloud KMS (needs TIDEMILL_BIGQUERY_KMS_KEY)",
-			...behaviours.map(({ name }) => name),
-		]),
-	);
-	expect(others).toEqual({
-		failed: [],
-		skipped: [],
-		summary: [`${passed.length} passed, 0 failed, 0 skipped`],
+	afterAll(() => double.close());
+
+	test("the checklist tests each of its promises, and succeeds", () => {
+		const { exitCode, said, passed, failed, skipped, summary } = run;
+		expect(exitCode, said).toBe(0);
+		expect(passed).toHaveLength(7 + behaviours.length);
+		expect(passed).toEqual(
+			expect.arrayContaining([
+				firstPromise,
+				"days are replaced, emptied, left alone, and given new columns",
+				"a day is loaded through the bucket (needs TIDEMILL_BIGQUERY_BUCKET)",
+				"a table is encrypted with a key of Cloud KMS (needs TIDEMILL_BIGQUERY_KMS_KEY)",
+				...behaviours.map(({ name }) => name),
+			]),
+		);
+		expect({ failed, skipped, summary }).toEqual({
+			failed: [],
+			skipped: [],
+			summary: [`${passed.length} passed, 0 failed, 0 skipped`],
+		});
 	});
-	leavesNothing(double);
-	expect(double.buckets.names("staging")).toEqual([]);
-	const notGoogle = `NOT GOOGLE: ${double.endpoint} `;
-	const lines = said.trim().split("\n");
-	expect(lines[1]).toBe(`${notGoogle}answers in BigQuery's place.`);
-	expect(lines.at(-1)).toBe(
-		`${notGoogle}answered, so none of this is proved of BigQuery itself.`,
-	);
-	expect(said).not.toMatch(/^ *proved /m);
+
+	test("the checklist leaves nothing behind", () => {
+		leavesNothing(double);
+		expect(double.buckets.names("staging")).toEqual([]);
+	});
+
+	test("the checklist says first and last that it wasn't Google who answered", () => {
+		const { said } = run;
+		const notGoogle = `NOT GOOGLE: ${double.endpoint} `;
+		const lines = said.trim().split("\n");
+		expect(lines[1]).toBe(`${notGoogle}answers in BigQuery's place.`);
+		expect(lines.at(-1)).toBe(
+			`${notGoogle}answered, so none of this is proved of BigQuery itself.`,
+		);
+		expect(said).not.toMatch(/^ *proved /m);
+	});
 });
 
 test("the checklist names what is missing and what BigQuery refuses, and fails", async () => {
 	const double = await startDouble();
+	let tables = 0;
 	double.onRequest = ({ method, path }) =>
-		method === "PATCH" && path.endsWith("/options")
-			? new Fault(403, "accessDenied", "bigquery.tables.update denied")
+		// The first table is the check's. Most promises need one of their own, so this run is short.
+		method === "POST" && path.endsWith("/tables") && ++tables > 1
+			? new Fault(403, "accessDenied", "bigquery.tables.create denied")
 			: undefined;
-	const { exitCode, said, failed, skipped, summary } = await checklist(double, {
+	const { exitCode, said, passed, failed, skipped, summary } = await checklist(
+		double,
 		// The place that another check takes for one where the dataset isn't.
-		TIDEMILL_BIGQUERY_LOCATION: "us-east1",
-	});
+		{ TIDEMILL_BIGQUERY_LOCATION: "us-east1" },
+	);
 	expect(exitCode, said).toBe(1);
-	expect(failed).toEqual(["a Run sets the options of a table that it finds"]);
-	expect(said).toContain("bigquery.tables.update denied");
+	const [exists, missing, ...needTable] = behaviours.map(({ name }) => name);
+	expect(passed).toEqual([
+		firstPromise,
+		"a dataset in another location is reported as such",
+		exists,
+		missing,
+	]);
+	expect(failed).toEqual([
+		"days are replaced, emptied, left alone, and given new columns",
+		"a full reload replaces the table, a repeated Run finds its jobs, and nothing of the staging table stays",
+		"a Run sets the options of a table that it finds",
+		...needTable,
+	]);
+	expect(said).toMatch(/^ +Error: bigquery.tables.create denied$/m);
 	expect(skipped).toEqual([
 		"a day is loaded through the bucket (needs TIDEMILL_BIGQUERY_BUCKET)",
 		"a table is encrypted with a key of Cloud KMS (needs TIDEMILL_BIGQUERY_KMS_KEY)",
 	]);
 	expect(summary).toEqual([
-		`${5 - 1 + behaviours.length} passed, 1 failed, 2 skipped`,
+		`4 passed, ${3 + needTable.length} failed, 2 skipped`,
 	]);
 	leavesNothing(double);
 });
