@@ -1,6 +1,6 @@
 import { JobFailure } from "../../ingest/job/errors.ts";
 import { GoogleRefusal } from "../../ingest/load/bigquery/rest/google-refusal.ts";
-import type { Trial } from "./trial.ts";
+import { DatasetTaken, type Trial } from "./trial.ts";
 
 /**
  * Why a trial could not begin, and what its person does about it: the advice that a Destination's status has is about
@@ -12,6 +12,11 @@ export function adviceOn(
 	{ projectId, location }: Trial,
 	email: string | undefined,
 ): { reason: string; advice: string } {
+	if (error instanceof DatasetTaken)
+		return {
+			reason: error.message,
+			advice: "It is left as it is. Run this again: each run takes a new name.",
+		};
 	if (!(error instanceof JobFailure))
 		return {
 			reason: String((error as Error).stack ?? error),

@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { JobFailure } from "../../ingest/job/errors.ts";
 import { adviceOn } from "./advice.ts";
 import { type Report, summaryOf } from "./summary.ts";
 import {
@@ -11,9 +10,10 @@ import {
 	environmentOf,
 	isGoogle,
 	keyEmail,
+	newTrial,
 	remove,
+	requireNew,
 	type Trial,
-	trialOf,
 } from "./trial.ts";
 
 /*
@@ -24,7 +24,7 @@ const nothing = "NOTHING WAS TESTED, and nothing is proved";
 const stopping = new AbortController();
 let stoppedBy: NodeJS.Signals | undefined;
 
-const trial = trialOf(process.env);
+const trial = newTrial(process.env);
 if (trial) process.exitCode = await carryOut(trial);
 else {
 	console.error(`${nothing}: there is no project of BigQuery to test.
@@ -53,7 +53,11 @@ async function carryOut(trial: Trial): Promise<number> {
 	const folder = mkdtempSync(join(tmpdir(), "tidemill-bigquery-"));
 	let exitCode = 1;
 	let failure: unknown;
+	// Until then, a dataset of this name is somebody else's.
+	let isOurs = false;
 	try {
+		await requireNew(trial, stopping.signal);
+		isOurs = true;
 		await check(trial, folder, stopping.signal);
 		exitCode = await test(trial, folder);
 	} catch (error) {
@@ -61,7 +65,7 @@ async function carryOut(trial: Trial): Promise<number> {
 	} finally {
 		rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 	}
-	const isGone = isWithoutAccess(failure) || (await removed(trial));
+	const isGone = !isOurs || (await removed(trial));
 	if (stoppedBy) {
 		console.error(`${nothing}: ${stoppedBy} stopped it.`);
 		return 128 + constants.signals[stoppedBy];
@@ -72,14 +76,6 @@ async function carryOut(trial: Trial): Promise<number> {
 		console.error(`\n${nothing}.\n\n${reason}\n\n${advice}`);
 	}
 	return isGone ? exitCode : 1;
-}
-
-/** Then nothing was made, and nothing can be deleted. */
-function isWithoutAccess(failure: unknown): boolean {
-	return (
-		failure instanceof JobFailure &&
-		["CredentialsMissing", "CredentialsRefused"].includes(failure.code)
-	);
 }
 
 /** Runs the tests and prints what they proved. Returns the exit code. */

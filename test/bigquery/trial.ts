@@ -6,6 +6,7 @@ import { type BigQueryInput, jobEnv } from "../../contracts/job.ts";
 import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import type { JobContext } from "../../ingest/job/process.ts";
 import { BigQueryDataset } from "../../ingest/load/bigquery/dataset.ts";
+import { withFailures } from "../../ingest/load/bigquery/destination.ts";
 import {
 	googleAccount,
 	scope,
@@ -28,26 +29,36 @@ export interface Trial {
 /** The only table that is loaded through the bucket. */
 export const stagedTable = "staged";
 
+/** Tells the tests which dataset the command has made. The command itself doesn't read it: it would delete somebody's own. */
 const datasetVariable = "TIDEMILL_BIGQUERY_DATASET";
 
-/** Undefined if the environment names no project. Without a dataset of a run that goes on, it has a new name. */
-export function trialOf(env: NodeJS.ProcessEnv): Trial | undefined {
+/** Begins the name of each trial's dataset. No other is ever deleted. */
+const prefix = "tidemill_test_";
+
+/** A trial in a dataset with a new name. Undefined if the environment names no project. */
+export function newTrial(env: NodeJS.ProcessEnv): Trial | undefined {
+	return trialIn(prefix + randomBytes(6).toString("hex"), env);
+}
+
+/** The trial that `make test-bigquery` has begun; undefined in every other run of the tests. */
+export function trialUnderWay(
+	env: NodeJS.ProcessEnv = process.env,
+): Trial | undefined {
+	const dataset = env[datasetVariable];
+	return dataset?.startsWith(prefix) ? trialIn(dataset, env) : undefined;
+}
+
+function trialIn(dataset: string, env: NodeJS.ProcessEnv): Trial | undefined {
 	const { TIDEMILL_BIGQUERY_PROJECT: projectId } = env;
 	if (!projectId) return undefined;
 	return {
 		projectId,
-		dataset:
-			env[datasetVariable] || `tidemill_test_${randomBytes(6).toString("hex")}`,
+		dataset,
 		location: env.TIDEMILL_BIGQUERY_LOCATION || "EU",
 		endpoint: env.TIDEMILL_BIGQUERY_ENDPOINT || undefined,
 		stagingBucket: env.TIDEMILL_BIGQUERY_BUCKET || undefined,
 		kmsKeyName: env.TIDEMILL_BIGQUERY_KMS_KEY || undefined,
 	};
-}
-
-/** The trial that `make test-bigquery` has begun; undefined in every other run of the tests. */
-export function trialUnderWay(): Trial | undefined {
-	return process.env[datasetVariable] ? trialOf(process.env) : undefined;
 }
 
 /** For the process that goes on with the trial. */
@@ -86,6 +97,30 @@ export async function keyEmail(): Promise<string | undefined> {
 	return text ? parseServiceAccountKey(text)?.email : undefined;
 }
 
+/** The trial would delete a dataset that it didn't make. */
+export class DatasetTaken extends Error {
+	override name = "DatasetTaken";
+}
+
+/** Throws {@link DatasetTaken} if the dataset exists, and `JobFailure`. */
+export async function requireNew(
+	trial: Trial,
+	signal: AbortSignal,
+): Promise<void> {
+	const { projectId, dataset } = trial;
+	const client = await clientOf(trial, contextOf(signal));
+	const action = `read dataset ${projectId}.${dataset}`;
+	await withFailures(action, async () => {
+		try {
+			await client.call({ method: "GET", path: pathOf(trial), action });
+		} catch (error) {
+			if (isNotFound(error)) return;
+			throw error;
+		}
+		throw new DatasetTaken(`Dataset ${projectId}.${dataset} exists already`);
+	});
+}
+
 /**
  * Does what the check of a Destination does, and creates the dataset by it.
  * @param scratch a folder for a file. Throws `JobFailure`.
@@ -100,33 +135,48 @@ export async function check(
 	await destination.check();
 }
 
-/** Deletes the dataset with all that is in it, and what a load has left in the bucket. Does nothing if they are gone. */
+/**
+ * Deletes the dataset with all that is in it, and what a load has left in the bucket. Does nothing if they are gone. Throws if
+ * the dataset is no trial's.
+ */
 export async function remove(trial: Trial): Promise<void> {
 	const { projectId, dataset, stagingBucket } = trial;
+	if (!dataset.startsWith(prefix))
+		throw new Error(`${projectId}.${dataset} is no trial's dataset`);
 	const context = contextOf(AbortSignal.timeout(120_000));
-	const input = destinationOf(trial);
-	const client = new RestClient(
-		"BigQuery",
-		await googleAccount([scope.bigQuery]),
-		input.apiEndpoint ?? "https://bigquery.googleapis.com",
-		context,
-	);
+	const client = await clientOf(trial, context);
 	try {
 		await client.call({
 			method: "DELETE",
-			path: `/bigquery/v2/projects/${projectId}/datasets/${dataset}`,
+			path: pathOf(trial),
 			query: { deleteContents: "true" },
 			action: `delete dataset ${projectId}.${dataset}`,
 		});
 	} catch (error) {
-		if (!(error instanceof GoogleRefusal) || error.status !== 404) throw error;
+		if (!isNotFound(error)) throw error;
 	}
 	if (!stagingBucket) return;
 	const { bucket } = await BigQueryDataset.open(
-		{ ...input, stagingBucket },
+		{ ...destinationOf(trial), stagingBucket },
 		context,
 	);
 	await bucket?.deleteFiles(stagedTable, () => true);
+}
+
+async function clientOf(
+	{ endpoint = "https://bigquery.googleapis.com" }: Trial,
+	context: JobContext,
+): Promise<RestClient> {
+	const account = await googleAccount([scope.bigQuery]);
+	return new RestClient("BigQuery", account, endpoint, context);
+}
+
+function pathOf({ projectId, dataset }: Trial): string {
+	return `/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
+}
+
+function isNotFound(error: unknown): boolean {
+	return error instanceof GoogleRefusal && error.status === 404;
 }
 
 function contextOf(signal: AbortSignal, scratch = tmpdir()): JobContext {

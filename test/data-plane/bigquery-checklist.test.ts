@@ -10,8 +10,10 @@ import {
 	expect,
 	onTestFinished,
 	test,
+	vi,
 } from "vitest";
 import { firstPromise } from "../bigquery/summary.ts";
+import { remove } from "../bigquery/trial.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import {
 	type BigQueryDouble,
@@ -84,10 +86,12 @@ describe("a run that has all it needs", () => {
 	beforeAll(async () => {
 		double = await startBigQueryDouble();
 		double.buckets.create("staging");
+		await double.warehouse.createDataset("events", "EU");
 		run = await checklist(double, {
 			TIDEMILL_BIGQUERY_BUCKET: "staging",
 			TIDEMILL_BIGQUERY_KMS_KEY:
 				"projects/p/locations/europe/keyRings/r/cryptoKeys/k",
+			TIDEMILL_BIGQUERY_DATASET: "events",
 		});
 	});
 	afterAll(() => double.close());
@@ -112,9 +116,13 @@ describe("a run that has all it needs", () => {
 		});
 	});
 
-	test("the checklist leaves nothing behind", () => {
-		leavesNothing(double);
+	test("the checklist leaves nothing of its own, and every dataset that it didn't make, whatever the environment names", () => {
+		expect([...double.warehouse.datasets.keys()]).toEqual(["events"]);
 		expect(double.buckets.names("staging")).toEqual([]);
+		const ofEvents = double.requests.filter(({ path }) =>
+			path.includes("/datasets/events"),
+		);
+		expect(ofEvents).toEqual([]);
 	});
 
 	test("the checklist says first and last that it wasn't Google who answered", () => {
@@ -234,6 +242,43 @@ test("Ctrl-C ends the checklist, and nothing stays in the project", async () => 
 	await double.settled();
 	leavesNothing(double);
 	expect(double.buckets.names("staging")).toEqual([]);
+});
+
+test("a dataset that exists already stays as it is, even if it has a trial's name", async () => {
+	const double = await startDouble();
+	double.onRequest = ({ path }) => {
+		const [, name] = /\/datasets\/(\w+)$/.exec(path) ?? [];
+		if (name && double.warehouse.datasets.size === 0)
+			void double.warehouse.createDataset(name, "EU");
+		return undefined;
+	};
+	const { exitCode, said } = await checklist(double);
+	expect(exitCode, said).toBe(1);
+	expect(said).toContain("NOTHING WAS TESTED, and nothing is proved");
+	expect(said).toMatch(
+		/Dataset test-project\.tidemill_test_\w+ exists already/,
+	);
+	expect([...double.warehouse.datasets.keys()]).toHaveLength(1);
+	expect(double.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+});
+
+test("nothing is deleted but a trial's dataset", async () => {
+	const double = await startDouble();
+	await double.warehouse.createDataset("events", "EU");
+	const key = join(await temporaryDirectory("checklist"), "key.json");
+	await writeFile(key, double.keyJson);
+	vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", key);
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const trial = {
+		projectId: double.projectId,
+		dataset: "events",
+		location: "EU",
+		endpoint: double.endpoint,
+		stagingBucket: undefined,
+		kmsKeyName: undefined,
+	};
+	await expect(remove(trial)).rejects.toThrow("events is no trial's dataset");
+	expect([...double.warehouse.datasets.keys()]).toEqual(["events"]);
 });
 
 test("the checklist that can't delete its dataset says how to, and fails", async () => {

@@ -111,7 +111,7 @@ export class BigQueryDestination implements Destination {
 }
 
 /** Turns BigQuery's refusals into {@link JobFailure}. */
-async function withFailures(
+export async function withFailures(
 	action: string,
 	work: () => Promise<void>,
 ): Promise<void> {
