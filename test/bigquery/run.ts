@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,8 @@ import {
 const nothing = "NOTHING WAS TESTED, and nothing is proved";
 const stopping = new AbortController();
 let stoppedBy: NodeJS.Signals | undefined;
+/** While they run. */
+let tests: ChildProcess | undefined;
 
 const trial = newTrial(process.env);
 if (trial) process.exitCode = await carryOut(trial);
@@ -104,15 +106,17 @@ async function test(trial: Trial, folder: string): Promise<number> {
 			},
 		},
 	);
+	tests = child;
 	const ended = new Promise<void>((resolve) =>
 		child.on("close", () => resolve()),
 	);
 	stopping.signal.addEventListener("abort", async () => {
-		signalGroup(child.pid, "SIGTERM");
+		signalGroup(child, "SIGTERM");
 		await Promise.race([ended, delay(5_000, undefined, { ref: false })]);
-		signalGroup(child.pid, "SIGKILL");
+		signalGroup(child, "SIGKILL");
 	});
 	await ended;
+	tests = undefined;
 	if (stoppedBy) return 1;
 	if (!existsSync(file)) {
 		console.error(`${nothing}: the tests ended without a report.`);
@@ -124,7 +128,7 @@ async function test(trial: Trial, folder: string): Promise<number> {
 	return isProved ? 0 : 1;
 }
 
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 	try {
 		if (pid !== undefined) process.kill(-pid, signal);
 	} catch {
@@ -132,9 +136,11 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
 	}
 }
 
-/** The first signal ends the tests; the second one leaves everything as it is. */
+/** The first signal ends the tests and deletes the dataset; the second one kills the tests and leaves the dataset. */
 function stop(signal: NodeJS.Signals, trial: Trial): void {
 	if (stoppedBy) {
+		// Nobody else would: they have a group of their own.
+		if (tests) signalGroup(tests, "SIGKILL");
 		console.error(`\nThe dataset may stay. Delete it:\n\n  ${removal(trial)}`);
 		process.exit(128 + constants.signals[signal]);
 	}

@@ -72,6 +72,15 @@ async function checklist(
 	};
 }
 
+/** A module that keeps its process from ending by SIGTERM, whatever Vitest listens to. */
+const deafToSigterm = `data:text/javascript,${encodeURIComponent(`
+	const { on } = process;
+	on.call(process, "SIGTERM", () => undefined);
+	for (const name of ["on", "once", "addListener"])
+		process[name] = (event, ...rest) =>
+			event === "SIGTERM" ? process : on.call(process, event, ...rest);
+`)}`;
+
 async function startDouble(): Promise<BigQueryDouble> {
 	const double = await startBigQueryDouble();
 	onTestFinished(() => double.close());
@@ -242,6 +251,29 @@ test("Ctrl-C ends the checklist, and nothing stays in the project", async () => 
 	await double.settled();
 	leavesNothing(double);
 	expect(double.buckets.names("staging")).toEqual([]);
+});
+
+test("a second Ctrl-C ends the tests, even those that a first one doesn't end", async () => {
+	const double = await startDouble();
+	let child: ChildProcess;
+	double.onRequest = ({ path }) => {
+		if (path.endsWith("/tables/orders")) child.kill("SIGINT");
+		return undefined;
+	};
+	const { exitCode, said } = await checklist(
+		double,
+		{ NODE_OPTIONS: `--import=${deafToSigterm}` },
+		(started) => {
+			child = started;
+			child.stderr?.on("data", (words) => {
+				if (String(words).includes("Once more leaves it")) child.kill("SIGINT");
+			});
+		},
+	);
+	expect(exitCode, said).toBe(128 + constants.signals.SIGINT);
+	expect(said).toContain("The dataset may stay. Delete it:");
+	// What Vitest prints at its end.
+	expect(said).not.toContain("Test Files");
 });
 
 test("a dataset that exists already stays as it is, even if it has a trial's name", async () => {
