@@ -8,6 +8,7 @@ import {
 	frameId,
 } from "../../ingest/wire/frame.ts";
 import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
+import { bodiesOf, githubLists } from "../receive/bodies.ts";
 
 export const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
 /** At most half a frame of the largest size. */
@@ -16,7 +17,14 @@ export const eventsOfFrame = Math.min(
 	Math.ceil(maxFrameBytes / 2 / (bodyBytes + 100)),
 );
 
-/** A shop's orders, each with its own ids. */
+const largeBodies =
+	bodyBytes < 1_000
+		? []
+		: bodyBytes < 100_000
+			? bodiesOf(bodyBytes)
+			: githubLists(bodyBytes);
+
+/** A shop's orders, each with its own ids. Larger bodies are invoices or lists of GitHub's webhooks. */
 export function newEvents(count: number): FrameEvent[] {
 	return Array.from({ length: count }, (_, index) => ({
 		id: randomBytes(16),
@@ -27,19 +35,23 @@ export function newEvents(count: number): FrameEvent[] {
 		headers: "",
 		violations: "",
 		body: Buffer.from(
-			JSON.stringify({
-				type: "order.created",
-				id: randomBytes(12).toString("hex"),
-				customer: { name: "Ada Lovelace", email: `ada${index}@example.com` },
-				token: randomBytes(60).toString("base64"),
-				items: Array.from({ length: 5 }, (_, item) => ({
-					sku: `SKU-${(index * 7 + item) % 1000}`,
-					quantity: item + 1,
-					price: (index % 50) * 12.5,
-				})),
-			}).padEnd(bodyBytes),
+			largeBodies[index % largeBodies.length] ?? orderOf(index),
 		),
 	}));
+}
+
+function orderOf(index: number): string {
+	return JSON.stringify({
+		type: "order.created",
+		id: randomBytes(12).toString("hex"),
+		customer: { name: "Ada Lovelace", email: `ada${index}@example.com` },
+		token: randomBytes(60).toString("base64"),
+		items: Array.from({ length: 5 }, (_, item) => ({
+			sku: `SKU-${(index * 7 + item) % 1000}`,
+			quantity: item + 1,
+			price: (index % 50) * 12.5,
+		})),
+	}).padEnd(bodyBytes);
 }
 
 /** Publishes `frames` frames, one after the other. Their events belong to so many sources, in turn. */

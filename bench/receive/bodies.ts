@@ -1,5 +1,5 @@
 import { randomOf } from "../../test/support/seeded-random.ts";
-import type { GithubEvent } from "./github-plan.ts";
+import { type GithubEvent, githubEvents } from "./github-plan.ts";
 
 const random = randomOf(1);
 const syllables = "ka lo mi re tun sha ver el do pri sten or ba qui na".split(
@@ -18,6 +18,23 @@ const allBytes = 8 * 1024 * 1024;
 export function bodiesOf(bytes: number): string[] {
 	const count = Math.min(1_024, Math.max(16, Math.floor(allBytes / bytes)));
 	return Array.from({ length: count }, () => invoice(bytes));
+}
+
+/** Different lists of about so many bytes: GitHub's webhooks with other ids. Zstd makes them ten times smaller than invoices. */
+export function githubLists(bytes: number): string[] {
+	const count = Math.max(16, Math.floor(allBytes / bytes));
+	let events: GithubEvent[] = [];
+	return Array.from({ length: count }, () => {
+		let list = "[";
+		for (;;) {
+			if (events.length === 0) events = variantsOf(githubEvents());
+			const { body } = events.pop()!;
+			if (list.length + body.length + 4 > bytes) break;
+			list += `${body},`;
+		}
+		const rest = bytes - list.length - 3;
+		return `${list}"${text(rest).slice(0, rest)}"]`;
+	});
 }
 
 /** The same events a few times, each with other ids and digests. */
