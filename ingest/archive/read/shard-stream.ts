@@ -14,6 +14,7 @@ import {
 	streamName,
 } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
+import { isStreamNotFound } from "../../../service/nats/connection.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
 import { inspectShardStream } from "../../wire/stream-inspection.ts";
 import type { FrameMark } from "../decide/cut.ts";
@@ -31,9 +32,6 @@ export interface StreamSettings {
  * differ.
  */
 const alreadyMade = new Set([10065, 10058]);
-
-/** nats-server's JSStreamNotFoundErr. A server that can't tell yet answers another error, or none. */
-const notFound = 10059;
 
 /**
  * Returns the name of the stream that takes the shard's frames, and creates it if it is missing.
@@ -120,8 +118,8 @@ export async function sequencesOf(
 		const { state } = await streams.info(stream);
 		return { firstSequence: state.first_seq, lastSequence: state.last_seq };
 	} catch (error) {
-		if (!(error instanceof JetStreamApiError) || error.code !== notFound)
-			throw error;
+		// A server that can't tell yet answers another error, or none.
+		if (!isStreamNotFound(error)) throw error;
 		return undefined;
 	}
 }

@@ -1,3 +1,4 @@
+import { streamName } from "../../../contracts/nats.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 
 /** Identifies a source in the bucket. */
@@ -62,7 +63,7 @@ export class ObjectKeys {
 
 	/** Cut records of all streams that a shard has had; see contracts/nats.ts streamName. */
 	cutsOfShard(shard: number): string {
-		return `${this.allCuts()}tidemill-frames-${shard}-`;
+		return `${this.allCuts()}${streamsOf(shard)}`;
 	}
 
 	cutsOfStream(stream: string): string {
@@ -79,7 +80,7 @@ export class ObjectKeys {
 	}
 
 	lossesOfShard(shard: number): string {
-		return `${this.allLosses()}tidemill-frames-${shard}-`;
+		return `${this.allLosses()}${streamsOf(shard)}`;
 	}
 
 	/** @param first of the cut. */
@@ -240,4 +241,9 @@ export class ObjectKeys {
 
 function sequence(number: number): string {
 	return String(number).padStart(20, "0");
+}
+
+/** What the names of all the streams of a shard begin with. */
+function streamsOf(shard: number): string {
+	return streamName(shard, "");
 }
