@@ -8,7 +8,7 @@ import {
 	frameId,
 } from "../../ingest/wire/frame.ts";
 import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
-import { bodiesOf, githubLists } from "../receive/bodies.ts";
+import { bodiesOf, githubLists } from "../traffic/bodies.ts";
 
 export const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
 /** At most half a frame of the largest size. */

@@ -8,12 +8,12 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
-import { variantsOf } from "./bodies.ts";
+import { variantsOf } from "../traffic/bodies.ts";
+import { githubEvents } from "../traffic/github-plan.ts";
+import type { LoadOrder } from "../traffic/load-generator.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
-import { githubEvents } from "./github-plan.ts";
 import { alternate, cpuOf, each, load, partsOf, withCpu } from "./leg.ts";
-import type { LoadOrder } from "./load-generator.ts";
 import { memory } from "./memory.ts";
 
 const closedLoops = [

@@ -3,9 +3,9 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
+import type { LoadReport } from "../traffic/load-generator.ts";
 import type { Contender, Contenders } from "./contenders.ts";
 import { alternate, each, load, measureMs, warmUpMs } from "./leg.ts";
-import type { LoadReport } from "./load-generator.ts";
 
 const quietPerSecond = 200;
 

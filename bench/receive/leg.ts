@@ -3,8 +3,9 @@ import { promisify } from "node:util";
 import { figure, type Measurement, type Say } from "../measure/measurement.ts";
 import { cpuMs } from "../measure/process-cost.ts";
 import { alternate as alternateRounds, roundsOf } from "../measure/rounds.ts";
+import type { LoadOrder, LoadReport } from "../traffic/load-generator.ts";
+import { closedLoop } from "../traffic/wrk.ts";
 import type { Contender } from "./contenders.ts";
-import type { LoadOrder, LoadReport } from "./load-generator.ts";
 
 /** Rounds of alternating legs; the median counts. With three rounds, four runs of the same code had ratios from 0.78 to 0.93. */
 export const rounds = roundsOf(7);
@@ -41,18 +42,24 @@ export async function load(
 		measureMs,
 		...change,
 	};
-	const { stdout } = await promisify(execFile)(process.execPath, [
-		// The collector's threads would take cores from the servers, each time for longer than an answer takes.
-		"--single-threaded-gc",
-		new URL("load-generator.ts", import.meta.url).pathname,
-		JSON.stringify(order),
-	]);
-	const report = JSON.parse(stdout) as LoadReport;
+	const report = await (order.requestsPerSecond
+		? openModel(order)
+		: closedLoop(order));
 	if (report.failures > 0)
 		throw new Error(
 			`${report.failures} requests to ${order.paths[0]} were not answered 200, so there is nothing to measure`,
 		);
 	return report;
+}
+
+async function openModel(order: LoadOrder): Promise<LoadReport> {
+	const { stdout } = await promisify(execFile)(process.execPath, [
+		// The collector's threads would take cores from the servers, each time for longer than an answer takes.
+		"--single-threaded-gc",
+		new URL("../traffic/load-generator.ts", import.meta.url).pathname,
+		JSON.stringify(order),
+	]);
+	return JSON.parse(stdout);
 }
 
 /** A leg with the CPU time that each process took for an answer, in microseconds. */

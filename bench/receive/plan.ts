@@ -15,10 +15,10 @@ import {
 	type Measurement,
 } from "../measure/measurement.ts";
 import { memory } from "../measure/process-cost.ts";
+import { githubEvents, githubPlan } from "../traffic/github-plan.ts";
+import type { CorpusEvent } from "../traffic/requests.ts";
 import { startBaseline } from "./contenders.ts";
-import { githubEvents, githubPlan } from "./github-plan.ts";
 import { alternate, each, load } from "./leg.ts";
-import type { CorpusEvent } from "./load-generator.ts";
 
 const connectionCounts = [128, 512];
 

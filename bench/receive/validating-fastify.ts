@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import fastify from "fastify";
-import { githubPlan, githubWebhooks } from "./github-plan.ts";
+import { githubPlan, githubWebhooks } from "../traffic/github-plan.ts";
 
 /**
  * The baseline of the receive-plan bench: fastify that validates each event against the schema of its type, gives the same

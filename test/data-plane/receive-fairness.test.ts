@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type {
 	LoadOrder,
 	LoadReport,
-} from "../../bench/receive/load-generator.ts";
+} from "../../bench/traffic/load-generator.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -41,7 +41,7 @@ async function flood(path: string, measureMs: number): Promise<LoadReport> {
 		measureMs,
 	};
 	const { stdout } = await promisify(execFile)(process.execPath, [
-		new URL("../../bench/receive/load-generator.ts", import.meta.url).pathname,
+		new URL("../../bench/traffic/load-generator.ts", import.meta.url).pathname,
 		JSON.stringify(order),
 	]);
 	return JSON.parse(stdout);

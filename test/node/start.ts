@@ -1,11 +1,12 @@
 import { rm } from "node:fs/promises";
 import { LocalError } from "../../local/terminal/errors.ts";
 import type { Terminal } from "../../local/terminal/terminal.ts";
+import { installPackages } from "../support/debian-packages.ts";
 import { importImage, startNode } from "./cluster/node.ts";
 import type { NodeHome } from "./cluster/node-home.ts";
 import {
-	installPackages,
 	loadModules,
+	packages,
 	reasonWithoutNode,
 } from "./cluster/requirements.ts";
 import { buildImages, images } from "./images/images.ts";
@@ -18,7 +19,7 @@ export async function startReadyNode(
 	const reason = reasonWithoutNode();
 	if (reason)
 		throw new LocalError(`No real node can run on this machine: ${reason}.`);
-	installPackages((text) => terminal.say(text));
+	installPackages(packages, (text) => terminal.say(text));
 	loadModules();
 	await startNode(home, images.pause, terminal);
 	terminal.update("images", "building");

@@ -1,10 +1,8 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { LocalError } from "../../../local/terminal/errors.ts";
+import { pathOfRoot } from "../../support/debian-packages.ts";
 import { reasonWithoutCgroups } from "./cgroups.ts";
-
-/** In Debian, root's programs aren't in everybody's PATH. */
-const path = `${process.env.PATH}:/usr/sbin:/sbin`;
 
 /** Why no node can run on this machine; undefined if one can, at least once its packages are installed. */
 export function reasonWithoutNode(): string | undefined {
@@ -28,7 +26,7 @@ export function loadModules(): void {
 		if (existsSync(proof)) continue;
 		const { stderr } = spawnSync("modprobe", [module], {
 			encoding: "utf8",
-			env: { PATH: path },
+			env: { PATH: pathOfRoot },
 		});
 		if (!existsSync(proof))
 			throw new LocalError(
@@ -38,7 +36,7 @@ export function loadModules(): void {
 }
 
 /** Debian's package for each program that isn't built here. */
-const packages: Record<string, string> = {
+export const packages: Record<string, string> = {
 	containerd: "containerd",
 	runc: "runc",
 	"/usr/lib/cni/bridge": "containernetworking-plugins",
@@ -48,36 +46,3 @@ const packages: Record<string, string> = {
 	catatonit: "catatonit",
 	buildah: "buildah",
 };
-
-/** Installs Debian's packages that are missing, and says so. Throws a LocalError where that fails. */
-export function installPackages(say: (text: string) => void): void {
-	const missing = Object.entries(packages)
-		.filter(([program]) => !isInstalled(program))
-		.map(([, name]) => name);
-	if (missing.length === 0) return;
-	say(`Installing Debian's packages ${missing.join(", ")}.`);
-	const apt = (...args: string[]) =>
-		execFileSync("apt-get", ["--quiet", ...args], {
-			env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-			stdio: ["ignore", "ignore", "pipe"],
-			encoding: "utf8",
-		});
-	try {
-		apt("update");
-		apt("install", "--yes", "--no-install-recommends", ...missing);
-	} catch (error) {
-		const { stderr, message } = error as Error & { stderr?: string };
-		throw new LocalError(
-			`${missing.join(", ")} can't be installed: ${stderr?.trim() || message}. Install them and start again.`,
-		);
-	}
-}
-
-function isInstalled(program: string): boolean {
-	if (program.startsWith("/")) return existsSync(program);
-	const which = spawnSync("which", [program], {
-		stdio: "ignore",
-		env: { PATH: path },
-	});
-	return which.status === 0;
-}

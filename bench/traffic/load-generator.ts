@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { bodiesOf } from "./bodies.ts";
+import { type RequestsOrder, requestsOf } from "./requests.ts";
 
 /** The result of one leg of load. */
 export interface LoadReport {
@@ -13,26 +12,14 @@ export interface LoadReport {
 	failures: number;
 }
 
-export interface LoadOrder {
+export interface LoadOrder extends RequestsOrder {
 	host: string;
 	port: number;
-	/** One per source. Requests take turns. */
-	paths: string[];
-	/** Size of the JSON bodies, which take turns. */
-	bodyBytes: number;
-	/** A JSON file with {@link CorpusEvent}s in place of those bodies. */
-	corpus?: string;
 	connections: number;
 	/** Open model: the arrival rate, whether earlier requests are answered or not. Absent for a closed loop. */
 	requestsPerSecond?: number;
 	warmUpMs: number;
 	measureMs: number;
-}
-
-export interface CorpusEvent {
-	/** The value of the header `x-github-event`, if it has one. */
-	type?: string;
-	body: string;
 }
 
 /**
@@ -43,6 +30,8 @@ export interface CorpusEvent {
  */
 class LoadGenerator {
 	readonly #order: LoadOrder;
+	/** Shared by all connections. */
+	readonly #requests: Buffer[];
 	/** Larger than any leg needs, since a growing array is copied while answers wait. Memory that isn't written costs nothing. */
 	readonly #latenciesMs = new Float32Array(2 ** 25);
 	#measured = 0;
@@ -56,6 +45,7 @@ class LoadGenerator {
 
 	constructor(order: LoadOrder) {
 		this.#order = order;
+		this.#requests = requestsOf(order);
 	}
 
 	async run(): Promise<LoadReport> {
@@ -134,7 +124,7 @@ class LoadGenerator {
 		// All answers have the same length.
 		let answerLength = 0;
 		let turn = index;
-		const texts = allRequests(this.#order);
+		const texts = this.#requests;
 		const send = (nowMs: number) => {
 			received = 0;
 			dueMs = nowMs;
@@ -160,32 +150,6 @@ class LoadGenerator {
 			sendNext();
 		};
 	}
-}
-
-let requests: Buffer[] | undefined;
-
-/** The bytes of the requests, shared by all connections. Each path has at least one, and each body. */
-function allRequests({ corpus, bodyBytes, paths }: LoadOrder): Buffer[] {
-	if (requests) return requests;
-	const bodies: CorpusEvent[] = corpus
-		? JSON.parse(readFileSync(corpus, "utf8"))
-		: bodiesOf(bodyBytes).map((body) => ({ body }));
-	requests = Array.from(
-		{ length: Math.max(bodies.length, paths.length) },
-		(_, turn) => {
-			const { type, body } = bodies[turn % bodies.length]!;
-			const header = type ? `X-GitHub-Event: ${type}\r\n` : "";
-			return requestOf(paths[turn % paths.length]!, body, header);
-		},
-	);
-	return requests;
-}
-
-function requestOf(path: string, body: string, header: string): Buffer {
-	return Buffer.from(
-		`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n${header}` +
-			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-	);
 }
 
 /** Longer than any answer. */
