@@ -40,7 +40,6 @@ import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { ShareResponder } from "./shares/responder.ts";
-import { readSourceShards } from "./shares/source-shards.ts";
 import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
 import { UploadResponder } from "./uploads/responder.ts";
@@ -143,10 +142,6 @@ export async function main(): Promise<number> {
 		shards,
 		drainedAt: (number) =>
 			drainedAt(connection, shards.find((shard) => shard.number === number)!),
-		hasMoved: async ({ sourceKey }, shard) => {
-			const all = await readSourceShards(connection, sourceKey, shard);
-			return all.length > 1;
-		},
 		tell: async (retention, sources) => {
 			const published = await progress();
 			await published.setRetention(retention);

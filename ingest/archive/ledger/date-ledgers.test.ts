@@ -44,7 +44,6 @@ test.each([
 			shard: 0,
 			drainedAt,
 			staysLonger: () => true,
-			hasMoved: async () => true,
 		});
 		expect(kept).toBe(written);
 		const key = keys.ledgerOfDate({ ...source, date }, 0);
@@ -58,7 +57,7 @@ test.each([
 type Kept = { objects?: number; quarantined?: number };
 
 /** A date on which the source was in these shards, each of which has so many events in one object. */
-async function keptIn(shards: Kept[], hasMoved = true) {
+async function keptIn(shards: Kept[]) {
 	const store = new MemoryStore();
 	const ledgers = new DateLedgers(store, keys);
 	for (const [shard, kept] of shards.entries()) {
@@ -76,7 +75,6 @@ async function keptIn(shards: Kept[], hasMoved = true) {
 			shard,
 			drainedAt: "2026-04-01T12:00:00Z",
 			staysLonger: () => true,
-			hasMoved: async () => hasMoved,
 		});
 	}
 	store.lists.length = 0;
@@ -140,10 +138,21 @@ test.each<[string, Kept, Kept, isCompacted: boolean]>([
 	},
 );
 
-test("a date that was closed before the source moved is not looked for in other shards", async () => {
-	const { store, ledgers } = await keptIn([{ objects: 2 }], false);
-	await ledgers.require(day);
-	expect(store.lists).toEqual([keys.ledgersOfDate(day)]);
+test("a ledger of an earlier version, which names no shard, is of all shards", async () => {
+	const { store, ledgers } = await keptIn([{ objects: 2 }]);
+	const key = keys.ledgerOfDate(day, 0);
+	const ledger = await store.get(key);
+	await store.remove([key]);
+	await store.putNew(keys.ledgerOfDate(day, undefined), ledger!);
+	await ledgers.keep(index, {
+		shard: 0,
+		drainedAt: "2026-04-01T12:00:00Z",
+		staysLonger: () => true,
+	});
+	store.lists.length = 0;
+	expect(await rowsIn(store, ledgers)).toEqual([2, 0]);
+	expect(store.lists).not.toContain(keys.eventsOfDate(apart));
+	expect(await store.get(key)).toBeUndefined();
 });
 
 test("of a date whose events were all lost, an object that comes later doesn't count and ends no Run", async () => {
@@ -174,7 +183,6 @@ test("of a date whose events were all lost, an object that comes later doesn't c
 		shard: 0,
 		drainedAt: "2026-04-01T12:00:00Z",
 		staysLonger: () => true,
-		hasMoved: async () => true,
 	});
 	for (const each of [day, apart])
 		await store.putNew(keys.events(each, stream, 1), "");

@@ -31,8 +31,8 @@ export class DateLedgers {
 	}
 
 	/**
-	 * Writes what is missing. Returns how many. A source of one shard has one ledger for each date. One that has moved has one for
-	 * each date and shard. A date that was closed before its source moved has events of the former shard alone.
+	 * Writes what is missing. Returns how many. Each names its shard, since a source may have moved, and NATS, which knows, may have lost
+	 * everything a minute ago.
 	 */
 	async keep(
 		index: LedgerIndex,
@@ -40,13 +40,11 @@ export class DateLedgers {
 			shard,
 			drainedAt,
 			staysLonger,
-			hasMoved,
 		}: {
 			shard: number;
 			/** By NATS's clock: all that the shard acknowledged by then is archived. RFC 3339; undefined while something isn't. */
 			drainedAt?: string | undefined;
 			staysLonger: (source: SourceName) => boolean;
-			hasMoved: (source: SourceName) => Promise<boolean>;
 		},
 	): Promise<number> {
 		// The index knows when the shard's last event came, which in a shard that nobody uses any more was on an open date.
@@ -61,7 +59,6 @@ export class DateLedgers {
 				this.#keys.datesOfSource(source),
 			))
 				known.add(key);
-			const own = (await hasMoved(source)) ? shard : undefined;
 			const { account, sourceKey, objects, quarantined } = source;
 			const dates = new Set([...objects.keys(), ...quarantined.keys()]);
 			for (const date of dates) {
@@ -76,7 +73,7 @@ export class DateLedgers {
 					objects: [...(objects.get(date)?.packed() ?? [])],
 					quarantined: [...(quarantined.get(date)?.packed() ?? [])],
 				};
-				const key = this.#keys.ledgerOfDate(group, own);
+				const key = this.#keys.ledgerOfDate(group, shard);
 				const text = JSON.stringify(ledger);
 				await this.#store.putNew(key, text, "application/json");
 				written++;
@@ -108,7 +105,7 @@ export class DateLedgers {
 			ledgers.push(readLedger(key, text));
 			shards.add(shardOfLedger(key));
 		}
-		// One that names no shard is of all the shards that the source had then.
+		// One that names no shard is of an earlier version, and of all the shards that the source had then.
 		if (!shards.has(undefined))
 			await this.#requireNoOthers(group, ledgers, shards);
 		const all = (kind: "objects" | "quarantined") =>
@@ -151,7 +148,7 @@ export class DateLedgers {
 	}
 }
 
-/** undefined for that of a source which had one shard. */
+/** undefined for that of an earlier version, of a source which had one shard. */
 function shardOfLedger(key: string): number | undefined {
 	const shard = /-(\d+)\.json$/.exec(key)?.[1];
 	return shard === undefined ? undefined : Number(shard);

@@ -72,7 +72,6 @@ export class RetentionKeeper {
 	 */
 	async keep(nowMs: number): Promise<RetentionEnforcer> {
 		const { keys, log, metrics, store, shards = [] } = this.#options;
-		const { hasMoved = async () => false } = this.#options;
 		const witnesses = await this.#witnesses(nowMs);
 		const kept = await this.#lowered(witnesses);
 		const daysOf = daysBySource(kept);
@@ -99,7 +98,6 @@ export class RetentionKeeper {
 				shard: number,
 				drainedAt: await this.#options.drainedAt?.(number),
 				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
-				hasMoved: (source) => hasMoved(source, number),
 			});
 		let removed = 0;
 		const remove = async (objects: ListedObject[]) => {
@@ -294,8 +292,6 @@ export interface RetentionKeeperOptions {
 	shards?: readonly { readonly number: number; readonly index: LedgerIndex }[];
 	/** As {@link DateLedgers.keep} takes it. */
 	drainedAt?: (shard: number) => Promise<string | undefined>;
-	/** Whether a source of the shard has, or had, others. */
-	hasMoved?: (source: SourceName, shard: number) => Promise<boolean>;
 	store: ObjectStore & LifecycleStore;
 	keys: ObjectKeys;
 	metrics: ArchiveMetrics;

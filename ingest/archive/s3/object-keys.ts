@@ -160,7 +160,7 @@ export class ObjectKeys {
 		return `${this.datesOfSource(group)}date=${group.date}/ledger`;
 	}
 
-	/** @param shard of a source that has had several by then. */
+	/** @param shard undefined for that of an earlier version, of a source that had one shard. */
 	ledgerOfDate(
 		group: SourceName & { date: UtcDate },
 		shard: number | undefined,
