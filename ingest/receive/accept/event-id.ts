@@ -16,8 +16,18 @@ export function newEventId(nowMs: number): Buffer {
 	return v7({ msecs: nowMs, random }, Buffer.allocUnsafe(16));
 }
 
-/** The text of an id (RFC 9562 §4). uuid's own `stringify` takes more than twice the time. */
+/** The text of an id, with its hyphens (RFC 9562 §4). */
+const idText = Buffer.from("00000000-0000-0000-0000-000000000000");
+/** Where the text has the two digits of each byte. */
+const digitsAt = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const digits = Buffer.from("0123456789abcdef");
+
+/** The text of an id (RFC 9562 §4). uuid's own `stringify` takes four times as long, and the memory of 20 strings for one. */
 export function eventIdText(id: Uint8Array): string {
-	const hex = Buffer.from(id.buffer, id.byteOffset, 16).toString("hex");
-	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+	for (let i = 0; i < 16; i++) {
+		const [byte, at] = [id[i]!, digitsAt[i]!];
+		idText[at] = digits[byte >> 4]!;
+		idText[at + 1] = digits[byte & 15]!;
+	}
+	return idText.toString("latin1");
 }

@@ -9,9 +9,10 @@ import {
 	isHmacSigned,
 	mayBeEd25519Signed,
 } from "../authorization/signature-check.ts";
-import { doNow, type Steps } from "../long-work/steps.ts";
+import { doNow, type Steps, stepBytes } from "../long-work/steps.ts";
 import type { AmazonSns } from "../sns/amazon-sns.ts";
 import { verifiedMessage } from "../sns/verified-message.ts";
+import { isJSON } from "../text/json.ts";
 import {
 	answerBodyChallenge,
 	confirmationOf,
@@ -54,7 +55,6 @@ export class SentBody {
 	readonly #limits: Limits;
 	readonly #sns: SnsHelp | undefined;
 	readonly #onJudged: (outcome: BodyOutcome) => void;
-	readonly #take = (bytes: number) => this.#admission.take(bytes);
 	#signedKey: string | undefined;
 
 	/** @param sns undefined until NATS is reached. @param onJudged called once. */
@@ -171,7 +171,29 @@ export class SentBody {
 			answerBodyChallenge(route.verification, this.#headers, content) ??
 			judgeText(kind, content);
 		if (outcome) this.#onJudged(outcome);
+		else if (this.#isPlain(parts)) this.#readPlain(content, parts);
 		else this.#do(this.#readText(parts));
+	}
+
+	/** Whether it is what most senders send: a short JSON text, without an idempotency key. */
+	#isPlain(parts: readonly Buffer[]): boolean {
+		const { route, kind } = this.#head;
+		return (
+			kind === "json" &&
+			parts.length === 1 &&
+			parts[0]!.length <= stepBytes &&
+			!route.idempotency
+		);
+	}
+
+	/** As {@link SentBody.#readText}, without a generator for each part of the work. */
+	#readPlain(content: Buffer, parts: readonly Buffer[]): void {
+		if (!isJSON(content)) {
+			this.#onJudged(refusals.InvalidJSON);
+			return;
+		}
+		this.#admission.keep(content.length);
+		this.#onJudged({ text: { kind: "json", parts }, key: undefined });
 	}
 
 	/** Confirms a subscription of Amazon SNS, as its owner would by opening the URL. */
@@ -204,6 +226,11 @@ export class SentBody {
 			text.parts.reduce((sum, { length }) => sum + length, 0),
 		);
 		this.#onJudged({ text, key: key.key });
+	}
+
+	/** Takes bytes of receive's memory; false when there is no room. */
+	get #take(): (bytes: number) => boolean {
+		return (bytes) => this.#admission.take(bytes);
 	}
 
 	/** Does the steps now for a short body, beside what others send for a long one. */
