@@ -79,10 +79,13 @@ describe.skipIf(!underWay)("BigQuery itself", () => {
 				days: Awaited<ReturnType<typeof manifest>>,
 				input: Partial<LoadInput>,
 			) {
-				const { exitCode, log } = await load(days, {
+				const { exitCode, result, log } = await load(days, {
 					input: { destination, ...input },
 				});
-				expect(exitCode, log).toBe(0);
+				// The summary has its first line.
+				const reason =
+					result?.outcome === "Failed" ? result.error.message : log;
+				expect(exitCode, reason).toBe(0);
 			},
 		};
 	}
