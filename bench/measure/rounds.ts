@@ -1,4 +1,4 @@
-import type { Say } from "./measurement.ts";
+import { compared, figure, type Measurement, type Say } from "./measurement.ts";
 
 /** As many as a bench takes, unless BENCH_ROUNDS says otherwise. */
 export function roundsOf(usual: number): number {
@@ -36,4 +36,24 @@ export async function alternate<Legs extends Record<string, unknown>>(
 		say(`${what}, round ${round + 1} of ${count}: ${latest.join("; ")}`);
 	}
 	return results;
+}
+
+/** Runs a whole bench several times. Each run, whose figures have one round each, is a round. */
+export async function wholeRounds(
+	count: number,
+	say: Say,
+	run: () => Promise<Measurement[]>,
+): Promise<Measurement[]> {
+	const runs: Measurement[][] = [];
+	for (let round = 1; round <= count; round++) {
+		say(`round ${round} of ${count}`);
+		runs.push(await run());
+	}
+	return runs[0]!.map(({ metric, unit, goal, baseline }, i) => {
+		const values = runs.map((run) => run[i]!.value);
+		const baselines = runs.map((run) => run[i]!.baseline!);
+		return baseline === undefined
+			? figure(metric, values, unit, goal)
+			: compared(metric, unit, values, baselines, goal);
+	});
 }

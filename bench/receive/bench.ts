@@ -8,12 +8,21 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
+import { roundsOf, wholeRounds } from "../measure/rounds.ts";
 import { variantsOf } from "../traffic/bodies.ts";
 import { githubEvents } from "../traffic/github-plan.ts";
 import type { LoadOrder } from "../traffic/load-generator.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
-import { alternate, cpuOf, each, load, partsOf, withCpu } from "./leg.ts";
+import {
+	alternate,
+	cpuOf,
+	each,
+	legsOfRound,
+	load,
+	partsOf,
+	withCpu,
+} from "./leg.ts";
 import { memory } from "./memory.ts";
 
 const closedLoops = [
@@ -39,27 +48,30 @@ const sizes: { name: string; order: Partial<LoadOrder>; goal?: number }[] = [
 export const bench: Bench = {
 	about:
 		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baselines: fastify, plain and tuned, nothing stored",
-	async run(say) {
-		const contenders = await startContenders(Math.max(...sourceCounts));
-		const measures = {
-			closed: closedLoop,
-			publish: againstPublishPerEvent,
-			open: openModel,
-			bodies: bySize,
-			sources: bySources,
-			flood: besideAFlood,
-			memory,
-		};
-		try {
-			const measurements: Measurement[] = [];
-			for (const part of partsOf(measures))
-				measurements.push(...(await measures[part](contenders, say)));
-			return measurements;
-		} finally {
-			await contenders.stop();
-		}
-	},
+	run: (say) => wholeRounds(roundsOf(5), say, () => measureAnew(say)),
 };
+
+/** With servers of their own: one start of a process can be a quarter slower than the next, for as long as it runs. */
+async function measureAnew(say: Say): Promise<Measurement[]> {
+	const contenders = await startContenders(Math.max(...sourceCounts));
+	const measures = {
+		closed: closedLoop,
+		publish: againstPublishPerEvent,
+		open: openModel,
+		bodies: bySize,
+		sources: bySources,
+		flood: besideAFlood,
+		memory,
+	};
+	try {
+		const measurements: Measurement[] = [];
+		for (const part of partsOf(measures))
+			measurements.push(...(await measures[part](contenders, say)));
+		return measurements;
+	} finally {
+		await contenders.stop();
+	}
+}
 
 async function closedLoop(
 	{ plain, tuned, receive, pids, emptyStreams }: Contenders,
@@ -75,7 +87,7 @@ async function closedLoop(
 				tuned: () => load(tuned, order),
 				receive: () => withCpu(pids, () => load(receive, order)),
 			},
-			{ say, after: emptyStreams },
+			{ say, after: emptyStreams, count: legsOfRound },
 		);
 		const against = (
 			metric: string,
@@ -110,7 +122,7 @@ async function againstPublishPerEvent(
 	const legs = await alternate(
 		"128 connections",
 		{ each: () => load(publishPerEvent, {}), receive: () => load(receive, {}) },
-		{ say, after: emptyStreams },
+		{ say, after: emptyStreams, count: legsOfRound },
 	);
 	return [
 		compared(
@@ -141,15 +153,15 @@ async function openModel(
 			requestsPerSecond: requestsPerSecond * 0.7,
 		};
 	};
-	let legsOfRound = 0;
+	let legsSoFar = 0;
 	const leg = (contender: typeof plain) => async () => {
-		if (legsOfRound++ % 2 === 0) await atMost();
+		if (legsSoFar++ % 2 === 0) await atMost();
 		return load(contender, order);
 	};
 	const legs = await alternate(
 		"70 % of the maximum arriving",
 		{ plain: leg(plain), receive: leg(receive) },
-		{ say, after: emptyStreams },
+		{ say, after: emptyStreams, count: legsOfRound },
 	);
 	return (["p50Ms", "p99Ms"] as const).map((field) =>
 		compared(
@@ -179,7 +191,7 @@ async function bySize(
 				each: () => load(publishPerEvent, order),
 				receive: () => withCpu(pids, () => load(receive, order)),
 			},
-			{ say, after: emptyStreams },
+			{ say, after: emptyStreams, count: legsOfRound },
 		);
 		const against = (whom: string, baseline: "plain" | "each") =>
 			compared(
@@ -212,7 +224,7 @@ async function bySources(
 				() => load(receive, { paths: receive.paths.slice(0, count) }),
 			]),
 		),
-		{ say, after: emptyStreams },
+		{ say, after: emptyStreams, count: legsOfRound },
 	);
 	const [one, ...others] = Object.entries(legs);
 	return others.map(([name, reports]) =>

@@ -5,7 +5,14 @@ import {
 } from "../measure/measurement.ts";
 import type { LoadReport } from "../traffic/load-generator.ts";
 import type { Contender, Contenders } from "./contenders.ts";
-import { alternate, each, load, measureMs, warmUpMs } from "./leg.ts";
+import {
+	alternate,
+	each,
+	legsOfRound,
+	load,
+	measureMs,
+	warmUpMs,
+} from "./leg.ts";
 
 const quietPerSecond = 200;
 
@@ -43,7 +50,7 @@ export async function besideAFlood(
 			beside: besideFloodOf(receive, flooding),
 			elsewhere: besideFloodOf(plain, plain.paths[0]!),
 		},
-		{ say, after: emptyStreams },
+		{ say, after: emptyStreams, count: legsOfRound },
 	);
 	const baselines = [
 		["alone", legs.alone],

@@ -9,6 +9,8 @@ import type { Contender } from "./contenders.ts";
 
 /** Rounds of alternating legs; the median counts. With three rounds, four runs of the same code had ratios from 0.78 to 0.93. */
 export const rounds = roundsOf(7);
+/** Where each round starts its servers: V8 still compiles during the first leg. */
+export const legsOfRound = 3;
 export const warmUpMs = 1_000;
 export const measureMs = 3_000;
 
