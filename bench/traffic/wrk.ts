@@ -10,8 +10,8 @@ import { requestsOf } from "./requests.ts";
 const script = new URL("wrk.lua", import.meta.url).pathname;
 
 /**
- * A closed loop by wrk (https://github.com/wg/wrk), which takes a fifth of the CPU time that the server takes. It shares the cores
- * with the server, so a generator in JavaScript would be measured as much as the server.
+ * A closed loop by wrk (https://github.com/wg/wrk), which takes half of the CPU time of a generator in JavaScript. It shares the cores
+ * with the server, so the dearer one would be measured as much as the server.
  */
 export async function closedLoop(order: LoadOrder): Promise<LoadReport> {
 	installPackages({ wrk: "wrk" }, console.error);

@@ -22,7 +22,7 @@ const idText = Buffer.from("00000000-0000-0000-0000-000000000000");
 const digitsAt = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const digits = Buffer.from("0123456789abcdef");
 
-/** The text of an id (RFC 9562 §4). uuid's own `stringify` takes four times as long, and the memory of 20 strings for one. */
+/** The text of an id (RFC 9562 §4), made in one piece: uuid's own `stringify` joins it from pieces, which takes more time and memory. */
 export function eventIdText(id: Uint8Array): string {
 	for (let i = 0; i < 16; i++) {
 		const [byte, at] = [id[i]!, digitsAt[i]!];
