@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import githubSchema from "@octokit/webhooks-schemas/schema.json" with {
 	type: "json",
 };
@@ -6,6 +5,7 @@ import type {
 	JsonSchema,
 	PlanDocument,
 } from "../../contracts/tracking-plan.ts";
+import { githubExamples } from "../../test/support/examples/github-payloads.ts";
 
 const $schema = githubSchema.$schema;
 const types = githubSchema.oneOf.map(({ $ref }) =>
@@ -42,10 +42,7 @@ export interface GithubEvent {
 
 /** The real payloads (@octokit/webhooks-examples) with the types that their header names. */
 export function githubEvents(): GithubEvent[] {
-	const events = createRequire(import.meta.url)(
-		"@octokit/webhooks-examples",
-	) as { name: string; examples: unknown[] }[];
-	return events.flatMap(({ name, examples }) =>
+	return githubExamples().flatMap(({ name, examples }) =>
 		examples.map((value) => ({ type: name, body: JSON.stringify(value) })),
 	);
 }

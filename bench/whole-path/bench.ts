@@ -75,11 +75,8 @@ async function closedLoops(
 		const { receive, tuned } = await alternate(
 			when,
 			{
-				tuned: async () => {
-					const measureMs = length.baselineMs;
-					const report = await load(path.tuned, { connections, measureMs });
-					return { ...report, behindMs: 0 };
-				},
+				tuned: () =>
+					load(path.tuned, { connections, measureMs: length.baselineMs }),
 				receive: async () => {
 					const { measureMs } = length;
 					const report = await withCpu(path.pids, () =>

@@ -6,13 +6,15 @@ export interface Payload {
 	value: unknown;
 }
 
-/** The 329 real webhook payloads of GitHub in @octokit/webhooks-examples (api.github.com). */
-export function githubPayloads(): Payload[] {
+/** The real webhook payloads of GitHub in @octokit/webhooks-examples (api.github.com), by event. */
+export function githubExamples(): { name: string; examples: unknown[] }[] {
 	// A JSON module of a package whose types name only the whole of it.
-	const events = createRequire(import.meta.url)(
-		"@octokit/webhooks-examples",
-	) as { name: string; examples: unknown[] }[];
-	return events.flatMap(({ name, examples }) =>
+	return createRequire(import.meta.url)("@octokit/webhooks-examples");
+}
+
+/** All 329 of them. */
+export function githubPayloads(): Payload[] {
+	return githubExamples().flatMap(({ name, examples }) =>
 		examples.map((value, index) => ({ name: `${name}-${index}`, value })),
 	);
 }
