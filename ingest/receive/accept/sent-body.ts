@@ -9,10 +9,11 @@ import {
 	isHmacSigned,
 	mayBeEd25519Signed,
 } from "../authorization/signature-check.ts";
-import { doNow, type Steps, stepBytes } from "../long-work/steps.ts";
+import { doNow, type Steps } from "../long-work/steps.ts";
 import type { AmazonSns } from "../sns/amazon-sns.ts";
 import { verifiedMessage } from "../sns/verified-message.ts";
 import { isJSON } from "../text/json.ts";
+import { isOneStep } from "../text/json-text.ts";
 import {
 	answerBodyChallenge,
 	confirmationOf,
@@ -178,12 +179,7 @@ export class SentBody {
 	/** Whether it is what most senders send: a short JSON text, without an idempotency key. */
 	#isPlain(parts: readonly Buffer[]): boolean {
 		const { route, kind } = this.#head;
-		return (
-			kind === "json" &&
-			parts.length === 1 &&
-			parts[0]!.length <= stepBytes &&
-			!route.idempotency
-		);
+		return kind === "json" && isOneStep(parts) && !route.idempotency;
 	}
 
 	/** As {@link SentBody.#readText}, without a generator for each part of the work. */
