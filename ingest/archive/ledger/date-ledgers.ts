@@ -63,17 +63,15 @@ export class DateLedgers {
 			const dates = new Set([...objects.keys(), ...quarantined.keys()]);
 			for (const date of dates) {
 				const group = { account, sourceKey, date };
-				const keys = [undefined, shard].map((of) =>
-					this.#keys.ledgerOfDate(group, of),
-				);
-				if (date > closed || keys.some((key) => known.has(key))) continue;
+				const key = this.#keys.ledgerOfDate(group, shard);
+				const earlier = this.#keys.ledgerOfDate(group, undefined);
+				if (date > closed || known.has(key) || known.has(earlier)) continue;
 				const ledger: DateLedger = {
 					version: 1,
 					...group,
 					objects: [...(objects.get(date)?.packed() ?? [])],
 					quarantined: [...(quarantined.get(date)?.packed() ?? [])],
 				};
-				const key = this.#keys.ledgerOfDate(group, shard);
 				const text = JSON.stringify(ledger);
 				await this.#store.putNew(key, text, "application/json");
 				written++;
