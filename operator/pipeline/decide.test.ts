@@ -149,27 +149,31 @@ test("a new Pipeline that can run isn't looked at again", () => {
 });
 
 describe("while a new Destination is being checked", () => {
-	const checked = (since: number) =>
+	const checked = (since: number, reason = "Checking") =>
 		destinationOf("files", "events.duckdb", {
 			observedGeneration: 1,
 			conditions: [
 				{
 					type: "Ready",
 					status: "Unknown",
-					reason: "Checking",
-					message: "The check is running.",
+					reason,
+					message: "",
 					lastTransitionTime: seconds(since),
 				},
 			],
 		});
 
-	test("a new Pipeline waits two seconds for the verdict before it says that it waits", () => {
-		expect(decide(stateOf({ destination: checked(1) }), now)).toEqual([
-			{ type: "lookAgain", afterMs: 1_000 },
-		]);
-		const status = statusAfter(stateOf({ destination: checked(2) }));
-		expect(status.phase).toBe("Pending");
-	});
+	test.each(["Checking", "Queued"])(
+		"a new Pipeline waits five seconds for the verdict before it says that it waits: %s",
+		(reason) => {
+			const waited = (since: number) =>
+				stateOf({ destination: checked(since, reason) });
+			expect(decide(waited(4), now)).toEqual([
+				{ type: "lookAgain", afterMs: 1_000 },
+			]);
+			expect(statusAfter(waited(5)).phase).toBe("Pending");
+		},
+	);
 
 	test("a clock that is behind holds up no status", () => {
 		const status = statusAfter(stateOf({ destination: checked(-4) }));

@@ -131,9 +131,9 @@ function isNew(object: Pipeline | Source | Destination | undefined): boolean {
 }
 
 /**
- * How much longer a new Pipeline has no status, in milliseconds, because its Destination is being checked: many checks take
- * a second or two, and then all that there is to say is one status instead of two. The status says since when a schedule is
- * known, so it doesn't wait if a time comes soon.
+ * How much longer a new Pipeline has no status, in milliseconds, because its Destination is being checked: most checks take
+ * a few seconds with their turn, and then all that there is to say is one status instead of two. The status says since when a
+ * schedule is known, so it doesn't wait if a time comes soon.
  */
 function verdictWaitMs(
 	{ pipeline, destination }: PipelineState,
@@ -143,13 +143,13 @@ function verdictWaitMs(
 ): number {
 	if (!isNew(pipeline) || problem?.because !== "undecided") return 0;
 	const ready = findCondition(destination?.status?.conditions, "Ready");
-	if (ready?.reason !== "Checking") return 0;
+	if (ready?.status !== "Unknown") return 0;
 	if (nextMs !== undefined && nextMs - now < soonMs) return 0;
 	const waitedMs = now - Date.parse(ready.lastTransitionTime);
 	return waitedMs < 0 ? 0 : Math.max(0, mostVerdictWaitMs - waitedMs);
 }
 
-const mostVerdictWaitMs = 2_000;
+const mostVerdictWaitMs = 5_000;
 /** Longer than a busy operator, or a change of the leader, delays a look. */
 const soonMs = 60_000;
 
