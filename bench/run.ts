@@ -1,6 +1,7 @@
 import { appendFile, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bundleProgram } from "../test/lanes/program.ts";
 import { cellsOf, headings } from "./measure/figures.ts";
 import { conditions, requireDisk } from "./measure/machine.ts";
 import type { Bench, Measurement } from "./measure/measurement.ts";
@@ -45,6 +46,8 @@ await requireDisk(tmpdir()).catch((error: Error) => {
 	console.error(`bench: ${error.message}`);
 	process.exit(2);
 });
+// As in the image.
+await bundleProgram();
 for (const [name, load] of Object.entries(benches)) {
 	if (only && name !== only) continue;
 	const { bench } = await load();

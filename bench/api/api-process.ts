@@ -2,6 +2,10 @@ import { processEnvironment } from "../../install/process-environment.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
 import {
+	programOf,
+	project,
+} from "../../test/support/servers/role-server.ts";
+import {
 	startServer,
 	temporaryDirectory,
 } from "../../test/support/servers/test-server.ts";
@@ -14,7 +18,7 @@ export async function startApiProcess(kubeconfig: string, natsUrl: string) {
 		{
 			name: "api",
 			command: process.execPath,
-			args: [new URL("../../bin/tidemill.ts", import.meta.url).pathname, "api"],
+			args: [programOf(project), "api"],
 			env: {
 				KUBECONFIG: kubeconfig,
 				NATS_URL: natsUrl,

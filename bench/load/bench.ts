@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
 import { addDays } from "../../contracts/utc-date.ts";
-import { bundleProgram } from "../../test/lanes/program.ts";
 import { startBigQueryDouble } from "../../test/support/doubles/bigquery/server.ts";
 import { startS3, type TestS3 } from "../../test/support/servers/servers.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
@@ -30,7 +29,6 @@ const days = 10;
 export const bench: Bench = {
 	about: `loading ${events} events of ${bodyBytes} bytes from S3, all checks included; baseline: DuckDB alone reading the same Parquet files from disk, checking nothing`,
 	async run(say) {
-		await bundleProgram();
 		const directory = await temporaryDirectory("bench-load");
 		const s3 = await startS3();
 		try {

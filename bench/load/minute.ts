@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { ManifestObject } from "../../contracts/manifest.ts";
 import { dayMs } from "../../contracts/utc-date.ts";
-import { bundleProgram } from "../../test/lanes/program.ts";
 import { startS3 } from "../../test/support/servers/servers.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import { type Bench, figure, type Say } from "../measure/measurement.ts";
@@ -22,7 +21,6 @@ const perMinute = Math.floor(events / minutes);
 export const bench: Bench = {
 	about: `a scheduled Run of one new minute in a day of ${events} events of ${bodyBytes} bytes, a cut a minute, into DuckDB`,
 	async run(say) {
-		await bundleProgram();
 		const directory = await temporaryDirectory("bench-minute");
 		const s3 = await startS3();
 		try {

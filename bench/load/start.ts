@@ -5,7 +5,6 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { LoadInput } from "../../contracts/job.ts";
-import { bundleProgram } from "../../test/lanes/program.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import { startTidemill } from "../../test/support/servers/tidemill-process.ts";
 import { type Bench, compared, type Goal } from "../measure/measurement.ts";
@@ -19,7 +18,6 @@ const rounds = roundsOf(11);
 export const bench: Bench = {
 	about: `a Run's process from its start to the first object it asks for; baseline: Node importing DuckDB`,
 	async run(say) {
-		await bundleProgram();
 		// The image's root is read-only.
 		process.env.NODE_DISABLE_COMPILE_CACHE = "1";
 		const directory = await temporaryDirectory("bench-start");

@@ -9,7 +9,6 @@ import { kinds } from "../../kube/kinds.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
-import { bundleProgram } from "../../test/lanes/program.ts";
 import { answerManifests } from "../../test/support/doubles/instant-archive.ts";
 import { runInstantNode } from "../../test/support/doubles/kubernetes/instant-node.ts";
 import {
@@ -44,11 +43,7 @@ const applied = 50;
 /** The operator with many resources on a real apiserver, beside as many CronJobs under kube-controller-manager. */
 export const bench: Bench = {
 	about: `${counts.pipelines} Pipelines, ${counts.sources} Sources, ${counts.destinations} Destinations; baseline: ${counts.pipelines} CronJobs and the whole kube-controller-manager on the same apiserver`,
-	async run(say) {
-		// As in the image.
-		await bundleProgram();
-		return wholeRounds(roundsOf(3), say, () => measureAnew(say));
-	},
+	run: (say) => wholeRounds(roundsOf(3), say, () => measureAnew(say)),
 };
 
 /** With servers of its own. */

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
+import { rolldown } from "rolldown";
 import { processEnvironment } from "../../install/process-environment.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
@@ -81,22 +83,29 @@ export async function startContenders(sources: number): Promise<Contenders> {
 /** The stream of publish-per-event.ts. */
 const eventStream = "bench";
 
-/** Starts a server of this folder on a free port, with what receive is started with. */
+/** Starts a server of this folder on a free port, bundled as Tidemill is and with what receive is started with. */
 export async function startBaseline(
 	name: string,
 	env: Record<string, string> = {},
 ): Promise<{ contender: Contender; stop(): Promise<void> }> {
 	const port = await freePort();
+	const directory = await temporaryDirectory(name);
+	const program = join(directory, `${name}.mjs`);
+	const build = await rolldown({
+		platform: "node",
+		input: new URL(`${name}.ts`, import.meta.url).pathname,
+	});
+	await build.write({ file: program, codeSplitting: false });
 	const server = await startServer(
 		{
 			name,
 			command: process.execPath,
-			args: [new URL(`${name}.ts`, import.meta.url).pathname, String(port)],
+			args: [program, String(port)],
 			env: { ...processEnvironment.receive, ...env },
 			isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),
 			stopTimeoutMs: 1_000,
 		},
-		await temporaryDirectory(name),
+		directory,
 	);
 	await server.kill("SIGTERM");
 	await server.start();
