@@ -16,7 +16,6 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	archive: () => import("./archive/throughput.ts"),
 	"many-sources": () => import("./archive/many-sources.ts"),
 	"archive-memory": () => import("./archive/memory.ts"),
-	ledger: () => import("./archive/ledger.ts"),
 	flush: () => import("./archive/flush.ts"),
 	load: () => import("./load/bench.ts"),
 	"load-minute": () => import("./load/minute.ts"),

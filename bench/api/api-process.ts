@@ -1,10 +1,7 @@
 import { processEnvironment } from "../../install/process-environment.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
-import {
-	programOf,
-	project,
-} from "../../test/support/servers/role-server.ts";
+import { programOf, project } from "../../test/support/servers/role-server.ts";
 import {
 	startServer,
 	temporaryDirectory,

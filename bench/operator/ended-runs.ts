@@ -1,10 +1,10 @@
-import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, keyOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../../operator/reconcile/context.ts";
 import { createInformers } from "../../operator/reconcile/informers.ts";
 import { decide } from "../../operator/run/decide.ts";
 import { readRun } from "../../operator/run/state.ts";
 import { createLog } from "../../service/log.ts";
+import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	destinationOf,
 	pipelineOf,
@@ -55,25 +55,13 @@ async function microsecondsPerRun(count: number): Promise<number> {
 	return (1_000 * tookMs) / (rounds * count);
 }
 
-/** An apiserver that has these objects by kind, and no news. */
 function contextOf(objects: Record<string, KubeObject[]>): OperatorContext {
-	const client = {
-		list: async ({ kind }: { kind: string }) => ({
-			items: objects[kind] ?? [],
-			metadata: { resourceVersion: "1" },
-		}),
-		watch: async function* (_: unknown, { signal }: { signal: AbortSignal }) {
-			yield {
-				type: "BOOKMARK",
-				object: { metadata: { resourceVersion: "1" } },
-			};
-			await new Promise((resolve) => signal.addEventListener("abort", resolve));
-		},
-	} as unknown as KubeClient;
 	const log = createLog("bench");
+	const client = listedClient(objects);
+	const informers = createInformers(client, { namespaces: undefined, log });
 	return {
 		client,
-		informers: createInformers(client, { namespaces: undefined, log }),
+		informers,
 		image: "tidemill",
 		log,
 	} as unknown as OperatorContext;
@@ -92,17 +80,17 @@ function objectsOf(count: number): Record<string, KubeObject[]> {
 		],
 	});
 	return {
-		Source: [sourceOf()],
-		Destination: [destinationOf()],
-		Pipeline: [pipelineOf()],
-		Run: names.map((name) =>
+		sources: [sourceOf()],
+		destinations: [destinationOf()],
+		pipelines: [pipelineOf()],
+		runs: names.map((name) =>
 			runOf(name, { phase: "Succeeded", completionTime }),
 		),
-		Job: names.map((name) => ({
+		jobs: names.map((name) => ({
 			metadata: owned(`of-${name}`, `uid-${name}`),
 			status: { conditions: [{ type: "Complete", status: "True" }] },
 		})),
-		Pod: names.map((name) => ({
+		pods: names.map((name) => ({
 			metadata: owned(`pod-${name}`, `uid-of-${name}`),
 			status: { phase: "Succeeded" },
 		})),

@@ -164,14 +164,14 @@ describe("while a new Destination is being checked", () => {
 		});
 
 	test.each(["Checking", "Queued"])(
-		"a new Pipeline waits five seconds for the verdict before it says that it waits: %s",
+		"a new Pipeline waits four seconds for the verdict before it says that it waits: %s",
 		(reason) => {
 			const waited = (since: number) =>
 				stateOf({ destination: checked(since, reason) });
-			expect(decide(waited(4), now)).toEqual([
+			expect(decide(waited(3), now)).toEqual([
 				{ type: "lookAgain", afterMs: 1_000 },
 			]);
-			expect(statusAfter(waited(5)).phase).toBe("Pending");
+			expect(statusAfter(waited(4)).phase).toBe("Pending");
 		},
 	);
 

@@ -149,7 +149,8 @@ function verdictWaitMs(
 	return waitedMs < 0 ? 0 : Math.max(0, mostVerdictWaitMs - waitedMs);
 }
 
-const mostVerdictWaitMs = 5_000;
+/** The API waits a second longer for what the operator says about a change (`api/server.ts`). */
+const mostVerdictWaitMs = 4_000;
 /** Longer than a busy operator, or a change of the leader, delays a look. */
 const soonMs = 60_000;
 
