@@ -14,7 +14,11 @@ import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import { bodyBytes } from "../load/event-objects.ts";
 import { load } from "../load/load-process.ts";
 import { type Bench, compared, figure } from "../measure/measurement.ts";
-import { costOf, type ProcessCost } from "../measure/process-cost.ts";
+import {
+	costOf,
+	type ProcessCost,
+	sourcesEnvironment,
+} from "../measure/process-cost.ts";
 import { alternate, roundsOf } from "../measure/rounds.ts";
 import {
 	closedDates,
@@ -144,7 +148,7 @@ async function compact(
 	return costOf(
 		spawn(process.execPath, [script, file], {
 			stdio: "inherit",
-			env: { ...process.env, ...processEnvironment.archive },
+			env: { ...sourcesEnvironment(), ...processEnvironment.archive },
 		}),
 	);
 }

@@ -22,6 +22,11 @@ export async function memory(
 	return { residentBytes: bytes("VmRSS"), peakBytes: bytes("VmHWM") };
 }
 
+/** For a process that runs from sources: with the bundle's compile cache, Node would run some starts half as fast. */
+export function sourcesEnvironment(): NodeJS.ProcessEnv {
+	return { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" };
+}
+
 /** What a process took from start to end. */
 export interface ProcessCost {
 	seconds: number;

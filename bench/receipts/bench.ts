@@ -33,7 +33,7 @@ import {
 	median,
 	type Say,
 } from "../measure/measurement.ts";
-import { costOf } from "../measure/process-cost.ts";
+import { costOf, sourcesEnvironment } from "../measure/process-cost.ts";
 import { keyMs, type StoredLake, source, writeLake } from "./stored-lake.ts";
 
 const maxBytes = 1024 ** 3;
@@ -201,7 +201,7 @@ async function compact(s3: TestS3, { due }: StoredLake): Promise<number> {
 		).pathname;
 		const child = spawn(process.execPath, [script, file], {
 			stdio: "inherit",
-			env: { ...process.env, ...processEnvironment.archive },
+			env: { ...sourcesEnvironment(), ...processEnvironment.archive },
 		});
 		return (await costOf(child)).seconds;
 	} finally {

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { figure, type Measurement, type Say } from "../measure/measurement.ts";
-import { cpuMs } from "../measure/process-cost.ts";
+import { cpuMs, sourcesEnvironment } from "../measure/process-cost.ts";
 import { alternate as alternateRounds, roundsOf } from "../measure/rounds.ts";
 import type { LoadOrder, LoadReport } from "../traffic/load-generator.ts";
 import { closedLoop } from "../traffic/wrk.ts";
@@ -55,12 +55,16 @@ export async function load(
 }
 
 async function openModel(order: LoadOrder): Promise<LoadReport> {
-	const { stdout } = await promisify(execFile)(process.execPath, [
-		// The collector's threads would take cores from the servers, each time for longer than an answer takes.
-		"--single-threaded-gc",
-		new URL("../traffic/load-generator.ts", import.meta.url).pathname,
-		JSON.stringify(order),
-	]);
+	const { stdout } = await promisify(execFile)(
+		process.execPath,
+		[
+			// The collector's threads would take cores from the servers, each time for longer than an answer takes.
+			"--single-threaded-gc",
+			new URL("../traffic/load-generator.ts", import.meta.url).pathname,
+			JSON.stringify(order),
+		],
+		{ env: sourcesEnvironment() },
+	);
 	return JSON.parse(stdout);
 }
 

@@ -131,7 +131,7 @@ function isNew(object: Pipeline | Source | Destination | undefined): boolean {
 }
 
 /**
- * How much longer a new Pipeline has no status, in milliseconds, because its Destination is being checked: most checks take
+ * How much longer a new Pipeline has no status, in milliseconds, because its Destination isn't judged yet: most checks take
  * a few seconds with their turn, and then all that there is to say is one status instead of two. The status says since when a
  * schedule is known, so it doesn't wait if a time comes soon.
  */
