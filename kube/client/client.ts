@@ -20,7 +20,8 @@ import type {
 	WatchOptions,
 	WriteOptions,
 } from "./client-options.ts";
-import { ApiError, hasReason, TransportError } from "./errors.ts";
+import { ApiError, hasReason } from "./errors.ts";
+import { applyContentType, retryWaitMs } from "./retry.ts";
 import {
 	type KubeRequest,
 	parseJson,
@@ -34,7 +35,7 @@ export { ApiError, hasReason, TransportError } from "./errors.ts";
 /**
  * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver
  * refuses and {@link TransportError} when it doesn't answer. A read is retried when an overloaded apiserver says when to
- * retry.
+ * retry, and a read and an apply when a kept connection turns out to be closed.
  */
 export class KubeClient {
 	readonly #transport: Transport;
@@ -227,11 +228,12 @@ export class KubeClient {
 		path: string,
 		options: RawOptions = {},
 	): Promise<string> {
+		const request = { method, path, ...options };
 		for (let attempt = 1; ; attempt++) {
 			try {
-				return await this.#answer({ method, path, ...options });
+				return await this.#answer(request);
 			} catch (error) {
-				const waitMs = retryWaitMs(method, error, attempt);
+				const waitMs = retryWaitMs(request, error, attempt);
 				if (waitMs === undefined) throw error;
 				await sleep(waitMs);
 			}
@@ -260,7 +262,7 @@ const patchContentTypes: Record<PatchType, string> = {
 	merge: "application/merge-patch+json",
 	json: "application/json-patch+json",
 	// JSON is valid YAML.
-	apply: "application/apply-patch+yaml",
+	apply: applyContentType,
 };
 
 function metadataAs(kind: string): string {
@@ -287,18 +289,4 @@ function writeRequest(options: WriteOptions): RawOptions {
 		...(strict && { fieldValidation: "Strict" }),
 	};
 	return { query, signal };
-}
-
-/** How long to wait before retrying a read; undefined for no retry. Callers retry writes themselves. */
-function retryWaitMs(
-	method: string,
-	error: unknown,
-	attempt: number,
-): number | undefined {
-	if (method !== "GET" || attempt > 3) return undefined;
-	if (error instanceof TransportError && error.staleConnection) return 0;
-	// API Priority and Fairness answers 429 with Retry-After, a starting apiserver 503.
-	if (error instanceof ApiError && [429, 503].includes(error.status))
-		return error.retryAfterMs && Math.min(error.retryAfterMs, 10_000);
-	return undefined;
 }

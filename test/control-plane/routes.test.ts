@@ -43,13 +43,14 @@ test("before a route names another shard, the Source's shards in NATS name both"
 	await routes.publish(() => [route]);
 	const sets = await kvm.open(bucket.sourceKeys);
 	expect(await sets.get(shardsKey(route.sourceKey))).toBeNull();
+	let shards: number[] | undefined;
+	beforeWrites(connection, bucket.routes, async () => {
+		const set = await sets.get(shardsKey(route.sourceKey));
+		shards = set?.json<SourceShards>().shards;
+	});
 	await routes.publish(() => [{ ...route, shard: 1 }]);
-	const set = await sets.get(shardsKey(route.sourceKey));
-	expect(set?.json<SourceShards>().shards).toEqual([0, 1]);
+	expect(shards).toEqual([0, 1]);
 	expect(routes.shardsOf(route.sourceKey)).toEqual([0, 1]);
-	const buckets = await kvm.open(bucket.routes);
-	const published = await buckets.get(routeKey(route.sourceKey));
-	expect(published!.created.getTime()).toBeGreaterThan(set!.created.getTime());
 });
 
 test("the Source's shards come back with a bucket that was lost, and another account's stay as they are", async () => {
@@ -84,7 +85,8 @@ test("a former leader that knows fewer shards takes none away", async () => {
 	await moveTo(former, 1);
 	const successor = await leader();
 	const delivery = Promise.withResolvers<void>();
-	holdWrites(former.connection, bucket.sourceKeys, delivery.promise);
+	// The process is frozen between the decision and the network.
+	beforeWrites(former.connection, bucket.sourceKeys, () => delivery.promise);
 	const late = moveTo(former, 3);
 	await moveTo(successor, 2);
 	delivery.resolve();
@@ -101,7 +103,7 @@ test("a route that a former leader sent before it froze doesn't replace its succ
 	const former = await leader();
 	await former.routes.publish(() => [route]);
 	const delivery = Promise.withResolvers<void>();
-	holdWrites(former.connection, bucket.routes, delivery.promise);
+	beforeWrites(former.connection, bucket.routes, () => delivery.promise);
 	const late = former.routes.publish(() => [{ ...route, maxBodyBytes: 1 }]);
 
 	const successor = await leader();
@@ -113,15 +115,15 @@ test("a route that a former leader sent before it froze doesn't replace its succ
 	expect((await kv.get(routeKey(route.sourceKey)))?.json()).toEqual(wanted);
 });
 
-/** The process is frozen between the decision and the network. */
-function holdWrites(
+/** Each write to the bucket is sent once this has ended. */
+function beforeWrites(
 	connection: NatsConnection,
 	bucket: string,
-	until: Promise<void>,
+	first: () => Promise<void>,
 ): void {
 	const request = connection.request.bind(connection);
 	connection.request = async (subject, ...rest) => {
-		if (subject.startsWith(`$KV.${bucket}.`)) await until;
+		if (subject.startsWith(`$KV.${bucket}.`)) await first();
 		return request(subject, ...rest);
 	};
 }

@@ -101,3 +101,14 @@ test("the files of a killed process are removed, and a live process keeps its fi
 		"other",
 	]);
 });
+
+test("one that closes doesn't disturb another that opens", async () => {
+	const scratch = await passingDirectory("scratch");
+	const { signal } = new AbortController();
+	const openAndClose = async () => {
+		for (let time = 0; time < 10; time++)
+			await (await Rewriter.open(scratch, signal)).close();
+	};
+	await Promise.all(Array.from({ length: 4 }, openAndClose));
+	expect(await readdir(scratch)).toEqual([]);
+});

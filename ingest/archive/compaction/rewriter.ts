@@ -140,9 +140,19 @@ async function removeAbandoned(scratch: string): Promise<void> {
 	for (const name of await readdir(scratch)) {
 		if (!name.startsWith(folderPrefix)) continue;
 		const directory = join(scratch, name);
-		const { mtimeMs } = await stat(directory);
-		if (Date.now() - mtimeMs > abandonedMs)
+		if (await isAbandoned(directory))
 			await rm(directory, { recursive: true, force: true });
+	}
+}
+
+async function isAbandoned(directory: string): Promise<boolean> {
+	try {
+		const { mtimeMs } = await stat(directory);
+		return Date.now() - mtimeMs > abandonedMs;
+	} catch (error) {
+		// A live one closed meanwhile.
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+		throw error;
 	}
 }
 
