@@ -7,9 +7,11 @@ import { processEnvironment } from "../../install/process-environment.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
 import {
+	connectAdmin,
 	startReceiveFixture,
 	untilReady,
 } from "../../test/support/fixtures/data-plane/receiver.ts";
+import { startNats } from "../../test/support/servers/servers.ts";
 import {
 	startServer,
 	temporaryDirectory,
@@ -34,7 +36,7 @@ export interface Contenders {
 	plain: Contender;
 	/** The same without parsing, as quick as fastify can be. */
 	tuned: Contender;
-	/** Publishes each event to the same NATS by itself. */
+	/** Publishes each event by itself, to a NATS of its own: hundreds of thousands of messages make one slower for receive. */
 	publishPerEvent: Contender;
 	stop(): Promise<void>;
 }
@@ -52,11 +54,14 @@ export async function startContenders(sources: number): Promise<Contenders> {
 	await receiver.start();
 	await untilReady(receiver);
 	const { streams } = await jetstreamManager(admin);
+	const others = await startNats();
+	const othersAdmin = await connectAdmin(others);
+	const othersStreams = (await jetstreamManager(othersAdmin)).streams;
 	const paths: string[] = [];
 	for (let i = 0; i < sources; i++)
 		paths.push((await routes.add({ maxBodyBytes: 4 * 1024 ** 2 })).path);
 	const { hostname, port } = new URL(receiver.url);
-	const env = { NATS_URL: nats.url, NODE_COMPILE_CACHE: compileCache };
+	const env = { NATS_URL: others.url, NODE_COMPILE_CACHE: compileCache };
 	const [plain, tuned, publishPerEvent] = await Promise.all([
 		startBaseline("plain-fastify", env),
 		startBaseline("tuned-fastify", env),
@@ -67,14 +72,15 @@ export async function startContenders(sources: number): Promise<Contenders> {
 		pids: { receive: receiver.pid, nats: nats.pid },
 		emptyStreams: async () => {
 			await streams.purge(stream);
-			await streams.purge(eventStream);
+			await othersStreams.purge(eventStream);
 		},
 		plain: plain.contender,
 		tuned: tuned.contender,
 		publishPerEvent: publishPerEvent.contender,
 		stop: async () => {
 			await Promise.all([plain.stop(), tuned.stop(), publishPerEvent.stop()]);
-			await stop();
+			await othersAdmin.close();
+			await Promise.all([others.stop(), stop()]);
 			await rm(compileCache, { recursive: true });
 		},
 	};
