@@ -13,6 +13,7 @@ import { conditionsPage } from "./conditions-page.ts";
 import { crdTypesText } from "./crd-types.ts";
 import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
+import { jsonScanText } from "./json-scan.ts";
 import { jsonSchemaPage } from "./json-schema-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { pythonClientFiles } from "./python/client-files.ts";
@@ -40,6 +41,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["docs/reference/json-schema.md", jsonSchemaPage()],
 		["docs/reference/metrics.md", metricsPage()],
 		["docs/reference/resources.md", resourcesPage(resources)],
+		["ingest/receive/text/generated/json-scan.ts", jsonScanText()],
 		...pythonClientFiles(),
 		...chartFiles(),
 	];

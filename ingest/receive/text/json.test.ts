@@ -80,3 +80,51 @@ test("a million open brackets take a bit each", () => {
 	expect(scanner.isWhole).toBe(true);
 	expect(scanner.read(closing)).toBe(false);
 });
+
+test("each byte of a string counts, wherever it stands", () => {
+	const wrong: string[] = [];
+	for (let length = 1; length <= 40; length++)
+		for (let at = 0; at < length; at++)
+			for (const byte of ["\u001f", '"', "\\", "ü", "\u007f", " "]) {
+				const string = "a".repeat(at) + byte + "a".repeat(length - at - 1);
+				for (const text of [`"${string}"`, `{"${string}":1}`])
+					if (isJSON(Buffer.from(text)) !== parses(text)) wrong.push(text);
+			}
+	expect(wrong).toEqual([]);
+});
+
+test("a string that ends right before, at or after the end of a piece is read on", () => {
+	for (let length = 16_384 - 20; length <= 16_384 + 20; length++) {
+		const string = `"${"a".repeat(length)}"`;
+		expect(isJSON(Buffer.from(string))).toBe(true);
+		expect(isJSON(Buffer.from(`${string}"`))).toBe(false);
+		expect(isJSON(Buffer.from(string.slice(0, -1)))).toBe(false);
+	}
+});
+
+test("brackets of both kinds match at a depth that no piece holds", () => {
+	const depth = 40_000;
+	const isObject = (level: number) => level % 3 === 0 || level % 7 === 0;
+	const levels = Array.from({ length: depth }, (_, level) => isObject(level));
+	const opening = levels.map((is) => (is ? '{"a":' : "[")).join("");
+	const closing = (wrongAt?: number) =>
+		levels
+			.map((is, level) => (is !== (level === wrongAt) ? "}" : "]"))
+			.reverse()
+			.join("");
+	expect(isJSON(Buffer.from(`${opening}0${closing()}`))).toBe(true);
+	for (const level of [0, 1, 8, 15_000, 16_384, 23_616, 39_999])
+		expect(isJSON(Buffer.from(`${opening}0${closing(level)}`))).toBe(false);
+});
+
+test("texts that are read in turn don't mix", () => {
+	const pieces = [
+		['{"a":{"b":', "1,", '"c":2}', "}"],
+		["[[", "1,", "2]", "]"],
+	];
+	const scanners = pieces.map(() => new JSONScanner());
+	for (let at = 0; at < 4; at++)
+		for (const [index, scanner] of scanners.entries())
+			expect(scanner.read(Buffer.from(pieces[index]![at]!))).toBe(true);
+	expect(scanners.map(({ isWhole }) => isWhole)).toEqual([true, true]);
+});

@@ -1,3 +1,5 @@
+import { jsonScan } from "./generated/json-scan.ts";
+
 /**
  * Whether UTF-8 bytes are one JSON value (RFC 8259), with white space around it. It makes neither a string nor a tree, as
  * JSON.parse does.
@@ -25,21 +27,10 @@ export class JSONScanner {
 
 	/** Reads the next bytes; false when no JSON text begins with the bytes so far. */
 	read(bytes: Uint8Array): boolean {
-		const { length } = bytes;
-		let state = this.#state;
-		let at = 0;
-		while (at < length) {
-			const next = table[(state << 8) | bytes[at++]!]!;
-			if (next <= inName) {
-				while (at < length && plain[bytes[at]!] === 1) at++;
-				state = next;
-			} else if (next < firstAction) state = next;
-			else {
-				state = this.#act(next);
-				if (state === wrong) return false;
-			}
-		}
-		this.#state = state;
+		if (bytes.length <= maxPieceBytes) return this.#readPiece(bytes);
+		for (let at = 0; at < bytes.length; at += maxPieceBytes)
+			if (!this.#readPiece(bytes.subarray(at, at + maxPieceBytes)))
+				return false;
 		return true;
 	}
 
@@ -48,51 +39,34 @@ export class JSONScanner {
 		return this.#depth === 0 && table[(this.#state << 8) | 0x20] === afterValue;
 	}
 
-	/** Carries out an action of the {@link table}; returns the next state. */
-	#act(action: number): number {
-		switch (action) {
-			case openObject:
-				this.#push(true);
-				return firstName;
-			case openArray:
-				this.#push(false);
-				return firstElement;
-			case closeObject:
-				return this.#isIn(true) ? this.#pop() : wrong;
-			case closeArray:
-				return this.#isIn(false) ? this.#pop() : wrong;
-			case nextItem:
-				if (this.#isIn(true)) return name;
-				return this.#isIn(false) ? value : wrong;
-			default:
-				return wrong;
-		}
+	#readPiece(piece: Uint8Array): boolean {
+		// It can close no bracket before these.
+		const outer = Math.max(0, this.#depth - maxPieceBytes) >> 3;
+		const inner = this.#depth - outer * 8;
+		if (inner > 0)
+			memory.set(this.#objects.subarray(outer, outer + bytesOf(inner)), openAt);
+		memory.set(piece, pieceAt);
+		const result = scan.read(this.#state, inner, piece.length);
+		if (result < 0) return false;
+		this.#state = result & 63;
+		const left = result >> 6;
+		this.#depth = outer * 8 + left;
+		if (left > 0) this.#keep(outer, bytesOf(left));
+		return true;
 	}
 
-	#isIn(isObject: boolean): boolean {
-		if (this.#depth === 0) return false;
-		const last = this.#depth - 1;
-		const bit = (this.#objects[last >> 3]! >> (last & 7)) & 1;
-		return bit === (isObject ? 1 : 0);
-	}
-
-	#push(isObject: boolean): void {
-		const at = this.#depth >> 3;
-		if (at === this.#objects.length) {
-			const larger = new Uint8Array(at * 2);
+	#keep(from: number, length: number): void {
+		if (from + length > this.#objects.length) {
+			const larger = new Uint8Array((from + length) * 2);
 			larger.set(this.#objects);
 			this.#objects = larger;
 		}
-		const bit = 1 << (this.#depth & 7);
-		const others = this.#objects[at]! & ~bit;
-		this.#objects[at] = isObject ? others | bit : others;
-		this.#depth++;
+		this.#objects.set(memory.subarray(openAt, openAt + length), from);
 	}
+}
 
-	#pop(): number {
-		this.#depth--;
-		return afterValue;
-	}
+function bytesOf(bits: number): number {
+	return (bits + 7) >> 3;
 }
 
 // What the bytes so far are, or what may come next.
@@ -126,7 +100,7 @@ const closeArray = firstAction + 3;
 const nextItem = firstAction + 4;
 const wrong = firstAction + 5;
 
-/** The next state, or an action, by state (RFC 8259 §2 to §7) and byte. */
+/** The next state, or an action, by state (RFC 8259 §2 to §7) and byte. json-scan.wat has the same numbers. */
 const table = new Uint8Array(firstAction << 8).fill(wrong);
 /** Bytes that stand for themselves in a string. */
 const plain = new Uint8Array(256);
@@ -201,6 +175,29 @@ for (const word of ["true", "false", "null"]) {
 function on(state: number, bytes: string, next: number): void {
 	for (const byte of Buffer.from(bytes)) table[(state << 8) | byte] = next;
 }
+
+/** TypeScript has its types only among the browser's. */
+declare const WebAssembly: {
+	Module: new (bytes: Uint8Array) => object;
+	Instance: new (
+		module: object,
+	) => {
+		exports: {
+			memory: { buffer: ArrayBuffer };
+			read(state: number, depth: number, length: number): number;
+		};
+	};
+};
+
+/** json-scan.wat has what it reads of the memory, and what it returns. */
+const { exports: scan } = new WebAssembly.Instance(
+	new WebAssembly.Module(Buffer.from(jsonScan, "base64")),
+);
+const memory = new Uint8Array(scan.memory.buffer);
+memory.set(table);
+const pieceAt = 0x4000;
+const maxPieceBytes = 0x4000;
+const openAt = 0x9000;
 
 /** Every text that is at hand in one piece is read in one go. */
 const shared = new JSONScanner();
