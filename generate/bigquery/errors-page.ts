@@ -1,9 +1,9 @@
-import { jobErrors } from "../ingest/job/errors.ts";
+import { jobErrors } from "../../ingest/job/errors.ts";
 import {
 	bigQueryErrors,
 	refusalOf,
 	wordsOfPipeline,
-} from "../test/support/examples/bigquery-errors.ts";
+} from "../../test/support/examples/bigquery-errors.ts";
 
 /** The text of docs/reference/bigquery-errors.md. */
 export function bigQueryErrorsPage(): string {

@@ -1,4 +1,4 @@
-import { behaviours } from "../test/support/examples/bigquery/behaviours.ts";
+import { behaviours } from "../../test/support/examples/bigquery/behaviours.ts";
 
 /** The text of docs/reference/bigquery-behaviours.md. */
 export function bigQueryBehavioursPage(): string {
