@@ -2,7 +2,7 @@ import { ApiError, TransportError } from "./errors.ts";
 import type { KubeRequest } from "./transport.ts";
 
 export const applyContentType = "application/apply-patch+yaml";
-const maxAttempts = 3;
+const maxRetries = 3;
 
 /**
  * How long to wait before the request is sent again, in ms; undefined for no retry. Callers retry other writes themselves.
@@ -15,7 +15,7 @@ export function retryWaitMs(
 	error: unknown,
 	attempt: number,
 ): number | undefined {
-	if (attempt > maxAttempts) return undefined;
+	if (attempt > maxRetries) return undefined;
 	const isRead = method === "GET";
 	const isRepeatable = isRead || contentType === applyContentType;
 	if (isRepeatable && error instanceof TransportError && error.staleConnection)

@@ -102,14 +102,9 @@ const wrong = firstAction + 5;
 
 /** The next state, or an action, by state (RFC 8259 §2 to §7) and byte. json-scan.wat has the same numbers. */
 const table = new Uint8Array(firstAction << 8).fill(wrong);
-/** Bytes that stand for themselves in a string. */
-const plain = new Uint8Array(256);
 
 const digits = "0123456789";
 const hexDigits = `${digits}abcdefABCDEF`;
-
-for (let byte = 0x20; byte < 256; byte++)
-	plain[byte] = byte === 0x22 || byte === 0x5c ? 0 : 1;
 
 for (const state of [
 	value,
@@ -154,8 +149,7 @@ for (const [string, end, first] of [
 	[inString, afterValue, escaped],
 	[inName, afterName, escaped + 5],
 ] as const) {
-	for (let byte = 0; byte < 256; byte++)
-		if (plain[byte]) table[(string << 8) | byte] = string;
+	table.fill(string, (string << 8) | 0x20, (string + 1) << 8);
 	on(string, '"', end);
 	on(string, "\\", first);
 	on(first, '"\\/bfnrt', string);
