@@ -2,8 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
-const maxLooseFiles = 14;
-
 const root = join(import.meta.dirname, "..");
 const files = globSync("**/*.ts", {
 	cwd: root,
@@ -45,14 +43,6 @@ test("a folder imports only the folders that CONTRIBUTING.md lists for it", () =
 	expect(others).toEqual([]);
 });
 
-test(`no folder has more than ${maxLooseFiles} loose files`, () => {
-	const loose = Object.groupBy(files.filter(isLoose), dirname);
-	const crowded = Object.entries(loose)
-		.map(([folder, inside]) => ({ folder, count: inside!.length }))
-		.filter(({ count }) => count > maxLooseFiles);
-	expect(crowded).toEqual([]);
-});
-
 /** Its table of folders: "| `folder/` | what it holds | `other`, `folders` |". */
 function allowedImports(): Map<string, string[]> {
 	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
@@ -88,10 +78,6 @@ function importsOf(file: string): Import[] {
 
 function isSource(file: string): boolean {
 	return !/^(test|bench)\/|\.test\.ts$/.test(file);
-}
-
-function isLoose(file: string): boolean {
-	return file.includes("/") && !file.endsWith(".test.ts");
 }
 
 /** A process's main.ts is above everything, so it counts as a folder of its own. */
