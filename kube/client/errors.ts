@@ -14,8 +14,15 @@ export class ApiError extends Error {
 	readonly details: unknown;
 	/** The server's Retry-After, in milliseconds from now. */
 	readonly retryAfterMs: number | undefined;
+	/** What was asked for, if the answer is one to a request. */
+	readonly request: { method: string; path: string } | undefined;
 
-	constructor(status: number, body: unknown, retryAfterMs?: number) {
+	constructor(
+		status: number,
+		body: unknown,
+		retryAfterMs?: number,
+		request?: { method: string; path: string },
+	) {
 		const answer = asStatus(body);
 		const reason = answer.reason || (STATUS_CODES[status] ?? "Unknown");
 		super(answer.message || `the apiserver answered ${status} ${reason}`);
@@ -23,6 +30,7 @@ export class ApiError extends Error {
 		this.reason = reason;
 		this.details = answer.details;
 		this.retryAfterMs = retryAfterMs;
+		this.request = request && { method: request.method, path: request.path };
 	}
 }
 

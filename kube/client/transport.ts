@@ -52,6 +52,7 @@ export class Transport {
 			status,
 			parseJson(await textOf(request, response)),
 			Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
+			request,
 		);
 	}
 

@@ -68,6 +68,124 @@ test.each(["Conflict", "AlreadyExists"])(
 	},
 );
 
+const refused = (status = 403) =>
+	new ApiError(status, { message: "The quota is used up." }, undefined, {
+		method: "POST",
+		path: "/apis/batch/v1/namespaces/n/jobs",
+	});
+
+/** A loop under fake timers whose controller is refused, and what it does in the first five minutes. */
+async function refusedFor(
+	controller: Omit<Controller, "name">,
+	meanwhile: (loop: ControllerLoop) => void = () => undefined,
+) {
+	vi.useFakeTimers();
+	const stop = new AbortController();
+	const loop = new ControllerLoop({ name: "test", ...controller }, { log });
+	const running = loop.run(stop.signal);
+	loop.enqueue(key);
+	for (let second = 0; second < 300; second++) {
+		meanwhile(loop);
+		await vi.advanceTimersByTimeAsync(1_000);
+	}
+	stop.abort();
+	await running;
+}
+
+test("a refused write is told at once, and tried again after a second, then after up to a minute", async () => {
+	const triedMs: number[] = [];
+	const reconcile = async () => {
+		triedMs.push(performance.now());
+		throw refused();
+	};
+	const tellRefusal = vi.fn<NonNullable<Controller["tellRefusal"]>>();
+	// Other changes wake the key each second.
+	await refusedFor({ reconcile, tellRefusal }, (loop) => loop.enqueue(key));
+	expect(tellRefusal.mock.calls[0]![1]).toMatchObject({
+		failures: 1,
+		error: { message: "The quota is used up." },
+	});
+	const afterAMinute = triedMs.filter((ms) => ms - triedMs[0]! > 60_000);
+	expect(afterAMinute.length).toBeGreaterThan(2);
+	expect(afterAMinute.length).toBeLessThan(240 / 25);
+});
+
+test("a success of another half doesn't reset the backoff of a refused write", async () => {
+	let tries = 0;
+	let turn = 0;
+	const reconcile = async () => {
+		turn++;
+		// Archive is asked, and has answered at the next look.
+		if (turn % 2) return { requeueAfterMs: 10 };
+		tries++;
+		throw refused(500);
+	};
+	await refusedFor({ reconcile, tellRefusal: async () => undefined });
+	expect(tries).toBeGreaterThan(5);
+	expect(tries).toBeLessThan(20);
+});
+
+test("a moment's trouble of the apiserver is tried again and told to nobody", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValueOnce(refused(503));
+	reconcile.mockResolvedValue(undefined);
+	const tellRefusal = vi.fn<NonNullable<Controller["tellRefusal"]>>();
+	await refusedFor({ reconcile, tellRefusal });
+	expect(tellRefusal).not.toHaveBeenCalled();
+	// The second knows of the refusal, and the third of none.
+	expect(
+		reconcile.mock.calls.map(([, , refusal]) => refusal?.failures),
+	).toEqual([undefined, 1, undefined]);
+});
+
+test("a person who corrects the object needn't wait for the backoff", async () => {
+	vi.useFakeTimers();
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValue(refused());
+	const stop = new AbortController();
+	const loop = new ControllerLoop(
+		{ name: "test", reconcile, tellRefusal: async () => undefined },
+		{ log },
+	);
+	const store = new Store<KubeObject>(() => undefined);
+	loop.watch({
+		synced: Promise.resolve(),
+		onChange: (heard) => store.onChange(heard),
+	});
+	const running = loop.run(stop.signal);
+	const change = async (generation: number, resourceVersion: string) => {
+		const metadata = { ...key, uid: "1", generation, resourceVersion };
+		store.put({ metadata });
+		await vi.advanceTimersByTimeAsync(1);
+	};
+	await change(1, "1");
+	await vi.advanceTimersByTimeAsync(120_000);
+	const tries = reconcile.mock.calls.length;
+	await change(1, "2");
+	expect(reconcile).toHaveBeenCalledTimes(tries);
+	await change(2, "3");
+	expect(reconcile).toHaveBeenCalledTimes(tries + 1);
+	stop.abort();
+	await running;
+});
+
+test("what was deleted in the middle of a reconcile is no error", async () => {
+	const before = await counts();
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValueOnce(
+		new ApiError(404, { reason: "NotFound" }, undefined, {
+			method: "PATCH",
+			path: "/a",
+		}),
+	);
+	vi.spyOn(log, "child").mockReturnValue(log as never);
+	const warn = vi.spyOn(log, "warn");
+	await refusedFor({ reconcile });
+	expect(reconcile).toHaveBeenCalledTimes(2);
+	expect(warn).not.toHaveBeenCalled();
+	expect((await counts()).error ?? 0).toBe(before.error ?? 0);
+});
+
 test("a requeue comes without a change", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });

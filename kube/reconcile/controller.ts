@@ -1,17 +1,29 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
-import { hasReason } from "../client/errors.ts";
+import { type ApiError, hasReason } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";
+import { isRefusal, type Refusal, Refusals } from "./refusals.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** Brings the world in line with one object, judging by what is there now. */
 export interface Controller {
 	/** What it manages, for logs and metrics. */
 	name: string;
-	/** Never runs twice at once for one key. When it throws, it is retried with backoff. */
-	reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result | undefined>;
+	/**
+	 * Never runs twice at once for one key. When it throws, it is retried with backoff. `NotFound`, `Conflict` and
+	 * `AlreadyExists` are ordinary: the object was deleted or changed meanwhile.
+	 * @param refusal What Kubernetes refuses to do for the key. Without {@link tellRefusal} the key is reconciled before
+	 * `retryInMs` is over, and must not make the request again until then.
+	 */
+	reconcile(
+		key: ObjectKey,
+		signal: AbortSignal,
+		refusal: Refusal | undefined,
+	): Promise<Result | undefined>;
+	/** Tells the object's readers what Kubernetes refuses. Until the request is due again, this stands in for `reconcile`. */
+	tellRefusal?(key: ObjectKey, refusal: Refusal): Promise<void>;
 }
 
 /** When to reconcile a key again. Without a result, only after the next change. */
@@ -57,6 +69,7 @@ export class ControllerLoop {
 	readonly #synced: Promise<void>[] = [];
 	/** Keys whose last reconcile met a `Conflict` or `AlreadyExists`, because memory was older than the apiserver. */
 	readonly #outdated = new Set<string>();
+	readonly #refusals = new Refusals();
 
 	constructor(
 		controller: Controller,
@@ -93,16 +106,20 @@ export class ControllerLoop {
 	 */
 	watch<T extends KubeObject>(
 		informer: Pick<Informer<T>, "synced" | "onChange">,
-		keysFor: (object: T) => ObjectKey[] = (object) => [keyOf(object)],
+		keysFor?: (object: T) => ObjectKey[],
 		matters: (object: T, previous: T) => boolean = () => true,
 	): void {
 		this.#synced.push(informer.synced);
+		const keysOf = keysFor ?? ((object: T) => [keyOf(object)]);
 		informer.onChange((object, previous, deleted) => {
+			// A person who corrects the object, or gives up, doesn't wait until a refused request is due again.
+			if (!keysFor && (deleted || (previous && specChanged(object, previous))))
+				this.#refusals.makeDue(textOf(keyOf(object)));
 			const isReason = deleted || !previous || matters(object, previous);
 			if (!isReason && this.#outdated.size === 0) return;
 			// The former state may concern other keys than the new one.
 			const states = previous ? [previous, object] : [object];
-			for (const text of new Set(states.flatMap(keysFor).map(textOf)))
+			for (const text of new Set(states.flatMap(keysOf).map(textOf)))
 				if (isReason || this.#outdated.has(text)) this.#queue.add(text);
 		});
 	}
@@ -175,28 +192,68 @@ export class ControllerLoop {
 			namespace: text.slice(0, slash),
 			name: text.slice(slash + 1),
 		};
+		const refusal = this.#refusals.get(text);
+		const isDue = refusal === undefined || refusal.retryInMs === 0;
 		try {
-			const result = await this.#controller.reconcile(key, signal);
+			const result = await this.#act(key, signal, refusal);
 			this.#outdated.delete(text);
 			this.#queue.forget(text);
-			if (!result) return "success";
-			this.#queue.addAfter(text, result.requeueAfterMs);
-			return "requeue_after";
+			if (!isDue) this.#queue.addAfter(text, refusal.retryInMs);
+			else if (refusal) {
+				this.#refusals.settle(text);
+				// Its readers were told of a refusal that is over.
+				this.#queue.add(text);
+			}
+			if (result) this.#queue.addAfter(text, result.requeueAfterMs);
+			return result || !isDue ? "requeue_after" : "success";
 		} catch (err) {
-			const isOutdated =
-				hasReason(err, "Conflict") || hasReason(err, "AlreadyExists");
+			const isOutdated = hasReason(
+				err,
+				"Conflict",
+				"AlreadyExists",
+				"NotFound",
+			);
 			this.#outdated[isOutdated ? "add" : "delete"](text);
-			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
+			let retryInMs = 0;
+			if (isOutdated || !isRefusal(err))
+				retryInMs = Math.round(this.#queue.addAfterFailure(text));
+			const staysBehind = isOutdated && retryInMs >= ordinaryRetryMs;
+			if (isRefusal(err) && (!isOutdated || staysBehind))
+				retryInMs = this.#refused(text, err, isDue);
 			// A shutdown is ordinary, and so is a stale read, unless memory stays behind.
-			const isStale = isOutdated && retryInMs < ordinaryRetryMs;
+			const isStale = isOutdated && !staysBehind;
 			const isOrdinary = isStale || signal.aborted;
 			this.#log[isOrdinary ? "debug" : "warn"](
 				{ ...key, err, retryInMs },
 				"reconciling failed",
 			);
+			if (isStale && hasReason(err, "NotFound")) return "requeue_after";
 		}
 		metrics.reconcileErrors.inc({ controller });
 		return "error";
+	}
+
+	async #act(
+		key: ObjectKey,
+		signal: AbortSignal,
+		refusal: Refusal | undefined,
+	): Promise<Result | undefined> {
+		const { tellRefusal } = this.#controller;
+		if (!refusal?.retryInMs || !tellRefusal)
+			return this.#controller.reconcile(key, signal, refusal);
+		await tellRefusal.call(this.#controller, key, refusal);
+		return undefined;
+	}
+
+	/** @param isDue whether the request was due. One that fails while people are told of another has no backoff of its own. */
+	#refused(text: string, error: ApiError, isDue: boolean): number {
+		const refusal = isDue
+			? this.#refusals.add(text, error)
+			: this.#refusals.get(text)!;
+		const retryInMs = Math.round(refusal.retryInMs);
+		this.#queue.addAfter(text, retryInMs);
+		if (isDue && !refusal.mayPass) this.#queue.add(text);
+		return retryInMs;
 	}
 }
 

@@ -1,4 +1,3 @@
-import { hasReason } from "../../kube/client/client.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { type KubeObject, keyOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
@@ -20,12 +19,7 @@ export function createApiSecretController(
 				const state = await readApiSecret(context, key);
 				if (!state) return undefined;
 				const actions = decide(state, Date.now());
-				try {
-					return await applyApiSecret(client, state.secret, actions);
-				} catch (error) {
-					if (!hasReason(error, "NotFound")) throw error;
-					return undefined; // Somebody deleted it meanwhile.
-				}
+				return applyApiSecret(client, state.secret, actions);
 			},
 		},
 		{ log },

@@ -8,7 +8,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { type DestinationAction, decideRefused } from "./decide.ts";
 import type { DestinationState } from "./state.ts";
 
-const aboutDestination = { kind: destinationKind, verb: "Check" };
+export const aboutDestination = { kind: destinationKind, verb: "Check" };
 
 /** Does what was decided. If Kubernetes refuses a check, that leads to a further decision. */
 export async function applyDestination(

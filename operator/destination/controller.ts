@@ -1,12 +1,12 @@
 import { label } from "../../crds/labels.ts";
-import { hasReason } from "../../kube/client/client.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey } from "../../kube/resource.ts";
 import { isOver } from "../job/outcome.ts";
 import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { applyDestination } from "./apply.ts";
+import { tellRefusal } from "../reconcile/refusals.ts";
+import { aboutDestination, applyDestination } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readDestination } from "./state.ts";
 
@@ -37,13 +37,15 @@ export function createDestinationController(
 				const actions = place
 					? decide({ ...state, place }, Date.now())
 					: wanted;
-				try {
-					return await applyDestination(context, state, actions);
-				} catch (error) {
-					if (!hasReason(error, "NotFound")) throw error;
-					return undefined; // Somebody deleted it meanwhile.
-				}
+				return applyDestination(context, state, actions);
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutDestination, type: "Ready" },
+					informers.destinations.get(namespace, name),
+					refusal,
+				),
 		},
 		// A check needs ten requests in turn, and the Destination's Pipelines wait for it.
 		{ log, workers: 8 },

@@ -31,7 +31,7 @@ export interface OperationMeans extends ArchiveMeans {
 	slots: JobSlots;
 }
 
-const aboutOperation = { kind: operationKind, verb: "Operate" };
+export const aboutOperation = { kind: operationKind, verb: "Operate" };
 
 /** Does what was decided. The answers of archive and Kubernetes lead to further decisions. */
 export async function applyOperation(

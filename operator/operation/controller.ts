@@ -16,7 +16,8 @@ import { FairLimit } from "../archive/fair-limit.ts";
 import { isOver } from "../job/outcome.ts";
 import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { applyOperation } from "./apply.ts";
+import { tellRefusal } from "../reconcile/refusals.ts";
+import { aboutOperation, applyOperation } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readOperation } from "./state.ts";
 
@@ -58,6 +59,13 @@ export function createOperationController(
 					slots.release({ kind: "Operation", ...key });
 				return state && applyOperation(means, state, actions);
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutOperation, type: "Complete" },
+					informers.operations.get(namespace, name),
+					refusal,
+				),
 		},
 		{ log },
 	);

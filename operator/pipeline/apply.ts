@@ -22,7 +22,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { decide } from "./decide.ts";
 import type { PipelineState } from "./state.ts";
 
-const aboutPipeline = { kind: pipelineKind, verb: "Reconcile" };
+export const aboutPipeline = { kind: pipelineKind, verb: "Reconcile" };
 
 /** Does what `decide` says about a Pipeline at an instant. */
 export async function applyPipeline(

@@ -12,7 +12,8 @@ import { keyOf, type ObjectKey, textOf } from "../../kube/resource.ts";
 import type { NotificationMeans } from "../notification/state.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { applyPipeline } from "./apply.ts";
+import { tellRefusal } from "../reconcile/refusals.ts";
+import { aboutPipeline, applyPipeline } from "./apply.ts";
 import { hasUntypedColumn, readPipeline } from "./state.ts";
 
 /** Creates a Pipeline's scheduled Runs, keeps its status, and prunes its ended Runs. The loop doesn't run yet. */
@@ -23,10 +24,19 @@ export function createPipelineController(
 	const loop = new ControllerLoop(
 		{
 			name: "pipeline",
-			reconcile: async (key) => {
+			reconcile: async (key, _, refusal) => {
 				const state = await readPipeline(context, key);
-				return state && applyPipeline(context, state, Date.now());
+				return (
+					state && applyPipeline({ ...context, refusal }, state, Date.now())
+				);
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutPipeline, type: "Ready" },
+					informers.pipelines.get(namespace, name),
+					refusal,
+				),
 		},
 		// Many Pipelines are due at once on a full hour.
 		{ log, workers: 16 },

@@ -1,4 +1,5 @@
 import { fieldManager } from "../../crds/labels.ts";
+import { type Condition, findCondition } from "../../kube/conditions.ts";
 import { writeStatus } from "../../kube/reconcile/status-writer.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import type { OperatorContext } from "./context.ts";
@@ -28,17 +29,23 @@ export type ReportAction<T extends Reported, Reason extends string> =
  * @param about `verb` is the action that a KubeEvent names, in one word.
  */
 export async function report<T extends Reported, Reason extends string>(
-	{ client, kubeEvents }: Pick<OperatorContext, "client" | "kubeEvents">,
+	{
+		client,
+		kubeEvents,
+		refusal,
+	}: Pick<OperatorContext, "client" | "kubeEvents" | "refusal">,
 	about: { kind: ResourceKind<T>; verb: string },
 	object: T,
 	action: ReportAction<T, Reason>,
 ): Promise<T> {
+	// Until all that was refused is done, people read of the refusal. A later look tells the rest.
+	if (refusal && action.type === "recordKubeEvent") return object;
 	if (action.type === "writeStatus")
 		return writeStatus<T>(
 			client,
 			about.kind,
 			object,
-			action.status,
+			refusal ? withRefusal(object, action.status) : action.status,
 			fieldManager,
 		);
 	kubeEvents.record<T>(about.kind, object, {
@@ -48,4 +55,22 @@ export async function report<T extends Reported, Reason extends string>(
 		note: action.message,
 	});
 	return object;
+}
+
+/** The status, in which `Ready` still says what was refused. */
+function withRefusal<T extends Reported>(
+	object: T,
+	status: NonNullable<T["status"]>,
+): NonNullable<T["status"]> {
+	const conditionsOf = ({ conditions = [] }: { conditions?: Condition[] }) =>
+		conditions;
+	const told = findCondition(conditionsOf(object.status ?? {}), "Ready");
+	return told?.reason !== "WriteRefused"
+		? status
+		: {
+				...status,
+				conditions: conditionsOf(status).map((condition) =>
+					condition.type === "Ready" ? told : condition,
+				),
+			};
 }

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
+import type { Refusal } from "../../kube/reconcile/refusals.ts";
 import type { Logger } from "../../service/log.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import type { Informers } from "./informers.ts";
@@ -15,4 +16,6 @@ export interface OperatorContext {
 	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
 	log: Logger;
+	/** What Kubernetes refused to do for the object, and what is being tried again. */
+	refusal?: Refusal | undefined;
 }

@@ -18,6 +18,12 @@ const notificationReasons = {
 		"The operator has no TIDEMILL_SEAL_KEY, so it can't pass webhooks to notify.",
 } as const;
 
+/** It is the same for each kind. */
+const writeRefused = {
+	WriteRefused:
+		"Kubernetes refused a write that the operator needs: an admission webhook fails or denies it, or a quota or a policy forbids it. The message has Kubernetes' own words. Tidemill retries after a second, then after up to a minute.",
+} as const;
+
 /**
  * Every reason a condition can have: kind → condition type → reason → its meaning.
  * docs/reference/conditions.md is generated from this table. Reasons are API: add, never rename.
@@ -25,6 +31,7 @@ const notificationReasons = {
 export const reasons = {
 	Source: {
 		Ready: {
+			...writeRefused,
 			Active: "The URL accepts events.",
 			Suspended: "`spec.suspend` is true. Senders get 403.",
 			SecretNotFound:
@@ -98,6 +105,7 @@ export const reasons = {
 	},
 	Destination: {
 		Ready: {
+			...writeRefused,
 			Verified: "A check from inside the namespace could write.",
 			Checking: "The check is running.",
 			Queued:
@@ -135,6 +143,7 @@ export const reasons = {
 	},
 	Pipeline: {
 		Ready: {
+			...writeRefused,
 			Resolved:
 				"Source, Destination and table are known: the Pipeline can run.",
 			SourceNotFound:
@@ -176,6 +185,7 @@ export const reasons = {
 	},
 	TrackingPlan: {
 		Ready: {
+			...writeRefused,
 			Valid: "Every schema of the plan is valid.",
 			InvalidSchema:
 				"A schema of the plan is not a JSON Schema, or can't be used; the message says which and why.",
@@ -194,6 +204,7 @@ export const reasons = {
 	},
 	Run: {
 		Complete: {
+			...writeRefused,
 			Succeeded: "The table holds the days of the Run.",
 			Failed: "The Run failed: see the condition Failed.",
 			Cancelled: "The Run was cancelled.",
@@ -228,6 +239,7 @@ export const reasons = {
 	},
 	Operation: {
 		Complete: {
+			...writeRefused,
 			Succeeded: "The Operation has succeeded: the status has its result.",
 			Failed: "The Operation failed: see the condition Failed.",
 			Cancelled: "The Operation was cancelled.",
@@ -310,6 +322,7 @@ export const kubeEventReasons = {
 			"Somebody deletes the plan, and Sources name it; the note says which. It goes once none does.",
 	},
 	Run: {
+		...writeRefused,
 		RunStarted: "The Job was created; the note says which days it loads.",
 		JobNotStarted: "Kubernetes refused the Job; the note has its error.",
 		RunSucceeded: "The table holds the days of the Run.",
@@ -319,6 +332,7 @@ export const kubeEventReasons = {
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",
 	},
 	Operation: {
+		...writeRefused,
 		OperationStarted: "The Job was created; the note says which days it reads.",
 		JobNotStarted: "Kubernetes refused the Job; the note has its error.",
 		OperationSucceeded: "The status has the result.",

@@ -27,7 +27,7 @@ export interface RunMeans extends ArchiveMeans {
 	traceEndpoint?: string | undefined;
 }
 
-const aboutRun = { kind: runKind, verb: "Run" };
+export const aboutRun = { kind: runKind, verb: "Run" };
 
 /** Does what was decided. The answers of archive and Kubernetes lead to further decisions. */
 export async function applyRun(

@@ -14,7 +14,8 @@ import { FairLimit } from "../archive/fair-limit.ts";
 import { isGone, isOver } from "../job/outcome.ts";
 import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { applyRun } from "./apply.ts";
+import { tellRefusal } from "../reconcile/refusals.ts";
+import { aboutRun, applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
 import { readRun, warehouseOfRun } from "./state.ts";
@@ -48,6 +49,13 @@ export function createRunController(
 				if (!isAsking && !state?.job) slots.release({ kind: "Run", ...key });
 				return state && applyRun(means, state, actions);
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutRun, type: "Complete" },
+					informers.runs.get(namespace, name),
+					refusal,
+				),
 		},
 		// Many Runs begin at once on a full hour.
 		{ log, workers: 8 },

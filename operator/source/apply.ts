@@ -27,7 +27,7 @@ import {
 	urlRotation,
 } from "./webhook/keys.ts";
 
-const aboutSource = { kind: sourceKind, verb: "Reconcile" };
+export const aboutSource = { kind: sourceKind, verb: "Reconcile" };
 
 type IssueKeys = Extract<SourceAction, { type: "issueKeys" }>;
 

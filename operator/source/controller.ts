@@ -1,13 +1,13 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { RetentionAnswer } from "../../contracts/stored/retention.ts";
-import { hasReason } from "../../kube/client/client.ts";
 import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../kube/resource.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
-import { applySource } from "./apply.ts";
+import { tellRefusal } from "../reconcile/refusals.ts";
+import { aboutSource, applySource } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { ShardLoads } from "./shards/shard-loads.ts";
 import { readSource, type SourceMeans } from "./state.ts";
@@ -52,16 +52,18 @@ export function createSourceController(
 					statusWrittenMs.get(text) ?? 0,
 				);
 				const actions = decide(state, Date.now());
-				try {
-					const result = await applySource(means, state, actions);
-					if (actions.some(({ type }) => type === "writeStatus"))
-						statusWrittenMs.set(text, Date.now());
-					return result;
-				} catch (error) {
-					if (!hasReason(error, "NotFound")) throw error;
-					return undefined; // Somebody deleted it meanwhile.
-				}
+				const result = await applySource(means, state, actions);
+				if (actions.some(({ type }) => type === "writeStatus"))
+					statusWrittenMs.set(text, Date.now());
+				return result;
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutSource, type: "Ready" },
+					informers.sources.get(namespace, name),
+					refusal,
+				),
 		},
 		// Each of hundreds of new Sources needs four requests in turn, and its Pipelines wait for it.
 		{ log, workers: 16 },

@@ -7,7 +7,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { TrackingPlanAction } from "./decide.ts";
 
-const aboutPlan = { kind: trackingPlanKind, verb: "Validate" };
+export const aboutPlan = { kind: trackingPlanKind, verb: "Validate" };
 
 /** Does what was decided. */
 export async function applyTrackingPlan(

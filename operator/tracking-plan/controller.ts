@@ -1,4 +1,3 @@
-import { hasReason } from "../../kube/client/client.ts";
 import {
 	ControllerLoop,
 	specChanged,
@@ -6,7 +5,8 @@ import {
 import { keyOf, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
-import { applyTrackingPlan } from "./apply.ts";
+import { tellRefusal } from "../reconcile/refusals.ts";
+import { aboutPlan, applyTrackingPlan } from "./apply.ts";
 import { decide } from "./decide.ts";
 import type { PlanVersions, PublishedPlans } from "./plan-versions.ts";
 import { SchemaCheck } from "./schema-check.ts";
@@ -39,14 +39,16 @@ export function createTrackingPlanController(
 					return undefined;
 				}
 				const state = await readTrackingPlan(means, plan);
-				try {
-					await applyTrackingPlan(context, plan, decide(state, Date.now()));
-				} catch (error) {
-					if (!hasReason(error, "NotFound")) throw error;
-					// Somebody deleted it meanwhile.
-				}
+				await applyTrackingPlan(context, plan, decide(state, Date.now()));
 				return undefined;
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutPlan, type: "Ready" },
+					informers.trackingPlans.get(namespace, name),
+					refusal,
+				),
 		},
 		{ log },
 	);

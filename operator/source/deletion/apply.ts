@@ -21,7 +21,7 @@ import {
 } from "./decide.ts";
 import type { DeletionState } from "./state.ts";
 
-const aboutDeletion = { kind: sourceKind, verb: "Delete" };
+export const aboutDeletion = { kind: sourceKind, verb: "Delete" };
 
 /** What a deletion works with, beyond {@link OperatorContext}. */
 export interface DeletionMeans {

@@ -1,7 +1,6 @@
 import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import { hasReason } from "../../../kube/client/client.ts";
 import { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
 import {
 	ControllerLoop,
@@ -9,7 +8,8 @@ import {
 } from "../../../kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../../kube/resource.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
-import { applyDeletion, type DeletionMeans } from "./apply.ts";
+import { tellRefusal } from "../../reconcile/refusals.ts";
+import { aboutDeletion, applyDeletion, type DeletionMeans } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readDeletion } from "./state.ts";
 
@@ -23,7 +23,7 @@ export function createSourceDeletionController(
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "source-deletion",
-			reconcile: async ({ namespace, name }) => {
+			reconcile: async ({ namespace, name }, _, refusal) => {
 				const source = informers.sources.get(namespace, name);
 				const key = textOf({ namespace, name });
 				if (!source || !isOurs(source)) {
@@ -36,18 +36,20 @@ export function createSourceDeletionController(
 					source,
 					statusWrittenMs.get(key) ?? 0,
 				);
-				try {
-					return await applyDeletion(
-						{ ...context, asks },
-						state,
-						decide(state),
-						() => statusWrittenMs.set(key, Date.now()),
-					);
-				} catch (error) {
-					if (!hasReason(error, "NotFound")) throw error;
-					return undefined; // The Source is gone.
-				}
+				return applyDeletion(
+					{ ...context, asks, refusal },
+					state,
+					decide(state),
+					() => statusWrittenMs.set(key, Date.now()),
+				);
 			},
+			tellRefusal: ({ namespace, name }, refusal) =>
+				tellRefusal(
+					context,
+					{ ...aboutDeletion, type: "Ready" },
+					informers.sources.get(namespace, name),
+					refusal,
+				),
 		},
 		{ log, workers: 4 },
 	);

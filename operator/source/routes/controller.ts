@@ -1,5 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { ControllerLoop } from "../../../kube/reconcile/controller.ts";
+import { backoffMs } from "../../../service/backoff.ts";
 import { onReconnect } from "../../../service/nats/connection.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
@@ -8,6 +9,8 @@ import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
 import { sourcePlan } from "../webhook/plan.ts";
 import { desiredRoutes, keysOf, type RouteFacts } from "./desired.ts";
 import type { RouteTable } from "./table.ts";
+
+const publishBackoff = { baseMs: 1_000, maxMs: 20_000 };
 
 /**
  * Keeps the routes bucket equal to what all Sources want, as a whole: comparing the whole finds stray routes, and a Source
@@ -33,6 +36,7 @@ export function createRouteController({
 	/** How many shards there are. */
 	shards: number;
 }): ControllerLoop {
+	let failures = 0;
 	const loop = new ControllerLoop(
 		{
 			name: "routes",
@@ -66,9 +70,10 @@ export function createRouteController({
 					);
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
-					// A constant delay, since NATS often needs a moment after it is back, however long it was away.
-					return { requeueAfterMs: 1_000 };
+					failures++;
+					return { requeueAfterMs: backoffMs(failures, publishBackoff) };
 				}
+				failures = 0;
 				return undefined;
 			},
 		},
@@ -89,6 +94,8 @@ export function createRouteController({
 	// Somebody changed the buckets, an administrator moves a Source, or a write of a former leader arrived late.
 	routes.onDrift(() => loop.enqueue(whole));
 	void onReconnect(nats, () => {
+		// It often needs a moment after it is back, however long it was away.
+		failures = 0;
 		routes.forget();
 		loop.enqueue(whole);
 	});
