@@ -86,6 +86,10 @@ site: ## Build docs/ as a site, docs/.vitepress/dist, and check its links (npm -
 mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)
 	@$(node) test/mutants/run.ts $(FILES)
 
+.PHONY: house
+house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, folders, imports and names, beside their targets
+	@$(node) tools/house/main.ts
+
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs no image registry)
 	@$(node) image/build.ts

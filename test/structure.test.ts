@@ -1,24 +1,33 @@
 import { globSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import {
+	type FileImport,
+	folderOf,
+	importCircle,
+	importsIn,
+	topOf,
+} from "../tools/house/import-graph.ts";
 
 const root = join(import.meta.dirname, "..");
 const files = globSync("**/*.ts", {
 	cwd: root,
 	exclude: ["**/node_modules/**", ".tidemill/**"],
 }).sort();
-const imports = files.flatMap(importsOf);
+const imports = importsIn(
+	new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")])),
+);
 /** Tests and benchmarks import everything, so they are not part of the order. */
 const sourceImports = imports.filter(
 	({ from, to }) => isSource(from) && isSource(to),
 );
 
 test("no files import each other in a circle, type-only imports included", () => {
-	expect(circle(imports, (file) => file)).toEqual([]);
+	expect(importCircle(imports, (file) => file)).toEqual([]);
 });
 
 test("the files of a folder are all above its subfolders or all below them", () => {
-	expect(circle(sourceImports, folderOf)).toEqual([]);
+	expect(importCircle(sourceImports, folderOf)).toEqual([]);
 });
 
 test("no folders beside each other import each other in a circle", () => {
@@ -26,7 +35,7 @@ test("no folders beside each other import each other in a circle", () => {
 		const between = sourceImports.filter(
 			({ from, to }) => isDeepIn(parent, from) && isDeepIn(parent, to),
 		);
-		return circle(between, (file) => roomIn(parent, file));
+		return importCircle(between, (file) => roomIn(parent, file));
 	});
 	expect(circles).toEqual([]);
 });
@@ -56,37 +65,12 @@ function allowedImports(): Map<string, string[]> {
 	);
 }
 
-function topOf(file: string): string {
-	return file.split("/")[0]!;
-}
-
-interface Import {
-	from: string;
-	to: string;
-}
-
-function importsOf(file: string): Import[] {
-	const text = readFileSync(join(root, file), "utf8");
-	const specifiers = text.matchAll(
-		/\b(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g,
-	);
-	return [...specifiers].map(([, specifier]) => ({
-		from: file,
-		to: join(dirname(file), specifier!),
-	}));
-}
-
 function isSource(file: string): boolean {
 	return !/^(test|bench)\/|\.test\.ts$/.test(file);
 }
 
-/** A process's main.ts is above everything, so it counts as a folder of its own. */
-function folderOf(file: string): string {
-	return basename(file) === "main.ts" ? file : dirname(file);
-}
-
 /** Every folder that holds folders whose files import something. */
-function foldersOf(all: Import[]): string[] {
+function foldersOf(all: FileImport[]): string[] {
 	const parents = all.flatMap(({ from }) => {
 		const names = from.split("/").slice(0, -2);
 		return [".", ...names.map((_, i) => names.slice(0, i + 1).join("/"))];
@@ -106,41 +90,4 @@ function roomIn(parent: string, file: string): string {
 	const depth = parent === "." ? 1 : parent.split("/").length + 1;
 	const room = file.split("/").slice(0, depth).join("/");
 	return folderOf(file) === file && dirname(file) === room ? file : room;
-}
-
-/** One circle among what the files belong to, as the imports that make it; empty if there is none. */
-function circle(all: Import[], nodeOf: (file: string) => string): string[] {
-	const edges = new Map<string, Map<string, string>>();
-	for (const { from, to } of all) {
-		const [source, target] = [nodeOf(from), nodeOf(to)];
-		if (source === target) continue;
-		if (!edges.has(source)) edges.set(source, new Map());
-		edges.get(source)!.set(target, `${from} → ${to}`);
-	}
-	const path: string[] = [];
-	const done = new Set<string>();
-	return walk() ?? [];
-
-	function walk(): string[] | undefined {
-		for (const node of edges.keys()) {
-			const found = visit(node);
-			if (found) return found;
-		}
-	}
-
-	function visit(node: string): string[] | undefined {
-		const start = path.indexOf(node);
-		if (start >= 0) {
-			const nodes = [...path.slice(start), node];
-			return nodes.slice(1).map((next, i) => edges.get(nodes[i]!)!.get(next)!);
-		}
-		if (done.has(node)) return;
-		path.push(node);
-		for (const next of edges.get(node)?.keys() ?? []) {
-			const found = visit(next);
-			if (found) return found;
-		}
-		path.pop();
-		done.add(node);
-	}
 }

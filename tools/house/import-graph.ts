@@ -1,0 +1,62 @@
+import { basename, dirname, join } from "node:path";
+
+/** One file of the repository imports another; paths are relative to the root. */
+export interface FileImport {
+	from: string;
+	to: string;
+}
+
+/** @param files The text of each file by its path. Type-only imports and `import()` count as well. */
+export function importsIn(files: ReadonlyMap<string, string>): FileImport[] {
+	return [...files].flatMap(([from, text]) =>
+		[
+			...text.matchAll(/\b(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g),
+		].map(([, specifier]) => ({ from, to: join(dirname(from), specifier!) })),
+	);
+}
+
+/** A process's main.ts is above everything, so it counts as a folder of its own. */
+export function folderOf(file: string): string {
+	return basename(file) === "main.ts" ? file : dirname(file);
+}
+
+export function topOf(file: string): string {
+	return file.split("/")[0]!;
+}
+
+/** One circle among what the files belong to, as the imports that make it; empty if there is none. */
+export function importCircle(
+	imports: FileImport[],
+	nodeOf: (file: string) => string,
+): string[] {
+	const edges = new Map<string, Map<string, string>>();
+	for (const { from, to } of imports) {
+		const [source, target] = [nodeOf(from), nodeOf(to)];
+		if (source === target) continue;
+		if (!edges.has(source)) edges.set(source, new Map());
+		edges.get(source)!.set(target, `${from} → ${to}`);
+	}
+	const path: string[] = [];
+	const done = new Set<string>();
+	for (const node of edges.keys()) {
+		const found = visit(node);
+		if (found) return found;
+	}
+	return [];
+
+	function visit(node: string): string[] | undefined {
+		const start = path.indexOf(node);
+		if (start >= 0) {
+			const nodes = [...path.slice(start), node];
+			return nodes.slice(1).map((next, i) => edges.get(nodes[i]!)!.get(next)!);
+		}
+		if (done.has(node)) return;
+		path.push(node);
+		for (const next of edges.get(node)?.keys() ?? []) {
+			const found = visit(next);
+			if (found) return found;
+		}
+		path.pop();
+		done.add(node);
+	}
+}

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { topOf } from "./import-graph.ts";
+import { isOnTarget, measureHouse } from "./measure.ts";
+
+/** `make house`: prints the figures beside their targets. It informs and never fails. */
+const tracked = execFileSync("git", ["ls-files", "--cached", "-z"], {
+	encoding: "utf8",
+	maxBuffer: 1 << 26,
+})
+	.split("\0")
+	.filter(Boolean);
+const files = new Map(
+	tracked
+		.filter((path) => path.endsWith(".ts"))
+		.map((path) => [path, readFileSync(path, "utf8")]),
+);
+const folders = new Set(
+	tracked
+		.filter((path) => path.includes("/") && !path.startsWith("."))
+		.map(topOf),
+);
+const figures = measureHouse(
+	files,
+	[...folders],
+	readFileSync("CONTRIBUTING.md", "utf8"),
+);
+for (const figure of figures) {
+	const { name, value, target } = figure;
+	const goal =
+		"atLeast" in target ? `≥ ${target.atLeast}` : `≤ ${target.atMost}`;
+	const mark = isOnTarget(figure) ? " " : "!";
+	console.log(
+		`${mark} ${String(value).padStart(8)}  ${goal.padEnd(10)} ${name}`,
+	);
+}

@@ -1,0 +1,142 @@
+import { dirname } from "node:path";
+import { folderOf, importCircle, importsIn, topOf } from "./import-graph.ts";
+
+/** One figure of the house beside its target. */
+export interface HouseFigure {
+	name: string;
+	value: number;
+	target: { atLeast: number } | { atMost: number };
+}
+
+/** From low to high. An import goes down or stays in its folder; those of one level don't import each other, but packages. */
+const levels: string[][] = [
+	["packages", "crds"],
+	["operator", "ingest", "api"],
+	["cli", "local", "console", "clients"],
+	["tools", "test"],
+];
+/** The other folders of the root have no program. */
+const withoutProgram = ["charts", "docs", "examples"];
+
+/**
+ * The figures that tell how easily a stranger finds a thought in this repository.
+ * @param files The text of each TypeScript file by its path from the root.
+ * @param folders All folders of the root that the repository has.
+ * @param contributing The page with the walks through the code.
+ */
+export function measureHouse(
+	files: ReadonlyMap<string, string>,
+	folders: string[],
+	contributing: string,
+): HouseFigure[] {
+	const product = new Map([...files].filter(([path]) => isProduct(path)));
+	const lines = [...product.values()].map(
+		(text) => text.split("\n").length - 1,
+	);
+	const total = lines.reduce((sum, count) => sum + count, 0);
+	const imports = importsIn(product);
+	const between = new Map(
+		imports
+			.map(({ from, to }) => [topOf(from), topOf(to)] as const)
+			.filter(([from, to]) => from !== to && from !== "tools")
+			.map(([from, to]) => [`${from} → ${to}`, { from, to }]),
+	);
+	const types = exportedTypes(product);
+	const known = [...levels.flat(), ...withoutProgram];
+	return [
+		atMost("product lines", total, 66_000),
+		atLeast("lines a file", Math.round(total / product.size), 125),
+		atMost("files under 40 lines", lines.filter((n) => n < 40).length, 79),
+		atMost("folders", new Set([...product.keys()].map(dirname)).size, 110),
+		atMost("folders at the root", folders.length, 14),
+		atMost(
+			"folders at the root that have no place in the order",
+			folders.filter((folder) => !known.includes(folder)).length,
+			0,
+		),
+		atMost("arrows between folders of the root", between.size, 16),
+		atMost(
+			"arrows that go up",
+			[...between.values()].filter(({ from, to }) => goesUp(from, to)).length,
+			0,
+		),
+		atMost("circles of files", importCircle(imports, (f) => f).length, 0),
+		atMost("circles of folders", importCircle(imports, folderOf).length, 0),
+		atMost(
+			"files outside its folder that name BigQuery",
+			[...product].filter(
+				([path, text]) => !/\/bigquery\//.test(path) && /bigquery/i.test(text),
+			).length,
+			0,
+		),
+		atMost("exported types of one word", types.filter(isOneWord).length, 120),
+		atMost(
+			"names of exported types that stand twice",
+			Map.groupBy(types, (name) => name)
+				.values()
+				.filter((same) => same.length > 1)
+				.toArray().length,
+			0,
+		),
+		...walkFigures(contributing),
+	];
+}
+
+/** Whether a figure is what it should be. */
+export function isOnTarget({ value, target }: HouseFigure): boolean {
+	return "atLeast" in target ? value >= target.atLeast : value <= target.atMost;
+}
+
+/** Outside tests, benchmarks and what is generated. */
+function isProduct(path: string): boolean {
+	return !/\.test\.ts$|^test\/|^(tools\/)?bench\/|\/generated\//.test(path);
+}
+
+function goesUp(from: string, to: string): boolean {
+	const levelOf = (folder: string) =>
+		levels.findIndex((level) => level.includes(folder));
+	return levelOf(to) > levelOf(from);
+}
+
+function exportedTypes(files: ReadonlyMap<string, string>): string[] {
+	const declared = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
+	return [...files.values()].flatMap((text) =>
+		[...text.matchAll(declared)].map(([, name]) => name!),
+	);
+}
+
+function isOneWord(name: string): boolean {
+	return /^[A-Z][a-z]+$/.test(name);
+}
+
+/** Each walk is a list of files below a line "**From … to …**". */
+function walkFigures(contributing: string): HouseFigure[] {
+	const goals: [RegExp, number][] = [
+		[/schedule/, 12],
+		[/Parquet/, 14],
+		[/verdict/, 14],
+	];
+	const walks = contributing.split(/^(?=\*\*From )/m).slice(1);
+	return goals.map(([about, target]) => {
+		const walk = walks.find((text) => about.test(text.split("\n")[0]!));
+		const name = walk
+			? walk.split("\n")[0]!.replaceAll("*", "").toLowerCase()
+			: `that is missing: ${about.source}`;
+		const steps = (walk ?? "")
+			.split(/^## /m)[0]!
+			.match(/`[\w./-]+\.(ts|yaml)`/g);
+		return atMost(
+			`files of the walk ${name}`,
+			steps ? new Set(steps).size : Number.POSITIVE_INFINITY,
+			target,
+		);
+	});
+}
+
+function atMost(name: string, value: number, target: number): HouseFigure {
+	return { name, value, target: { atMost: target } };
+}
+
+function atLeast(name: string, value: number, target: number): HouseFigure {
+	return { name, value, target: { atLeast: target } };
+}
