@@ -66,7 +66,8 @@ export async function main(): Promise<number> {
 		KubeClient.fromConfig(kubeConfig, { userAgent }),
 		{
 			namespace: settings.leaseNamespace,
-			name: "tidemill-operator",
+			name: settings.leaseName,
+			metricName: "tidemill-operator",
 			identity: `${hostname()}_${randomBytes(4).toString("hex")}`,
 			durationMs: settings.leaseDurationMs,
 		},

@@ -19,6 +19,8 @@ export interface OperatorSettings {
 	/** The namespaces that the operator serves; all if undefined. */
 	watchNamespaces: string[] | undefined;
 	leaseNamespace: string;
+	/** Name of the Lease, of which each installation in a namespace has its own. */
+	leaseName: string;
 	/** How long a silent leader keeps the lease. Without the apiserver it exits after two thirds of that. */
 	leaseDurationMs: number;
 	/** Local mode's directory for DuckDB files. */
@@ -70,6 +72,7 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 		}),
 		watchNamespaces: watchNamespacesOf(settings.text("WATCH_NAMESPACES")),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
+		leaseName: settings.text("LEASE_NAME", "tidemill-operator"),
 		leaseDurationMs:
 			1000 *
 			settings.integer("LEASE_DURATION_SECONDS", {

@@ -10,6 +10,8 @@ import { decideLease, type LeaseSighting, sight } from "./decide.ts";
 export interface LeaseOptions {
 	namespace: string;
 	name: string;
+	/** The metric's label `name`, which alerts select by; by default the Lease's name. */
+	metricName?: string;
 	/** Unique to the process, such as host name and random bits. */
 	identity: string;
 	/**
@@ -38,7 +40,11 @@ export class LeaderElection {
 	constructor(client: KubeClient, options: LeaseOptions, log: Logger) {
 		this.#client = client;
 		this.#log = log;
-		this.#options = { durationMs: 15_000, ...options };
+		this.#options = {
+			durationMs: 15_000,
+			metricName: options.name,
+			...options,
+		};
 		const { durationMs } = this.#options;
 		this.#renewDeadlineMs = (durationMs * 2) / 3;
 		this.#retryMs = (durationMs * 2) / 15;
@@ -95,7 +101,7 @@ export class LeaderElection {
 
 	#setLeads(leads: boolean): void {
 		this.#leads = leads;
-		metrics.leading.set({ name: this.#options.name }, leads ? 1 : 0);
+		metrics.leading.set({ name: this.#options.metricName }, leads ? 1 : 0);
 	}
 
 	async #acquire(signal: AbortSignal): Promise<void> {

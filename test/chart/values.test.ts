@@ -162,7 +162,7 @@ test("only a binding of all namespaces lets the operator into all of them", asyn
 		(await render(tryOut, ...args))
 			.filter(({ kind, roleRef }) =>
 				/RoleBinding$/.test(kind)
-					? roleRef.name === "tidemill-operator-in-namespace"
+					? roleRef.name === "tidemill-system:tidemill-operator-in-namespace"
 					: false,
 			)
 			.map(({ kind, metadata }) => [kind, metadata.namespace]);

@@ -99,6 +99,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- join "," $hosts }}
 {{- end }}
 
+{{/* The first part of a name that the whole cluster shares: another release may have the same name in another namespace. RBAC's names may have colons. */}}
+{{- define "tidemill.clusterwide" -}}
+{{ .Release.Namespace }}:{{ include "tidemill.fullname" . }}
+{{- end }}
+
 {{/* Of the operator's bindings. */}}
 {{- define "tidemill.operatorSubject" -}}
 subjects:

@@ -28,8 +28,21 @@ export function renderText(...args: string[]): Promise<string> {
 
 /** The chart's objects. */
 export async function render(...args: string[]): Promise<Rendered[]> {
-	const documents = parseAllDocuments(await renderText(...args));
-	return documents
+	return objectsOf(await renderText(...args));
+}
+
+/** The same of a release of another name and namespace. */
+export async function renderRelease(
+	release: string,
+	namespace: string,
+	...args: string[]
+): Promise<Rendered[]> {
+	const named = [release, chart, `--namespace=${namespace}`];
+	return objectsOf(await helm("template", ...named, ...monitoring, ...args));
+}
+
+function objectsOf(manifests: string): Rendered[] {
+	return parseAllDocuments(manifests)
 		.map((document) => document.toJS() as Rendered | null)
 		.filter((object) => object !== null);
 }

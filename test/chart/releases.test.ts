@@ -1,0 +1,223 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { helm } from "../../generate/chart/helm.ts";
+import {
+	chart,
+	examples,
+	render,
+	renderRelease,
+} from "../support/chart/render.ts";
+import type { Rendered } from "../support/chart/rendered.ts";
+import {
+	startControlPlane,
+	type TestControlPlane,
+} from "../support/servers/control-plane.ts";
+
+/* Several releases in one cluster, and one that comes from an earlier chart. */
+
+/** The kinds and roles that all releases share. */
+const withoutShared = ["--set=crds.enabled=false,rbac.createRoles=false"];
+const sharedNames =
+	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(admin-tokens|editor-secrets))$/;
+
+describe.each<[string, [string, string], [string, string]]>([
+	[
+		"of one name in two namespaces",
+		["tidemill", "blue"],
+		["tidemill", "green"],
+	],
+	["of two names in one namespace", ["blue", "system"], ["green", "system"]],
+])("two releases %s", (_, one, other) => {
+	test.each([...examples])(
+		"with the values of the example %s have nothing in common but the kinds and the roles for people",
+		async (_, file) => {
+			const args = [
+				`--values=${file}`,
+				// The names that people choose are theirs to tell apart.
+				...["--set=fullnameOverride=", "--set-json=extraObjects=[]"],
+			];
+			const first = await namesOf(...one, ...args);
+			const second = await namesOf(...other, ...args);
+			const common = commonNames(first, second);
+			expect(common.filter((name) => !sharedNames.test(name))).toEqual([]);
+			expect(common).toHaveLength(15);
+			const guest = await namesOf(...other, ...args, ...withoutShared);
+			expect(commonNames(first, guest)).toEqual([]);
+		},
+	);
+});
+
+const tryOut = `--values=${examples.get("try-out")}`;
+
+test("the roles for people come without the operator's bindings, and these without the roles", async () => {
+	const names = async (values: string) =>
+		(await render(tryOut, `--set=${values}`))
+			.map(nameOf)
+			.filter((name) => /^(Cluster)?Role|^Validating/.test(name));
+	const roles = await names(
+		"rbac.create=false,setup.enabled=false,nats.existingSecret=p",
+	);
+	expect(roles.filter((name) => !sharedNames.test(name))).toEqual([]);
+	expect(roles).toHaveLength(9);
+	const own = await names("rbac.createRoles=false");
+	expect(own.filter((name) => sharedNames.test(name))).toEqual([]);
+	expect(own).toContain("ClusterRole tidemill-system:tidemill-operator");
+});
+
+test("each binding of the operator names a role that the release has", async () => {
+	const objects = await render(tryOut);
+	const roles = objects
+		.filter(({ kind }) => /Role$/.test(kind))
+		.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+	for (const { roleRef } of objects.filter(({ kind }) => /Binding$/.test(kind)))
+		if (roleRef)
+			expect(roles).toContain(
+				`${(roleRef as { kind?: string }).kind} ${roleRef.name}`,
+			);
+});
+
+test("the roles for people stay when the release goes, unless told otherwise", async () => {
+	const policies = async (...args: string[]) =>
+		(await render(tryOut, ...args))
+			.filter((object) => sharedNames.test(nameOf(object)))
+			.filter(({ kind }) => kind !== "CustomResourceDefinition")
+			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
+	expect(await policies()).toEqual(Array(9).fill("keep"));
+	expect(await policies("--set=rbac.keepRoles=false")).toEqual(
+		Array(9).fill(undefined),
+	);
+});
+
+/** The chart before its cluster-wide names had the release in them. */
+const earlier = "c6cfe3f981c9078956b6f3fd85c9b510f18c215c";
+const root = join(chart, "../..");
+const isInClone = await promisify(execFile)("git", [
+	...["-C", root, "cat-file", "-e", `${earlier}^{commit}`],
+]).then(
+	() => true,
+	() => false,
+);
+
+describe("on a cluster", () => {
+	let cluster: TestControlPlane;
+	let directory: string;
+
+	beforeAll(async () => {
+		directory = await mkdtemp(join(tmpdir(), "releases-"));
+		cluster = await startControlPlane();
+		// The chart brings them.
+		await cluster.kubectl("delete", "crds", "--all");
+		for (const namespace of ["blue", "green", "shop", "billing"])
+			await cluster.kubectl("create", "namespace", namespace);
+	});
+
+	afterAll(async () => {
+		await cluster?.stop();
+		await rm(directory, { recursive: true });
+	});
+
+	test.skipIf(!isInClone)(
+		"a release of the earlier chart is upgraded, and neither a kind nor a role for people is deleted",
+		async () => {
+			await promisify(execFile)("bash", [
+				"-c",
+				`git -C "${root}" archive ${earlier} charts/tidemill | tar --extract --directory="${directory}"`,
+			]);
+			const old = join(directory, "charts/tidemill");
+			await install("blue", old, "shop");
+			const before = await uidsOf(sharedNames);
+			expect(before).toHaveLength(15);
+			expect(await uidsOf(/ tidemill-operator/)).toHaveLength(4);
+			await run("upgrade", "blue", chart, ...values("shop"));
+			expect(await uidsOf(sharedNames)).toEqual(before);
+			expect(await uidsOf(/ tidemill-operator/)).toEqual([]);
+			expect(await uidsOf(/ blue:tidemill-operator/)).toHaveLength(4);
+			expect(
+				await cluster.kubectl(
+					...["get", "rolebindings", "--namespace=shop", "--output=name"],
+				),
+			).toBe(
+				"rolebinding.rbac.authorization.k8s.io/blue:tidemill-operator-in-namespace\n",
+			);
+			await run("uninstall", "blue");
+			await cluster.kubectl(...["delete", shared.join(), partOf]);
+		},
+	);
+
+	test("two releases of one name are installed side by side, and what they share survives the first one", async () => {
+		await install("blue", chart, "shop");
+		await expect(install("green", chart, "billing")).rejects.toThrow(
+			/invalid ownership metadata.*release-namespace/s,
+		);
+		await install("green", chart, "billing", ...withoutShared);
+		const before = await uidsOf(sharedNames);
+		expect(before).toHaveLength(15);
+		const own = await uidsOf(/ green:/);
+		expect(own).toHaveLength(4);
+		await run("uninstall", "blue");
+		expect(await uidsOf(sharedNames)).toEqual(before);
+		expect(await uidsOf(/ green:/)).toEqual(own);
+		expect(await uidsOf(/ blue:/)).toEqual([]);
+	});
+
+	/** With Secrets of one's own, since nothing here runs the Job that creates them. */
+	const values = (watched: string) => [
+		`--values=${examples.get("own-nats-and-store")}`,
+		`--set=operator.watchNamespaces={${watched}}`,
+	];
+
+	function install(
+		namespace: string,
+		from: string,
+		watched: string,
+		...args: string[]
+	): Promise<void> {
+		return run("install", namespace, from, ...values(watched), ...args);
+	}
+
+	async function run(
+		command: string,
+		namespace: string,
+		...args: string[]
+	): Promise<void> {
+		await helm(
+			...[command, "tidemill", ...args, `--namespace=${namespace}`],
+			`--kubeconfig=${cluster.kubeconfig}`,
+		);
+	}
+
+	/** `<kind> <name> <uid>` of what the whole cluster has, for names of this form. */
+	async function uidsOf(form: RegExp): Promise<string[]> {
+		const kinds = [...shared, "clusterrolebindings"].join();
+		const text = await cluster.kubectl("get", kinds, partOf, "--output=json");
+		const { items } = JSON.parse(text) as { items: Rendered[] };
+		return items
+			.filter((object) => form.test(nameOf(object)))
+			.map((object) => `${nameOf(object)} ${object.metadata.uid}`)
+			.sort();
+	}
+});
+
+const partOf = "--selector=app.kubernetes.io/part-of=tidemill";
+const shared = [
+	"clusterroles,crds",
+	"validatingadmissionpolicies,validatingadmissionpolicybindings",
+];
+
+async function namesOf(
+	...release: Parameters<typeof renderRelease>
+): Promise<string[]> {
+	return (await renderRelease(...release)).map(nameOf);
+}
+
+function nameOf({ kind, metadata: { namespace, name } }: Rendered): string {
+	return `${kind} ${namespace ? `${namespace}/` : ""}${name}`;
+}
+
+function commonNames(some: string[], others: string[]): string[] {
+	return some.filter((name) => others.includes(name));
+}
