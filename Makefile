@@ -91,7 +91,7 @@ house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, fo
 	@$(node) tools/house/main.ts
 
 .PHONY: image
-image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs no image registry)
+image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs neither a daemon nor an image registry, but root on Debian)
 	@$(node) image/build.ts
 
 .PHONY: kind-up

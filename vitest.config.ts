@@ -17,6 +17,7 @@ const waiting = [
 	"cli/completion/{scripts,shells}.test.ts",
 	"cli/live/tail.test.ts",
 	"deploy/kind/up.test.ts",
+	"image/build.test.ts",
 	"ingest/archive/imports/source-import.test.ts",
 	"ingest/archive/release/date-release.test.ts",
 	"ingest/job/retry.test.ts",
@@ -82,7 +83,7 @@ export default defineConfig({
 					sequence: { groupOrder: 0 },
 					include: ["**/*.test.ts"],
 					exclude: [
-						"test/{chart,control-plane,data-plane,faults,promises}/**",
+						"test/{chart,control-plane,data-plane,faults,image,promises}/**",
 						"test/node/*.test.ts",
 						exhaustive,
 						...waiting,
@@ -113,6 +114,15 @@ export default defineConfig({
 					include: ["test/chart/**/*.test.ts"],
 					exclude: elsewhere,
 					globalSetup: ["test/lanes/program.ts", "test/control-plane/setup.ts"],
+					...realServers,
+				},
+			},
+			{
+				test: {
+					name: "image",
+					sequence: { groupOrder: 1 },
+					include: ["test/image/**/*.test.ts"],
+					exclude: elsewhere,
 					...realServers,
 				},
 			},

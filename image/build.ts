@@ -2,23 +2,24 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeRootDirectory } from "./root-directory.ts";
+import { runCommand } from "../local/terminal/command.ts";
+import { LocalError } from "../local/terminal/errors.ts";
+import { buildArchive } from "./buildah.ts";
 
 /*
- * `make image`: builds the Dockerfile with the first container engine that answers. `BUILDER=here` takes Node and the
- * libraries of this Linux machine in place of those of an image, so that no image registry is needed. `ARCHIVE` names a file
- * that gets the image, which then leaves the engine.
+ * `make image`: builds the Dockerfile with the first container engine that answers. `BUILDER` names another image of Node 26.
+ * `BUILDER=here` needs neither a daemon nor an image registry, but root on Debian; then `ARCHIVE` can name a file that gets the
+ * image in place of the engine.
  */
 const root = join(import.meta.dirname, "..");
 const name = process.env.IMAGE || "tidemill:dev";
-const builder = process.env.BUILDER;
-const archive = process.env.ARCHIVE;
+const { BUILDER: builder, ARCHIVE: archive } = process.env;
+
 interface Engine {
 	/** What builds, up to its options. */
 	build: string[];
-	/** Writes the image to a file that every engine loads. */
-	save: (archive: string) => string[];
-	remove: string[];
+	/** Reads the image from a file. */
+	load: (archive: string) => string[];
 }
 
 const buildah = ["buildah", "--storage-driver", "vfs"];
@@ -26,52 +27,55 @@ const buildah = ["buildah", "--storage-driver", "vfs"];
 const engines: Record<string, Engine> = {
 	docker: {
 		build: ["docker", "build"],
-		save: (archive) => ["docker", "save", "--output", archive, name],
-		remove: ["docker", "image", "rm", name],
+		load: (archive) => ["docker", "load", "--input", archive],
 	},
 	podman: {
 		build: ["podman", "build"],
-		save: (archive) => ["podman", "save", "--output", archive, name],
-		remove: ["podman", "image", "rm", name],
+		load: (archive) => ["podman", "load", "--input", archive],
 	},
 	buildah: {
 		// It needs no daemon, and as root no namespaces of its own.
 		build: [...buildah, "build", "--isolation", "chroot"],
-		save: (archive) => [
-			...buildah,
-			"push",
-			name,
-			`docker-archive:${archive}:${name}`,
-		],
-		remove: [...buildah, "rmi", name],
+		load: (archive) => [...buildah, "pull", `docker-archive:${archive}`],
 	},
 };
 
-const temporary = await mkdtemp(join(tmpdir(), "tidemill-image-"));
-try {
+await runCommand(async () => {
+	const labels = await labelArguments();
+	const status = builder === "here" ? await buildHere(labels) : build(labels);
+	if (status === 0) console.log(`${name} is built.`);
+	return status;
+});
+
+function build(labels: Record<string, string>): number {
 	const engine = workingEngine();
 	console.log(`Building ${name} with ${engine.build[0]}.`);
-	const sources = builder === "here" ? await filesOfThisMachine() : [];
-	if (builder && builder !== "here")
-		sources.push("--build-arg", `BUILDER=${builder}`);
-	const [command, ...args] = [...engine.build, ...sources];
-	const labels = Object.entries(await labelArguments());
-	const build = spawnSync(
-		command!,
-		[
-			...args,
-			...labels.flatMap(([key, value]) => ["--build-arg", `${key}=${value}`]),
-			"--tag",
-			name,
-			root,
-		],
-		{ stdio: "inherit" },
-	);
-	process.exitCode = build.status ?? 1;
-	if (build.status === 0 && archive) saveAndRemove(engine, archive);
-	if (build.status === 0) console.log(`${name} is built.`);
-} finally {
-	await rm(temporary, { recursive: true, force: true });
+	const values = { ...labels, ...(builder && { BUILDER: builder }) };
+	return run([
+		...engine.build,
+		...Object.entries(values).flatMap(([key, value]) => [
+			"--build-arg",
+			`${key}=${value}`,
+		]),
+		...["--tag", name, root],
+	]);
+}
+
+async function buildHere(labels: Record<string, string>): Promise<number> {
+	console.log(`Building ${name} with buildah, in a store of its own.`);
+	const options = { name, buildArguments: labels, say: console.log };
+	if (archive) {
+		await buildArchive({ ...options, archive });
+		return 0;
+	}
+	const temporary = await mkdtemp(join(tmpdir(), "tidemill-image-"));
+	try {
+		const file = join(temporary, "image.tar");
+		await buildArchive({ ...options, archive: file });
+		return run(workingEngine().load(file));
+	} finally {
+		await rm(temporary, { recursive: true, force: true });
+	}
 }
 
 function workingEngine(): Engine {
@@ -80,21 +84,13 @@ function workingEngine(): Engine {
 		if (spawnSync(command, probe, { stdio: "ignore" }).status === 0)
 			return engine;
 	}
-	throw new Error(
+	throw new LocalError(
 		"No container engine answers. Start Docker, or install Podman or Buildah, and run make image again.",
 	);
 }
 
-function saveAndRemove(engine: Engine, archive: string): void {
-	for (const [command, ...args] of [engine.save(archive), engine.remove])
-		execFileSync(command!, args, { stdio: ["ignore", "ignore", "inherit"] });
-}
-
-/** The Dockerfile's first stage is replaced by a folder. */
-async function filesOfThisMachine(): Promise<string[]> {
-	console.log("Collecting Node, libraries and the program of this machine.");
-	await writeRootDirectory(join(temporary, "image"));
-	return ["--build-context", `files=${temporary}`];
+function run([command, ...args]: string[]): number {
+	return spawnSync(command!, args, { stdio: "inherit" }).status ?? 1;
 }
 
 async function labelArguments(): Promise<Record<string, string>> {

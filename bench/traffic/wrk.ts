@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { installPackages } from "../../test/support/debian-packages.ts";
+import { installPackages } from "../../local/binaries/debian-packages.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import type { LoadOrder, LoadReport } from "./load-generator.ts";
 import { requestsOf } from "./requests.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 /** The servers that Tidemill runs on a machine without a cluster, and what a real node (test/node) needs beyond them. */
 export type BinaryName =
 	| "coredns"
+	| "docker-context"
 	| "etcd"
 	| "helm"
 	| "kube-apiserver"
@@ -157,6 +158,14 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		versionArgs: ["--version"],
 		module: "alert-rules",
 		package: "github.com/prometheus/prometheus",
+		main: ".",
+		release: () => undefined,
+	},
+	"docker-context": {
+		version: "0.6.1",
+		versionArgs: ["--version"],
+		module: "docker-context",
+		package: "github.com/moby/patternmatcher",
 		main: ".",
 		release: () => undefined,
 	},

@@ -78,5 +78,8 @@ export const suites: Record<string, Stage[]> = {
 		},
 		{ alone: { projects: ["alone"] } },
 	],
-	e2e: [{ chart: { projects: ["chart"] } }, { e2e: { projects: ["e2e"] } }],
+	e2e: [
+		{ chart: { projects: ["chart"] }, image: { projects: ["image"] } },
+		{ e2e: { projects: ["e2e"] } },
+	],
 };

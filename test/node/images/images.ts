@@ -44,7 +44,7 @@ export async function buildImages(directory: string): Promise<string[]> {
 	return ["pause", "nats", "s3", "tidemill"].map(archive);
 }
 
-/** As `make image` does, with what this machine has in place of an image of Node. */
+/** By `make image`, which needs no image registry with this `BUILDER`. */
 async function buildTidemill(archive: string): Promise<void> {
 	const script = join(projectDirectory, "image/build.ts");
 	const env = {

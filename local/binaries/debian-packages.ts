@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { LocalError } from "../../local/terminal/errors.ts";
+import { LocalError } from "../terminal/errors.ts";
 
 /** In Debian, root's programs aren't in everybody's PATH. */
 export const pathOfRoot = `${process.env.PATH}:/usr/sbin:/sbin`;
@@ -36,7 +36,8 @@ export function installPackages(
 	}
 }
 
-function isInstalled(program: string): boolean {
+/** @param program its name or its absolute path. */
+export function isInstalled(program: string): boolean {
 	if (program.startsWith("/")) return existsSync(program);
 	const which = spawnSync("which", [program], {
 		stdio: "ignore",
