@@ -16,6 +16,7 @@ import { stopSignal } from "../../service/stop-signal.ts";
 import { openTracing } from "../../service/tracing/tracing.ts";
 import { WorkerSlots } from "../concurrency/worker-slots.ts";
 import { whileAnnounced } from "./announcement.ts";
+import { CompactionStore } from "./compaction/compaction-store.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
 import { DeletionResponder } from "./deletion/responder.ts";
@@ -113,7 +114,7 @@ export async function main(): Promise<number> {
 				number,
 				connection,
 				cuts: new CutStore(store, keys),
-				losses: new CutLossStore(store, keys),
+				losses: new CutLossStore(store, keys, new CompactionStore(store, keys)),
 				snapshots: new LedgerSnapshots(store, keys, log),
 				writer,
 				tombstones,

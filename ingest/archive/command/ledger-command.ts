@@ -1,6 +1,7 @@
 import { createLog } from "../../../service/log.ts";
 import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
+import { CompactionStore } from "../compaction/compaction-store.ts";
 import { LedgerIndex, ledgerOf } from "../ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ledger/ledger-snapshots.ts";
 import { CutLossStore } from "../losses/cut-loss-store.ts";
@@ -47,7 +48,11 @@ export async function main(): Promise<number> {
 			releases,
 			tombstones,
 		});
-		const lossStore = new CutLossStore(store, keys);
+		const lossStore = new CutLossStore(
+			store,
+			keys,
+			new CompactionStore(store, keys),
+		);
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
 			const cuts = await new CutStore(store, keys).ofShard(shard);

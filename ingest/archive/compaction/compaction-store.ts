@@ -32,6 +32,13 @@ export class CompactionStore {
 		return this.read(this.#keys.compaction(date));
 	}
 
+	/** Whether an output of the date's compaction holds the events of the object with this key. */
+	async hasReplaced(date: SourceDate, key: string): Promise<boolean> {
+		const record = await this.of(date);
+		const name = key.slice(key.lastIndexOf("/") + 1);
+		return record?.outputs.some(({ inputs }) => inputs.includes(name)) ?? false;
+	}
+
 	async read(key: string): Promise<CompactionRecord | undefined> {
 		const text = await this.#store.get(key);
 		return text === undefined ? undefined : readRecord(key, text);

@@ -1,6 +1,5 @@
 import { shardOfStream } from "../../../contracts/nats.ts";
 import { closedThrough, type UtcDate } from "../../../contracts/utc-date.ts";
-import { RequestFailure } from "../request/errors.ts";
 import type { DateFolder, ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { DateObjects } from "./date-objects.ts";
@@ -15,6 +14,12 @@ interface DateLedger extends SourceName {
 	date: UtcDate;
 	objects: Packed;
 	quarantined: Packed;
+}
+
+/** A date has objects, and nothing says how many there should be. */
+export class DateLedgerMissing extends Error {
+	override name = "DateLedgerMissing";
+	readonly code = "LedgerMismatch";
 }
 
 /**
@@ -90,8 +95,8 @@ export class DateLedgers {
 	}
 
 	/**
-	 * The objects of all cuts of a date that the index doesn't hold. Throws {@link RequestFailure} LedgerMismatch if there are
-	 * objects of a shard and nothing says what they should be: such a date is not empty.
+	 * The objects of all cuts of a date that the index doesn't hold. Throws {@link DateLedgerMissing} if there are objects of a
+	 * shard and nothing says what they should be: such a date is not empty.
 	 */
 	async require(group: DateFolder) {
 		const prefix = this.#keys.ledgersOfDate(group);
@@ -137,8 +142,7 @@ export class DateLedgers {
 				const shard = shardOfStream(key.slice(folder.length));
 				if (shard === undefined ? hasObjects : shards.has(shard)) continue;
 				const missing = ledgers.length > 0 ? shard : undefined;
-				throw new RequestFailure(
-					"LedgerMismatch",
+				throw new DateLedgerMissing(
 					`There is the object ${key}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, missing)}, is missing`,
 				);
 			}

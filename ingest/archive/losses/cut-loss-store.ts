@@ -1,5 +1,3 @@
-import { CompactionStore } from "../compaction/compaction-store.ts";
-import type { CompactionRecord } from "../compaction/record.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import type { CutLoss } from "../decide/loss.ts";
@@ -8,20 +6,26 @@ import type { ObjectStore } from "../s3/object-store.ts";
 
 const listsAtOnce = 32;
 
+/** Knows which objects are replaced by others, so that they may be gone. */
+export interface ReplacedObjects {
+	/** Whether another object of the group's date holds the events of the object with this key. */
+	hasReplaced(group: CutGroup, key: string): Promise<boolean>;
+}
+
 /** Which objects of cuts are missing, and which of them are given up. */
 export class CutLossStore {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
-	readonly #compactions: CompactionStore;
+	readonly #replaced: ReplacedObjects;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore, keys: ObjectKeys, replaced: ReplacedObjects) {
 		this.#store = store;
 		this.#keys = keys;
-		this.#compactions = new CompactionStore(store, keys);
+		this.#replaced = replaced;
 	}
 
 	/**
-	 * Those of the cut's groups whose objects aren't in the store. A compaction may have replaced an object, but in
+	 * Those of the cut's groups whose objects aren't in the store. An object may have been replaced, but not one in
 	 * quarantine.
 	 */
 	async missing(
@@ -31,9 +35,7 @@ export class CutLossStore {
 		const found = await mapConcurrently(groups, listsAtOnce, async (group) => {
 			const key = this.#keys.events(group, stream, first);
 			if (await this.#first(key)) return true;
-			if (group.quarantined) return false;
-			const record = await this.#compactions.of(group);
-			return record !== undefined && isReplaced(key, record);
+			return !group.quarantined && this.#replaced.hasReplaced(group, key);
 		});
 		return groups.filter((_, index) => !found[index]);
 	}
@@ -78,9 +80,4 @@ export class CutLossStore {
 		for await (const object of this.#store.list(key)) return object;
 		return undefined;
 	}
-}
-
-function isReplaced(key: string, { outputs }: CompactionRecord): boolean {
-	const name = key.slice(key.lastIndexOf("/") + 1);
-	return outputs.some(({ inputs }) => inputs.includes(name));
 }

@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import { CompactionStore } from "../compaction/compaction-store.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import type { Loss } from "../decide/loss.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
@@ -63,7 +64,11 @@ async function open(...groups: CutGroup[]) {
 		groups,
 	};
 	await new CutStore(store, keys).decide(cut);
-	const losses = new CutLossStore(store, keys);
+	const losses = new CutLossStore(
+		store,
+		keys,
+		new CompactionStore(store, keys),
+	);
 	const { log, lines } = linesOfLog();
 	const settle = (isHeld = false) =>
 		settleCut(cut, isHeld, {

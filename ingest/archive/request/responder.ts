@@ -9,6 +9,7 @@ import {
 } from "../../../contracts/archive-notice.ts";
 import type { Logger } from "../../../service/log.ts";
 import { pause } from "../../../service/pause.ts";
+import { DateLedgerMissing } from "../ledger/date-ledgers.ts";
 import { RequestFailure } from "./errors.ts";
 
 const retryMs = 5_000;
@@ -67,12 +68,7 @@ export class Responder {
 		try {
 			response = await answer(message.string(), task);
 		} catch (error) {
-			const failure =
-				error instanceof RequestFailure
-					? error
-					: new RequestFailure("StoreUnavailable", reasonOf(error), {
-							cause: error,
-						});
+			const failure = failureOf(error);
 			log.warn({ err: failure, subject }, "a request failed");
 			response = { ok: false, error: failure.toAnswer() };
 		} finally {
@@ -127,6 +123,13 @@ export interface Task {
 function noticeOf({ progress }: Task): string {
 	const said = progress && { progress: progress() };
 	return JSON.stringify({ working: true, ...said } satisfies ArchiveNotice);
+}
+
+function failureOf(error: unknown): RequestFailure {
+	if (error instanceof RequestFailure) return error;
+	const code =
+		error instanceof DateLedgerMissing ? error.code : "StoreUnavailable";
+	return new RequestFailure(code, reasonOf(error), { cause: error });
 }
 
 function reasonOf(error: unknown): string {
