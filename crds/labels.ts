@@ -49,6 +49,8 @@ export const annotation = {
 	check: "tidemill.dev/check",
 	/** On the RoleBinding of a token: when the token expires, RFC 3339. */
 	tokenExpires: "tidemill.dev/token-expires",
+	/** On the operator's Lease: what the installation claims for itself ({@link file://./installation-claims.ts}). */
+	claims: "tidemill.dev/claims",
 	/** On a resource that the REST API created for a request with an Idempotency-Key: the request. */
 	request: "tidemill.dev/request",
 } as const;

@@ -33,7 +33,7 @@ export function metricsPage(): string {
 	registerKubeMetrics(operator);
 	const own = new Registry();
 	observeBacklogs(own, async () => []);
-	new OperatorMetrics(own, {} as ObservedInformers);
+	new OperatorMetrics(own, {} as ObservedInformers, { overlaps: [] });
 	observeCertificates(own, []);
 	const notify = new Registry();
 	notifyMetrics(notify, () => 0);

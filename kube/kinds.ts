@@ -2,6 +2,7 @@
 import type {
 	EventsV1Event,
 	V1ConfigMap,
+	V1Deployment,
 	V1Job,
 	V1Lease,
 	V1Namespace,
@@ -29,6 +30,7 @@ export const kinds = {
 	pod: core<Pod>("Pod", "pods"),
 	secret: core<Secret>("Secret", "secrets"),
 	serviceAccount: core<ServiceAccount>("ServiceAccount", "serviceaccounts"),
+	deployment: grouped<Deployment>("apps", "Deployment", "deployments"),
 	job: grouped<Job>("batch", "Job", "jobs"),
 	lease: grouped<Lease>("coordination.k8s.io", "Lease", "leases"),
 	roleBinding: grouped<RoleBinding>(
@@ -40,6 +42,7 @@ export const kinds = {
 };
 
 export type ConfigMap = Wire<V1ConfigMap>;
+export type Deployment = Wire<V1Deployment>;
 export type Namespace = Wire<V1Namespace>;
 export type Node = Wire<V1Node>;
 export type PersistentVolumeClaim = Wire<V1PersistentVolumeClaim>;

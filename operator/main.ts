@@ -4,6 +4,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the usual metrics library, with the text format and Node's default metrics.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { framesSubject } from "../contracts/nats.ts";
+import { allNamespaces } from "../crds/installation-claims.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadKubeConfig } from "../kube/client/kube-config.ts";
 import { LeaderElection } from "../kube/lease/lease.ts";
@@ -22,6 +23,8 @@ import { stopSignal } from "../service/stop-signal.ts";
 import { openTracing } from "../service/tracing/tracing.ts";
 import { createApiSecretController } from "./api-secret/controller.ts";
 import { LedgerView } from "./archive/ledger.ts";
+import { InstallationClaimer } from "./claim/claims.ts";
+import type { ServedNamespaces } from "./claim/decide.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {
 	type OperatorParts,
@@ -77,6 +80,19 @@ export async function main(): Promise<number> {
 		userAgent,
 		guard: () => election.assertHeld(),
 	});
+	const claims = new InstallationClaimer(
+		// A standby claims, too: it is to know what it would serve.
+		KubeClient.fromConfig(kubeConfig, { userAgent }),
+		{
+			lease: { namespace: settings.leaseNamespace, name: settings.leaseName },
+			deployment: settings.deployment,
+			wanted: [
+				...(settings.watchNamespaces ?? [allNamespaces]),
+				...settings.exclusiveStores,
+			],
+			log,
+		},
+	);
 	const informers = createInformers(client, {
 		namespaces: settings.watchNamespaces,
 		log,
@@ -100,7 +116,7 @@ export async function main(): Promise<number> {
 			registerKubeMetrics(registry);
 			observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
 			observeCertificates(registry, natsServers(env));
-			metrics = new OperatorMetrics(registry, informers);
+			metrics = new OperatorMetrics(registry, informers, claims);
 			const server = await startHealthServer({
 				port: env.integer("HEALTH_PORT", {
 					min: 0,
@@ -123,6 +139,24 @@ export async function main(): Promise<number> {
 			nats = await connectNats(env, "operator", log, stopping);
 			health.hasNats = true;
 			return { failed: failsWhenClosed(nats), stop: () => nats.close() };
+		},
+	};
+
+	let served: ServedNamespaces;
+	const claiming: Part = {
+		name: "claims",
+		start: async (stopping) => {
+			served = await claims.claim(stopping);
+			const following = new AbortController();
+			const ended = claims.follow(served, following.signal);
+			return {
+				failed: ended.then(() => new Promise<never>(() => {})),
+				stop: async () => {
+					following.abort();
+					// What it rejects with has ended the process.
+					await ended.catch(() => undefined);
+				},
+			};
 		},
 	};
 
@@ -201,14 +235,13 @@ export async function main(): Promise<number> {
 			];
 			health.loops = loops;
 			const watching = new AbortController();
-			const watchers = [
-				...Object.values(informers),
-				ledgers,
-				routes,
-				outbox,
-				shardBacklogs,
+			const watchers = [ledgers, routes, outbox, shardBacklogs];
+			const ended = [
+				...Object.values(informers).map((each) =>
+					each.run(watching.signal, served),
+				),
+				...watchers.map((each) => each.run(watching.signal)),
 			];
-			const ended = watchers.map((each) => each.run(watching.signal));
 			return {
 				stop: async () => {
 					watching.abort();
@@ -230,8 +263,10 @@ export async function main(): Promise<number> {
 				metrics.countRuns();
 				if (tracing) traceRuns(tracing, informers.runs);
 				const { natsReloadIntervalMs } = settings;
+				await claims.releaseOthers();
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
+					claims.tell(kubeEvents, signal),
 					natsReloadIntervalMs &&
 						reloadNats(nats, natsReloadIntervalMs, log, signal),
 				]);
@@ -247,10 +282,8 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	await runInOrder([healthServer, natsConnection, caches, leadership], stop, {
-		stopTimeoutMs,
-		log,
-	});
+	const parts = [healthServer, natsConnection, claiming, caches, leadership];
+	await runInOrder(parts, stop, { stopTimeoutMs, log });
 	await tracing?.stop();
 	log.info("operator has stopped");
 	return 0;

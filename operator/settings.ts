@@ -19,6 +19,10 @@ export interface OperatorSettings {
 	/** The namespaces that the operator serves; all if undefined. */
 	watchNamespaces: string[] | undefined;
 	leaseNamespace: string;
+	/** The operator's own Deployment, in {@link leaseNamespace}. */
+	deployment: string | undefined;
+	/** The addresses of a NATS and a bucket that no other installation of the cluster may have. */
+	exclusiveStores: string[];
 	/** Name of the Lease, of which each installation in a namespace has its own. */
 	leaseName: string;
 	/** How long a silent leader keeps the lease. Without the apiserver it exits after two thirds of that. */
@@ -72,6 +76,8 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 		}),
 		watchNamespaces: watchNamespacesOf(settings.text("WATCH_NAMESPACES")),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
+		deployment: settings.optional("OPERATOR_DEPLOYMENT"),
+		exclusiveStores: exclusiveStoresOf(settings),
 		leaseName: settings.text("LEASE_NAME", "tidemill-operator"),
 		leaseDurationMs:
 			1000 *
@@ -137,6 +143,16 @@ function watchNamespacesOf(text: string): string[] | undefined {
 			`WATCH_NAMESPACES is "${text}". It must be namespaces separated by commas, or * for all.`,
 		);
 	return namespaces;
+}
+
+function exclusiveStoresOf(settings: Settings): string[] {
+	const addresses = listOf(settings.optional("EXCLUSIVE_STORES")) ?? [];
+	for (const address of addresses)
+		if (!/^[a-z][a-z0-9+]*:\/\/[^@]+$/.test(address))
+			throw new SettingError(
+				`EXCLUSIVE_STORES has "${address.replace(/.*@/, "…@")}". It must have addresses without credentials, such as nats://nats.example.com:4222, separated by commas.`,
+			);
+	return addresses;
 }
 
 function listOf(text: string | undefined): string[] | undefined {

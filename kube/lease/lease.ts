@@ -201,9 +201,15 @@ export class LeaderElection {
 	/** Releases the lease, so that the next leader need not wait until it expires. */
 	async #release(): Promise<void> {
 		if (!this.#isOurs()) return;
-		await this.#write(this.#sighting!.lease, "").catch((err) =>
-			this.#log.warn({ err }, "the lease could not be released"),
-		);
+		const { namespace, name, identity } = this.#options;
+		try {
+			// Anew, since its metadata may have been written since the last renewal.
+			const lease = await this.#client.get(kinds.lease, name, namespace);
+			if (lease?.spec?.holderIdentity === identity)
+				await this.#write(lease, "");
+		} catch (err) {
+			this.#log.warn({ err }, "the lease could not be released");
+		}
 	}
 
 	async #pause(signal: AbortSignal): Promise<void> {

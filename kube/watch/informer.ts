@@ -49,10 +49,21 @@ export class Informer<T extends KubeObject> {
 		this.#setSynced = resolve;
 	}
 
-	/** Follows the apiserver until the signal fires. Never throws. */
-	async run(signal: AbortSignal): Promise<void> {
-		const { namespaces, log, ...scope } = this.#options;
-		const scopes = namespaces?.length ? namespaces : [undefined];
+	/**
+	 * Follows the apiserver until the signal fires. Never throws.
+	 * @param where in place of the namespaces of the constructor; none is followed if the list is empty.
+	 */
+	async run(
+		signal: AbortSignal,
+		where: {
+			namespaces?: readonly string[] | undefined;
+			/** Namespaces not to follow, if all others are. */
+			except?: readonly string[];
+		} = this.#options,
+	): Promise<void> {
+		const { namespaces: _, log, ...options } = this.#options;
+		const scopes = where.namespaces ?? [undefined];
+		const scope = { ...options, ...exceptNamespaces(where.except) };
 		const unlisted = new Set(scopes);
 		for (const scope of scopes) this.#heardMs.set(scope, performance.now());
 		const settled = (namespace: string | undefined) => {
@@ -61,6 +72,7 @@ export class Informer<T extends KubeObject> {
 			this.hasSynced = true;
 			this.#setSynced();
 		};
+		if (scopes.length === 0) settled(undefined);
 		await Promise.all(
 			scopes.map((namespace) =>
 				reflect(
@@ -123,4 +135,13 @@ export class Informer<T extends KubeObject> {
 	index(keysOf: (object: T) => string[]): (key: string) => T[] {
 		return this.#store.index(keysOf);
 	}
+}
+
+/** Kubernetes selects every namespaced kind by its namespace. */
+function exceptNamespaces(
+	namespaces: readonly string[] = [],
+): Pick<Scope, "fieldSelector"> {
+	if (namespaces.length === 0) return {};
+	const parts = namespaces.map((name) => `metadata.namespace!=${name}`);
+	return { fieldSelector: parts.join() };
 }

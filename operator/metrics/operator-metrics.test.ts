@@ -50,7 +50,12 @@ function world(
 		runs,
 		tokenBindings: cacheOf({ kind: "RoleBinding" }, given.tokens),
 	} as unknown as ObservedInformers;
-	const metrics = new OperatorMetrics(registry, informers, () => now);
+	const metrics = new OperatorMetrics(
+		registry,
+		informers,
+		{ overlaps: [{ claim: "shop", other: "two/operator", isOurs: true }] },
+		() => now,
+	);
 	const lines = async (name: string) =>
 		(await registry.metrics())
 			.split("\n")

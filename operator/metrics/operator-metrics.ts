@@ -5,6 +5,7 @@ import { annotation } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { type Condition, findCondition } from "../../kube/conditions.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import type { InstallationClaimer } from "../claim/claims.ts";
 import type { Informers } from "../reconcile/informers.ts";
 import { firstOpenSlotMs, overdueSeconds } from "./pipeline-lateness.ts";
 
@@ -41,6 +42,7 @@ export class OperatorMetrics {
 	constructor(
 		registry: Registry,
 		informers: ObservedInformers,
+		claims: Pick<InstallationClaimer, "overlaps">,
 		now: () => number = Date.now,
 	) {
 		this.#informers = informers;
@@ -143,6 +145,18 @@ export class OperatorMetrics {
 						.toSorted((a, b) => a.ms - b.ms)
 						.slice(0, maxTokens))
 						gauge.set({ account, token }, ms / 1000);
+			},
+		);
+		gauge(
+			"installation_overlap",
+			"1 for each watched namespace, NATS and bucket that another installation of the cluster claims as well. `has_it` names the installation that claimed it first: this or other.",
+			["account", "other", "has_it"],
+			(gauge) => {
+				for (const { claim, other, isOurs } of claims.overlaps)
+					gauge.set(
+						{ account: claim, other, has_it: isOurs ? "this" : "other" },
+						1,
+					);
 			},
 		);
 		this.#runs = new Counter({

@@ -77,6 +77,22 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .Values.objectStore.bucket | default (ternary "tidemill" "" .Values.s3.enabled) }}
 {{- end }}
 
+{{/* What no other installation may have: a NATS and a bucket that the release doesn't bring along. */}}
+{{- define "tidemill.exclusiveStores" -}}
+{{- $stores := list }}
+{{- if not .Values.nats.enabled }}
+{{- range splitList "," .Values.nats.url }}
+{{- $stores = append $stores (printf "nats://%s" (splitList "://" . | last)) }}
+{{- end }}
+{{- end }}
+{{- if not .Values.s3.enabled }}
+{{- $store := .Values.objectStore }}
+{{- $host := $store.endpoint | default (printf "s3.%s.amazonaws.com" $store.region) }}
+{{- $stores = append $stores (printf "s3://%s/%s/%s" (splitList "://" $host | last | trimSuffix "/") $store.bucket $store.prefix) }}
+{{- end }}
+{{- join "," $stores }}
+{{- end }}
+
 {{/* Copies of each stream. */}}
 {{- define "tidemill.streamReplicas" -}}
 {{- if .Values.nats.streamReplicas }}

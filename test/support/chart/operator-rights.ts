@@ -24,6 +24,7 @@ export const operatorRights = {
 			"destinations/finalizers operations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
 			"update",
 		),
+		...rights("coordination.k8s.io", "leases", "get list watch"),
 		...rights("", "namespaces", "get"),
 	],
 	/** Where a binding gives them. */
@@ -37,11 +38,15 @@ export const operatorRights = {
 		...rights("events.k8s.io", "events", "create patch update"),
 	],
 	/** In its own namespace. */
-	lease: rights(
-		"coordination.k8s.io",
-		"leases",
-		"create get list patch update watch",
-	),
+	lease: [
+		...rights(
+			"coordination.k8s.io",
+			"leases",
+			"create get list patch update watch",
+		),
+		...rights("apps", "deployments", "get"),
+		...rights("events.k8s.io", "events", "create patch update"),
+	],
 };
 
 /** `batch/jobs: create`, for each of the resources and verbs. */
