@@ -85,6 +85,8 @@ export interface LoadInput {
 	adds?: true;
 	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
 	rebuild: boolean;
+	/** Take over a table that isn't the Pipeline's, as it is (spec.table.adopt). Absent: it is refused. */
+	adopt?: true;
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */

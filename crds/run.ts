@@ -14,6 +14,7 @@ export const pausesScheduleOnly: ReadonlySet<string> = new Set([
 	"InvalidSchedule",
 	"InvalidTimeZone",
 	"TableIncompatible",
+	"TableNotOurs",
 	"TooManyLoadJobs",
 ]);
 

@@ -981,8 +981,17 @@ export type Pipeline = {
 			end: string;
 		};
 	};
-	/** Why the table did not fit the last Run. It stays until another Run ends. */
+	/** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
+	adoptedTable?: {
+		/** The warehouse, such as `DuckDB:analytics/events.duckdb`. */
+		destination: string;
+		/** Name of the table. */
+		table: string;
+	};
+	/** Why the last Run left the table as it is. It stays until another Run ends. */
 	incompatibility?: {
+		/** Why, as one word; absent for `TableIncompatible`. One of `TableIncompatible`, `TableNotOurs`; later versions may add values. */
+		reason?: string;
 		/** The Run's message. */
 		message: string;
 	};
@@ -1058,6 +1067,8 @@ export type Pipeline = {
 		};
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
+		/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
+		adopt?: boolean;
 	};
 	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. */
 	dateRange?: {
@@ -1241,6 +1252,8 @@ export type PipelineCreate = {
 		};
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild";
+		/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
+		adopt?: boolean;
 	};
 	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
@@ -1426,6 +1439,8 @@ export type PipelineUpdate = {
 		} | null;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
+		/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
+		adopt?: boolean | null;
 	} | null;
 	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {

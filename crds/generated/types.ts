@@ -777,6 +777,8 @@ export interface PipelineTable {
 	bigQuery?: PipelineBigQuery;
 	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
+	/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
+	adopt?: boolean;
 }
 
 /** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. */
@@ -1013,8 +1015,18 @@ export interface PipelineLastSuccess {
 	layout: Layout;
 }
 
-/** Why the table did not fit the last Run. It stays until another Run ends. */
+/** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
+export interface PipelineAdoptedTable {
+	/** The warehouse, such as `DuckDB:analytics/events.duckdb`. */
+	destination: string;
+	/** Name of the table. */
+	table: string;
+}
+
+/** Why the last Run left the table as it is. It stays until another Run ends. */
 export interface PipelineIncompatibility {
+	/** Why, as one word; absent for `TableIncompatible`. One of `TableIncompatible`, `TableNotOurs`; later versions may add values. */
+	reason?: string;
 	/** The Run's message. */
 	message: string;
 	/** What should have been loaded where. When it changes, the Pipeline is ready again. */
@@ -1056,7 +1068,9 @@ export interface PipelineStatus {
 	lastRun?: PipelineLastRun;
 	/** What the table has held since the latest successful Run. The days of the next Run follow from it. */
 	lastSuccess?: PipelineLastSuccess;
-	/** Why the table did not fit the last Run. It stays until another Run ends. */
+	/** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
+	adoptedTable?: PipelineAdoptedTable;
+	/** Why the last Run left the table as it is. It stays until another Run ends. */
 	incompatibility?: PipelineIncompatibility;
 	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
 	pendingNotifications?: PipelinePendingNotification[];

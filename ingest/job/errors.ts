@@ -70,6 +70,11 @@ export const jobErrors = {
 		advice:
 			"Change the Pipeline's spec.table.name, or set spec.table.onIncompatible: Rebuild to replace the table.",
 	},
+	TableNotOurs: {
+		retryable: false,
+		advice:
+			"Set the Pipeline's spec.table.name to another name; or set spec.table.adopt: true to take the table over (if it is true already, a Run has used it up: remove it first); or drop the table and start a Run.",
+	},
 	// The operator answers with the whole window, so people see this only if the Run's time is over.
 	TableIncomplete: {
 		retryable: false,

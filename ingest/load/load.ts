@@ -135,8 +135,10 @@ class Attempt {
 	async #load({ days, apart }: TablePlans, files: DayFiles): Promise<void> {
 		const destination = await this.#open();
 		const input = this.#input;
-		await destination.load(input, this.#manifest, days, files);
 		const { quarantineTable: table } = input;
+		if (apart && table)
+			await destination.requireUsable({ ...input, table }, this.#manifest);
+		await destination.load(input, this.#manifest, days, files);
 		if (apart && table)
 			await destination.load({ ...input, table }, this.#manifest, apart, files);
 	}

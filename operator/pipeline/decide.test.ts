@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { PipelineSpec } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import {
 	created,
@@ -387,6 +388,86 @@ const incompatible = ended("incompatible", "Failed", "2026-03-10T11:00:00Z", {
 		message: "Column date is missing.",
 		retryable: false,
 	},
+});
+
+const refused = {
+	layout,
+	error: {
+		code: "TableNotOurs",
+		message: "It has rows that no Run marked.",
+		retryable: false,
+	},
+};
+const notOurs = ended("not-ours", "Failed", "2026-03-10T11:00:00Z", refused);
+
+describe("a table that isn't the Pipeline's", () => {
+	const found = stateOf({ pipeline: scheduled(early), runs: [notOurs] });
+	const readyOf = (state: PipelineState) =>
+		findCondition(statusAfter(state).conditions, "Ready");
+	const adopting = (more: Partial<PipelineSpec["table"]> = {}) => ({
+		table: { columns: [...layoutColumns()], onIncompatible: "Fail", ...more },
+	});
+
+	test("stops the schedule and is told, also after its Run is deleted", () => {
+		const told = { status: "False", reason: "TableNotOurs" };
+		const words = { message: "It has rows that no Run marked." };
+		expect(created(found)).toEqual([]);
+		expect(readyOf(found)).toMatchObject({ ...told, ...words });
+		expect(decide(found, now)).toContainEqual(
+			expect.objectContaining({
+				type: "recordKubeEvent",
+				severity: "Warning",
+				...{ reason: "TableNotOurs", ...words },
+			}),
+		);
+		const later = stateOf({ pipeline: scheduled(early, statusAfter(found)) });
+		expect(created(later)).toEqual([]);
+		expect(readyOf(later)).toMatchObject({ ...told, ...words });
+	});
+
+	test.each<[string, Partial<PipelineSpec["table"]>, boolean]>([
+		["another table name", { name: "fresh" }, true],
+		["leave to adopt it", { adopt: true }, true],
+		["leave to rebuild it", { onIncompatible: "Rebuild" }, false],
+		["no leave to adopt it", { adopt: false }, false],
+	])("with %s the schedule goes on: %3$j", (_, table, goesOn) => {
+		const spec = adopting(table) as Partial<PipelineSpec>;
+		const pipeline = scheduled(early, statusAfter(found), spec);
+		for (const runs of [[], [notOurs]])
+			expect(created(stateOf({ pipeline, runs }))).toEqual(
+				goesOn ? [noonName] : [],
+			);
+	});
+
+	test("is adopted once: if somebody takes it later, it is refused until the field is set anew", () => {
+		const spec = adopting({ adopt: true }) as Partial<PipelineSpec>;
+		const success = ended(
+			"adopted",
+			"Succeeded",
+			"2026-03-10T11:30:00Z",
+			facts,
+		);
+		const allowed = scheduled(early, statusAfter(found), spec);
+		const adopted = statusAfter(
+			stateOf({ pipeline: allowed, runs: [success] }),
+		);
+		const { destination, table } = layout;
+		expect(adopted.adoptedTable).toEqual({ destination, table });
+		expect(readyOf(stateOf({ pipeline: allowed }))?.status).toBe("True");
+		const again = ended("again", "Failed", "2026-03-10T11:40:00Z", refused);
+		const taken = stateOf({
+			pipeline: scheduled(early, adopted, spec),
+			runs: [again, success],
+		});
+		expect(readyOf(taken)).toMatchObject({ reason: "TableNotOurs" });
+		const without = scheduled(early, statusAfter(taken), adopting() as never);
+		const reset = stateOf({ pipeline: without, runs: [again, success] });
+		expect(statusAfter(reset)).not.toHaveProperty("adoptedTable");
+		const anew = scheduled(early, statusAfter(reset), spec);
+		expect(
+			readyOf(stateOf({ pipeline: anew, runs: [again, success] }))?.status,
+		).toBe("True");
+	});
 });
 
 test("an incompatible table stops the schedule", () => {

@@ -15,6 +15,7 @@ import { dueNotifications } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
+import { mayAdopt } from "./adoption.ts";
 import { quotaProblem } from "./bigquery-quota.ts";
 import { newsOf } from "./news.ts";
 import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
@@ -208,8 +209,8 @@ const longestWaitMs = 5 * 60_000;
 const longestExpiryMs = 3_600_000;
 
 /**
- * What the latest Run could not load into the table: another Run of the same would fail the same way. The status remembers
- * it after that Run is deleted.
+ * Why the latest Run left the table as it is: another Run of the same would fail the same way. The status remembers it
+ * after that Run is deleted.
  */
 function incompatibilityOf(
 	{ status }: Pipeline,
@@ -217,19 +218,30 @@ function incompatibilityOf(
 ): PipelineIncompatibility | undefined {
 	if (!latest) return status?.incompatibility;
 	const { error, layout } = latest.status ?? {};
-	return error?.code === "TableIncompatible" && layout
-		? { layout, message: error.message }
+	return error && isRefusal(error.code) && layout
+		? { reason: error.code, layout, message: error.message }
 		: undefined;
 }
 
-/** A problem until the layout changes or the spec allows a rebuild. */
+function isRefusal(code = ""): code is "TableIncompatible" | "TableNotOurs" {
+	return ["TableIncompatible", "TableNotOurs"].includes(code);
+}
+
+/** A problem until the layout changes or the spec allows a rebuild, or to adopt the table. */
 function incompatibleTable(
-	{ spec }: Pipeline,
+	pipeline: Pipeline,
 	incompatibility: PipelineIncompatibility | undefined,
 	layout: Layout,
 ): TargetProblem | undefined {
-	if (spec.table.onIncompatible === "Rebuild") return undefined;
 	if (!incompatibility || !isDeepStrictEqual(incompatibility.layout, layout))
 		return undefined;
-	return { reason: "TableIncompatible", message: incompatibility.message };
+	const { message } = incompatibility;
+	const reason = isRefusal(incompatibility.reason)
+		? incompatibility.reason
+		: "TableIncompatible";
+	const isAllowed =
+		reason === "TableNotOurs"
+			? mayAdopt(pipeline, layout)
+			: pipeline.spec.table.onIncompatible === "Rebuild";
+	return isAllowed ? undefined : { reason, message };
 }

@@ -22,6 +22,7 @@ import { pendingOf } from "../notification/pending.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { FindingsOf } from "../reconcile/findings.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import { adoptedTableOf } from "./adoption.ts";
 import type { RunHistory } from "./run-history.ts";
 import { type Lateness, latenessFindingOf } from "./schedule/lateness.ts";
 import type { Timing } from "./schedule/timing.ts";
@@ -56,6 +57,7 @@ export function statusOf(
 	const observedGeneration = metadata.generation ?? 0;
 	const tableName = tableNameOf(metadata.name, spec.table.name);
 	const activeRun = history.active?.metadata.name ?? findings.scheduledRun;
+	const adoptedTable = adoptedTableOf(pipeline, history.lastSuccess);
 	const conditions: FindingsOf<"Pipeline"> = {
 		Ready: {
 			status: readiness,
@@ -79,6 +81,7 @@ export function statusOf(
 		...(activeRun && { activeRun }),
 		...(history.lastRun && { lastRun: history.lastRun }),
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
+		...(adoptedTable && { adoptedTable }),
 		...(incompatibility && { incompatibility }),
 		...(kept.length > 0 && { pendingNotifications: kept }),
 		conditions: setConditions(

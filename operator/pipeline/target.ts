@@ -74,7 +74,7 @@ export function resolveTarget(
 	if (holder && holder.pipeline.metadata.uid !== pipeline.metadata.uid)
 		return problem(
 			"TableConflict",
-			`Table "${tableName}" belongs to Pipeline "${holder.pipeline.metadata.name}". Set spec.table.name to another name, or delete that Pipeline.`,
+			`Table "${tableName}" belongs to Pipeline "${holder.pipeline.metadata.name}". Set spec.table.name to another name; or delete that Pipeline, and set spec.table.adopt: true to take over its rows.`,
 		);
 
 	const { runTemplate } = pipeline.spec;

@@ -162,6 +162,8 @@ export const reasons = {
 				"`spec.table.bigQuery` has an option that the table can't have, or the Destination is not BigQuery; the message says why.",
 			TableIncompatible:
 				"The last Run found a table that does not fit the columns. Scheduled Runs pause; a Run that a person creates tries again.",
+			TableNotOurs:
+				"The last Run found a table that isn't this Pipeline's: it has rows that no Run marked, or another Pipeline or Source has filled it. The table is unchanged; the message says what `spec.table.adopt` would replace. Scheduled Runs pause; a Run that a person creates tries again.",
 			InvalidSchedule:
 				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
+import type { Pipeline } from "../../crds/generated/types.ts";
 import {
 	bigQueryOf,
 	pipelineOf,
@@ -9,14 +10,9 @@ import {
 import { resolveTarget } from "../pipeline/target.ts";
 import { runJob } from "./job.ts";
 
-test("a Run's Job gets the options of its table, and those but the description for the one of quarantine", () => {
+function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 	const pipeline = pipelineOf();
-	const stored = { labels: { team: "shop" }, clusterBy: ["event_id"] };
-	pipeline.spec.table = {
-		...pipeline.spec.table,
-		quarantine: true,
-		bigQuery: { description: "Orders", ...stored },
-	};
+	change(pipeline);
 	const kmsKeyName = "projects/p/locations/eu/keyRings/r/cryptoKeys/k";
 	const resolved = resolveTarget({
 		pipeline,
@@ -35,10 +31,33 @@ test("a Run's Job gets the options of its table, and those but the description f
 		image: "tidemill",
 		activeDeadlineSeconds: 60,
 	});
-	const { destination, table, quarantineTable } = JSON.parse(
+	return JSON.parse(
 		Buffer.from(secret.data!["input.json"]!, "base64").toString(),
-	) as LoadInput;
-	expect(destination).toMatchObject({ kmsKeyName });
+	);
+}
+
+test("a Run's Job gets the options of its table, and those but the description for the one of quarantine", () => {
+	const stored = { labels: { team: "shop" }, clusterBy: ["event_id"] };
+	const { destination, table, quarantineTable } = inputOf(({ spec }) => {
+		const bigQuery = { description: "Orders", ...stored };
+		spec.table = { ...spec.table, quarantine: true, bigQuery };
+	});
+	expect(destination).toMatchObject({
+		kmsKeyName: "projects/p/locations/eu/keyRings/r/cryptoKeys/k",
+	});
 	expect(table.options).toEqual({ description: "Orders", ...stored });
 	expect(quarantineTable?.options).toEqual(stored);
+});
+
+test("a Run's Job may adopt its table while the Pipeline says so and hasn't used it up", () => {
+	expect(inputOf(() => undefined)).not.toHaveProperty("adopt");
+	const adopting = inputOf(({ spec }) => (spec.table.adopt = true));
+	expect(adopting.adopt).toBe(true);
+	const used = inputOf((pipeline) => {
+		pipeline.spec.table.adopt = true;
+		const table = "load_orders";
+		const destination = `BigQuery:my-project.events.${table}`;
+		pipeline.status = { adoptedTable: { destination, table } };
+	});
+	expect(used).not.toHaveProperty("adopt");
 });

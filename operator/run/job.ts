@@ -8,6 +8,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
+import { mayAdopt } from "../pipeline/adoption.ts";
 import type { Target } from "../pipeline/target.ts";
 import { triggerOf } from "./trigger.ts";
 
@@ -113,6 +114,7 @@ function loadInput(
 		// Who creates a Run may have changed rows by hand, and wants them back.
 		...(triggerOf(run) === "Schedule" && { adds: true }),
 		rebuild: table.onIncompatible === "Rebuild",
+		...(mayAdopt(pipeline, target.layout) && { adopt: true }),
 		manifestURL,
 		...(authorities !== undefined && { authorities }),
 	};

@@ -131,7 +131,7 @@ test("a table that must be rebuilt stays as it is until every object has been ch
 	const next = await days("new");
 	const broken = next.dates[3]!.objects[0]!;
 	store.put(broken.key, "x".repeat(broken.bytes));
-	const rebuild = { rebuild: true };
+	const rebuild = { rebuild: true, adopt: true } as const;
 	const refused = await run(next, rebuild);
 	expect(refused.result).toMatchObject({ error: { code: "ObjectMismatch" } });
 	expect(await rows("select event_id from shop.orders")).toEqual([["theirs"]]);

@@ -151,7 +151,7 @@ test("a header captured later becomes a column that is NULL for older days", asy
 	).toEqual([[null], ['ü"1"']]);
 });
 
-test("a table that Tidemill did not create stays as it is unless `onIncompatible` is Rebuild", async () => {
+test("an adopted table that doesn't fit stays as it is unless `onIncompatible` is Rebuild", async () => {
 	const { manifest, load, rows, double } = await bigQueryFixture();
 	await double.warehouse.createTable({
 		tableReference: {
@@ -170,7 +170,8 @@ test("a table that Tidemill did not create stays as it is unless `onIncompatible
 	});
 	await rows("insert into shop.orders by name select 'theirs' as event_id");
 	const days = await manifest(day("2026-03-01", 3, "a"));
-	const refused = await load(days);
+	const adopt = true;
+	const refused = await load(days, { input: { adopt } });
 	expect(refused.exitCode).toBe(65);
 	expect(refused.result).toMatchObject({
 		error: {
@@ -181,7 +182,7 @@ test("a table that Tidemill did not create stays as it is unless `onIncompatible
 		},
 	});
 	expect(await rows("select event_id from shop.orders")).toEqual([["theirs"]]);
-	const rebuilt = await load(days, { input: { rebuild: true } });
+	const rebuilt = await load(days, { input: { rebuild: true, adopt } });
 	expect(rebuilt.exitCode, rebuilt.log).toBe(0);
 	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
 });

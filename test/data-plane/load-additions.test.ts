@@ -117,7 +117,7 @@ test("a Run made by hand replaces its days, and the next scheduled one goes on f
 	expect(await add({ ...first, run: "4" })).toMatchObject({ read: [] });
 });
 
-test.each([
+test.each<[string, string, Partial<LoadInput>?]>([
 	["rows were deleted", "delete from orders where event_id like '%-a-0'"],
 	[
 		"rows were inserted",
@@ -125,18 +125,19 @@ test.each([
 	],
 	["the record was emptied", "delete from _tidemill.loads"],
 	[
-		"the table was copied",
+		"the table was copied, which leaves the mark behind, and adopted",
 		"create table copy as from orders; drop table orders; alter table copy rename to orders",
+		{ adopt: true },
 	],
 ])(
 	"after %s the whole day is replaced, and then added to again",
-	async (_, sql) => {
+	async (_, sql, input) => {
 		const { next, add, change, counts } = await scene();
 		const first = await next({ [date]: ["a", "b"] });
 		await add(first);
 		await change(sql);
 		const second = await next({ [date]: ["c"] }, first);
-		expect((await add(second)).read).toHaveLength(3);
+		expect((await add(second, input)).read).toHaveLength(3);
 		expect(await counts()).toEqual([[date, 9, 9]]);
 		const third = await next({ [date]: ["d"] }, second);
 		expect((await add(third)).read).toHaveLength(1);

@@ -10,7 +10,8 @@ import type { Destination } from "../destination/destination.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { completeJob } from "./load-job.ts";
-import { planBigQuery } from "./plan.ts";
+import { OwnedTable } from "./owned-table.ts";
+import { bigQueryUse, planBigQuery } from "./plan.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
 import { TableLoad } from "./table-load.ts";
@@ -36,6 +37,18 @@ export class BigQueryDestination implements Destination {
 		this.#context = context;
 	}
 
+	async requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		await withFailures(`read table ${input.table.name}`, async () => {
+			await this.#dataset.ensure();
+			const existing = await this.#tableOf(input, manifest).find();
+			if (existing) bigQueryUse(input, manifest, existing);
+		});
+	}
+
+	#tableOf(input: LoadInput, manifest: Manifest): OwnedTable {
+		return new OwnedTable(this.#dataset, input, manifest, this.#context);
+	}
+
 	async load(
 		input: LoadInput,
 		manifest: Manifest,
@@ -44,10 +57,10 @@ export class BigQueryDestination implements Destination {
 	): Promise<void> {
 		await withFailures(`load table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
-			const existing = await this.#dataset.findTable(input.table.name);
-			const plan = planBigQuery(input, manifest, days, existing);
+			const table = this.#tableOf(input, manifest);
+			const plan = planBigQuery(input, manifest, days, await table.find());
 			const work = { input, manifest, files };
-			const load = new TableLoad(this.#dataset, work, this.#context);
+			const load = new TableLoad(this.#dataset, table, work, this.#context);
 			await load.carryOut(plan);
 		});
 	}

@@ -3,18 +3,28 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
-import { type markDuring, ownershipOf } from "../destination/table-mark.ts";
+import {
+	isSuperseded,
+	type markDuring,
+	pipelineOf,
+} from "../destination/table-mark.ts";
+import { ownerOf } from "../destination/table-owner.ts";
 import type { BigQueryDataset } from "./dataset.ts";
+import { bigQueryUse, stagingTableOf } from "./plan.ts";
 import type { Table } from "./rest/api.ts";
-import { labelsOf, markOf } from "./table-labels.ts";
+import { labelsOf, markFor, markOf } from "./table-labels.ts";
 import { optionChanges } from "./table-options.ts";
 
-/** The table that a Run writes to. Throws {@link JobFailure} Superseded once a Run with a later snapshot owns it. */
+/**
+ * The table that a Run writes to. Throws {@link JobFailure} for a table that it must not write to: before it has marked the
+ * table, all that {@link useOf} refuses; then TableNotOurs or Superseded once somebody else has marked it.
+ */
 export class OwnedTable {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
 	readonly #log: JobContext["log"];
+	#isMarked = false;
 
 	constructor(
 		dataset: BigQueryDataset,
@@ -29,17 +39,29 @@ export class OwnedTable {
 	}
 
 	/**
-	 * Marks the table as this Run's, unless a Run with a later snapshot owns it. Returns it as it was before.
+	 * Undefined if there is no such table. If this Run was killed right after a copy that left no labels on it, it has those of
+	 * the staging table, which the Run makes after it has marked the table.
+	 */
+	async find(): Promise<Table | undefined> {
+		const table = await this.#dataset.findTable(this.#input.table.name);
+		const isFull = this.#input.strategy === "FullReload";
+		if (!table || !isFull || markOf(table)) return table;
+		const staging = await this.#dataset.findTable(stagingTableOf(this.#input));
+		return { ...table, labels: { ...staging?.labels, ...table.labels } };
+	}
+
+	/**
+	 * Marks the table as this Run's. Returns it as it was before.
 	 * @param isKept sets the options that the table lacks, too.
 	 */
 	async mark(next: typeof markDuring, isKept = true): Promise<Table> {
 		for (;;) {
 			const table = await this.current();
 			const before = markOf(table);
-			const mark = next(before, this.#manifest);
+			const mark = next(before, this.#manifest, pipelineOf(this.#input));
 			const options = isKept ? optionChanges(table, this.#input) : {};
 			const changed = Object.keys(options);
-			if (changed.length === 0 && isDeepStrictEqual(mark, before)) return table;
+			const isSame = changed.length === 0 && isDeepStrictEqual(mark, before);
 			const changes = {
 				...options,
 				labels: { ...options.labels, ...labelsOf(mark) },
@@ -47,8 +69,13 @@ export class OwnedTable {
 			const { name } = this.#input.table;
 			if (changed.length > 0)
 				this.#log.info({ changed }, `setting options of table ${name}`);
-			if (await this.#dataset.patchTable(name, changes, table.etag))
+			if (
+				isSame ||
+				(await this.#dataset.patchTable(name, changes, table.etag))
+			) {
+				this.#isMarked = true;
 				return table;
+			}
 		}
 	}
 
@@ -58,17 +85,26 @@ export class OwnedTable {
 	 */
 	async current(): Promise<Table> {
 		const { name } = this.#input.table;
-		const table = await this.#dataset.findTable(name);
+		const table = await this.find();
 		if (!table)
 			throw new JobFailure(
 				"BigQueryUnavailable",
 				`Table ${name} was deleted during the load`,
 			);
-		const mark = markOf(table);
-		if (ownershipOf(mark, this.#manifest) === "theirs")
+		if (!this.#isMarked) {
+			bigQueryUse(this.#input, this.#manifest, table);
+			return table;
+		}
+		const mark = markFor(table, this.#input);
+		if (ownerOf(mark, this.#input, this.#manifest) === "Other")
+			throw new JobFailure(
+				"TableNotOurs",
+				`Table ${name} is not this Pipeline's any more: somebody changed its mark during the load, which stopped`,
+			);
+		if (isSuperseded(mark, this.#manifest))
 			throw new JobFailure(
 				"Superseded",
-				`Table ${name} has the data of Run uid ${mark!.run}, whose snapshot is later`,
+				`Table ${name} has the data of Run uid ${mark.run}, whose snapshot is later`,
 			);
 		return table;
 	}

@@ -15,6 +15,12 @@ const columns: TableColumn[] = [
 	{ name: "body", from: "Body" },
 	{ name: "date", from: "Date" },
 ];
+const ours = labelsOf({
+	run: "earlier",
+	snapshotMs: 0,
+	pipeline: "shop/p",
+	sourceKey: manifestOf().sourceKey,
+});
 const days: LoadDay[] = [
 	{ date: "2026-03-01", rows: 3, objects: [object("a", 1), object("b", 2)] },
 	{ date: "2026-03-02", rows: 0, objects: [] },
@@ -28,6 +34,7 @@ function tableWith(changes: Partial<Table> = {}): Table {
 	return {
 		tableReference: { projectId: "p", datasetId: "d", tableId: "orders" },
 		type: "TABLE",
+		labels: ours,
 		timePartitioning: { type: "DAY", field: "date" },
 		schema: {
 			fields: [
@@ -132,12 +139,10 @@ test.each<[string, Partial<Table>, string]>([
 	"%s is incompatible, and is replaced only if it may be rebuilt",
 	(_, changes, words) => {
 		const table = tableWith(changes);
-		expect(() => planBigQuery(input(), manifestOf(), days, table)).toThrow(
-			words,
-		);
-		expect(
-			planBigQuery(input({ rebuild: true }), manifestOf(), days, table),
-		).toMatchObject({
+		const planned = (more: Partial<LoadInput> = {}) =>
+			planBigQuery(input({ adopt: true, ...more }), manifestOf(), days, table);
+		expect(planned).toThrow(words);
+		expect(planned({ rebuild: true })).toMatchObject({
 			table: "Replace",
 			emptyDays: [],
 		});
@@ -186,11 +191,11 @@ const lessColumns = {
 
 test.each<[string, Table | undefined]>([
 	["was dropped", undefined],
-	["was made by somebody else", tableWith()],
+	["was made by somebody else, and is adopted", tableWith({ labels: {} })],
 	["would have to be rebuilt", tableWith({ labels, ...partitioning })],
 	["lacks a column", tableWith({ labels, ...lessColumns })],
 ])("a table that %s is not loaded with a part of its days", (_, existing) => {
-	const rebuild = input({ rebuild: true });
+	const rebuild = input({ rebuild: true, adopt: true });
 	expect(() => planBigQuery(rebuild, rest, days, existing)).toThrow(
 		"Table orders has not been loaded completely from this Source",
 	);

@@ -3,11 +3,12 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { incompatibility, newColumns } from "../destination/incompatibility.ts";
 import { missingDays } from "../destination/table-mark.ts";
+import { type TableUse, useOf } from "../destination/table-owner.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { partitionOf } from "./partition-decorator.ts";
 import type { Table } from "./rest/api.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
-import { markOf } from "./table-labels.ts";
+import { markFor } from "./table-labels.ts";
 import { keyProblem } from "./table-options.ts";
 
 /** One load job. A repeated Run finds the job by its name. */
@@ -35,8 +36,7 @@ export interface BigQueryPlan {
 /**
  * Decides how the days get into the table.
  * @param existing undefined when there is no table.
- * Throws {@link JobFailure} TableIncompatible if the table is incompatible and must not be rebuilt, TableIncomplete if it
- * would lack days afterwards.
+ * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards.
  */
 export function planBigQuery(
 	input: LoadInput,
@@ -44,27 +44,20 @@ export function planBigQuery(
 	days: LoadDay[],
 	existing: Table | undefined,
 ): BigQueryPlan {
-	const { name } = input.table;
-	const reason = existing && incompatibilityOf(existing, input);
-	if (reason !== undefined && !input.rebuild)
-		throw new JobFailure(
-			"TableIncompatible",
-			`Table ${name} is incompatible: ${reason}`,
-		);
-	const table = !existing
-		? "Create"
-		: reason === undefined
-			? "Keep"
-			: "Replace";
+	const { name, columns } = input.table;
+	const use = existing && bigQueryUse(input, manifest, existing);
+	const table = !use ? "Create" : use.replaces ? "Replace" : "Keep";
+	const added = newColumns(existing ? existingColumns(existing) : [], columns);
+	// The days that the table holds lack the values of a new column.
 	const missing = missingDays(
-		table === "Keep" ? completeMark(existing!, input) : undefined,
+		added.length > 0 ? undefined : use?.mark,
 		manifest,
 	);
 	if (missing !== undefined)
 		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
 	const full = days.filter(({ rows }) => rows > 0);
 	if (input.strategy === "FullReload") {
-		const staging = `${name}_tidemill_${input.run.uid.replaceAll("-", "")}`;
+		const staging = stagingTableOf(input);
 		return {
 			table,
 			loads:
@@ -108,10 +101,29 @@ export function isJobOf(run: string, jobId: string): boolean {
 	return jobId.startsWith(`tidemill_${run}_`);
 }
 
-/** Without a mark, since the days that the table holds lack the values of a new column. */
-function completeMark(existing: Table, { table }: LoadInput) {
-	const added = newColumns(existingColumns(existing), table.columns);
-	return added.length > 0 ? undefined : markOf(existing);
+/** Of a full reload: a Run has its own. */
+export function stagingTableOf({
+	table,
+	run,
+}: Pick<LoadInput, "table" | "run">): string {
+	return `${table.name}_tidemill_${run.uid.replaceAll("-", "")}`;
+}
+
+/** See {@link useOf}. */
+export function bigQueryUse(
+	input: LoadInput,
+	manifest: Manifest,
+	existing: Table,
+): TableUse {
+	const { type = "TABLE", numRows, streamingBuffer } = existing;
+	const isTable = type === "TABLE";
+	return useOf(input, manifest, {
+		mark: isTable ? markFor(existing, input) : undefined,
+		otherKind: isTable ? undefined : type,
+		// A view has no rows of its own, either (cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table.FIELDS.num_rows).
+		isEmpty: isTable && numRows === "0" && !streamingBuffer,
+		misfit: incompatibilityOf(existing, input),
+	});
 }
 
 function incompatibilityOf(

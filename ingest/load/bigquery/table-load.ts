@@ -8,11 +8,15 @@ import { inParallel } from "../../job/in-parallel.ts";
 import type { JobContext } from "../../job/process.ts";
 import { progressOf } from "../../job/progress.ts";
 import type { DayFiles } from "../days/day-files.ts";
-import { markAfter, markDuring } from "../destination/table-mark.ts";
+import {
+	markAfter,
+	markDuring,
+	pipelineOf,
+} from "../destination/table-mark.ts";
 import { rowsOf } from "../fetch/load-days.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
-import { OwnedTable } from "./owned-table.ts";
+import type { OwnedTable } from "./owned-table.ts";
 import { isPartition } from "./partition-decorator.ts";
 import {
 	type BigQueryPlan,
@@ -54,6 +58,7 @@ export class TableLoad {
 
 	constructor(
 		dataset: BigQueryDataset,
+		table: OwnedTable,
 		{ input, manifest, files }: Work,
 		context: JobContext,
 	) {
@@ -62,7 +67,7 @@ export class TableLoad {
 		this.#manifest = manifest;
 		this.#files = files;
 		this.#context = context;
-		this.#table = new OwnedTable(dataset, input, manifest, context);
+		this.#table = table;
 	}
 
 	async carryOut(plan: BigQueryPlan): Promise<void> {
@@ -76,7 +81,10 @@ export class TableLoad {
 				? undefined
 				: await this.#table.mark(markDuring, plan.table === "Keep");
 		await this.#endPredecessors();
-		if (plan.table === "Replace") await this.#dataset.deleteTable(name);
+		if (plan.table === "Replace") {
+			await this.#table.current();
+			await this.#dataset.deleteTable(name);
+		}
 		const table =
 			found && plan.table === "Keep" ? found : await this.#createTable();
 		if (plan.staging !== undefined)
@@ -128,7 +136,8 @@ export class TableLoad {
 
 	/** A table's while the load writes to it. */
 	#labels() {
-		return labelsOf(markDuring(undefined, this.#manifest));
+		const pipeline = pipelineOf(this.#input);
+		return labelsOf(markDuring(undefined, this.#manifest, pipeline));
 	}
 
 	async #replaceDays({ loads, emptyDays }: BigQueryPlan): Promise<void> {

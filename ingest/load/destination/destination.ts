@@ -16,6 +16,11 @@ export interface Destination {
 		manifest: Manifest,
 	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined>;
 	/**
+	 * Throws the {@link JobFailure} with which `load` would refuse the table that it found, and changes nothing. For a Run that
+	 * loads two tables: it changes neither if the second is refused.
+	 */
+	requireUsable(input: LoadInput, manifest: Manifest): Promise<void>;
+	/**
 	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, but only adds
 	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked, or `files` gets them
 	 * for a Destination that takes its days one by one. Safe to repeat at any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import {
+	isSuperseded,
 	markAfter,
 	markDuring,
 	missingDays,
-	ownershipOf,
 } from "./table-mark.ts";
 
 const { sourceKey } = manifestOf();
@@ -27,14 +27,17 @@ const chosen = {
 } as const;
 
 test.each([
-	["an unmarked table", undefined, "free"],
-	["this Run's", { run: "u", snapshotMs: snapshotMs + 1 }, "ours"],
-	["an earlier Run's", { run: "v", snapshotMs: snapshotMs - 1 }, "free"],
-	["a Run's of the same instant", { run: "v", snapshotMs }, "free"],
-	["a later Run's", { run: "v", snapshotMs: snapshotMs + 1 }, "theirs"],
-] as const)("%s is %j", (_, mark, whose) => {
-	expect(ownershipOf(mark, manifestOf())).toBe(whose);
-});
+	["no Run", undefined, false],
+	["this Run", { run: "u", snapshotMs: snapshotMs + 1 }, false],
+	["an earlier Run", { run: "v", snapshotMs: snapshotMs - 1 }, false],
+	["a Run of the same instant", { run: "v", snapshotMs }, false],
+	["a later Run", { run: "v", snapshotMs: snapshotMs + 1 }, true],
+] as const)(
+	"a Run that finds the mark of %s is superseded: %j",
+	(_, mark, is) => {
+		expect(isSuperseded(mark, manifestOf())).toBe(is);
+	},
+);
 
 test.each([
 	["no table", undefined],
@@ -89,20 +92,24 @@ test.each([
 ] as const)(
 	"after %s the table is complete through %s",
 	(_, before, asked, date) => {
-		expect(markAfter(before, manifestOf({ asked }))).toEqual({
+		expect(markAfter(before, manifestOf({ asked }), "shop/p")).toEqual({
 			run: "u",
 			snapshotMs,
+			pipeline: "shop/p",
+			sourceKey,
 			holds: { sourceKey, through: date },
 		});
 	},
 );
 
 test("while the whole window is loaded, the table promises nothing", () => {
-	const mark = markDuring(through("2026-03-07"), manifestOf());
-	expect(mark).toEqual({ run: "u", snapshotMs });
+	const mark = markDuring(through("2026-03-07"), manifestOf(), "shop/p");
+	const ours = { pipeline: "shop/p", sourceKey };
+	expect(mark).toEqual({ run: "u", snapshotMs, ...ours });
 });
 
 test("while the rest is loaded, the table keeps its promise", () => {
-	const mark = markDuring(through("2026-03-07"), manifestOf({ asked: rest }));
+	const manifest = manifestOf({ asked: rest });
+	const mark = markDuring(through("2026-03-07"), manifest, "shop/p");
 	expect(mark.holds?.through).toBe("2026-03-07");
 });

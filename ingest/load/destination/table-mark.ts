@@ -1,3 +1,4 @@
+import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
 
@@ -10,6 +11,10 @@ export interface TableMark {
 	run: string;
 	/** The snapshot time of that Run's manifest, in milliseconds since the epoch. */
 	snapshotMs: number;
+	/** The Pipeline that loads the table, `<namespace>/<name>`. Marks of version 0.1.0 lack it. */
+	pipeline?: string;
+	/** Of the Source that the Pipeline loads into it, also before `holds` says so. Marks of version 0.1.0 lack it. */
+	sourceKey?: string;
 	/** Names what the Destination has recorded about the table's rows; absent if nothing (see duckdb/load-record.ts). */
 	record?: string;
 	/** Absent until a load of the whole window is complete. */
@@ -20,17 +25,24 @@ export interface TableMark {
 	};
 }
 
+/** A Pipeline as marks name it: wherever it is applied again, it is the same. */
+export function pipelineOf({ run }: Pick<LoadInput, "run">): string {
+	return `${run.account}/${run.pipeline}`;
+}
+
 /**
- * Whose the table is, as a Run sees it. `theirs`: a Run with a later snapshot wrote to it, so a Run that was paused meanwhile
- * must not bring back older data.
+ * Whether a Run with a later snapshot wrote to the table, so that a Run that was paused meanwhile must not bring back older
+ * data.
  */
-export function ownershipOf(
+export function isSuperseded(
 	mark: TableMark | undefined,
 	{ run, snapshotTime }: Manifest,
-): "ours" | "free" | "theirs" {
-	if (!mark) return "free";
-	if (mark.run === run) return "ours";
-	return mark.snapshotMs > Date.parse(snapshotTime) ? "theirs" : "free";
+): mark is TableMark {
+	return (
+		mark !== undefined &&
+		mark.run !== run &&
+		mark.snapshotMs > Date.parse(snapshotTime)
+	);
 }
 
 /**
@@ -52,14 +64,20 @@ export function missingDays(
 		: undefined;
 }
 
-/** The mark while the load writes. It promises nothing that isn't true if the load ends half-way. */
+/**
+ * The mark while the load writes. It promises nothing that isn't true if the load ends half-way.
+ * @param pipeline That loads: {@link pipelineOf}.
+ */
 export function markDuring(
 	before: TableMark | undefined,
 	manifest: Manifest,
+	pipeline: string,
 ): TableMark {
 	return {
 		run: manifest.run,
 		snapshotMs: Date.parse(manifest.snapshotTime),
+		pipeline,
+		sourceKey: manifest.sourceKey,
 		// The whole window may be another Source's.
 		...(manifest.asked.extent !== "Whole" &&
 			before?.holds && { holds: before.holds }),
@@ -70,9 +88,10 @@ export function markDuring(
 export function markAfter(
 	before: TableMark | undefined,
 	manifest: Manifest,
+	pipeline: string,
 ): TableMark {
 	const { asked, sourceKey, closedThrough } = manifest;
-	const during = markDuring(before, manifest);
+	const during = markDuring(before, manifest, pipeline);
 	if (asked.extent === "Chosen") return during;
 	const loaded = earlier(closedThrough, asked.end);
 	const through = [loaded, during.holds?.through ?? loaded].toSorted().at(-1)!;

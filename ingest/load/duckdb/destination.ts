@@ -9,7 +9,7 @@ import type { Destination } from "../destination/destination.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
-import { type ExistingTable, planLoad } from "./plan.ts";
+import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
 import { readComment } from "./table-comment.ts";
 import { carryOut } from "./transaction.ts";
 
@@ -30,6 +30,13 @@ export class DuckDBDestination implements Destination {
 		return withDestinationFile(this.#input, this.#context, async (session) => {
 			const existing = await existingTable(input.table.name, session);
 			return heldDates(input, manifest, existing, session);
+		});
+	}
+
+	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		return withDestinationFile(this.#input, this.#context, async (session) => {
+			const existing = await existingTable(input.table.name, session);
+			if (existing) duckDBUse(input, manifest, existing);
 		});
 	}
 
@@ -85,10 +92,23 @@ async function existingTable(
 			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY ordinal_position`,
 	);
 	if (columns.length === 0) return undefined;
-	// A view has none here.
+	// A view has no row here.
 	const [found] = await session.rows<{ comment: string | null }>(
 		`SELECT comment FROM duckdb_tables() WHERE database_name = current_database()` +
 			` AND schema_name = current_schema() AND lower(table_name) = lower(${quoteText(table)})`,
 	);
-	return { columns, comment: readComment(found?.comment ?? "") };
+	const isView = found === undefined;
+	return {
+		columns,
+		comment: readComment(found?.comment ?? ""),
+		isEmpty: !isView && (await isEmpty(table, session)),
+		isView,
+	};
+}
+
+async function isEmpty(table: string, session: Session): Promise<boolean> {
+	const rows = await session.rows(
+		`SELECT 1 AS one FROM ${quoteName(table)} LIMIT 1`,
+	);
+	return rows.length === 0;
 }

@@ -4,20 +4,24 @@ import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { HeldDate } from "../addition/addition.ts";
+import { newColumns } from "../destination/incompatibility.ts";
 import { recordOf, recordTable } from "./load-record.ts";
-import { type ExistingTable, fitOf } from "./plan.ts";
+import { duckDBUse, type ExistingTable } from "./plan.ts";
 
-/** What the table holds of the manifest's dates; undefined if it has no record about these columns and this Source. */
+/**
+ * What the table holds of the manifest's dates; undefined if it has no record about these columns and this Source. Throws
+ * the {@link JobFailure} with which the load would refuse the table.
+ */
 export async function heldDates(
 	input: LoadInput,
 	manifest: Manifest,
 	existing: ExistingTable | undefined,
 	session: Session,
 ): Promise<Map<UtcDate, HeldDate> | undefined> {
-	const { mark } = existing?.comment ?? {};
+	const mark = existing && duckDBUse(input, manifest, existing).mark;
 	if (mark?.record === undefined) return undefined;
-	const { reason, added } = fitOf(input, existing);
-	if (reason !== undefined || added.length > 0) return undefined;
+	const added = newColumns(existing!.columns, input.table.columns);
+	if (added.length > 0) return undefined;
 	if (recordOf(input, manifest, mark) !== mark.record) return undefined;
 	if (!(await hasRecords(session))) return undefined;
 	const dates = manifest.dates.map(({ date }) => date);

@@ -8,6 +8,7 @@ import type { TableMark } from "../destination/table-mark.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { recordOf } from "./load-record.ts";
 import { planLoad } from "./plan.ts";
+import type { TableComment } from "./table-comment.ts";
 
 const columns: TableColumn[] = [
 	{ name: "event_id", from: "EventID" },
@@ -30,6 +31,8 @@ const rest = manifestOf({
 const complete: TableMark = {
 	run: "earlier",
 	snapshotMs: 0,
+	pipeline: "shop/p",
+	sourceKey: rest.sourceKey,
 	holds: { sourceKey: rest.sourceKey, through: "2026-02-28" },
 };
 
@@ -57,18 +60,21 @@ function withColumns(
 	return input({ strategy, table: { ...input().table, columns } });
 }
 
+/** @param mark The Pipeline's own unless it is null. */
 function plan(
 	input: LoadInput,
 	days: LoadDay[],
 	existing: ExistingColumn[] | undefined,
-	mark?: TableMark,
+	mark: TableMark | null = complete,
 	manifest = manifestOf(),
 ) {
-	const table = existing && {
-		columns: existing,
-		comment: { words: "theirs", ...(mark && { mark }) },
-	};
+	const table =
+		existing && tableOf(existing, { words: "theirs", ...(mark && { mark }) });
 	return planLoad(input, manifest, days, table);
+}
+
+function tableOf(columns: ExistingColumn[], comment: TableComment) {
+	return { columns, comment, isEmpty: false, isView: false };
 }
 
 /** Without the comment and the record, which every such load writes, and without DuckDB's setting. */
@@ -193,7 +199,7 @@ describe("a day that keeps rows", () => {
 			input(changes),
 			rest,
 			days,
-			{ columns: existing, comment: { words: "", mark } },
+			tableOf(existing, { words: "", mark }),
 			new Map([[day.date, now]]),
 		).steps.filter((step) => !["Comment", "SkipDictionary"].includes(step.do));
 	const recorded = (days: LoadDay[]) =>
@@ -220,10 +226,10 @@ describe("a day that keeps rows", () => {
 				input({ table }),
 				manifestOf(),
 				[{ ...day, kept }],
-				{
-					columns: [{ name: "id", type: "VARCHAR" }, ...fitting.slice(1)],
-					comment: { words: "", mark },
-				},
+				tableOf([{ name: "id", type: "VARCHAR" }, ...fitting.slice(1)], {
+					words: "",
+					mark,
+				}),
 				new Map([[day.date, held]]),
 			).steps,
 		).toContainEqual({
@@ -283,7 +289,7 @@ describe("a day that keeps rows", () => {
 					input(changes),
 					manifestOf(),
 					[{ ...day, kept }],
-					{ columns: existing, comment: { words: "", mark } },
+					tableOf([...existing], { words: "", mark }),
 					new Map([[day.date, held]]),
 				),
 			).toThrow(TableChanged);
@@ -400,9 +406,9 @@ test("a compatible table is not rebuilt, even where that is allowed", () => {
 	);
 });
 
-test.each<[string, ExistingColumn[] | undefined, TableMark | undefined]>([
-	["was dropped", undefined, undefined],
-	["was made by somebody else", fitting, undefined],
+test.each<[string, ExistingColumn[] | undefined, TableMark | null]>([
+	["was dropped", undefined, null],
+	["was made by somebody else, and is adopted", fitting, null],
 	["would have to be rebuilt", fitting.slice(0, 2), complete],
 	["lacks a column for older days", fitting.slice(0, 3), complete],
 ])(
@@ -410,7 +416,8 @@ test.each<[string, ExistingColumn[] | undefined, TableMark | undefined]>([
 	(_, existing, mark) => {
 		const header = { name: "header_x_a", from: { header: "x-a" } };
 		const columnsNow = existing === fitting ? columns : [...columns, header];
-		const rebuild = { ...withColumns(columnsNow), rebuild: true };
+		const may = { rebuild: true, adopt: true } as const;
+		const rebuild = { ...withColumns(columnsNow), ...may };
 		expect(() => plan(rebuild, days, existing, mark, rest)).toThrow(
 			"Table orders has not been loaded completely from this Source",
 		);
@@ -425,6 +432,7 @@ test("a complete table is loaded with the rest of its days", () => {
 
 test("a load that slept until a later Run had ended changes nothing", () => {
 	const later = {
+		...complete,
 		run: "later",
 		snapshotMs: Date.parse("2026-03-11T00:00:00Z"),
 	};

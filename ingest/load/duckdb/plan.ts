@@ -14,8 +14,9 @@ import { TableChanged } from "../destination/table-changed.ts";
 import {
 	markAfter,
 	missingDays,
-	ownershipOf,
+	pipelineOf,
 } from "../destination/table-mark.ts";
+import { type TableUse, useOf } from "../destination/table-owner.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
 import { type TableComment, writeComment } from "./table-comment.ts";
@@ -23,8 +24,8 @@ import { type TableComment, writeComment } from "./table-comment.ts";
 /** What one transaction does to the table, in order. */
 export type LoadStep =
 	| { do: "CreateTable"; columns: TableColumn[] }
-	/** Creates the table empty, in place of any existing one. */
-	| { do: "ReplaceTable"; columns: TableColumn[] }
+	/** Creates the table empty, in place of any existing one, which may be a view. */
+	| { do: "ReplaceTable"; columns: TableColumn[]; isView?: true }
 	| { do: "Comment"; text: string }
 	| { do: "AddColumns"; columns: TableColumn[] }
 	| { do: "DeleteDay"; date: UtcDate }
@@ -62,6 +63,9 @@ export interface LoadPlan {
 export interface ExistingTable {
 	columns: ExistingColumn[];
 	comment: TableComment;
+	isEmpty: boolean;
+	/** It has columns, but holds no rows of its own. */
+	isView: boolean;
 }
 
 /**
@@ -69,9 +73,8 @@ export interface ExistingTable {
  * only adds to days that keep rows; FullReload replaces the whole table.
  * @param held What the table holds of the days; see held-dates.ts.
  * @param existing undefined when there is no table.
- * Throws {@link JobFailure} Superseded if a later Run has loaded the table, TableIncompatible if the table is incompatible
- * and must not be rebuilt, TableIncomplete if the table would lack days afterwards; {@link TableChanged} if rows that a day
- * keeps aren't what they were.
+ * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards;
+ * {@link TableChanged} if rows that a day keeps aren't what they were.
  */
 export function planLoad(
 	input: LoadInput,
@@ -81,21 +84,11 @@ export function planLoad(
 	held?: ReadonlyMap<UtcDate, HeldDate>,
 ): LoadPlan {
 	const { name, columns, description } = input.table;
-	const mark = existing?.comment.mark;
-	if (ownershipOf(mark, manifest) === "theirs")
-		throw new JobFailure(
-			"Superseded",
-			`Table ${name} has the data of Run uid ${mark!.run}, whose snapshot is later`,
-		);
-	const { reason, added } = fitOf(input, existing);
-	if (reason !== undefined && !input.rebuild)
-		throw new JobFailure(
-			"TableIncompatible",
-			`Table ${name} is incompatible: ${reason}`,
-		);
-	const replaces = input.strategy === "FullReload" || reason !== undefined;
+	const use = existing && duckDBUse(input, manifest, existing);
+	const replaces = input.strategy === "FullReload" || use?.replaces === true;
+	const added = existing ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
-	const kept = replaces || added.length > 0 ? undefined : mark;
+	const kept = replaces || added.length > 0 ? undefined : use?.mark;
 	const missing = missingDays(kept, manifest);
 	if (missing !== undefined)
 		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
@@ -103,13 +96,14 @@ export function planLoad(
 		!rows || (kept && isDeepStrictEqual(rows.held, held?.get(date)));
 	if (!days.every(isSame)) throw new TableChanged(name);
 	const steps: LoadStep[] = [];
-	if (replaces) steps.push({ do: "ReplaceTable", columns });
+	const isView = existing?.isView && { isView: true as const };
+	if (replaces) steps.push({ do: "ReplaceTable", columns, ...isView });
 	else if (!existing) steps.push({ do: "CreateTable", columns });
 	else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
 	const words = existing && !replaces ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);
 	const text = writeComment(words, {
-		...markAfter(kept, manifest),
+		...markAfter(kept, manifest, pipelineOf(input)),
 		...(record !== undefined && { record }),
 	});
 	steps.push({ do: "Comment", text });
@@ -149,20 +143,23 @@ export function planLoad(
 	return { table: name, steps };
 }
 
-/** Why a table can't take the columns of a load, and the columns that it hasn't yet. */
-export function fitOf(
-	{ table: { columns }, strategy }: Pick<LoadInput, "table" | "strategy">,
-	existing: ExistingTable | undefined,
-): { reason?: string | undefined; added: TableColumn[] } {
-	if (!existing) return { added: [] };
-	const wanted = columns.map((column) => ({
+/** See {@link useOf}. */
+export function duckDBUse(
+	input: LoadInput,
+	manifest: Manifest,
+	{ columns, comment, isEmpty, isView }: ExistingTable,
+): TableUse {
+	const wanted = input.table.columns.map((column) => ({
 		...column,
 		type: columnSql(column).type,
 	}));
-	return {
-		reason: incompatibility(existing.columns, wanted, strategy),
-		added: newColumns(existing.columns, columns),
-	};
+	const otherKind = isView ? "view" : undefined;
+	const misfit =
+		otherKind === undefined
+			? incompatibility(columns, wanted, input.strategy)
+			: `it is a ${otherKind}`;
+	const { mark } = comment;
+	return useOf(input, manifest, { mark, otherKind, isEmpty, misfit });
 }
 
 const sampledFiles = 4;

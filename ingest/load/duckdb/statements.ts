@@ -15,7 +15,10 @@ export function statements(
 		case "CreateTable":
 			return [`CREATE TABLE ${name} (${definitions(step.columns)})`];
 		case "ReplaceTable":
-			return [`CREATE OR REPLACE TABLE ${name} (${definitions(step.columns)})`];
+			return [
+				...(step.isView ? [`DROP VIEW ${name}`] : []),
+				`CREATE OR REPLACE TABLE ${name} (${definitions(step.columns)})`,
+			];
 		case "Comment":
 			return [`COMMENT ON TABLE ${name} IS ${quoteText(step.text)}`];
 		case "AddColumns":

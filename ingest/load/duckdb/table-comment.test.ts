@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { commentOf010 } from "../../../test/support/examples/table-marks.ts";
 import { readComment, writeComment } from "./table-comment.ts";
 
 const mark = {
@@ -20,3 +21,11 @@ test.each(["ours", "", "a\ntidemill: {oops"])(
 		expect(readComment(comment).mark).toBeUndefined();
 	},
 );
+
+test("a comment of version 0.1.0 is read", () => {
+	const { sourceKey } = mark.holds;
+	expect(readComment(commentOf010(sourceKey, "Events"))).toMatchObject({
+		words: "Events",
+		mark: { holds: mark.holds },
+	});
+});

@@ -1128,8 +1128,17 @@ class PipelineLastSuccess(TypedDict):
     dates: NotRequired[PipelineLastSuccessDates]
     """The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event."""
 
+class PipelineAdoptedTable(TypedDict):
+    """The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field."""
+    destination: str
+    """The warehouse, such as `DuckDB:analytics/events.duckdb`."""
+    table: str
+    """Name of the table."""
+
 class PipelineIncompatibility(TypedDict):
-    """Why the table did not fit the last Run. It stays until another Run ends."""
+    """Why the last Run left the table as it is. It stays until another Run ends."""
+    reason: NotRequired[str]
+    """Why, as one word; absent for `TableIncompatible`. One of `TableIncompatible`, `TableNotOurs`; later versions may add values."""
     message: str
     """The Run's message."""
 
@@ -1204,6 +1213,8 @@ class PipelineTable(TypedDict):
     """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
     onIncompatible: NotRequired[Literal["Fail", "Rebuild"]]
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost."""
+    adopt: NotRequired[bool]
+    """Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready."""
 
 class PipelineDateRange(TypedDict):
     """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end."""
@@ -1372,8 +1383,10 @@ class Pipeline(TypedDict):
     """The latest Run that ended."""
     lastSuccess: NotRequired[PipelineLastSuccess]
     """What the table has held since the latest successful Run. The days of the next Run follow from it."""
+    adoptedTable: NotRequired[PipelineAdoptedTable]
+    """The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field."""
     incompatibility: NotRequired[PipelineIncompatibility]
-    """Why the table did not fit the last Run. It stays until another Run ends."""
+    """Why the last Run left the table as it is. It stays until another Run ends."""
     pendingNotifications: NotRequired[list[PipelinePendingNotificationsItem]]
     """Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10."""
     conditions: NotRequired[list[PipelineConditionsItem]]
@@ -1456,6 +1469,8 @@ class PipelineCreateTable(TypedDict):
     """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
     onIncompatible: NotRequired[Literal["Fail", "Rebuild"]]
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
+    adopt: NotRequired[bool]
+    """Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready."""
 
 class PipelineCreateDateRange(TypedDict):
     """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
@@ -1679,6 +1694,8 @@ class PipelineUpdateTable(TypedDict):
     """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
     onIncompatible: NotRequired[Literal["Fail", "Rebuild", None]]
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
+    adopt: NotRequired[bool | None]
+    """Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready."""
 
 class PipelineUpdateDateRange(TypedDict):
     """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""

@@ -23,6 +23,10 @@ export interface Table {
 	/** TABLE, VIEW, EXTERNAL, … Read only. */
 	type?: string;
 	etag?: string;
+	/** Without those in the streaming buffer. Zero for a view. Read only. */
+	numRows?: string;
+	/** There while rows that were streamed aren't stored with the others. Read only. */
+	streamingBuffer?: { estimatedRows?: string };
 	/** Milliseconds since the epoch. */
 	creationTime?: string;
 	/** Milliseconds since the epoch. In a change, null: the table no longer expires. */

@@ -18,6 +18,14 @@ export const loadFields = [
 	"destinationEncryptionConfiguration",
 ];
 
+/** Jobs write to tables alone (cloud.google.com/bigquery/docs/views-intro#limitations: views are read-only). */
+export function requireTable({ type, tableReference }: Table): void {
+	if (type !== "TABLE")
+		throw invalid(
+			`${tableReference.datasetId}.${tableReference.tableId} is not allowed for this operation because it is currently a ${type}.`,
+		);
+}
+
 /** A job replaces an encrypted table with its own key (reference of JobConfigurationLoad, destinationEncryptionConfiguration). */
 export function requireKey(
 	{ encryptionConfiguration: present }: Table,

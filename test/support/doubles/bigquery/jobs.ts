@@ -16,6 +16,7 @@ import {
 	loadFields,
 	mergedSchema,
 	requireKey,
+	requireTable,
 	sameName,
 } from "./job-rules.ts";
 import {
@@ -172,6 +173,7 @@ export class Jobs {
 	/** One transaction: a job's write is atomic (reference of JobConfigurationLoad, writeDisposition). Returns the number of rows. */
 	async #load(load: Load, data: Uint8Array): Promise<number> {
 		const table = this.#warehouse.require(load.destinationTable);
+		requireTable(table);
 		requireKey(table, load);
 		const file = join(tmpdir(), `tidemill-double-${randomUUID()}`);
 		await writeFile(file, data);
@@ -253,6 +255,7 @@ export class Jobs {
 		const { sourceTable, destinationTable } = copy;
 		const source = this.#warehouse.require(sourceTable);
 		const target = this.#warehouse.require(destinationTable);
+		requireTable(target);
 		requireKey(target, copy);
 		if (target.timePartitioning && !source.timePartitioning)
 			throw invalid(

@@ -75,7 +75,10 @@ async function tableRoute(
 ): Promise<Answer> {
 	switch (call.request.method) {
 		case "GET":
-			return { status: 200, body: tableResource(warehouse.require(reference)) };
+			return {
+				status: 200,
+				body: tableResource(await warehouse.read(reference)),
+			};
 		case "POST": {
 			const made = await warehouse.createTable(jsonOf(call));
 			return { status: 200, body: tableResource(made) };

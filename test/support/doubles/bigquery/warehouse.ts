@@ -12,6 +12,9 @@ import type {
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 
+/** What tables.insert takes. A query is in DuckDB's SQL here. */
+type NewTable = Table & { view?: { query: string; useLegacySql?: boolean } };
+
 /** DuckDB's type for each of BigQuery's (cloud.google.com/bigquery/docs/reference/standard-sql/data-types). */
 const types: Record<string, string> = {
 	STRING: "VARCHAR",
@@ -123,16 +126,40 @@ export class Warehouse {
 		return table;
 	}
 
+	/**
+	 * As tables.get answers. `numRows` is zero for a view and doesn't count the streaming buffer
+	 * (cloud.google.com/bigquery/docs/reference/rest/v2/tables#resource:-table).
+	 */
+	async read(reference: TableReference): Promise<Table> {
+		return this.alone(async () => {
+			const table = this.require(reference);
+			const [[rows] = []] =
+				table.type === "TABLE"
+					? await this.sql(`SELECT count(*) FROM ${this.sqlName(reference)}`)
+					: [["0"]];
+			const { estimatedRows = "0" } = table.streamingBuffer ?? {};
+			return {
+				...table,
+				numRows: String(Number(rows) - Number(estimatedRows)),
+			};
+		});
+	}
+
+	/** So many of the table's rows came by streaming and aren't stored with the others yet. */
+	setStreamed(reference: TableReference, rows: number): void {
+		this.require(reference).streamingBuffer = { estimatedRows: String(rows) };
+	}
+
 	tableNames(): string[] {
 		return [...this.#tables.keys()];
 	}
 
-	createTable(table: Table): Promise<Table> {
+	createTable(table: NewTable): Promise<Table> {
 		return this.alone(() => this.#create(table));
 	}
 
-	async #create(table: Table): Promise<Table> {
-		requireKnown(table, creatable, "table");
+	async #create({ view, ...table }: NewTable): Promise<Table> {
+		requireKnown({ ...table, ...(view && { view }) }, creatable, "table");
 		const reference = table.tableReference;
 		const location = this.requireDataset(reference.datasetId);
 		if (!/^[\w-]{1,1024}$/.test(reference.tableId))
@@ -143,12 +170,13 @@ export class Warehouse {
 			throw invalid("Expiration time must be in the future");
 		const made: Table = {
 			...table,
-			type: "TABLE",
+			type: view ? "VIEW" : "TABLE",
 			creationTime: String(Date.now()),
 			...withKeyVersion(table),
 			etag: this.#nextEtag(),
 		};
-		await this.makeRows(made);
+		if (view) made.schema = { fields: await this.#makeView(reference, view) };
+		else await this.makeRows(made);
 		this.#tables.set(idOf(reference), made);
 		return made;
 	}
@@ -186,7 +214,8 @@ export class Warehouse {
 		const date = partitionOf(reference.tableId);
 		if (date === undefined) {
 			this.#tables.delete(idOf(reference));
-			await this.run(`DROP TABLE ${this.sqlName(reference)}`);
+			const kind = table.type === "VIEW" ? "VIEW" : "TABLE";
+			await this.run(`DROP ${kind} ${this.sqlName(reference)}`);
 			return;
 		}
 		const deleted = await this.run(
@@ -207,6 +236,21 @@ export class Warehouse {
 		const table = this.require(reference);
 		table.labels = labels;
 		table.etag = this.#nextEtag();
+	}
+
+	async #makeView(
+		reference: TableReference,
+		{ query }: NonNullable<NewTable["view"]>,
+	): Promise<Field[]> {
+		const name = this.sqlName(reference);
+		await this.run(`CREATE VIEW ${name} AS ${query}`);
+		const columns = await this.sql(
+			`SELECT column_name, column_type FROM (DESCRIBE ${name})`,
+		);
+		return columns.map(([column, type]) => ({
+			name: String(column),
+			type: bigQueryType(String(type)),
+		}));
 	}
 
 	async makeRows({ tableReference, schema }: Table): Promise<void> {
@@ -270,6 +314,7 @@ function tableOf(tableId: string): string {
 
 const creatable = [
 	"tableReference",
+	"view",
 	"description",
 	"labels",
 	"schema",
@@ -281,7 +326,7 @@ const creatable = [
 ];
 /** What a change may name. The ETag is output only (reference of the resource Table), and Google's client for Node sends it. */
 const patchable = [
-	...creatable.filter((name) => name !== "tableReference"),
+	...creatable.filter((name) => !["tableReference", "view"].includes(name)),
 	"etag",
 ];
 

@@ -68,6 +68,31 @@ export const behaviours: Behaviour[] = [
 		},
 	},
 	{
+		name: "A table says how many rows it has: none once it is created, and those of a load job once that is done.",
+		page: `${docs}/reference/rest/v2/tables#resource:-table`,
+		async check(place) {
+			const { table, load } = await daily(place);
+			const [made] = await table.getMetadata();
+			assert.equal(made.numRows, "0");
+			await load("20260301", ["a", "b"]);
+			const [{ type, numRows }] = await table.getMetadata();
+			assert.deepEqual({ type, numRows }, { type: "TABLE", numRows: "2" });
+		},
+	},
+	{
+		name: "A view has a type of its own, and no rows.",
+		page: `${docs}/reference/rest/v2/tables#resource:-table`,
+		async check({ bigQuery, dataset }) {
+			const name = `behaviour_${randomUUID().replaceAll("-", "")}`;
+			const view = { query: "SELECT 'a' AS event_id", useLegacySql: false };
+			const [made] = await bigQuery
+				.dataset(dataset)
+				.createTable(name, { view });
+			const [{ type, numRows = "0" }] = await made.getMetadata();
+			assert.deepEqual({ type, numRows }, { type: "VIEW", numRows: "0" });
+		},
+	},
+	{
 		name: "A patch changes what it names, and adds labels to those that are there.",
 		page: `${docs}/reference/rest/v2/tables/patch`,
 		async check(place) {
