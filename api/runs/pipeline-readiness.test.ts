@@ -41,6 +41,7 @@ test.each([
 	["has an invalid schedule", pipeline("False", "InvalidSchedule")],
 	["has an unknown time zone", pipeline("False", "InvalidTimeZone")],
 	["had a table that did not fit", pipeline("False", "TableIncompatible")],
+	["found a table of somebody else", pipeline("False", "TableNotOurs")],
 	[
 		"would load too often by its schedule",
 		pipeline("False", "TooManyLoadJobs"),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
-import { commentOf010, labelsOf010 } from "../support/examples/table-marks.ts";
+import { earlyComment, earlyLabels } from "../support/examples/table-marks.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import {
 	columns,
@@ -40,7 +40,7 @@ const warehouses = {
 			run: change,
 			setFormerMark: (key: string, words: string) =>
 				change(
-					`comment on table orders is '${commentOf010(key, words).replaceAll("'", "''")}'`,
+					`comment on table orders is '${earlyComment(key, words).replaceAll("'", "''")}'`,
 				),
 			/** All that a load could have changed. */
 			look: async (table = "orders") => [
@@ -83,7 +83,7 @@ const warehouses = {
 		};
 		const setFormerMark = async (key: string, description: string) => {
 			const orders = reference("orders");
-			double.warehouse.setLabels(orders, labelsOf010(key));
+			double.warehouse.setLabels(orders, earlyLabels(key));
 			double.warehouse.patchTable(orders, { description }, undefined);
 		};
 		return {
@@ -277,7 +277,7 @@ describe.each(both)("%s", (warehouse) => {
 		expect(await ids()).toEqual([["2026-03-01-c-0"]]);
 	});
 
-	test("the same Pipeline goes on with a table that version 0.1.0 filled, and marks it", async () => {
+	test("the same Pipeline goes on with a table that an early build filled, and marks it", async () => {
 		const { days, loaded, loadWith, ids, setFormerMark } =
 			await sceneOf(warehouse);
 		await loaded(await days("a"));
@@ -289,7 +289,7 @@ describe.each(both)("%s", (warehouse) => {
 		expect(await ids()).toEqual([["2026-03-01-b-0"]]);
 	});
 
-	test("a table that version 0.1.0 filled from another Source is refused", async () => {
+	test("a table that an early build filled from another Source is refused", async () => {
 		const { days, loaded, loadWith, look, setFormerMark } =
 			await sceneOf(warehouse);
 		await loaded(await days("a"));
@@ -473,12 +473,12 @@ describe("BigQuery", () => {
 		},
 	);
 
-	test("a whole load of version 0.1.0 that was interrupted is carried on after the upgrade", async () => {
+	test("a whole load of an early build that was interrupted is carried on after the upgrade", async () => {
 		const { double, days, load, loaded, reference } = await bigQueryScene();
 		await loaded(await days("a"));
-		double.warehouse.setLabels(reference, labelsOf010(""));
+		double.warehouse.setLabels(reference, earlyLabels(""));
 		await loaded(await days("b"));
-		double.warehouse.setLabels(reference, labelsOf010(""));
+		double.warehouse.setLabels(reference, earlyLabels(""));
 		double.warehouse.patchTable(reference, { description: "Other" }, undefined);
 		isRefused(await load(await days("c")));
 	});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelsOf010 } from "../../../test/support/examples/table-marks.ts";
+import { earlyLabels } from "../../../test/support/examples/table-marks.ts";
 import { labelsOf, markFor, markOf } from "./table-labels.ts";
 
 const mark = { run: "u", snapshotMs: 200 };
@@ -31,18 +31,18 @@ test("the longest names are labels that BigQuery takes", () => {
 	expect(markOf({ labels })).toEqual({ ...owned, pipeline });
 });
 
-test("labels of version 0.1.0 name the Source once a load is complete", () => {
-	expect(markOf({ labels: labelsOf010(sourceKey)! })).toMatchObject({ holds });
-	expect(markOf({ labels: labelsOf010("")! })).not.toHaveProperty("holds");
+test("labels of an early build name the Source once a load is complete", () => {
+	expect(markOf({ labels: earlyLabels(sourceKey)! })).toMatchObject({ holds });
+	expect(markOf({ labels: earlyLabels("")! })).not.toHaveProperty("holds");
 });
 
-test("a first load of version 0.1.0 that was interrupted is told by the words on its table", () => {
+test("a first load of an early build that was interrupted is told by the words on its table", () => {
 	const description = "Events of Source shop/s, loaded by Pipeline shop/p";
 	const input = {
 		run: { name: "r", uid: "u", account: "shop", pipeline: "p" },
 		table: { name: "orders", columns: [], description },
 	};
-	const labels = labelsOf010("")!;
+	const labels = earlyLabels("")!;
 	const found = markFor({ labels, description }, input);
 	expect(found?.pipeline).toBe("shop/p");
 	for (const other of ["", "Events of Source shop/s"])

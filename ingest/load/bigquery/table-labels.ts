@@ -12,7 +12,7 @@ export const label = {
 	/** On a table: the Pipeline that loads it. Its namespace and its name together are too long for one label. */
 	namespace: "tidemill-namespace",
 	pipeline: "tidemill-pipeline",
-	/** On a table: the key of the Source that the Pipeline loads. Version 0.1.0 leaves it empty while `through` is. */
+	/** On a table: the key of the Source that the Pipeline loads. Early builds leave it empty while `through` is. */
 	source: "tidemill-source",
 	/** On a table: the date of {@link TableMark} `holds`; empty while it has none. */
 	through: "tidemill-through",
@@ -56,7 +56,7 @@ export function markOf({
 }
 
 /**
- * The table's mark, as a load of the Pipeline reads it. A load of version 0.1.0 that was interrupted leaves neither Pipeline
+ * The table's mark, as a load of the Pipeline reads it. A load of an early build that was interrupted leaves neither Pipeline
  * nor Source in it. The description with which it creates its table names both.
  */
 export function markFor(

@@ -11,9 +11,9 @@ export interface TableMark {
 	run: string;
 	/** The snapshot time of that Run's manifest, in milliseconds since the epoch. */
 	snapshotMs: number;
-	/** The Pipeline that loads the table, `<namespace>/<name>`. Marks of version 0.1.0 lack it. */
+	/** The Pipeline that loads the table, `<namespace>/<name>`. Marks of early builds lack it. */
 	pipeline?: string;
-	/** Of the Source that the Pipeline loads into it, also before `holds` says so. Marks of version 0.1.0 lack it. */
+	/** Of the Source that the Pipeline loads into it, also before `holds` says so. Marks of early builds lack it. */
 	sourceKey?: string;
 	/** Names what the Destination has recorded about the table's rows; absent if nothing (see duckdb/load-record.ts). */
 	record?: string;

@@ -14,7 +14,7 @@ const ours: TableMark = { run, snapshotMs, pipeline: "shop/p", sourceKey };
 const foreign: TableMark = { ...ours, pipeline: "rivals/secret-pipeline" };
 const otherSource: TableMark = { ...ours, sourceKey: otherKey };
 const through = "2026-03-01";
-/** As version 0.1.0 wrote them. */
+/** As early builds wrote them. */
 const former = (key: string): TableMark => ({
 	run,
 	snapshotMs,
@@ -61,7 +61,7 @@ describe("the same Pipeline on the same source key goes on without a word", () =
 		["deleted and applied again", ours],
 		["restored into another cluster, before its first load ended", ours],
 		["with a load complete", { ...ours, holds: { sourceKey, through } }],
-		["upgraded from version 0.1.0", former(sourceKey)],
+		["upgraded from an early build", former(sourceKey)],
 		[
 			"the Run itself, upgraded while it loaded",
 			{ run: manifest.run, snapshotMs },
@@ -103,13 +103,13 @@ describe("a table that isn't the Pipeline's is refused, unless it may adopt it",
 				"it holds the events of another Source",
 			],
 			[
-				"another Source, by version 0.1.0",
+				"another Source, by an early build",
 				former(otherKey),
 				{},
 				"it holds the events of another Source",
 			],
 			[
-				"a load of version 0.1.0 that was interrupted",
+				"a load of an early build that was interrupted",
 				{ run, snapshotMs },
 				{},
 				"another Pipeline has marked it",

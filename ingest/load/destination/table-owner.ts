@@ -64,7 +64,7 @@ export function useOf(
 	return { replaces, mark: replaces || owner !== "Ours" ? undefined : mark };
 }
 
-/** Whose the table is. A mark of version 0.1.0 names no Pipeline, so its source key decides, which no other account has. */
+/** Whose the table is. A mark of an early build names no Pipeline, so its source key decides, which no other account has. */
 export function ownerOf(
 	mark: TableMark | undefined,
 	input: Pick<LoadInput, "run">,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commentOf010 } from "../../../test/support/examples/table-marks.ts";
+import { earlyComment } from "../../../test/support/examples/table-marks.ts";
 import { readComment, writeComment } from "./table-comment.ts";
 
 const mark = {
@@ -22,9 +22,9 @@ test.each(["ours", "", "a\ntidemill: {oops"])(
 	},
 );
 
-test("a comment of version 0.1.0 is read", () => {
+test("a comment of an early build is read", () => {
 	const { sourceKey } = mark.holds;
-	expect(readComment(commentOf010(sourceKey, "Events"))).toMatchObject({
+	expect(readComment(earlyComment(sourceKey, "Events"))).toMatchObject({
 		words: "Events",
 		mark: { holds: mark.holds },
 	});
