@@ -33,7 +33,12 @@ export function metricsPage(): string {
 	registerKubeMetrics(operator);
 	const own = new Registry();
 	observeBacklogs(own, async () => []);
-	new OperatorMetrics(own, {} as ObservedInformers, { overlaps: [] });
+	new OperatorMetrics(
+		own,
+		{} as ObservedInformers,
+		{ overlaps: [] },
+		{ namesOf: () => [] },
+	);
 	observeCertificates(own, []);
 	const notify = new Registry();
 	notifyMetrics(notify, () => 0);

@@ -39,6 +39,8 @@ import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
+import { tellMissingNamespaces } from "./reconcile/missing-namespaces.ts";
+import { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 import { createRunController } from "./run/controller.ts";
 import { traceRuns } from "./run/run-trace.ts";
 import { readOperatorSettings } from "./settings.ts";
@@ -93,10 +95,24 @@ export async function main(): Promise<number> {
 			log,
 		},
 	);
+	const permissions = new NamespacePermissions(
+		// A standby asks, too.
+		KubeClient.fromConfig(kubeConfig, { userAgent }),
+		{
+			namespaces: settings.watchNamespaces,
+			role: settings.namespaceRole,
+			log,
+		},
+	);
 	const informers = createInformers(client, {
 		namespaces: settings.watchNamespaces,
+		whenPermitted: (namespace, signal) =>
+			permissions.whenPermitted(namespace, signal),
 		log,
 	});
+	informers.roleBindings.onChange(({ metadata }) =>
+		permissions.lookSoon(metadata.namespace!),
+	);
 	const health: OperatorParts = {
 		hasNats: false,
 		informers: Object.values(informers),
@@ -116,7 +132,7 @@ export async function main(): Promise<number> {
 			registerKubeMetrics(registry);
 			observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
 			observeCertificates(registry, natsServers(env));
-			metrics = new OperatorMetrics(registry, informers, claims);
+			metrics = new OperatorMetrics(registry, informers, claims, permissions);
 			const server = await startHealthServer({
 				port: env.integer("HEALTH_PORT", {
 					min: 0,
@@ -175,6 +191,7 @@ export async function main(): Promise<number> {
 				client,
 				kubeEvents,
 				informers,
+				permissions,
 				image: settings.image,
 				localWarehouse: settings.localWarehouse,
 				podPolicy: settings.podPolicy,
@@ -237,7 +254,7 @@ export async function main(): Promise<number> {
 			const watching = new AbortController();
 			const watchers = [ledgers, routes, outbox, shardBacklogs];
 			const ended = [
-				...Object.values(informers).map((each) =>
+				...[permissions, ...Object.values(informers)].map((each) =>
 					each.run(watching.signal, served),
 				),
 				...watchers.map((each) => each.run(watching.signal)),
@@ -262,11 +279,23 @@ export async function main(): Promise<number> {
 				});
 				metrics.countRuns();
 				if (tracing) traceRuns(tracing, informers.runs);
-				const { natsReloadIntervalMs } = settings;
+				const { natsReloadIntervalMs, deployment, leaseNamespace } = settings;
 				await claims.releaseOthers();
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
 					claims.tell(kubeEvents, signal),
+					tellMissingNamespaces(
+						{
+							client,
+							kubeEvents,
+							permissions,
+							log,
+							deployment: deployment
+								? { namespace: leaseNamespace, name: deployment }
+								: undefined,
+						},
+						signal,
+					),
 					natsReloadIntervalMs &&
 						reloadNats(nats, natsReloadIntervalMs, log, signal),
 				]);

@@ -18,13 +18,15 @@ export interface OperatorSettings {
 	shards: number;
 	/** The namespaces that the operator serves; all if undefined. */
 	watchNamespaces: string[] | undefined;
+	/** The ClusterRole that a RoleBinding in each of them gives the operator. */
+	namespaceRole: string;
 	leaseNamespace: string;
-	/** The operator's own Deployment, in {@link leaseNamespace}. */
-	deployment: string | undefined;
 	/** The addresses of a NATS and a bucket that no other installation of the cluster may have. */
 	exclusiveStores: string[];
 	/** Name of the Lease, of which each installation in a namespace has its own. */
 	leaseName: string;
+	/** The operator's own Deployment, in {@link leaseNamespace}. */
+	deployment: string | undefined;
 	/** How long a silent leader keeps the lease. Without the apiserver it exits after two thirds of that. */
 	leaseDurationMs: number;
 	/** Local mode's directory for DuckDB files. */
@@ -75,10 +77,14 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			fallback: 1,
 		}),
 		watchNamespaces: watchNamespacesOf(settings.text("WATCH_NAMESPACES")),
+		namespaceRole: settings.text(
+			"NAMESPACE_ROLE",
+			"tidemill-operator-in-namespace",
+		),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
-		deployment: settings.optional("OPERATOR_DEPLOYMENT"),
 		exclusiveStores: exclusiveStoresOf(settings),
 		leaseName: settings.text("LEASE_NAME", "tidemill-operator"),
+		deployment: settings.optional("OPERATOR_DEPLOYMENT"),
 		leaseDurationMs:
 			1000 *
 			settings.integer("LEASE_DURATION_SECONDS", {

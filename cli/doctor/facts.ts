@@ -18,13 +18,32 @@ export interface Facts {
 	/** The operators' leases in all namespaces, or else undefined. */
 	leases?: Lease[] | undefined;
 	workloads?: Workload[] | undefined;
+	/** The namespaces that operators shall serve, and can't. */
+	unserved: UnservedNamespace[];
 	/** Resources of the namespace with a condition that needs somebody. */
 	resources: { name: string; condition: Condition }[];
 }
 
+/** Either it doesn't exist, or the operator has no binding there. */
+export interface UnservedNamespace {
+	namespace: string;
+	isMissing: boolean;
+	/** The operator's ServiceAccount, `<namespace>:<name>`, and the ClusterRole that it needs. */
+	account: string;
+	role: string;
+}
+
 /** A Deployment or StatefulSet of the chart. */
 export interface Workload extends KubeObject {
-	spec: { replicas?: number };
+	spec: {
+		replicas?: number;
+		template?: {
+			spec: {
+				serviceAccountName?: string;
+				containers: { env?: { name: string; value?: string }[] }[];
+			};
+		};
+	};
 	status?: { readyReplicas?: number };
 }
 
@@ -43,7 +62,12 @@ export async function readFacts(
 	resourceKinds: readonly ResourceKind<KubeObject>[],
 ): Promise<Facts> {
 	const { client } = cluster;
-	const facts: Facts = { served: [], missingRights: [], resources: [] };
+	const facts: Facts = {
+		served: [],
+		missingRights: [],
+		unserved: [],
+		resources: [],
+	};
 	try {
 		Object.assign(facts, await readServer(cluster));
 	} catch (error) {
@@ -71,6 +95,11 @@ export async function readFacts(
 		missingRights,
 		leases: leases?.items,
 		workloads: ofDeployments && workloads,
+		unserved: (
+			await Promise.all(
+				(ofDeployments?.items ?? []).map((each) => readUnserved(cluster, each)),
+			)
+		).flat(),
 		resources: (
 			await Promise.all(
 				resourceKinds
@@ -134,6 +163,71 @@ async function readMissingRights(
 		}),
 	);
 	return missing.flat();
+}
+
+/** Of a Deployment that isn't an operator's: none. */
+async function readUnserved(
+	{ client }: Cluster,
+	{ metadata, spec }: Workload,
+): Promise<UnservedNamespace[]> {
+	const { serviceAccountName = "default", containers = [] } =
+		spec.template?.spec ?? {};
+	const env = new Map(
+		containers.flatMap((each) =>
+			(each.env ?? []).map(({ name, value }) => [name, value ?? ""]),
+		),
+	);
+	const watched = (env.get("WATCH_NAMESPACES") ?? "").split(",");
+	const account = `${metadata.namespace}:${serviceAccountName}`;
+	const role = env.get("NAMESPACE_ROLE") ?? "tidemill-operator-in-namespace";
+	const found = await Promise.all(
+		watched
+			.map((name) => name.trim())
+			.filter((name) => name && name !== "*")
+			.map(async (namespace) => {
+				const isMissing =
+					(await ifAllowed(
+						client
+							.get(kinds.namespace, namespace)
+							.then((object) => object === undefined),
+					)) ?? false;
+				const isBound =
+					!isMissing && (await mayCreateJobs(client, account, namespace));
+				return isBound ? [] : [{ namespace, isMissing, account, role }];
+			}),
+	);
+	return found.flat();
+}
+
+/** Whether a ServiceAccount may; also if this person may not ask. */
+async function mayCreateJobs(
+	client: Cluster["client"],
+	account: string,
+	namespace: string,
+): Promise<boolean> {
+	const apiVersion = "authorization.k8s.io/v1";
+	const attributes = { group: "batch", resource: "jobs", verb: "create" };
+	const review = await ifAllowed(
+		client.raw("POST", `/apis/${apiVersion}/subjectaccessreviews`, {
+			body: {
+				apiVersion,
+				kind: "SubjectAccessReview",
+				spec: {
+					user: `system:serviceaccount:${account}`,
+					groups: [
+						"system:serviceaccounts",
+						`system:serviceaccounts:${account.split(":")[0]}`,
+						"system:authenticated",
+					],
+					resourceAttributes: { namespace, ...attributes },
+				},
+			},
+		}),
+	);
+	return (
+		(review as { status: { allowed: boolean } } | undefined)?.status.allowed ??
+		true
+	);
 }
 
 /** Those whose condition `Ready` is False, and Sources that lost events or whose buffer fills. */

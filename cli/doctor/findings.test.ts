@@ -15,8 +15,17 @@ const healthy: Facts = {
 		workload("archive", 1, 1),
 		workload("nats", 3, 3, "2.15"),
 	],
+	unserved: [],
 	resources: [],
 };
+
+function operatorOf(namespace: string) {
+	return {
+		namespace,
+		account: "tidemill-system:tidemill-operator",
+		role: "tidemill-operator-in-namespace",
+	};
+}
 
 function judged(facts: Partial<Facts>) {
 	return findings(
@@ -45,6 +54,18 @@ test.each<[string, Partial<Facts>, string, string]>([
 	["resources", { served: [] }, "doesn't know tidemill.dev", "CRDs"],
 	["resources", { served: ["runs"] }, "lacks sources", "CRDs"],
 	["rights", { missingRights: ["list runs"] }, "list runs", "viewer"],
+	[
+		"namespace shop",
+		{ unserved: [{ ...operatorOf("shop"), isMissing: true }] },
+		"doesn't exist",
+		"operator.watchNamespaces",
+	],
+	[
+		"namespace shop",
+		{ unserved: [{ ...operatorOf("shop"), isMissing: false }] },
+		"no binding to tidemill-operator-in-namespace",
+		"--serviceaccount=tidemill-system:tidemill-operator --namespace=shop",
+	],
 	["operator", { leases: [] }, "no operator has ever led", "Install"],
 	[
 		"operator",

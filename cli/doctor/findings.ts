@@ -1,5 +1,11 @@
 import type { Lease } from "../../kube/kinds.ts";
-import { type Facts, group, version, type Workload } from "./facts.ts";
+import {
+	type Facts,
+	group,
+	type UnservedNamespace,
+	version,
+	type Workload,
+} from "./facts.ts";
 
 /** One line of `tidemill doctor`. */
 export interface Finding {
@@ -47,6 +53,7 @@ export function findings(
 		rights(facts, namespace),
 		operator(facts, nowMs),
 		...workloads(facts, clientVersion),
+		...facts.unserved.map(unserved),
 		...facts.resources.map(({ name, condition }) =>
 			failed(name, `${condition.message} (${condition.reason})`),
 		),
@@ -127,6 +134,26 @@ function operator({ leases }: Facts, nowMs: number): Finding {
 		`none leads; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
 		`Look at its Pods and their logs: kubectl get pods -n ${newest.metadata.namespace} -l app.kubernetes.io/component=operator`,
 	);
+}
+
+function unserved({
+	namespace,
+	isMissing,
+	account,
+	role,
+}: UnservedNamespace): Finding {
+	const check = `namespace ${namespace}`;
+	return isMissing
+		? failed(
+				check,
+				"the operator watches it, and it doesn't exist",
+				"Create it and run helm upgrade, or take it off operator.watchNamespaces.",
+			)
+		: failed(
+				check,
+				`the operator (${account}) has no binding to ${role} there`,
+				`Run helm upgrade, or: kubectl create rolebinding ${role} --clusterrole=${role} --serviceaccount=${account} --namespace=${namespace}`,
+			);
 }
 
 function renewedMs({ spec }: Lease): number {

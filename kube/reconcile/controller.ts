@@ -73,9 +73,14 @@ export class ControllerLoop {
 
 	constructor(
 		controller: Controller,
-		options: { log: Logger; workers?: number },
+		options: {
+			log: Logger;
+			workers?: number;
+			/** What stands around the controller, such as a condition under which it works. */
+			around?: (controller: Controller) => Controller;
+		},
 	) {
-		this.#controller = controller;
+		this.#controller = options.around?.(controller) ?? controller;
 		this.#log = options.log.child({ controller: controller.name });
 		this.#workers = options.workers ?? 2;
 		this.#queue = new WorkQueue(controller.name);
@@ -250,7 +255,7 @@ export class ControllerLoop {
 		const refusal = isDue
 			? this.#refusals.add(text, error)
 			: this.#refusals.get(text)!;
-		const retryInMs = Math.round(refusal.retryInMs);
+		const retryInMs = Math.ceil(refusal.retryInMs);
 		this.#queue.addAfter(text, retryInMs);
 		if (isDue && !refusal.mayPass) this.#queue.add(text);
 		return retryInMs;

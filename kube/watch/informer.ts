@@ -7,6 +7,8 @@ import { type ChangeHandler, Store } from "./store.ts";
 export interface InformerOptions extends Omit<Scope, "namespace"> {
 	/** All namespaces when absent. */
 	namespaces?: readonly string[] | undefined;
+	/** Settles when it is worth asking again for a namespace that the apiserver has refused; by default, at once. */
+	whenPermitted?: (namespace: string, signal: AbortSignal) => Promise<void>;
 	log: Logger;
 }
 
@@ -61,7 +63,7 @@ export class Informer<T extends KubeObject> {
 			except?: readonly string[];
 		} = this.#options,
 	): Promise<void> {
-		const { namespaces: _, log, ...options } = this.#options;
+		const { namespaces: _, log, whenPermitted, ...options } = this.#options;
 		const scopes = where.namespaces ?? [undefined];
 		const scope = { ...options, ...exceptNamespaces(where.except) };
 		const unlisted = new Set(scopes);
@@ -86,9 +88,12 @@ export class Informer<T extends KubeObject> {
 							if (namespace !== undefined) this.#unknown.delete(namespace);
 							settled(namespace);
 						},
-						refused: () => {
+						refused: async () => {
+							// It has answered, and says nothing more until it is asked again.
+							this.#heardMs.set(namespace, Infinity);
 							if (unlisted.has(namespace)) this.#unknown.add(namespace!);
 							settled(namespace);
+							await whenPermitted?.(namespace!, signal);
 						},
 					},
 					log,
@@ -104,7 +109,9 @@ export class Informer<T extends KubeObject> {
 	 */
 	get silentMs(): number {
 		const heardMs = Math.min(...this.#heardMs.values());
-		return this.#heardMs.size === 0 ? 0 : performance.now() - heardMs;
+		return this.#heardMs.size === 0
+			? 0
+			: Math.max(0, performance.now() - heardMs);
 	}
 
 	/** The apiserver has never let this client list the namespace: what is missing in memory may exist. */

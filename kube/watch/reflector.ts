@@ -16,8 +16,11 @@ export interface Sink<T extends KubeObject> {
 export interface Hearing {
 	/** The sink holds everything of the scope. */
 	listed(): void;
-	/** This client may not list the scope, one namespace. The sink holds what it last held. */
-	refused(): void;
+	/**
+	 * This client may not list the scope, one namespace. The sink holds what it last held. Settles when it is worth trying again,
+	 * after which there is a short pause.
+	 */
+	refused(): Promise<void>;
 	/** The apiserver sent something, so the sink is current as of now. */
 	heard(): void;
 }
@@ -66,10 +69,8 @@ export async function reflect<T extends KubeObject>(
 			if (expired) version = undefined;
 			// One namespace's binding is missing, or gone with its namespace. The others go on: what memory has of this one
 			// stays, and whoever asks the apiserver is refused.
-			if (scope.namespace !== undefined && hasReason(error, "Forbidden")) {
-				hearing.heard();
-				hearing.refused();
-			}
+			const isRefused =
+				scope.namespace !== undefined && hasReason(error, "Forbidden");
 			failures++;
 			const waitMs =
 				(error instanceof ApiError && error.retryAfterMs) ||
@@ -78,6 +79,7 @@ export async function reflect<T extends KubeObject>(
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
 				expired ? "listing a kind again" : "the watch of a kind failed",
 			);
+			if (isRefused) await hearing.refused();
 			await pause(waitMs, signal);
 		}
 	}

@@ -6,6 +6,11 @@ import { isOver } from "../job/outcome.ts";
 import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";
+import {
+	notReady,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
 import { aboutDestination, applyDestination } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readDestination } from "./state.ts";
@@ -48,8 +53,17 @@ export function createDestinationController(
 				),
 		},
 		// A check needs ten requests in turn, and the Destination's Pipelines wait for it.
-		{ log, workers: 8 },
+		{
+			log,
+			workers: 8,
+			around: whilePermitted(
+				context,
+				informers.destinations,
+				notReady({ phase: "Error" }),
+			),
+		},
 	);
+	wakeByPermission(context.permissions, informers.destinations, loop);
 	slots.onFree("Destination", (key) => loop.enqueue(key));
 	const ofCheck = ({ metadata: { namespace, labels } }: Job): ObjectKey[] => {
 		const name = labels?.[label.destination];

@@ -48,12 +48,15 @@ function world(
 		pipelines: cacheOf(pipelineKind, given.pipelines),
 		trackingPlans: cacheOf({ kind: "TrackingPlan" }),
 		runs,
-		tokenBindings: cacheOf({ kind: "RoleBinding" }, given.tokens),
+		roleBindings: cacheOf({ kind: "RoleBinding" }, given.tokens),
 	} as unknown as ObservedInformers;
+	const namesOf = (type: "missing" | "notPermitted") =>
+		type === "missing" ? ["not-there"] : ["not-bound"];
 	const metrics = new OperatorMetrics(
 		registry,
 		informers,
 		{ overlaps: [{ claim: "shop", other: "two/operator", isOurs: true }] },
+		{ namesOf },
 		() => now,
 	);
 	const lines = async (name: string) =>
@@ -223,4 +226,14 @@ test("tokens tell when they expire: of each account the first ones, and not long
 	);
 	expect(found[1]).toContain(`token="t${maxTokens + 4}"`);
 	expect(found.join()).not.toMatch(/gone|forged/);
+});
+
+test("a watched namespace that is missing or not permitted has a series of its own", async () => {
+	const { lines } = world();
+	expect(await lines("tidemill_watched_namespace_missing")).toEqual([
+		'tidemill_watched_namespace_missing{account="not-there"} 1',
+	]);
+	expect(await lines("tidemill_watched_namespace_not_permitted")).toEqual([
+		'tidemill_watched_namespace_not_permitted{account="not-bound"} 1',
+	]);
 });

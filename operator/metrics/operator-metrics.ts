@@ -7,6 +7,7 @@ import { type Condition, findCondition } from "../../kube/conditions.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { InstallationClaimer } from "../claim/claims.ts";
 import type { Informers } from "../reconcile/informers.ts";
+import type { NamespacePermissions } from "../reconcile/namespace-permissions.ts";
 import { firstOpenSlotMs, overdueSeconds } from "./pipeline-lateness.ts";
 
 /** Pipelines of one account with series of their own, so that no account takes another's room in Prometheus. */
@@ -25,7 +26,7 @@ export type ObservedInformers = Pick<
 	| "pipelines"
 	| "trackingPlans"
 	| "runs"
-	| "tokenBindings"
+	| "roleBindings"
 >;
 
 /**
@@ -43,6 +44,7 @@ export class OperatorMetrics {
 		registry: Registry,
 		informers: ObservedInformers,
 		claims: Pick<InstallationClaimer, "overlaps">,
+		permissions: Pick<NamespacePermissions, "namesOf">,
 		now: () => number = Date.now,
 	) {
 		this.#informers = informers;
@@ -138,7 +140,7 @@ export class OperatorMetrics {
 			`When a token of the REST API expires, in seconds since 1970: of each account the ${maxTokens} that expire first, until a day after.`,
 			["account", "token"],
 			(gauge) => {
-				const valid = informers.tokenBindings.list().flatMap(expiryOf);
+				const valid = informers.roleBindings.list().flatMap(expiryOf);
 				const lately = valid.filter(({ ms }) => ms > now() - dayMs);
 				for (const own of Map.groupBy(lately, (each) => each.account).values())
 					for (const { account, token, ms } of own
@@ -159,6 +161,22 @@ export class OperatorMetrics {
 					);
 			},
 		);
+		for (const [name, help, type] of [
+			[
+				"missing",
+				"1 for each watched namespace that doesn't exist.",
+				"missing",
+			],
+			[
+				"not_permitted",
+				"1 for each watched namespace in which the operator lacks a permission; * stands for all.",
+				"notPermitted",
+			],
+		] as const)
+			gauge(`watched_namespace_${name}`, help, ["account"], (gauge) => {
+				for (const account of permissions.namesOf(type))
+					gauge.set({ account }, 1);
+			});
 		this.#runs = new Counter({
 			name: "tidemill_runs_total",
 			help: "Runs that ended while this process led, by phase (Succeeded, Failed, Cancelled) and error code.",

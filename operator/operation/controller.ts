@@ -17,12 +17,51 @@ import { isOver } from "../job/outcome.ts";
 import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";
+import {
+	type NotPermittedReport,
+	reportOf,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
 import { aboutOperation, applyOperation } from "./apply.ts";
 import { decide } from "./decide.ts";
+import { limitPending } from "./pending.ts";
 import { readOperation } from "./state.ts";
+import { transition } from "./transition.ts";
 
 /** Of one account to one shard. */
 const questionsAtOnce = 4;
+
+/** While it waits, the time that the Operation may wait counts. */
+function notPermittedReport(
+	{ informers, slots }: OperatorContext & { slots: JobSlots },
+	asks: BackgroundWork<ManifestAnswer>,
+): NotPermittedReport<Operation> {
+	return {
+		condition: "Complete",
+		statusOf: (operation, message, now) => {
+			if (hasEnded(operation)) return undefined;
+			const { phase = "Pending" } = operation.status ?? {};
+			const waits = transition.progress(
+				operation,
+				"NotPermitted",
+				message,
+				{ phase },
+				now,
+			);
+			if (phase !== "Pending") return reportOf(waits);
+			if (operation.spec.cancel)
+				return reportOf(transition.cancel(operation, {}, now));
+			return reportOf(limitPending(operation, waits, now));
+		},
+		release: ({ metadata: { namespace, name } }) => {
+			const key = { namespace: namespace!, name };
+			asks.drop(key);
+			if (!informers.jobs.get(key.namespace, name))
+				slots.release({ kind: "Operation", ...key });
+		},
+	};
+}
 
 /** Carries out Operations: asks archive what to read, starts the Job, and records its report. The loop doesn't run yet. */
 export function createOperationController(
@@ -67,8 +106,16 @@ export function createOperationController(
 					refusal,
 				),
 		},
-		{ log },
+		{
+			log,
+			around: whilePermitted(
+				context,
+				informers.operations,
+				notPermittedReport(context, asks),
+			),
+		},
 	);
+	wakeByPermission(context.permissions, informers.operations, loop);
 	slots.onFree("Operation", (key) => loop.enqueue(key));
 	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
 		const { namespace = "", labels = {} } = metadata;

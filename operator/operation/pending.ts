@@ -16,6 +16,7 @@ const limited: ReadonlySet<string> = new Set<WaitReason>([
 	"AnnotationNotAllowed",
 	"PriorityClassNotAllowed",
 	"JobNotStarted",
+	"NotPermitted",
 ]);
 
 const patienceMs = 3_600_000;

@@ -13,6 +13,11 @@ import type { NotificationMeans } from "../notification/state.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";
+import {
+	notReady,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
 import { aboutPipeline, applyPipeline } from "./apply.ts";
 import { hasUntypedColumn, readPipeline } from "./state.ts";
 
@@ -39,8 +44,17 @@ export function createPipelineController(
 				),
 		},
 		// Many Pipelines are due at once on a full hour.
-		{ log, workers: 16 },
+		{
+			log,
+			workers: 16,
+			around: whilePermitted(
+				context,
+				informers.pipelines,
+				notReady({ phase: "Error" }),
+			),
+		},
 	);
+	wakeByPermission(context.permissions, informers.pipelines, loop);
 	loop.watch(informers.pipelines);
 	// Pipelines into a table of the same name, in warehouses that may be the same.
 	const { tableOf, intoTable } = informers.pipelines;

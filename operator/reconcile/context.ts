@@ -4,12 +4,14 @@ import type { Refusal } from "../../kube/reconcile/refusals.ts";
 import type { Logger } from "../../service/log.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import type { Informers } from "./informers.ts";
+import type { NamespacePermissions } from "./namespace-permissions.ts";
 
 /** What every controller works with. */
 export interface OperatorContext {
 	client: KubeClient;
 	kubeEvents: KubeEventRecorder;
 	informers: Informers;
+	permissions: NamespacePermissions;
 	/** Image of the Jobs. */
 	image: string;
 	/** Local mode's directory for DuckDB files. */

@@ -19,8 +19,7 @@ import { tableNameOf } from "../../crds/table-name.ts";
 import type { KubeClient, Scope } from "../../kube/client/client.ts";
 import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { Informer } from "../../kube/watch/informer.ts";
-import type { Logger } from "../../service/log.ts";
+import { Informer, type InformerOptions } from "../../kube/watch/informer.ts";
 import { isGone, isOver } from "../job/outcome.ts";
 
 export type Informers = ReturnType<typeof createInformers>;
@@ -28,7 +27,9 @@ export type Informers = ReturnType<typeof createInformers>;
 /** All that the operator watches. Objects that aren't Tidemill's own are watched by label, to keep the others out of memory. */
 export function createInformers(
 	client: KubeClient,
-	options: { namespaces: string[] | undefined; log: Logger },
+	options: Pick<InformerOptions, "whenPermitted" | "log"> & {
+		namespaces: string[] | undefined;
+	},
 ) {
 	const follow = <T extends KubeObject>(
 		kind: ResourceKind<T>,
@@ -58,9 +59,12 @@ export function createInformers(
 		/** The metadata of all: their labels say which of them Destinations may use. */
 		volumeClaims: follow(kinds.persistentVolumeClaim, { metadataOnly: true }),
 		serviceAccounts: follow(kinds.serviceAccount, { metadataOnly: true }),
-		/** The metadata of the RoleBindings of the REST API's tokens, which say when a token expires. */
-		tokenBindings: follow(kinds.roleBinding, {
-			labelSelector: label.token,
+		/**
+		 * The metadata of the RoleBindings: those of the REST API's tokens say when a token expires, and a change of another one
+		 * may give the operator its permissions in a namespace, or take them. With a binding for all namespaces none does.
+		 */
+		roleBindings: follow(kinds.roleBinding, {
+			...(!options.namespaces && { labelSelector: label.token }),
 			metadataOnly: true,
 		}),
 		jobs: withJobLookups(follow(kinds.job, ours)),

@@ -61,7 +61,10 @@ test("the operator's start looks up as many objects as there are, not each for e
 	counted(informers.runs, "open");
 	counted(informers.pipelines, "intoTable");
 	counted(informers.pipelines, "ofDestination");
-	const context = { informers, client, log } as unknown as OperatorContext;
+	const permissions = { onChange: () => undefined };
+	const context = {
+		...{ informers, client, log, permissions },
+	} as unknown as OperatorContext;
 	createPipelineController({
 		...context,
 		sealKey: undefined,
@@ -99,7 +102,10 @@ test("a look at one Run of a crowd looks at each Pipeline once, not for each oth
 	stop.abort();
 	await Promise.all(running);
 	const lookUp = vi.spyOn(informers.destinations, "get");
-	const context = { informers, client, log } as unknown as OperatorContext;
+	const permissions = { onChange: () => undefined };
+	const context = {
+		...{ informers, client, log, permissions },
+	} as unknown as OperatorContext;
 	// A Pipeline whose Run has ended has the table: all other Runs are looked through in vain.
 	crowded.pipelines[0]!.metadata.creationTimestamp = "2026-03-02T00:00:00Z";
 	const key = { namespace: "shop", name: "n298" };

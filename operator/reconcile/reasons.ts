@@ -23,6 +23,9 @@ const writeRefused = {
 	WriteRefused:
 		"Kubernetes refused a write that the operator needs: an admission webhook fails or denies it, or a quota or a policy forbids it. The message has Kubernetes' own words. Tidemill retries after a second, then after up to a minute.",
 } as const;
+/** Of every kind: the operator can't work in the namespace. */
+const notPermitted =
+	"The operator lacks a permission in the namespace, because its RoleBinding is missing or its ClusterRole has changed; the message says which, and the command that restores it.";
 
 /**
  * Every reason a condition can have: kind → condition type → reason → its meaning.
@@ -65,6 +68,7 @@ export const reasons = {
 				"The Source is being deleted. Its events stay until the Run that loads them ends.",
 			DeletionWaitsForArchive:
 				"The Source is being deleted. Archive or its bucket is unreachable, or the shard has stopped; the message has archive's error. Tidemill retries. With `spec.deletionPolicy: Retain` the Source goes without waiting.",
+			NotPermitted: notPermitted,
 		},
 		PlanCurrent: {
 			Current: "The TrackingPlan, as it is now, judges the Source's events.",
@@ -139,6 +143,7 @@ export const reasons = {
 				"`spec.checkTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:
 				"`spec.checkTemplate.priorityClassName` is not in the operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES`.",
+			NotPermitted: notPermitted,
 		},
 	},
 	Pipeline: {
@@ -173,6 +178,7 @@ export const reasons = {
 			PriorityClassNotAllowed:
 				"`spec.runTemplate.priorityClassName` is not in the operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES`.",
 			InvalidTimeZone: "`spec.schedule.timeZone` is not an IANA time zone.",
+			NotPermitted: notPermitted,
 		},
 		RunSucceeded: {
 			Succeeded: "The last Run succeeded.",
@@ -198,6 +204,7 @@ export const reasons = {
 			ConfigMapKeyNotFound: "The ConfigMap has no such key.",
 			PlanTooLarge:
 				"The plan, or all plans of the namespace together, are larger than Tidemill allows.",
+			NotPermitted: notPermitted,
 		},
 		InUse: {
 			NamedBySources:
@@ -226,6 +233,7 @@ export const reasons = {
 			PodWaiting:
 				"The Job's Pod can't start; the message says what it waits for.",
 			Loading: "The Job is running.",
+			NotPermitted: `${notPermitted} The time that the Run may wait counts.`,
 		},
 		Failed: {
 			LoadFailed:
@@ -273,6 +281,7 @@ export const reasons = {
 			ImportUnavailable:
 				"Archive could not add the events, or not all; the message has its error. Tidemill retries.",
 			Working: "The Job is running, or archive is releasing or adding events.",
+			NotPermitted: `${notPermitted} The time that the Operation may wait counts.`,
 		},
 		Failed: {
 			OperationFailed:
@@ -332,6 +341,7 @@ export const kubeEventReasons = {
 		WholeWindow:
 			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",
+		NotPermitted: notPermitted,
 	},
 	Operation: {
 		...writeRefused,
@@ -341,6 +351,7 @@ export const kubeEventReasons = {
 		OperationFailed:
 			"The Operation failed; the note has the error's code and message.",
 		OperationCancelled: "The Operation was cancelled by `spec.cancel`.",
+		NotPermitted: notPermitted,
 	},
 } as const satisfies Record<keyof typeof reasons, Record<string, string>>;
 

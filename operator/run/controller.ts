@@ -15,13 +15,55 @@ import { isGone, isOver } from "../job/outcome.ts";
 import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";
+import {
+	type NotPermittedReport,
+	reportOf,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
 import { aboutRun, applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
-import { readRun, warehouseOfRun } from "./state.ts";
+import { limitPending } from "./pending.ts";
+import { readRun, referencesOfRun, warehouseOfRun } from "./state.ts";
+import { transition } from "./transition.ts";
 
 /** Of one account to one shard. Archive makes each manifest by a few requests to the store. */
 const questionsAtOnce = 16;
+
+/** While it waits, the time that the Run may wait counts. */
+function notPermittedReport(
+	context: OperatorContext & { slots: JobSlots },
+	asks: BackgroundWork<ManifestAnswer>,
+): NotPermittedReport<Run> {
+	const { informers, slots } = context;
+	const jobOf = ({ metadata: { namespace, name } }: Run) =>
+		informers.jobs.get(namespace!, name);
+	return {
+		condition: "Complete",
+		statusOf: (run, message, now) => {
+			if (hasEnded(run)) return undefined;
+			const { phase = "Pending" } = run.status ?? {};
+			const waits = transition.progress(
+				run,
+				"NotPermitted",
+				message,
+				{ phase },
+				now,
+			);
+			if (phase !== "Pending") return reportOf(waits);
+			if (run.spec.cancel) return reportOf(transition.cancel(run, {}, now));
+			const references = referencesOfRun(context, run);
+			return reportOf(
+				limitPending({ run, references, job: jobOf(run) }, waits, now),
+			);
+		},
+		release: (run) => {
+			asks.drop(keyOf(run));
+			if (!jobOf(run)) slots.release({ kind: "Run", ...keyOf(run) });
+		},
+	};
+}
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(
@@ -58,8 +100,17 @@ export function createRunController(
 				),
 		},
 		// Many Runs begin at once on a full hour.
-		{ log, workers: 8 },
+		{
+			log,
+			workers: 8,
+			around: whilePermitted(
+				context,
+				informers.runs,
+				notPermittedReport(context, asks),
+			),
+		},
 	);
+	wakeByPermission(context.permissions, informers.runs, loop);
 	slots.onFree("Run", (key) => loop.enqueue(key));
 	const open = (namespace: string): Run[] => informers.runs.open(namespace);
 	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {

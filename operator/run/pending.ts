@@ -14,6 +14,7 @@ const limited: ReadonlySet<string> = new Set<Waiting>([
 	"PipelineNotReady",
 	"JobNotStarted",
 	"PodWaiting",
+	"NotPermitted",
 ]);
 /** Steps to a Job. Kubernetes may refuse the next one as well. */
 const onItsWay: ReadonlySet<string> = new Set<Waiting>([
@@ -29,7 +30,7 @@ const defaultDeadlineSeconds = 3_600;
  * Pipeline. Waiting for archive and for other Runs is Tidemill's own affair, and ends the count.
  */
 export function limitPending(
-	{ run, references, job }: RunState,
+	{ run, references, job }: Pick<RunState, "run" | "references" | "job">,
 	actions: RunAction[],
 	now: number,
 ): RunAction[] {

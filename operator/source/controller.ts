@@ -7,6 +7,11 @@ import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";
+import {
+	notReady,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
 import { aboutSource, applySource } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { ShardLoads } from "./shards/shard-loads.ts";
@@ -66,8 +71,17 @@ export function createSourceController(
 				),
 		},
 		// Each of hundreds of new Sources needs four requests in turn, and its Pipelines wait for it.
-		{ log, workers: 16 },
+		{
+			log,
+			workers: 16,
+			around: whilePermitted(
+				context,
+				informers.sources,
+				notReady({ phase: "Error" }),
+			),
+		},
 	);
+	wakeByPermission(context.permissions, informers.sources, loop);
 	loop.watch(informers.sources);
 	const sourcesOfSecret = informers.sources.index((source) =>
 		[

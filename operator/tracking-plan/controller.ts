@@ -6,6 +6,11 @@ import { keyOf, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";
+import {
+	notReady,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
 import { aboutPlan, applyTrackingPlan } from "./apply.ts";
 import { decide } from "./decide.ts";
 import type { PlanVersions, PublishedPlans } from "./plan-versions.ts";
@@ -50,8 +55,12 @@ export function createTrackingPlanController(
 					refusal,
 				),
 		},
-		{ log },
+		{
+			log,
+			around: whilePermitted(context, informers.trackingPlans, notReady({})),
+		},
 	);
+	wakeByPermission(context.permissions, informers.trackingPlans, loop);
 	// Not on status changes: a plan may be large. A deletion raises the generation.
 	loop.watch(informers.trackingPlans, undefined, specChanged);
 	loop.watch(informers.configMaps, ({ metadata }) =>

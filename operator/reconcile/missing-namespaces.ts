@@ -1,0 +1,81 @@
+import type { KubeClient } from "../../kube/client/client.ts";
+import { kinds } from "../../kube/kinds.ts";
+import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
+import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
+import type { NamespacePermissions } from "./namespace-permissions.ts";
+
+/** Kubernetes keeps an Event for an hour by default. */
+const repeatMs = 30 * 60_000;
+
+/**
+ * Tells which watched namespaces don't exist, in the log and by an Event on the operator's Deployment, until the signal fires:
+ * there is no resource that could say so.
+ */
+export async function tellMissingNamespaces(
+	means: {
+		client: KubeClient;
+		kubeEvents: KubeEventRecorder;
+		permissions: NamespacePermissions;
+		log: Logger;
+		/** Undefined where the operator doesn't run as a Deployment. */
+		deployment: { namespace: string; name: string } | undefined;
+	},
+	signal: AbortSignal,
+): Promise<void> {
+	const { permissions, log } = means;
+	const told = new Map<string, number>();
+	let wake = new AbortController();
+	permissions.onChange(() => wake.abort());
+	while (!signal.aborted) {
+		const missing = permissions.namesOf("missing");
+		for (const namespace of told.keys())
+			if (!missing.includes(namespace)) {
+				told.delete(namespace);
+				log.info({ namespace }, "a watched namespace exists now");
+			}
+		const nowMs = performance.now();
+		for (const namespace of missing) {
+			const toldMs = told.get(namespace);
+			if (toldMs !== undefined && nowMs - toldMs < repeatMs) continue;
+			if (toldMs === undefined)
+				log.warn(
+					{ namespace },
+					"a watched namespace doesn't exist; it is served once it does",
+				);
+			told.set(namespace, nowMs);
+			await recordMissing(means, namespace);
+		}
+		await pause(repeatMs, AbortSignal.any([signal, wake.signal]));
+		wake = new AbortController();
+	}
+}
+
+async function recordMissing(
+	{
+		client,
+		kubeEvents,
+		log,
+		deployment,
+	}: Parameters<typeof tellMissingNamespaces>[0],
+	namespace: string,
+): Promise<void> {
+	if (!deployment) return;
+	try {
+		// `kubectl describe` finds an object's Events by its uid.
+		const found = await client.get(
+			kinds.deployment,
+			deployment.name,
+			deployment.namespace,
+		);
+		if (!found) return;
+		kubeEvents.record(kinds.deployment, found, {
+			type: "Warning",
+			reason: "WatchedNamespaceMissing",
+			action: "Watch",
+			note: `Namespace "${namespace}" of operator.watchNamespaces doesn't exist. Create it, and bind the operator there by "helm upgrade"; or take it off the list. It is served as soon as it exists and has its binding.`,
+		});
+	} catch (err) {
+		log.warn({ err }, "the operator's Deployment can't be read");
+	}
+}
