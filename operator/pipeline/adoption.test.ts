@@ -24,21 +24,19 @@ function pipelineWith(adopt: boolean | undefined, status: PipelineStatus = {}) {
 	return { ...pipeline, status };
 }
 
+const old = { ...here, table: "old" };
+const elsewhere = { ...here, destination: "DuckDB:files/old.duckdb" };
+
 test.each<
-	[string, boolean | undefined, PipelineStatus["adoptedTable"], boolean]
+	[boolean, string, boolean | undefined, PipelineStatus["adoptedTable"]]
 >([
-	["without the field", undefined, undefined, false],
-	["with false", false, undefined, false],
-	["with true", true, undefined, true],
-	["once it is used up", true, here, false],
-	["used up for another table", true, { ...here, table: "old" }, true],
-	[
-		"used up in another warehouse",
-		true,
-		{ ...here, destination: "DuckDB:files/old.duckdb" },
-		true,
-	],
-])("%s a table may be adopted: %4$j", (_, adopt, adoptedTable, may) => {
+	[false, "without the field", undefined, undefined],
+	[false, "with false", false, undefined],
+	[true, "with true", true, undefined],
+	[false, "once it is used up", true, here],
+	[true, "used up for another table", true, old],
+	[true, "used up in another warehouse", true, elsewhere],
+])("it is %j that a table may be adopted %s", (may, _, adopt, adoptedTable) => {
 	const status = adoptedTable ? { adoptedTable } : {};
 	expect(mayAdopt(pipelineWith(adopt, status), here)).toBe(may);
 });

@@ -425,18 +425,16 @@ describe("a table that isn't the Pipeline's", () => {
 		expect(readyOf(later)).toMatchObject({ ...told, ...words });
 	});
 
-	test.each<[string, Partial<PipelineSpec["table"]>, boolean]>([
-		["another table name", { name: "fresh" }, true],
-		["leave to adopt it", { adopt: true }, true],
-		["leave to rebuild it", { onIncompatible: "Rebuild" }, false],
-		["no leave to adopt it", { adopt: false }, false],
-	])("with %s the schedule goes on: %3$j", (_, table, goesOn) => {
+	test.each<[string, Partial<PipelineSpec["table"]>, string[]]>([
+		["goes on with another table name", { name: "fresh" }, [noonName]],
+		["goes on with leave to adopt it", { adopt: true }, [noonName]],
+		["waits with leave to rebuild it", { onIncompatible: "Rebuild" }, []],
+		["waits without leave to adopt it", { adopt: false }, []],
+	])("the schedule %s", (_, table, names) => {
 		const spec = adopting(table) as Partial<PipelineSpec>;
 		const pipeline = scheduled(early, statusAfter(found), spec);
 		for (const runs of [[], [notOurs]])
-			expect(created(stateOf({ pipeline, runs }))).toEqual(
-				goesOn ? [noonName] : [],
-			);
+			expect(created(stateOf({ pipeline, runs }))).toEqual(names);
 	});
 
 	test("is adopted once: if somebody takes it later, it is refused until the field is set anew", () => {

@@ -156,6 +156,76 @@ test("a permanent error fails the Run with the words of the load", async () => {
 	}, wait);
 });
 
+test("a table of somebody else stops the Pipeline until it may adopt it, which a Run that succeeds uses up", async () => {
+	const pipelineWith = (table: object) =>
+		scene.createPipeline("p", {
+			table: { columns: ["EventID", "Date"], onIncompatible: "Fail", ...table },
+		});
+	const statusOf = async () =>
+		(await client.get<Pipeline>(pipelineKind, "p", scene.namespace))?.status;
+	const becomesReady = (status: string, reason: string) =>
+		vi.waitFor(async () => {
+			const { conditions } = (await statusOf())!;
+			expect(findCondition(conditions, "Ready")).toMatchObject({
+				status,
+				reason,
+			});
+		}, wait);
+	const inputOf = async (run: string) => {
+		const secret = await client.get(
+			kinds.secret,
+			`${run}-input`,
+			scene.namespace,
+		);
+		const text = secret!.data!["input.json"]!;
+		return JSON.parse(Buffer.from(text, "base64").toString()) as LoadInput;
+	};
+	const refuse = async (run: string) => {
+		const error = {
+			code: "TableNotOurs",
+			message: "Table p is not this Pipeline's.",
+			retryable: false,
+		};
+		await scene.endPod(run, 65, { version: 1, outcome: "Failed", error });
+		await scene.phaseBecomes(run, "Failed");
+		expect((await scene.statusOfRun(run)).error).toEqual(error);
+		await becomesReady("False", "TableNotOurs");
+	};
+	await pipelineWith({});
+	await scene.createRun("refused", "p");
+	await scene.phaseBecomes("refused", "Running");
+	expect(await inputOf("refused")).not.toHaveProperty("adopt");
+	await refuse("refused");
+	expect((await statusOf())?.incompatibility?.reason).toBe("TableNotOurs");
+
+	// Leave to rebuild is no leave to take it.
+	await pipelineWith({ onIncompatible: "Rebuild" });
+	await becomesReady("False", "TableNotOurs");
+	await pipelineWith({ adopt: true });
+	await becomesReady("True", "Resolved");
+	await scene.createRun("adopts", "p");
+	await scene.phaseBecomes("adopts", "Running");
+	expect((await inputOf("adopts")).adopt).toBe(true);
+	await scene.endPod("adopts", 0, succeeded);
+	await vi.waitFor(async () => {
+		expect((await statusOf())?.adoptedTable).toEqual({
+			destination: "DuckDB:events.duckdb",
+			table: "p",
+		});
+	}, wait);
+
+	await scene.createRun("later", "p");
+	await scene.phaseBecomes("later", "Running");
+	expect(await inputOf("later")).not.toHaveProperty("adopt");
+	await refuse("later");
+	await pipelineWith({});
+	await vi.waitFor(async () => {
+		expect(await statusOf()).not.toHaveProperty("adoptedTable");
+	}, wait);
+	await pipelineWith({ adopt: true });
+	await becomesReady("True", "Resolved");
+});
+
 test("no flush, no run: a Run waits for archive, says so, and asks again at its own pace", async () => {
 	const askedMs: number[] = [];
 	scene.answer = () => {
