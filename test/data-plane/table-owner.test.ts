@@ -453,12 +453,19 @@ describe("BigQuery", () => {
 		async (_, isNext) => {
 			const { double, days, load, loaded, rows, orders } =
 				await bigQueryScene();
-			double.onRequest = ({ path }) =>
-				path.startsWith("/upload")
-					? new Fault(403, "accessDenied", "No uploads today")
-					: undefined;
+			let isCreated = false;
+			double.onRequest = ({ method, path }) => {
+				if (isCreated) return new Fault(403, "accessDenied", "Not any more");
+				isCreated = method === "POST" && path.endsWith("/tables");
+				return undefined;
+			};
+			const options = { description: "People's own words" };
+			const description = "Events of shop";
+			const input = {
+				table: { name: "orders", columns, description, options },
+			};
 			const first = await days("a");
-			expect((await load(first)).exitCode).toBe(65);
+			expect((await load(first, { input })).exitCode).toBe(65);
 			expect(orders().labels).toMatchObject({
 				"tidemill-namespace": "shop",
 				"tidemill-pipeline": "p",
@@ -466,7 +473,7 @@ describe("BigQuery", () => {
 				"tidemill-through": "",
 			});
 			double.onRequest = () => undefined;
-			await loaded(isNext ? await days("a") : first);
+			await loaded(isNext ? await days("a") : first, input);
 			expect(await rows("select event_id from shop.orders")).toEqual([
 				["2026-03-01-a-0"],
 			]);
