@@ -93,9 +93,26 @@ export function defineRoles(program: Program): void {
 				command.optsWithGlobals(),
 			),
 		);
+	program
+		.command("nats-reloader")
+		.helpGroup("Commands for an installation:")
+		.description(
+			"have NATS read changed passwords and certificates; the chart runs it beside NATS",
+		)
+		.option("--passwords <folder>", "a file for each user, with the password")
+		.option("--tls <folder>", "tls.crt, tls.key and ca.crt")
+		.option("--users-file <file>", "to write, for the configuration to include")
+		.option("--config <file>", "nats-server's configuration")
+		.option("--monitor <url>", "nats-server's monitoring port")
+		.action((_, command) =>
+			start(
+				() => import("../install/nats/reloader.ts"),
+				command.optsWithGlobals(),
+			),
+		);
 	for (const [name, { about, load }] of Object.entries(servers)) {
 		const command = processCommand(program, name, about).action(() =>
-			start(load, undefined),
+			startServer(load),
 		);
 		if (name === "operator") defineMove(command);
 	}
@@ -142,6 +159,29 @@ function processCommand(program: Program, name: string, about: string) {
 			"after",
 			"\nA process of Tidemill. Its settings are environment variables. docs/reference/settings.md lists them.",
 		);
+}
+
+/**
+ * Starts a process. While files of its Secrets can't be used, it waits for them to be put right, and says so on `/readyz`:
+ * kubelet would start a process that ended ever more seldom.
+ */
+async function startServer(load: Load<void>): Promise<void> {
+	const { main } = await load();
+	const { whenFilesWork } = await import("../service/secret-files.ts");
+	const { createLog } = await import("../service/log.ts");
+	let waiting: { close(): Promise<void> } | undefined;
+	process.exitCode = await whenFilesWork(
+		async () => {
+			await waiting?.close();
+			waiting = undefined;
+			return main();
+		},
+		async (fault) => {
+			const { serveFault } = await import("../service/health-server.ts");
+			waiting = await serveFault(fault);
+		},
+		createLog("start"),
+	);
 }
 
 async function start<Options>(

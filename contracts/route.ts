@@ -20,7 +20,12 @@ export interface Route {
 	authorization:
 		| { type: "None" }
 		/** Digests of the accepted tokens, for the source key by {@link file://../service/seal-key.ts}. */
-		| { type: "CustomToken"; digests: string[] }
+		| {
+				type: "CustomToken";
+				digests: string[];
+				/** Id of the seal key; absent in routes of an operator that had one key. */
+				sealKeyId?: string;
+		  }
 		| SignatureAuthorization
 		/** Messages of Amazon SNS for these topics. */
 		| { type: "AmazonSNS"; topicARNs: string[] }
@@ -61,7 +66,12 @@ export interface SignatureAuthorization {
 	 * The key's bytes (Ed25519: the public key's 32), sealed for the source key by {@link file://../service/seal-key.ts}.
 	 * Only StandardWebhooks and Svix have Ed25519.
 	 */
-	keys: { algorithm: "HMAC" | "Ed25519"; sealed: string }[];
+	keys: {
+		algorithm: "HMAC" | "Ed25519";
+		sealed: string;
+		/** Id of the seal key; absent in routes of an operator that had one key. */
+		sealKeyId?: string;
+	}[];
 	/** How far a signed time may be from now, in schemes that sign a time. */
 	toleranceSeconds: number;
 	/** What every webhook URL begins with, as senders call it. Required for the scheme Twilio. */

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { type NatsUser, natsRoles } from "../install/nats/users.ts";
+import { type NatsRole, natsRoles } from "../install/nats/users.ts";
 import { randomPassword } from "../install/random-password.ts";
 import type { Home } from "./home/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";
 
 /** Passwords of one local Tidemill, created at its first start. */
 export interface Secrets {
-	nats: Record<NatsUser, string>;
+	nats: Record<"admin" | NatsRole, string>;
 	s3: { accessKeyId: string; secretAccessKey: string };
 }
 

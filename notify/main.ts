@@ -3,7 +3,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
-import { connectNats } from "../service/nats/connection.ts";
+import { connectNats, NatsState } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
 import { stopSignal } from "../service/stop-signal.ts";
@@ -24,9 +24,10 @@ const stopTimeoutMs = 20_000;
 /** The role `notify`: calls webhooks, and is the only process that calls addresses which users choose. Returns the exit code. */
 export async function main(): Promise<number> {
 	const env = new Settings();
-	const settings = readNotifySettings(env);
-	const { allowedNetworks, timeoutMs } = settings;
 	const log = createLog("notify");
+	const settings = readNotifySettings(env, log);
+	const { allowedNetworks, timeoutMs } = settings;
+	const state = new NatsState();
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
 	let nats: NatsConnection | undefined;
@@ -41,7 +42,8 @@ export async function main(): Promise<number> {
 				port: env.integer("HEALTH_PORT", port),
 				host: env.text("HEALTH_HOST", "127.0.0.1"),
 				live: () => undefined,
-				ready: () => (nats ? undefined : "not connected to NATS yet"),
+				ready: () =>
+					nats && !state.isRefused ? undefined : (state.reason ?? "starting"),
 				registry,
 			});
 			log.info({ healthPort: server.port }, "notify starts");
@@ -53,7 +55,7 @@ export async function main(): Promise<number> {
 	const natsConnection: Part = {
 		name: "NATS",
 		start: async (stopping) => {
-			connection = await connectNats(env, "notify", log, stopping);
+			connection = await connectNats(env, "notify", log, stopping, state);
 			nats = connection;
 			return {
 				failed: failsWhenClosed(connection),
@@ -104,7 +106,7 @@ export async function main(): Promise<number> {
 	return 0;
 }
 
-/** The client reconnects for ever, unless the server refuses the user. A restart then reads the settings again. */
+/** The client reconnects for ever, whatever happens. */
 async function failsWhenClosed(nats: NatsConnection): Promise<never> {
 	const cause = await nats.closed();
 	throw new Error("NATS closed the connection for good", { cause });

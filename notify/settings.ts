@@ -1,11 +1,12 @@
 import type { BlockList } from "node:net";
-import { readSealKey, type SealKey } from "../service/seal-key.ts";
+import type { Logger } from "../service/log.ts";
+import { readSealKeys, type SecretSealer } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
 import { networkList } from "./webhook/network-list.ts";
 
 /** Notify's settings, beside NATS_URL and the health server's address. */
 export interface NotifySettings {
-	sealKey: SealKey;
+	sealKey: SecretSealer;
 	/** Networks that may be called although they aren't public, and by http. */
 	allowedNetworks: BlockList;
 	timeoutMs: number;
@@ -14,8 +15,11 @@ export interface NotifySettings {
 }
 
 /** Throws {@link SettingError}. */
-export function readNotifySettings(settings: Settings): NotifySettings {
-	const sealKey = readSealKey(settings);
+export function readNotifySettings(
+	settings: Settings,
+	log: Logger,
+): NotifySettings {
+	const sealKey = readSealKeys(settings, log);
 	if (!sealKey)
 		throw new SettingError(
 			"TIDEMILL_SEAL_KEY is not set. It must name the same file as the operator's: with it, notify opens the webhooks.",

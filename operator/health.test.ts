@@ -11,6 +11,7 @@ const minuteMs = 60_000;
 function parts(changes: Partial<OperatorParts> = {}): OperatorParts {
 	return {
 		hasNats: true,
+		natsState: { reason: undefined, isRefused: false },
 		informers: [{ kind: kinds.pod, hasSynced: true, silentMs: minuteMs }],
 		loops: [{ name: "run", longestWorkMs: 2 * minuteMs }],
 		election: { isOverdue: false },

@@ -2,11 +2,13 @@ import type { LeaderElection } from "../kube/lease/lease.ts";
 import type { ControllerLoop } from "../kube/reconcile/controller.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { Informer } from "../kube/watch/informer.ts";
+import type { NatsState } from "../service/nats/connection.ts";
 
 /** What the operator's health depends on. */
 export interface OperatorParts {
 	/** NATS was reached once. From then on the client reconnects by itself. */
 	hasNats: boolean;
+	natsState: Pick<NatsState, "reason" | "isRefused">;
 	informers: Pick<Informer<KubeObject>, "kind" | "hasSynced" | "silentMs">[];
 	/** Empty until NATS is reached. */
 	loops: Pick<ControllerLoop, "name" | "longestWorkMs">[];
@@ -30,8 +32,10 @@ export function reasonNotAlive({
 /** Why the operator knows too little to decide; undefined if it knows enough. */
 export function reasonNotReady({
 	hasNats,
+	natsState,
 	informers,
 }: OperatorParts): string | undefined {
+	if (natsState.isRefused) return natsState.reason;
 	if (!hasNats) return "waiting for NATS";
 	const names = (those: OperatorParts["informers"]) =>
 		those.map(({ kind }) => kind.plural).join(", ");

@@ -16,7 +16,7 @@ import { createLog } from "../service/log.ts";
 import { observeBacklogs, readBacklogs } from "../service/metrics/backlog.ts";
 import { observeCertificates } from "../service/metrics/certificate.ts";
 import { natsServers } from "../service/nats/address.ts";
-import { connectNats } from "../service/nats/connection.ts";
+import { connectNats, NatsState } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
 import { stopSignal } from "../service/stop-signal.ts";
@@ -60,9 +60,9 @@ const kubeEventsMs = 5_000;
 /** The role `operator`: one process leads, the others stand by with full caches. Returns the exit code. */
 export async function main(): Promise<number> {
 	const env = new Settings();
-	const settings = readOperatorSettings(env);
-	const kubeConfig = loadKubeConfig(env.optional("KUBECONFIG"));
 	const log = createLog("operator");
+	const settings = readOperatorSettings(env, log);
+	const kubeConfig = loadKubeConfig(env.optional("KUBECONFIG"));
 	const stop = stopSignal();
 	const tracing = await openTracing("operator", env, log);
 
@@ -115,6 +115,7 @@ export async function main(): Promise<number> {
 	);
 	const health: OperatorParts = {
 		hasNats: false,
+		natsState: new NatsState(),
 		informers: Object.values(informers),
 		loops: [],
 		election,
@@ -131,7 +132,7 @@ export async function main(): Promise<number> {
 			collectDefaultMetrics({ register: registry });
 			registerKubeMetrics(registry);
 			observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
-			observeCertificates(registry, natsServers(env));
+			observeCertificates(registry, natsServers(env, log));
 			metrics = new OperatorMetrics(registry, informers, claims, permissions);
 			const server = await startHealthServer({
 				port: env.integer("HEALTH_PORT", {
@@ -152,7 +153,13 @@ export async function main(): Promise<number> {
 	const natsConnection: Part = {
 		name: "NATS",
 		start: async (stopping) => {
-			nats = await connectNats(env, "operator", log, stopping);
+			nats = await connectNats(
+				env,
+				"operator",
+				log,
+				stopping,
+				health.natsState,
+			);
 			health.hasNats = true;
 			return { failed: failsWhenClosed(nats), stop: () => nats.close() };
 		},
@@ -318,7 +325,7 @@ export async function main(): Promise<number> {
 	return 0;
 }
 
-/** The client reconnects for ever, unless the server refuses the user. A restart then reads the settings again. */
+/** The client reconnects for ever, whatever happens. */
 async function failsWhenClosed(nats: NatsConnection): Promise<never> {
 	const cause = await nats.closed();
 	throw new Error("NATS closed the connection for good", { cause });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createLog } from "../service/log.ts";
 import { Settings } from "../service/settings.ts";
 import { readOperatorSettings } from "./settings.ts";
 
@@ -8,8 +9,10 @@ const required = {
 };
 
 function namespacesOf(WATCH_NAMESPACES: string | undefined) {
-	return readOperatorSettings(new Settings({ ...required, WATCH_NAMESPACES }))
-		.watchNamespaces;
+	return readOperatorSettings(
+		new Settings({ ...required, WATCH_NAMESPACES }),
+		createLog("test"),
+	).watchNamespaces;
 }
 
 test("the operator serves the namespaces that are named", () => {

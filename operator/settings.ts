@@ -1,5 +1,6 @@
 import { forever, retainedDays } from "../contracts/stored/retention.ts";
-import { readSealKey, type SealKey } from "../service/seal-key.ts";
+import type { Logger } from "../service/log.ts";
+import { readSealKeys, type SealKeyRing } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
 import type { PodPolicy } from "./job/pod-template.ts";
 import type { JobLimits } from "./job/slots.ts";
@@ -32,7 +33,7 @@ export interface OperatorSettings {
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
 	/** Seals signing secrets for receive. Without it no Source can require signatures. */
-	sealKey: SealKey | undefined;
+	sealKey: SealKeyRing | undefined;
 	/** The allowed values of a BigQuery Destination's apiEndpoint, without a trailing slash. */
 	bigQueryEndpoints: string[];
 	/** What people may choose about the Pods of Jobs. */
@@ -48,7 +49,10 @@ export interface OperatorSettings {
 }
 
 /** Throws {@link SettingError}. */
-export function readOperatorSettings(settings: Settings): OperatorSettings {
+export function readOperatorSettings(
+	settings: Settings,
+	log: Logger,
+): OperatorSettings {
 	const localWarehouse = settings.optional("TIDEMILL_LOCAL_WAREHOUSE");
 	if (localWarehouse && !localWarehouse.startsWith("/"))
 		throw new SettingError(
@@ -102,7 +106,7 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			priorityClasses:
 				listOf(settings.optional("TIDEMILL_JOB_PRIORITY_CLASSES")) ?? [],
 		},
-		sealKey: readSealKey(settings),
+		sealKey: readSealKeys(settings, log),
 		jobLimits: {
 			overall: settings.integer("MAX_JOBS", {
 				min: 1,

@@ -1,11 +1,24 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
-import { SettingError } from "./settings.ts";
+import { SettingError, Settings } from "./settings.ts";
 
 export interface HealthServer {
 	port: number;
 	close(): Promise<void>;
+}
+
+/** Says why a process can't start yet, on the address of its own health server. */
+export async function serveFault(fault: string): Promise<HealthServer> {
+	const { Registry } = await import("prom-client");
+	const settings = new Settings();
+	return startHealthServer({
+		port: settings.integer("HEALTH_PORT", { min: 0, max: 65_535, fallback: 0 }),
+		host: settings.text("HEALTH_HOST", "127.0.0.1"),
+		live: () => undefined,
+		ready: () => fault,
+		registry: new Registry(),
+	});
 }
 
 /**

@@ -3,9 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { passingDirectory } from "../test/support/faults/passing-directory.ts";
-import { readSealKey, SealKey } from "./seal-key.ts";
+import { createLog } from "./log.ts";
+import { readSealKeys, SealKey } from "./seal-key.ts";
 import { SettingError, Settings } from "./settings.ts";
 
+const log = createLog("test");
 const key = new SealKey(Buffer.alloc(32, 1));
 const secret = Buffer.from("whsec_s3cret");
 
@@ -56,16 +58,16 @@ test("a digest is nobody's who lacks the key, and differs from purpose to purpos
 });
 
 test("the key is read from a file; a short or missing file is named", async () => {
-	expect(readSealKey(new Settings({}))).toBeUndefined();
+	expect(readSealKeys(new Settings({}), log)).toBeUndefined();
 	const file = join(await passingDirectory("seal-key"), "key");
 	const settings = new Settings({ TIDEMILL_SEAL_KEY: file });
-	expect(() => readSealKey(settings)).toThrow(SettingError);
+	expect(() => readSealKeys(settings, log)).toThrow(SettingError);
 	writeFileSync(file, "short\n");
-	expect(() => readSealKey(settings)).toThrow(/at least 32/);
+	expect(() => readSealKeys(settings, log)).toThrow(/at least 32/);
 	const text = "0123456789abcdef".repeat(4);
 	writeFileSync(file, `${text}\n`);
-	const read = readSealKey(settings)!;
+	const read = readSealKeys(settings, log)!;
 	expect(
-		new SealKey(Buffer.from(text)).open(read.seal(secret, "a"), "a"),
+		new SealKey(Buffer.from(text)).open(read.current.seal(secret, "a"), "a"),
 	).toEqual(secret);
 });

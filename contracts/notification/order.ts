@@ -34,6 +34,8 @@ export interface NotificationOrder {
 	secret: string;
 	/** A {@link NotificationWebhook} as JSON, sealed for {@link webhookPurpose} by {@link file://../../service/seal-key.ts}. */
 	sealed: string;
+	/** Id of the seal key; absent in orders of an operator that had one key. */
+	sealKeyId?: string;
 }
 
 /** Where and how to call. Its URL may be a credential. */

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 // yaml: writes YAML 1.2 to the letter.
 import { stringify } from "yaml";
-import { natsConfig } from "../../install/nats/config.ts";
+import { natsConfig, passwordVariable } from "../../install/nats/config.ts";
 import { processEnvironment } from "../../install/process-environment.ts";
 import { readValues } from "./values.ts";
 import { valuesPage } from "./values-page.ts";
@@ -53,7 +53,7 @@ function natsText(): string {
 		serverName: "$NATS_SERVER_NAME",
 		listen: "$NATS_LISTEN",
 		storeDirectory: "/data",
-		password: (user) => `$NATS_PASSWORD_${user.toUpperCase()}`,
+		password: (user) => `$${passwordVariable(user)}`,
 	});
 	const whole = {
 		...config,

@@ -9,7 +9,7 @@ import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { readBacklogs } from "../../service/metrics/backlog.ts";
 import { observeCertificates } from "../../service/metrics/certificate.ts";
-import { connectNats } from "../../service/nats/connection.ts";
+import { connectNats, NatsState } from "../../service/nats/connection.ts";
 import { makeRoomForInput } from "../../service/nats/input-room.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
@@ -58,8 +58,9 @@ export async function main(): Promise<number> {
 	setFlagsFromString("--heap-growing-percent=130");
 	const log = createLog("archive");
 	const settings = new Settings();
-	const archive = readArchiveSettings(settings);
+	const archive = readArchiveSettings(settings, log);
 	const stop = stopSignal();
+	const state = new NatsState();
 	const tracing = await openTracing("archive", settings, log);
 
 	const shards: Shard[] = [];
@@ -76,7 +77,7 @@ export async function main(): Promise<number> {
 		port: archive.healthPort,
 		host: archive.healthHost,
 		live: () => undefined,
-		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards)),
+		ready: () => (stop.aborted ? "stopping" : reasonNotReady(state, shards)),
 		registry,
 	});
 	log.info(
@@ -84,12 +85,16 @@ export async function main(): Promise<number> {
 		"archive starts",
 	);
 
-	const connection = await connectNats(settings, "archive", log, stop).catch(
-		(error) => {
-			if (!stop.aborted) throw error;
-			return undefined;
-		},
-	);
+	const connection = await connectNats(
+		settings,
+		"archive",
+		log,
+		stop,
+		state,
+	).catch((error) => {
+		if (!stop.aborted) throw error;
+		return undefined;
+	});
 	if (!connection) {
 		await health.close();
 		return 0;
@@ -126,7 +131,6 @@ export async function main(): Promise<number> {
 			}),
 		);
 	const { replicas } = archive.stream;
-	const { authorities } = archive.store;
 	const shared = { connection, replicas, store, keys, tombstones, log };
 	const progress = () => NatsProgress.open(connection, replicas);
 	const released = new ReleasedLedgers({ ...shared, progress });
@@ -164,7 +168,7 @@ export async function main(): Promise<number> {
 				keys,
 				tombstones,
 				metrics,
-				...(authorities && { authorities }),
+				authorities: () => archive.store.authorities,
 				log,
 			}),
 			new ShareResponder({ connection, shard, log }),
@@ -238,7 +242,11 @@ async function within(timeoutMs: number, work: Promise<unknown>) {
 	await Promise.race([work, delay(timeoutMs, undefined, { ref: false })]);
 }
 
-function reasonNotReady(shards: readonly Shard[]): string | undefined {
-	if (shards.length === 0) return "not connected to NATS yet";
+function reasonNotReady(
+	nats: NatsState,
+	shards: readonly Shard[],
+): string | undefined {
+	if (nats.isRefused) return nats.reason;
+	if (shards.length === 0) return nats.reason ?? "starting";
 	return shards.map((shard) => shard.notReady).find(Boolean);
 }

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
+import { createLog } from "../../service/log.ts";
 import { Settings } from "../../service/settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 
 function prefixOf(text?: string): string {
 	const bucket = { S3_BUCKET: "b", AWS_REGION: "eu-central-1" };
 	const prefix = text === undefined ? {} : { S3_PREFIX: text };
-	return readArchiveSettings(new Settings({ ...bucket, ...prefix })).prefix;
+	return readArchiveSettings(
+		new Settings({ ...bucket, ...prefix }),
+		createLog("test"),
+	).prefix;
 }
 
 test("archive keeps its objects in a folder, so that it expires nobody else's in a shared bucket", () => {

@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Logger } from "../../service/log.ts";
 import { SettingError, type Settings } from "../../service/settings.ts";
 import type { CutLimits } from "./read/frame-wait.ts";
 import type { StreamSettings } from "./read/shard-stream.ts";
@@ -29,10 +30,13 @@ const mib = 1024 * 1024;
 const largest = Number.MAX_SAFE_INTEGER;
 
 /** Reads archive's settings; throws {@link SettingError}. */
-export function readArchiveSettings(settings: Settings): ArchiveSettings {
+export function readArchiveSettings(
+	settings: Settings,
+	log: Logger,
+): ArchiveSettings {
 	return {
 		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
-		store: readStoreSettings(settings),
+		store: readStoreSettings(settings, log),
 		prefix: readPrefix(settings.text("S3_PREFIX", "tidemill")),
 		limits: {
 			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {

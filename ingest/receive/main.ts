@@ -10,10 +10,10 @@ import { bucket } from "../../contracts/nats.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
-import { connectNats } from "../../service/nats/connection.ts";
+import { connectNats, NatsState } from "../../service/nats/connection.ts";
 import { keepOutput } from "../../service/nats/kept-output.ts";
 import { pause } from "../../service/pause.ts";
-import { readSealKey } from "../../service/seal-key.ts";
+import { readSealKeys } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { openTracing } from "../../service/tracing/tracing.ts";
@@ -65,8 +65,10 @@ export async function main(): Promise<number> {
 		max: 60_000,
 		fallback: 5_000,
 	});
+	const sealKeys = readSealKeys(settings, log);
 	const stop = stopSignal();
 	const tracing = await openTracing("receive", settings, log);
+	const state = new NatsState();
 
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
@@ -74,7 +76,8 @@ export async function main(): Promise<number> {
 	const archives = new LivingArchives();
 	const plans = new TrackingPlans({ archives, log });
 	observePlans(registry, plans);
-	const routes = new RouteTable(readSealKey(settings), plans.table);
+	const routes = new RouteTable(sealKeys, plans.table);
+	sealKeys?.onChange(() => routes.sealKeysChanged());
 	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: ShardWriter[] = [];
 
@@ -83,7 +86,7 @@ export async function main(): Promise<number> {
 		host: settings.text("HEALTH_HOST", "127.0.0.1"),
 		live: () => undefined,
 		ready: () =>
-			stop.aborted ? "stopping" : reasonNotReady(shards, routes, plans),
+			stop.aborted ? "stopping" : reasonNotReady(state, shards, routes, plans),
 		registry,
 	});
 	const limits = new Limits(budget);
@@ -108,11 +111,15 @@ export async function main(): Promise<number> {
 		});
 	log.info({ port: listening, healthPort: health.port }, "receive listens");
 
-	const connection = await connectNats(settings, "receive", log, stop).catch(
-		(error: unknown) => {
-			if (!stop.aborted) throw error;
-		},
-	);
+	const connection = await connectNats(
+		settings,
+		"receive",
+		log,
+		stop,
+		state,
+	).catch((error: unknown) => {
+		if (!stop.aborted) throw error;
+	});
 	if (!connection) {
 		await server.close();
 		await health.close();
@@ -196,11 +203,13 @@ function explained(error: NodeJS.ErrnoException): Error {
 }
 
 function reasonNotReady(
+	nats: NatsState,
 	shards: readonly ShardWriter[],
 	routes: RouteTable,
 	plans: TrackingPlans,
 ): string | undefined {
-	if (shards.length === 0) return "NATS hasn't been reached yet";
+	if (nats.isRefused) return nats.reason;
+	if (shards.length === 0) return nats.reason ?? "starting";
 	return (
 		shards.map((shard) => shard.unavailable).find(Boolean) ??
 		reasonNotRouted(routes, plans)

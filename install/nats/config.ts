@@ -12,13 +12,13 @@ import {
 
 /**
  * nats-server's configuration, as far as it is the same in a cluster and on one machine. The server's format accepts it as JSON.
- * @param password of each user, or what stands for it.
+ * @param password of each user, or what stands for it; undefined for one that there isn't.
  */
 export function natsConfig(settings: {
 	serverName: string;
 	listen: string;
 	storeDirectory: string;
-	password: (user: NatsUser) => string;
+	password: (user: NatsUser) => string | undefined;
 }) {
 	return {
 		server_name: settings.serverName,
@@ -46,17 +46,27 @@ export function natsConfig(settings: {
 				],
 				users: [
 					{ user: "admin", password: settings.password("admin") },
-					...natsRoles.map((role) => user(role, settings.password(role))),
+					...natsRoles.flatMap((role) =>
+						([role, `${role}-b`] as const).flatMap((name) => {
+							const password = settings.password(name);
+							return password === undefined ? [] : [user(name, role, password)];
+						}),
+					),
 				],
 			},
 		},
 	};
 }
 
-function user(role: NatsRole, password: string) {
+/** The name of the configuration's variable that holds a user's password. */
+export function passwordVariable(user: NatsUser): string {
+	return `NATS_PASSWORD_${user.toUpperCase().replace("-", "_")}`;
+}
+
+function user(name: NatsUser, role: NatsRole, password: string) {
 	const { publish, subscribe, allowResponses } = natsPermissions[role];
 	return {
-		user: role,
+		user: name,
 		password,
 		permissions: {
 			publish,

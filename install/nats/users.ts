@@ -21,7 +21,13 @@ export const natsRoles = [
 	"notify",
 ] as const;
 export type NatsRole = (typeof natsRoles)[number];
-export type NatsUser = NatsRole | "admin";
+/** Each role has a second user, so that the password of one can be replaced while the other is valid. */
+export type NatsUser = NatsRole | `${NatsRole}-b` | "admin";
+
+export const natsUsers: readonly NatsUser[] = [
+	"admin",
+	...natsRoles.flatMap((role) => [role, `${role}-b`] as const),
+];
 
 export interface Permissions {
 	publish: { allow: string[]; deny?: string[] };

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { natsRoles } from "../nats/users.ts";
+import { natsUsers } from "../nats/users.ts";
 import {
 	type SecretChange,
 	type SecretData,
@@ -38,7 +38,7 @@ test("an empty namespace gets every Secret that is asked for, and no other", () 
 		"tls-authority",
 	]);
 	expect(Object.keys(first.get("passwords")!).sort()).toEqual(
-		["admin", ...natsRoles].sort(),
+		natsUsers.toSorted(),
 	);
 	expect(first.get("seal")!["seal-key"]!.length).toBeGreaterThanOrEqual(32);
 	const passwords = Object.values(first.get("passwords")!);

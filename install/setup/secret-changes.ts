@@ -5,7 +5,7 @@ import {
 	isUsable,
 	type KeyPair,
 } from "../certificates/certificate.ts";
-import { natsRoles } from "../nats/users.ts";
+import { natsUsers } from "../nats/users.ts";
 import { randomPassword } from "../random-password.ts";
 
 /** Names of the Secrets that an installation needs from us; undefined where it brings its own. */
@@ -59,7 +59,7 @@ export async function secretChanges(
 ): Promise<SecretChange[]> {
 	const { natsPasswords, natsTls, natsHosts, sealKey, s3Keys } = wanted;
 	return [
-		complete(natsPasswords, existing, ["admin", ...natsRoles]),
+		complete(natsPasswords, existing, natsUsers),
 		complete(sealKey, existing, ["seal-key"]),
 		complete(s3Keys, existing, ["accessKeyId", "secretAccessKey"]),
 		...(natsTls ? await tlsChanges(natsTls, natsHosts, existing, nowMs) : []),
@@ -69,7 +69,7 @@ export async function secretChanges(
 function complete(
 	name: string | undefined,
 	existing: ReadonlyMap<string, SecretData>,
-	keys: string[],
+	keys: readonly string[],
 ): SecretChange | undefined {
 	if (name === undefined) return undefined;
 	const found = existing.get(name);

@@ -2,13 +2,14 @@ import { availableParallelism } from "node:os";
 // @nats-io/transport-node: the official client, successor of the `nats` package.
 import { connect } from "@nats-io/transport-node";
 import { natsConfig } from "../../install/nats/config.ts";
-import type { NatsUser } from "../../install/nats/users.ts";
+import type { NatsRole, NatsUser } from "../../install/nats/users.ts";
 import type { Program } from "../process/program.ts";
 
 export interface NatsSettings {
 	port: number;
 	storeDirectory: string;
-	passwords: Record<NatsUser, string>;
+	passwords: Record<"admin" | NatsRole, string> &
+		Partial<Record<NatsUser, string>>;
 }
 
 /**

@@ -8,7 +8,7 @@ import {
 } from "../../contracts/notification/order.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
-import type { SealKey } from "../../service/seal-key.ts";
+import type { SecretSealer } from "../../service/seal-key.ts";
 import { callWebhook } from "../webhook/call.ts";
 import type { CallOptions } from "../webhook/checked-request.ts";
 import { signedRequest } from "../webhook/signed-request.ts";
@@ -24,7 +24,7 @@ const retryDelayMs = 1_000;
 export interface DelivererOptions {
 	nats: NatsConnection;
 	reports: DeliveryReports;
-	sealKey: SealKey;
+	sealKey: SecretSealer;
 	call: CallOptions;
 	limits: Limits;
 	/** Called after each attempt. */
@@ -149,11 +149,12 @@ const foreignKey =
 
 /** Undefined if the order is sealed with another key. */
 function opened(
-	{ sealed, account }: NotificationOrder,
-	sealKey: SealKey,
+	{ sealed, sealKeyId, account }: NotificationOrder,
+	sealKey: SecretSealer,
 ): NotificationWebhook | undefined {
 	try {
-		return JSON.parse(sealKey.open(sealed, webhookPurpose(account)).toString());
+		const purpose = webhookPurpose(account);
+		return JSON.parse(sealKey.open(sealed, purpose, sealKeyId).toString());
 	} catch {
 		return undefined;
 	}

@@ -63,10 +63,11 @@ export class NotificationOutbox {
 	): Map<string, Delivery> {
 		const about = aboutOf(resource);
 		return new Map(
-			usable.flatMap(({ secret, sealed }) => {
+			usable.flatMap(({ secret, sealed, otherDigests = [] }) => {
+				const digests = [webhookDigest({ sealed }), ...otherDigests];
 				const key = deliveryKey({ ...about, secret });
 				const delivery = this.#deliveries.get(key);
-				return delivery?.webhook === webhookDigest({ sealed })
+				return delivery && digests.includes(delivery.webhook)
 					? [[secret, delivery] as const]
 					: [];
 			}),
@@ -143,7 +144,7 @@ export class NotificationOutbox {
 	async #send(
 		about: About,
 		notification: Notification,
-		{ secret, sealed }: SealedWebhook,
+		{ secret, sealed, sealKeyId }: SealedWebhook,
 	): Promise<void> {
 		const order: NotificationOrder = {
 			version: 1,
@@ -151,6 +152,7 @@ export class NotificationOutbox {
 			notification,
 			secret,
 			sealed,
+			...(sealKeyId !== undefined && { sealKeyId }),
 		};
 		const subject = notifications.subject(about.account);
 		const options = {

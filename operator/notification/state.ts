@@ -1,6 +1,6 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
-import type { SealKey } from "../../service/seal-key.ts";
+import type { SecretSealer } from "../../service/seal-key.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { NotificationState } from "./condition.ts";
@@ -10,7 +10,7 @@ import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
 /** What the controllers tell people's webhooks with. */
 export interface NotificationMeans {
 	outbox: NotificationOutbox;
-	sealKey: SealKey | undefined;
+	sealKey: SecretSealer | undefined;
 }
 
 export async function readNotifications(

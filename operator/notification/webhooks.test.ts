@@ -47,7 +47,11 @@ test("a Pipeline without spec.notify calls the namespace's webhook, if there is 
 		[defaultSecret]: secretOf({ url: `${url}\n`, signingSecret }),
 	});
 	expect(usable).toEqual([
-		{ secret: defaultSecret, sealed: expect.any(String) },
+		{
+			secret: defaultSecret,
+			sealed: expect.any(String),
+			sealKeyId: sealKey.id,
+		},
 	]);
 	expect(opened(usable[0]!.sealed)).toEqual({
 		url,

@@ -1,8 +1,11 @@
 import type { NotificationWebhook } from "../../contracts/notification/order.ts";
-import { webhookPurpose } from "../../contracts/notification/order.ts";
+import {
+	webhookDigest,
+	webhookPurpose,
+} from "../../contracts/notification/order.ts";
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
-import type { SealKey } from "../../service/seal-key.ts";
+import type { SealKey, SecretSealer } from "../../service/seal-key.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { secretValue } from "../reconcile/secret-ref.ts";
 
@@ -14,6 +17,10 @@ export interface SealedWebhook {
 	/** Name of its Secret. */
 	secret: string;
 	sealed: string;
+	/** Id of the seal key. */
+	sealKeyId?: string;
+	/** By which the deliveries of orders are known that other keys have sealed. */
+	otherDigests?: readonly string[];
 }
 
 /** Where a resource's notifications go. */
@@ -39,7 +46,7 @@ export function webhookSecretsOf({ spec, kind }: Pipeline | Source): string[] {
 export function webhooksOf(
 	resource: Pipeline | Source,
 	secretOf: (name: string) => Secret | undefined,
-	sealKey: SealKey | undefined,
+	sealKey: SecretSealer | undefined,
 ): Webhooks {
 	const namespace = resource.metadata.namespace!;
 	const webhooks: Webhooks = { usable: [] };
@@ -55,14 +62,24 @@ export function webhooksOf(
 				message:
 					"The operator has no key to seal webhooks with. Set TIDEMILL_SEAL_KEY of operator and notify to a file with the same random characters.",
 			};
-		else
-			webhooks.usable.push({
-				secret,
-				sealed: sealKey.seal(
+		else {
+			const seal = (key: SealKey) =>
+				key.seal(
 					Buffer.from(JSON.stringify(webhook.webhook)),
 					webhookPurpose(namespace),
-				),
+				);
+			const [current, ...others] = sealKey.all;
+			webhooks.usable.push({
+				secret,
+				sealed: seal(current!),
+				sealKeyId: current!.id,
+				...(others.length > 0 && {
+					otherDigests: others.map((key) =>
+						webhookDigest({ sealed: seal(key) }),
+					),
+				}),
 			});
+		}
 	}
 	return webhooks;
 }

@@ -162,6 +162,7 @@ test("a token's digest ignores the line end that echo adds", () => {
 	const published = routeOf(source, keys, {
 		type: "CustomToken",
 		digests: [sealKey.digest(token, keys.sourceKey)],
+		sealKeyId: sealKey.id,
 	});
 	const actions = decide(
 		stateWith({

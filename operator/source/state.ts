@@ -9,7 +9,7 @@ import type { SourceRetention } from "../../contracts/stored/retention.ts";
 import type { RoutePlan } from "../../contracts/tracking-plan.ts";
 import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
-import type { SealKey } from "../../service/seal-key.ts";
+import type { SecretSealer } from "../../service/seal-key.ts";
 import type { LedgerView } from "../archive/ledger.ts";
 import type { NotificationState } from "../notification/condition.ts";
 import {
@@ -39,7 +39,7 @@ export interface SourceState {
 	secrets: ReadonlyMap<string, Secret>;
 	notifications: NotificationState;
 	/** Seals signing secrets; undefined if the operator has no key. */
-	sealKey: SealKey | undefined;
+	sealKey: SecretSealer | undefined;
 	/** The receivers' route for the source key. */
 	published: Route | undefined;
 	/** The account that has the source key, or {@link buried}. */

@@ -1,10 +1,12 @@
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, test } from "vitest";
+import { createLog } from "../log.ts";
 import { SettingError, Settings } from "../settings.ts";
 import { readNatsAddress } from "./address.ts";
 
+const log = createLog("test");
 const read = (env: Record<string, string>) =>
-	readNatsAddress(new Settings(env));
+	readNatsAddress(new Settings(env), log);
 
 test("nats:// asks for no TLS, and the first server's user is everyone's", () => {
 	expect(
@@ -56,8 +58,12 @@ test.each(["NATS_CA_FILE", "NATS_CERT_FILE", "NATS_KEY_FILE"])(
 );
 
 test("a client's certificate needs its key, and a key its certificate", () => {
+	const log = createLog("test");
 	const read = (name: string) => () =>
-		readNatsAddress(new Settings({ NATS_URL: "tls://a", [name]: "/file" }));
+		readNatsAddress(
+			new Settings({ NATS_URL: "tls://a", [name]: "/file" }),
+			log,
+		);
 	expect(read("NATS_CERT_FILE")).toThrow("NATS_KEY_FILE is not set");
 	expect(read("NATS_KEY_FILE")).toThrow("NATS_CERT_FILE is not set");
 });

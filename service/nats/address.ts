@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import {
 	type ConnectionOptions,
 	checkServerIdentity,
@@ -9,20 +8,24 @@ import type {
 	NodeConnectionOptions,
 	TlsOptions,
 } from "@nats-io/transport-node";
+import type { Logger } from "../log.ts";
+import type { TlsServer } from "../metrics/certificate.ts";
+import { SecretFiles } from "../secret-files.ts";
 import { SettingError, type Settings } from "../settings.ts";
-import { readAuthorities } from "../trusted-authorities.ts";
+import { authoritiesIn, readAuthorities } from "../trusted-authorities.ts";
 
 /** Where NATS is, as whom to sign in, and how to encrypt: options of the client's `connect`. */
-export type NatsAddress = Pick<
-	NodeConnectionOptions,
-	"servers" | "user" | "pass" | "tls"
->;
+export type NatsAddress = Pick<NodeConnectionOptions, "tls"> & {
+	servers: string[];
+	user?: string;
+	pass?: string;
+};
 
 /**
  * Reads `NATS_URL` (`nats://user:password@host:port`, or `tls://…`; several separated by commas) and the TLS files. With
  * `tls://` the client sends nothing to a server without TLS. Throws {@link SettingError}, without the password.
  */
-export function readNatsAddress(settings: Settings): NatsAddress {
+export function readNatsAddress(settings: Settings, log: Logger): NatsAddress {
 	const urls = settings
 		.text("NATS_URL")
 		.split(",")
@@ -33,13 +36,22 @@ export function readNatsAddress(settings: Settings): NatsAddress {
 		throw new SettingError(
 			"NATS_URL has servers with nats:// and servers with tls://, so the password could travel in clear text. Begin each of them with tls://.",
 		);
-	// The client passes on Node's options, beside those that its type has.
+	const files = readTlsFiles(settings, usesTls, log);
+	// The client passes on Node's options, beside those that its type has. It reads them for each connection.
 	const tls: TlsOptions & Pick<ConnectionOptions, "checkServerIdentity"> = {
-		...readTlsFiles(settings, usesTls),
+		get ca() {
+			return files?.value.ca;
+		},
+		get cert() {
+			return files?.value.cert;
+		},
+		get key() {
+			return files?.value.key;
+		},
 		checkServerIdentity: checkIdentity(
 			urls.map(({ hostname }) => hostname.replace(/^\[|\]$/g, "")),
 		),
-	};
+	} as TlsOptions;
 	return {
 		servers: urls.map(({ host }) => host),
 		...(username && {
@@ -51,8 +63,8 @@ export function readNatsAddress(settings: Settings): NatsAddress {
 }
 
 /** The servers of `NATS_URL` that use TLS, to look at their certificates. Throws {@link SettingError}. */
-export function natsServers(settings: Settings) {
-	const authorities = readAuthorities(settings, "NATS_CA_FILE");
+export function natsServers(settings: Settings, log: Logger): TlsServer[] {
+	const authorities = readAuthorities(settings, "NATS_CA_FILE", log);
 	return settings
 		.text("NATS_URL")
 		.split(",")
@@ -62,7 +74,9 @@ export function natsServers(settings: Settings) {
 			host: hostname.replace(/^\[|\]$/g, ""),
 			port: Number(port || 4222),
 			greets: true,
-			authorities,
+			get authorities() {
+				return authorities?.value;
+			},
 		}));
 }
 
@@ -75,39 +89,57 @@ function readUrl(text: string): URL {
 	);
 }
 
-/** The client reads the files for each connection, so renewed certificates need no restart. */
-function readTlsFiles(settings: Settings, usesTls: boolean) {
+/** What the TLS files hold. */
+interface TlsTexts {
+	ca?: string;
+	cert?: string;
+	key?: string;
+}
+
+/** Undefined if there are none. */
+function readTlsFiles(
+	settings: Settings,
+	usesTls: boolean,
+	log: Logger,
+): SecretFiles<TlsTexts> | undefined {
 	const caFile = settings.optional("NATS_CA_FILE");
 	const certFile = settings.optional("NATS_CERT_FILE");
 	const keyFile = settings.optional("NATS_KEY_FILE");
-	const unused = Object.entries({
+	const named = Object.entries({
 		NATS_CA_FILE: caFile,
 		NATS_CERT_FILE: certFile,
 		NATS_KEY_FILE: keyFile,
-	}).find(([, file]) => file !== undefined);
-	if (!usesTls && unused)
+	}).filter(([, file]) => file !== undefined) as [string, string][];
+	const [unused] = named;
+	if (!unused) return undefined;
+	if (!usesTls)
 		throw new SettingError(
 			`${unused[0]} is "${unused[1]}", but NATS_URL asks for no TLS. Begin each server with tls://.`,
 		);
-	readAuthorities(settings, "NATS_CA_FILE");
 	if ((certFile === undefined) !== (keyFile === undefined))
 		throw new SettingError(
 			`${certFile ? "NATS_KEY_FILE" : "NATS_CERT_FILE"} is not set. A client's certificate needs both NATS_CERT_FILE and NATS_KEY_FILE.`,
 		);
-	if (certFile && keyFile) checkKeyPair(certFile, keyFile);
-	return {
-		...(caFile && { caFile }),
-		...(certFile && { certFile }),
-		...(keyFile && { keyFile }),
-	};
+	return new SecretFiles({
+		setting: named.map(([name]) => name).join(", "),
+		files: () => named.map(([, file]) => file),
+		parse: (read) => ({
+			...(caFile && { ca: authoritiesIn(caFile, "NATS_CA_FILE", read) }),
+			...(certFile && keyFile && keyPairIn(certFile, keyFile, read)),
+		}),
+		log,
+	});
 }
 
-function checkKeyPair(certFile: string, keyFile: string): void {
+function keyPairIn(
+	certFile: string,
+	keyFile: string,
+	read: (file: string) => string,
+): { cert: string; key: string } {
 	try {
-		createSecureContext({
-			cert: readFileSync(certFile),
-			key: readFileSync(keyFile),
-		});
+		const pair = { cert: read(certFile), key: read(keyFile) };
+		createSecureContext(pair);
+		return pair;
 	} catch (error) {
 		throw new SettingError(
 			`NATS_CERT_FILE is "${certFile}" and NATS_KEY_FILE is "${keyFile}", which don't work (${(error as Error).message}). They must name PEM files with a client's certificate and its private key.`,

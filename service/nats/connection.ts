@@ -2,45 +2,109 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 // @nats-io/transport-node: the official client, successor of the `nats` package.
 import {
+	AuthorizationError,
 	connect,
 	type NatsConnection,
 	type NodeConnectionOptions,
 } from "@nats-io/transport-node";
+import { backoffMs } from "../backoff.ts";
 import type { Logger } from "../log.ts";
+import { whenFilesWork } from "../secret-files.ts";
 import type { Settings } from "../settings.ts";
 import { readNatsAddress } from "./address.ts";
+import { natsSignIn } from "./sign-in.ts";
+
+/** What keeps a process from NATS, for its `/readyz`. */
+export class NatsState {
+	/** In words, with what to do; undefined while it is connected. */
+	reason: string | undefined = "NATS hasn't been reached yet";
+	/** NATS answers, but doesn't take the process's user: nothing gets better until somebody acts. */
+	isRefused = false;
+}
+
+const reconnectMs = 250;
+/** After refusals: each of them is a line in NATS's log. */
+const refusedBackoff = { baseMs: reconnectMs, maxMs: 5_000 };
 
 /**
- * Connects to `NATS_URL`. Waits for a server that isn't up yet, and reconnects for as long as the process lives. When the signal
- * ends the wait, its reason is thrown. Throws SettingError.
+ * Connects to `NATS_URL`. Waits for a server that isn't up yet and for a user that is refused, and reconnects for as long as the
+ * process lives. When the signal ends the wait, its reason is thrown. Throws SettingError.
  */
 export async function connectNats(
 	settings: Settings,
 	role: string,
 	log: Logger,
 	signal?: AbortSignal,
+	state = new NatsState(),
 ): Promise<NatsConnection> {
+	const { servers, tls, signIn } = await whenFilesWork(
+		() => {
+			const { user, pass = "", ...address } = readNatsAddress(settings, log);
+			const ofUrl = user === undefined ? undefined : { user, pass };
+			return { ...address, signIn: natsSignIn(settings, ofUrl, log) };
+		},
+		(fault) => {
+			state.reason = fault;
+		},
+		log,
+		signal,
+	);
+	let refusals = 0;
+	const link: Link = {
+		state,
+		log,
+		refused: (error) => {
+			refusals++;
+			const refused = signIn.user?.user;
+			state.isRefused = true;
+			state.reason = `NATS refuses ${refused ? `the user ${refused}` : "a connection without a user"}: ${error.message}. ${signIn.refused()}`;
+		},
+		connected: () => {
+			refusals = 0;
+			signIn.taken();
+			state.isRefused = false;
+			state.reason = undefined;
+		},
+		// The second user is tried soon after the first.
+		waitMs: () =>
+			refusals > 2
+				? backoffMs(refusals - 2, refusedBackoff)
+				: reconnectMs * (1 + Math.random()),
+	};
 	const options: NodeConnectionOptions = {
-		...readNatsAddress(settings),
+		servers,
+		...(tls && { tls }),
+		authenticator: () => signIn.user,
+		// Its user may be put right at any time.
+		ignoreAuthErrorAbort: true,
 		name: `tidemill-${role}`,
 		// The role's own inbox, which no other user may listen to.
 		inboxPrefix: `_INBOX_${role}`,
 		maxReconnectAttempts: -1,
-		reconnectTimeWait: 250,
-		reconnectJitter: 250,
+		reconnectDelayHandler: link.waitMs,
 		pingInterval: 10_000,
 		// Stack traces per request cost more than the request.
 		noAsyncTraces: true,
 	};
-	const connection = await firstConnection(options, log, signal);
-	void logStatus(connection, log);
+	const connection = await firstConnection(options, link, signal);
+	link.connected();
+	void followStatus(connection, link);
+	void connection.closed().then(() => signIn.close());
 	return connection;
+}
+
+interface Link {
+	state: NatsState;
+	log: Logger;
+	refused(error: Error): void;
+	connected(): void;
+	waitMs(): number;
 }
 
 /** The client's own `waitOnFirstConnect` logs nothing and can't be cancelled. */
 async function firstConnection(
 	options: NodeConnectionOptions,
-	log: Logger,
+	link: Link,
 	signal: AbortSignal | undefined,
 ): Promise<NatsConnection> {
 	let said: string | undefined;
@@ -50,23 +114,41 @@ async function firstConnection(
 			return await connect(options);
 		} catch (error) {
 			const { message } = error as Error;
+			if (error instanceof AuthorizationError) link.refused(error);
+			else link.state.reason = `NATS hasn't been reached yet: ${message}`;
 			if (message !== said)
-				log.warn({ servers: options.servers }, `waiting for NATS: ${message}`);
+				link.log.warn(
+					{ servers: options.servers },
+					`waiting for NATS: ${link.state.reason}`,
+				);
 			said = message;
-			await sleep(250 + Math.random() * 250, undefined, { signal });
+			await sleep(link.waitMs(), undefined, { signal });
 		}
 	}
 }
 
-async function logStatus(
+async function followStatus(
 	connection: NatsConnection,
-	log: Logger,
+	link: Link,
 ): Promise<void> {
+	const { log, state } = link;
 	for await (const status of connection.status()) {
-		if (status.type === "disconnect") log.warn("lost the connection to NATS");
-		if (status.type === "reconnect") log.info("connected to NATS again");
-		if (status.type === "error")
-			log.warn({ err: status.error }, "NATS reported an error");
+		if (status.type === "disconnect") {
+			log.warn("lost the connection to NATS");
+			state.reason ??= "the connection to NATS is lost";
+		}
+		if (status.type === "reconnect") {
+			log.info("connected to NATS again");
+			link.connected();
+		}
+		if (status.type === "error") {
+			const isRefusal = status.error instanceof AuthorizationError;
+			if (isRefusal) link.refused(status.error);
+			log.warn(
+				{ err: status.error },
+				isRefusal ? state.reason : "NATS reported an error",
+			);
+		}
 	}
 }
 

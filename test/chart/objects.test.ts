@@ -86,10 +86,8 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 			.flatMap(containersOf)
 			.flatMap(({ env }) => env.map(({ name }: { name: string }) => name))
 			.filter((name) => !pages.includes(`\`${name}\``))
-			// Node's and glibc's own, and what NATS_URL is made of.
-			.filter(
-				(name) => !/^(NODE_OPTIONS|MALLOC_\w+|NATS_PASSWORD)$/.test(name),
-			);
+			// Node's and glibc's own.
+			.filter((name) => !/^(NODE_OPTIONS|MALLOC_\w+)$/.test(name));
 		expect(unknown).toEqual([]);
 	});
 

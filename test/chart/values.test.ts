@@ -116,18 +116,42 @@ test("the processes get the options that keep them small, and a value of one's o
 	);
 });
 
-test("the operator lets the bundled NATS read its certificates anew, and asks no other NATS to", async () => {
-	const interval = async (...args: string[]) =>
-		variable(
-			containerOf(await render(...args), "tidemill-operator"),
-			"NATS_RELOAD_SECONDS",
-		);
-	expect(await interval(tryOut)).toBe("3600");
-	expect(await interval(tryOut, ...set("nats.tls.enabled=false"))).toBe(
-		undefined,
-	);
-	const own = `--values=${examples.get("own-nats-and-store")}`;
-	expect(await interval(own)).toBe(undefined);
+test("a reloader lets the bundled NATS read changed passwords and certificates, and finds its process", async () => {
+	const podOf = async (...args: string[]) =>
+		(await render(tryOut, ...args)).find(
+			({ kind, metadata }) =>
+				kind === "StatefulSet" && metadata.name === "tidemill-nats",
+		)!.spec.template.spec;
+	const { shareProcessNamespace, initContainers, containers } = await podOf();
+	expect(shareProcessNamespace).toBe(true);
+	const reloader = initContainers![0]!;
+	const nats = containers[0]!;
+	// It finds the process by these.
+	expect(nats.args).toEqual(["--config", "/etc/nats/nats.conf"]);
+	expect(reloader.args).toContain("--config=/etc/nats/nats.conf");
+	expect(reloader.args).toContain("--tls=/etc/nats-tls");
+	const inClear = await podOf(...set("nats.tls.enabled=false"));
+	expect(inClear.initContainers![0]!.args.join()).not.toContain("--tls");
+});
+
+test("no process gets a Secret by a variable or a subPath, so a changed one reaches it; only the bundled store reads variables", async () => {
+	for (const values of examples.values()) {
+		const objects = await render(`--values=${values}`);
+		const containers = objects
+			.filter(
+				({ kind, metadata }) =>
+					["Deployment", "StatefulSet", "Job"].includes(kind) &&
+					metadata.name !== "tidemill-s3",
+			)
+			.flatMap(({ spec }) => [
+				...(spec.template.spec.initContainers ?? []),
+				...spec.template.spec.containers,
+			]);
+		expect(containers.length).toBeGreaterThan(4);
+		const text = JSON.stringify(containers);
+		for (const word of ["secretKeyRef", "secretRef", "subPath"])
+			expect(text).not.toContain(word);
+	}
 });
 
 test("each shard belongs to one Deployment of archive, and one that is added leaves the others alone", async () => {
@@ -219,7 +243,7 @@ test("with Secrets of one's own there is no setup", async () => {
 	).toEqual([]);
 	const archive = containerOf(objects, "tidemill-archive");
 	expect(variable(archive, "NATS_URL")).toBe(
-		"tls://archive:$(NATS_PASSWORD)@nats-0.example.com:4222,tls://archive:$(NATS_PASSWORD)@nats-1.example.com:4222,tls://archive:$(NATS_PASSWORD)@nats-2.example.com:4222",
+		"tls://nats-0.example.com:4222,tls://nats-1.example.com:4222,tls://nats-2.example.com:4222",
 	);
 });
 

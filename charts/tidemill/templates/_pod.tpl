@@ -102,13 +102,10 @@ capabilities:
   imagePullPolicy: {{ $root.Values.image.pullPolicy }}
   args: [{{ .role }}]
   env:
-    - name: NATS_PASSWORD
-      valueFrom:
-        secretKeyRef:
-          name: {{ include "tidemill.natsPasswords" $root }}
-          key: {{ .role }}
     - name: NATS_URL
-      value: {{ $url | replace "://" (printf "://%s:$(NATS_PASSWORD)@" .role) | quote }}
+      value: {{ $url | quote }}
+    - name: NATS_USERS_DIR
+      value: /etc/tidemill/nats-users
     {{- include "tidemill.env" (dict "env" $env "own" .values.env) | trim | nindent 4 }}
   ports:
     {{- range $name, $port := .ports }}
@@ -139,6 +136,10 @@ capabilities:
   volumeMounts:
     - name: tmp
       mountPath: /tmp
+    # Not by subPath, here and below: kubelet would never write a changed Secret into it.
+    - name: nats-users
+      mountPath: /etc/tidemill/nats-users
+      readOnly: true
     {{- if include "tidemill.natsTls" $root }}
     - name: nats-authority
       mountPath: /etc/tidemill/nats
@@ -149,12 +150,22 @@ capabilities:
     {{- end }}
 {{- end }}
 
-{{/* The volumes that every process of Tidemill has. */}}
+{{/* The volumes that every process of Tidemill has: dict "root" $ "role" "receive". */}}
 {{- define "tidemill.volumes" -}}
 - name: tmp
   emptyDir:
     sizeLimit: 256Mi
-{{- with include "tidemill.natsTls" . }}
+- name: nats-users
+  secret:
+    secretName: {{ include "tidemill.natsPasswords" .root }}
+    # What is missing, the process says on /readyz. A Secret of one's own may have no second user.
+    optional: true
+    items:
+      - key: {{ .role }}
+        path: {{ .role }}
+      - key: {{ .role }}-b
+        path: {{ .role }}-b
+{{- with include "tidemill.natsTls" .root }}
 - name: nats-authority
   secret:
     secretName: {{ . }}
@@ -169,9 +180,15 @@ capabilities:
 - name: seal-key
   secret:
     secretName: {{ include "tidemill.sealKey" . }}
+    # The second and the third are there while one key replaces another.
+    optional: true
     items:
       - key: seal-key
         path: seal-key
+      - key: seal-key-next
+        path: seal-key-next
+      - key: seal-key-former
+        path: seal-key-former
 {{- end }}
 
 {{/* A Deployment's Pod template up to its spec: the same dict as podBasics. */}}

@@ -24,7 +24,7 @@ import { RebuiltLedgers } from "./rebuilt-ledgers.ts";
 export async function main(): Promise<number> {
 	const log = createLog("ledger");
 	const settings = new Settings();
-	const archive = readArchiveSettings(settings);
+	const archive = readArchiveSettings(settings, log);
 	const connection = await connectNats(settings, "archive", log);
 	const store = new S3ObjectStore(archive.store, new AbortController().signal);
 	const keys = new ObjectKeys(archive.prefix);

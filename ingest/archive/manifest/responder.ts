@@ -103,7 +103,8 @@ export class ManifestResponder {
 	}
 
 	async #answer(request: ManifestRequest, task: Task) {
-		const { store, authorities } = this.#options;
+		const { store } = this.#options;
+		const authorities = this.#options.authorities?.();
 		const signed = await this.#manifestFor(request, task);
 		const { key, manifest } = signed;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
@@ -260,7 +261,7 @@ export interface ManifestResponderOptions {
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
 	/** PEM certificates that a Run's Job needs in order to trust the store. */
-	authorities?: string;
+	authorities?: () => string | undefined;
 	log: Logger;
 }
 

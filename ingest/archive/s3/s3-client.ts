@@ -4,6 +4,7 @@ import {
 	S3Client,
 	type S3ClientConfig,
 } from "@aws-sdk/client-s3";
+import type { SecretFiles } from "../../../service/secret-files.ts";
 import { trustAuthorities } from "../../../service/trusted-authorities.ts";
 
 export interface ObjectStoreSettings {
@@ -14,11 +15,19 @@ export interface ObjectStoreSettings {
 	/** `<endpoint>/<bucket>/<key>` instead of `<bucket>.<endpoint>/<key>`. */
 	forcePathStyle: boolean;
 	/** PEM certificates of authorities that the whole process trusts in addition to the public ones. */
-	authorities?: string;
+	readonly authorities?: string | undefined;
+	/** The keys of S3_KEYS_DIR; absent if the SDK finds credentials itself. */
+	keys?: Pick<SecretFiles<StoreKeys>, "value" | "refused">;
 	/** The encryption to request; absent for the bucket's default. */
 	encryption?: Encryption;
 	/** How long the connection may be silent. */
 	timeoutMs?: number;
+}
+
+export interface StoreKeys {
+	accessKeyId: string;
+	secretAccessKey: string;
+	sessionToken?: string;
 }
 
 export interface Encryption {
@@ -37,13 +46,17 @@ export function newS3Client(
 	settings: ObjectStoreSettings,
 	config: S3ClientConfig = {},
 ): S3Client {
-	const { region, endpoint, forcePathStyle, authorities } = settings;
+	const { region, endpoint, forcePathStyle, authorities, keys } = settings;
 	const { timeoutMs = 30_000 } = settings;
 	if (authorities) trustAuthorities(authorities);
 	return new S3Client({
 		region,
 		forcePathStyle,
 		...(endpoint && { endpoint }),
+		// The SDK would remember what a provider returns. "memoized" tells it that this one does so itself.
+		...(keys && {
+			credentials: Object.assign(async () => keys.value, { memoized: true }),
+		}),
 		// Exponential backoff with jitter. The shard retries longer outages.
 		retryMode: "standard",
 		maxAttempts: 4,

@@ -37,7 +37,12 @@ import {
 	newS3Client,
 	type ObjectStoreSettings,
 } from "./s3-client.ts";
-import { isUnsupported, statusOf, storeError } from "./store-error.ts";
+import {
+	isRefusal,
+	isUnsupported,
+	statusOf,
+	storeError,
+} from "./store-error.ts";
 
 /** The most keys of one DeleteObjects request, by its API reference. */
 const removedAtOnce = 1_000;
@@ -300,6 +305,7 @@ export class S3ObjectStore
 	}
 
 	#named(error: unknown, action: string): Error {
+		if (isRefusal(error)) this.#settings.keys?.refused();
 		return storeError(this.#settings, error, action);
 	}
 }

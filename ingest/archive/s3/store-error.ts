@@ -1,13 +1,19 @@
 import { S3ServiceException } from "@aws-sdk/client-s3";
+import type { ObjectStoreSettings } from "./s3-client.ts";
+
+type StoreOfError = Pick<ObjectStoreSettings, "bucket" | "endpoint" | "keys">;
 
 /** Adds the action, the bucket and, for known errors, what to do. */
 export function storeError(
-	{ bucket, endpoint }: { bucket: string; endpoint?: string },
+	{ bucket, endpoint, keys }: StoreOfError,
 	error: unknown,
 	action: string,
 ): Error {
 	const name = nameOf(error);
-	const advised = advice[name] ?? (isDistrust(name) ? distrusted : undefined);
+	const advised =
+		(keys ? adviceOnFiles : adviceOnVariables)[name] ??
+		advice[name] ??
+		(isDistrust(name) ? distrusted : undefined);
 	const said = error instanceof Error ? error.message : String(error);
 	return new Error(
 		`S3: could not ${action} in bucket ${bucket}${endpoint ? ` at ${endpoint}` : ""}: ${name === "Error" ? "" : `${name}: `}${said.replace(/\.?$/, ".")}${advised ? ` ${advised}` : ""}`,
@@ -20,13 +26,6 @@ const advice: Record<string, string> = {
 	NoSuchBucket: "Create the bucket, or set S3_BUCKET to the one to use.",
 	CredentialsProviderError:
 		"Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the service account a role.",
-	InvalidAccessKeyId: "Correct AWS_ACCESS_KEY_ID.",
-	// versitygw's name for it.
-	XAdminUserNotFound: "Correct AWS_ACCESS_KEY_ID.",
-	SignatureDoesNotMatch: "Correct AWS_SECRET_ACCESS_KEY.",
-	InvalidToken: "Correct AWS_SESSION_TOKEN.",
-	ExpiredToken:
-		"Set a new AWS_SESSION_TOKEN, or give the service account a role.",
 	InvalidIdentityToken:
 		"Correct AWS_WEB_IDENTITY_TOKEN_FILE, and let the role of AWS_ROLE_ARN trust the token's issuer.",
 	AccessDenied:
@@ -44,6 +43,38 @@ const advice: Record<string, string> = {
 		"Set S3_ENDPOINT to a host name of the store's certificate. If the certificate lacks the bucket's host name, set S3_FORCE_PATH_STYLE=true.",
 	NotImplemented: "Use a store with conditional writes (If-None-Match: *).",
 };
+
+const restart =
+	"and restart archive (in Kubernetes: kubectl rollout restart deployment/<archive's name>).";
+
+/** About keys in variables, which a process reads once. */
+const adviceOnVariables: Record<string, string> = {
+	InvalidAccessKeyId: `Correct AWS_ACCESS_KEY_ID, ${restart}`,
+	// versitygw's name for it.
+	XAdminUserNotFound: `Correct AWS_ACCESS_KEY_ID, ${restart}`,
+	SignatureDoesNotMatch: `Correct AWS_SECRET_ACCESS_KEY, ${restart}`,
+	InvalidToken: `Correct AWS_SESSION_TOKEN, ${restart}`,
+	ExpiredToken: `Set a new AWS_SESSION_TOKEN, ${restart} Or give the service account a role.`,
+};
+
+const reads = "archive reads it again by itself.";
+
+/** About keys in files. */
+const adviceOnFiles: Record<string, string> = {
+	InvalidAccessKeyId: `Correct accessKeyId in the store's Secret; ${reads}`,
+	XAdminUserNotFound: `Correct accessKeyId in the store's Secret; ${reads}`,
+	SignatureDoesNotMatch: `Correct secretAccessKey in the store's Secret; ${reads}`,
+	InvalidToken: `Correct sessionToken in the store's Secret; ${reads}`,
+	ExpiredToken: `Put new keys and a new sessionToken into the store's Secret; ${reads}`,
+};
+
+/** Whether the store may have refused the keys. */
+export function isRefusal(error: unknown): boolean {
+	return (
+		[400, 401, 403].includes(statusOf(error) ?? 0) ||
+		nameOf(error) in adviceOnFiles
+	);
+}
 
 /** Whether the store's certificate has an unknown authority. OpenSSL's names (X509_verify_cert_error_string(3)), as Node reports them. */
 function isDistrust(name: string): boolean {

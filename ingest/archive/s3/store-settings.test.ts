@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createLog } from "../../../service/log.ts";
 import { Settings } from "../../../service/settings.ts";
 import { readStoreSettings } from "./store-settings.ts";
 
@@ -15,6 +16,7 @@ afterAll(() => rm(directory, { recursive: true }));
 const read = (env: Record<string, string>) =>
 	readStoreSettings(
 		new Settings({ S3_BUCKET: "b", AWS_REGION: "eu-north-1", ...env }),
+		createLog("test"),
 	);
 
 test("AWS needs a bucket and a region, and each bucket has a host name", () => {

@@ -1,16 +1,32 @@
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Logger } from "../../../service/log.ts";
 import type { TlsServer } from "../../../service/metrics/certificate.ts";
+import { SecretFiles } from "../../../service/secret-files.ts";
 import { SettingError, type Settings } from "../../../service/settings.ts";
-import { readAuthorities } from "../../../service/trusted-authorities.ts";
-import type { Encryption, ObjectStoreSettings } from "./s3-client.ts";
+import {
+	readAuthorities,
+	trustAuthorities,
+} from "../../../service/trusted-authorities.ts";
+import type {
+	Encryption,
+	ObjectStoreSettings,
+	StoreKeys,
+} from "./s3-client.ts";
 
 /**
- * Reads how to reach the bucket; throws {@link SettingError}. The AWS SDK finds the credentials itself. docs/s3.md lists
- * all variables.
+ * Reads how to reach the bucket; throws {@link SettingError}. Without S3_KEYS_DIR, the AWS SDK finds the credentials itself.
+ * docs/s3.md lists all variables.
  */
-export function readStoreSettings(settings: Settings): ObjectStoreSettings {
+export function readStoreSettings(
+	settings: Settings,
+	log: Logger,
+): ObjectStoreSettings {
 	const endpoint =
 		settings.optional("S3_ENDPOINT") && settings.url("S3_ENDPOINT");
-	const authorities = readAuthorities(settings, "S3_CA_FILE");
+	const authorities = readAuthorities(settings, "S3_CA_FILE", log);
+	authorities?.onChange(trustAuthorities);
+	const keysDirectory = settings.optional("S3_KEYS_DIR");
 	const encryption = readEncryption(settings);
 	return {
 		bucket: settings.text("S3_BUCKET"),
@@ -21,7 +37,10 @@ export function readStoreSettings(settings: Settings): ObjectStoreSettings {
 			"S3_FORCE_PATH_STYLE",
 			endpoint !== undefined,
 		),
-		...(authorities && { authorities }),
+		get authorities() {
+			return authorities?.value;
+		},
+		...(keysDirectory && { keys: readKeys(keysDirectory, log) }),
 		...(encryption && { encryption }),
 		timeoutMs: settings.integer("S3_TIMEOUT_MS", {
 			min: 100,
@@ -32,15 +51,61 @@ export function readStoreSettings(settings: Settings): ObjectStoreSettings {
 }
 
 /** The store's server, to look at its certificate; none for AWS's own, which AWS looks after. */
-export function tlsServersOf({
-	endpoint,
-	authorities,
-}: ObjectStoreSettings): TlsServer[] {
+export function tlsServersOf(store: ObjectStoreSettings): TlsServer[] {
+	const { endpoint } = store;
 	const url = endpoint === undefined ? undefined : new URL(endpoint);
 	if (url?.protocol !== "https:") return [];
 	const host = url.hostname.replace(/^\[|\]$/g, "");
 	const port = Number(url.port || 443);
-	return [{ host, port, greets: false, authorities }];
+	return [
+		{
+			host,
+			port,
+			greets: false,
+			get authorities() {
+				return store.authorities;
+			},
+		},
+	];
+}
+
+function readKeys(directory: string, log: Logger): SecretFiles<StoreKeys> {
+	const file = (name: string) => join(directory, name);
+	const token = file("sessionToken");
+	const files = [file("accessKeyId"), file("secretAccessKey")];
+	return new SecretFiles({
+		setting: "S3_KEYS_DIR",
+		files: () => (existsSync(token) ? [...files, token] : files),
+		parse: (read, found) => {
+			const [accessKeyId = "", secretAccessKey = "", sessionToken = ""] =
+				found.map((file) => keyIn(directory, file, read));
+			return {
+				accessKeyId,
+				secretAccessKey,
+				...(sessionToken && { sessionToken }),
+			};
+		},
+		log,
+	});
+}
+
+function keyIn(
+	directory: string,
+	file: string,
+	read: (file: string) => string,
+): string {
+	const refuse = (fault: string) =>
+		new SettingError(
+			`S3_KEYS_DIR is "${directory}", where ${basename(file)} ${fault}. It must name a folder with the files accessKeyId and secretAccessKey, and sessionToken if the keys have one.`,
+		);
+	let text: string;
+	try {
+		text = read(file).trim();
+	} catch (error) {
+		throw refuse(`can't be read (${(error as Error).message})`);
+	}
+	if (text === "") throw refuse("is empty");
+	return text;
 }
 
 const algorithms = ["AES256", "aws:kms", "aws:kms:dsse"] as const;

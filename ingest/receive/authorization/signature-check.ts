@@ -7,7 +7,7 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import type { SignatureAuthorization } from "../../../contracts/route.ts";
-import type { SealKey } from "../../../service/seal-key.ts";
+import type { SecretSealer } from "../../../service/seal-key.ts";
 import { type Steps, stepBytes } from "../long-work/steps.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 
@@ -19,10 +19,10 @@ export type SigningKey =
 export function openSigningKeys(
 	{ keys }: SignatureAuthorization,
 	sourceKey: string,
-	sealKey: SealKey,
+	sealKeys: SecretSealer,
 ): SigningKey[] {
-	return keys.map(({ algorithm, sealed }) => {
-		const key = sealKey.open(sealed, sourceKey);
+	return keys.map(({ algorithm, sealed, sealKeyId }) => {
+		const key = sealKeys.open(sealed, sourceKey, sealKeyId);
 		return algorithm === "HMAC"
 			? { algorithm, key }
 			: { algorithm, key: ed25519Key(key) };

@@ -1,7 +1,7 @@
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
 import { isPlanKey } from "../../../contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../service/nats/bucket-watch.ts";
-import type { SealKey } from "../../../service/seal-key.ts";
+import type { SecretSealer } from "../../../service/seal-key.ts";
 import {
 	openSigningKeys,
 	type SigningKey,
@@ -39,7 +39,7 @@ const maxRemembered = 10_000;
  * A bucket that lost its content replaces nothing until operator has filled it and marked it `synced`.
  */
 export class RouteTable implements BucketReader {
-	readonly #sealKey: SealKey | undefined;
+	readonly #sealKeys: SecretSealer | undefined;
 	readonly #plans: PlanDocuments | undefined;
 	#served = new Reading();
 	#incoming: Reading | undefined;
@@ -48,11 +48,11 @@ export class RouteTable implements BucketReader {
 	readonly #remembered = new Map<string, FoundSource>();
 
 	/**
-	 * @param sealKey without it, receive answers 503 for Sources with tokens or signatures.
+	 * @param sealKeys without them, receive answers 503 for Sources with tokens or signatures.
 	 * @param plans gets the plan documents of the bucket.
 	 */
-	constructor(sealKey?: SealKey, plans?: PlanDocuments) {
-		this.#sealKey = sealKey;
+	constructor(sealKeys?: SecretSealer, plans?: PlanDocuments) {
+		this.#sealKeys = sealKeys;
 		this.#plans = plans;
 	}
 
@@ -126,14 +126,29 @@ export class RouteTable implements BucketReader {
 		const { authorization, sourceKey } = route;
 		const { type } = authorization;
 		if (type !== "Signature" && type !== "CustomToken") return;
-		const sealKey = this.#sealKey;
-		if (!sealKey)
+		const sealKeys = this.#sealKeys;
+		if (!sealKeys)
 			throw new Error(
 				"TIDEMILL_SEAL_KEY is not set, so tokens and signatures can't be checked. Set it to operator's value.",
 			);
-		if (type === "CustomToken")
-			route.tokenDigest = (token) => sealKey.digest(token, sourceKey);
-		else route.signingKeys = openSigningKeys(authorization, sourceKey, sealKey);
+		if (type === "CustomToken") {
+			const { sealKeyId } = authorization;
+			const key = sealKeyId ? sealKeys.named(sealKeyId) : sealKeys.current;
+			route.tokenDigest = (token) => key.digest(token, sourceKey);
+		} else
+			route.signingKeys = openSigningKeys(authorization, sourceKey, sealKeys);
+	}
+
+	/** Opens again what a new key may open. What a former key has opened stays open. */
+	sealKeysChanged(): void {
+		for (const reading of [this.#served, this.#incoming])
+			for (const route of reading?.routes.values() ?? [])
+				try {
+					this.#prepareCheck(route);
+				} catch {
+					// As before: setting the route has told why.
+				}
+		this.#remembered.clear();
 	}
 
 	/** Every key that the bucket held when the reading began has been set. */

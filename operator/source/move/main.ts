@@ -16,11 +16,12 @@ export interface MoveOptions {
 /** `tidemill operator move`: has the new events of a Source go to another shard. It reads the operator's settings and runs beside it. */
 export async function main(options: MoveOptions): Promise<number> {
 	const settings = new Settings();
-	const { shards } = readOperatorSettings(settings);
+	const log = createLog("move");
+	const { shards } = readOperatorSettings(settings, log);
 	const config = loadKubeConfig(settings.optional("KUBECONFIG"));
 	const userAgent = "tidemill-operator";
 	const client = KubeClient.fromConfig(config, { userAgent });
-	const nats = await connectNats(settings, "operator", createLog("move"));
+	const nats = await connectNats(settings, "operator", log);
 	try {
 		const plan = await move({ client, nats, shards, ...options });
 		const { namespace, source } = options;

@@ -2,7 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { ControllerLoop } from "../../../kube/reconcile/controller.ts";
 import { backoffMs } from "../../../service/backoff.ts";
 import { onReconnect } from "../../../service/nats/connection.ts";
-import type { SealKey } from "../../../service/seal-key.ts";
+import type { SealKeyRing } from "../../../service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
@@ -30,7 +30,7 @@ export function createRouteController({
 	routes: RouteTable;
 	ledgers: LedgerView;
 	nats: NatsConnection;
-	sealKey: SealKey | undefined;
+	sealKey: SealKeyRing | undefined;
 	receiveURL: string;
 	plans: PlanVersions;
 	/** How many shards there are. */
@@ -91,6 +91,8 @@ export function createRouteController({
 		if (sourceKey && ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
 	});
 	plans.onChange(() => loop.enqueue(whole));
+	// What the former key has sealed is sealed again.
+	sealKey?.onChange(() => loop.enqueue(whole));
 	// Somebody changed the buckets, an administrator moves a Source, or a write of a former leader arrived late.
 	routes.onDrift(() => loop.enqueue(whole));
 	void onReconnect(nats, () => {

@@ -2,7 +2,7 @@ import type { Route } from "../../../contracts/route.ts";
 import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
-import type { SealKey } from "../../../service/seal-key.ts";
+import type { SecretSealer } from "../../../service/seal-key.ts";
 import { followedKeys } from "../shards/followed-keys.ts";
 import { authorize } from "../webhook/authorization.ts";
 import { keysSecretName, readKeys, type SourceKeys } from "../webhook/keys.ts";
@@ -20,7 +20,7 @@ export interface RouteFacts {
 	shardsOf: (sourceKey: string) => readonly number[];
 	/** How many shards there are. */
 	shards: number;
-	sealKey: SealKey | undefined;
+	sealKey: SecretSealer | undefined;
 	/** What every webhook URL begins with. */
 	receiveURL: string;
 	/** The plan that judges a Source's events; undefined if it names none. */

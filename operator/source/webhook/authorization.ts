@@ -4,7 +4,7 @@ import type {
 } from "../../../contracts/route.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
-import type { SealKey } from "../../../service/seal-key.ts";
+import type { SealKey, SecretSealer } from "../../../service/seal-key.ts";
 import type { Reason } from "../../reconcile/reasons.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
 import { webhookOf } from "./settings.ts";
@@ -20,7 +20,7 @@ export interface AuthorizationMeans {
 	/** A Secret of the Source's namespace, with or without the label; undefined if it doesn't exist. */
 	secretOf(name: string): Secret | undefined;
 	/** What receivers can open and compare; undefined if the operator has none. */
-	sealKey: SealKey | undefined;
+	sealKey: SecretSealer | undefined;
 	sourceKey: string;
 	/** What every webhook URL begins with. */
 	receiveURL: string;
@@ -78,9 +78,11 @@ function resolve(
 					"TokenInvalid",
 					`Key "${secretRef.key}" of Secret "${secretRef.name}" ${fault}. Store a random token of at least ${minTokenBytes} bytes, such as that of: openssl rand -hex 16`,
 				);
+			const sealKey = requireSealKey(means);
 			return {
 				type: "CustomToken",
-				digests: [requireSealKey(means).digest(token, means.sourceKey)],
+				digests: [sealKey.digest(token, means.sourceKey)],
+				sealKeyId: sealKey.id,
 			};
 		}
 		case "AmazonSNS":
@@ -109,6 +111,7 @@ function resolveSignature(
 		return {
 			algorithm: key.algorithm,
 			sealed: sealKey.seal(key.bytes, means.sourceKey),
+			sealKeyId: sealKey.id,
 		};
 	});
 	return {
@@ -122,7 +125,7 @@ function resolveSignature(
 }
 
 function requireSealKey({ sealKey }: AuthorizationMeans): SealKey {
-	if (sealKey) return sealKey;
+	if (sealKey) return sealKey.current;
 	throw new Unresolved(
 		"SealKeyMissing",
 		"The operator has no key to seal tokens and signing secrets with. Set TIDEMILL_SEAL_KEY of operator and receive to a file with the same random characters.",

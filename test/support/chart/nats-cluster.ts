@@ -5,6 +5,8 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { connect as tlsConnect } from "node:tls";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { passwordVariable } from "../../../install/nats/config.ts";
+import { natsUsers } from "../../../install/nats/users.ts";
 import {
 	type SecretData,
 	secretChanges,
@@ -74,6 +76,13 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 		await writeFile(file(key), text);
 	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
 	const passwords = secrets.get("passwords")!;
+	// As the reloader writes it.
+	await writeFile(
+		file("users.conf"),
+		natsUsers
+			.map((user) => `${passwordVariable(user)}: "${passwords[user]}"\n`)
+			.join(""),
+	);
 	const servers = await Promise.all(
 		names.map(async (name, i) => {
 			const { client, cluster, monitor } = ports[i]!;
@@ -87,6 +96,7 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 					.replace("0.0.0.0:4222", `127.0.0.1:${client}`)
 					.replace("0.0.0.0:6222", `127.0.0.1:${cluster}`)
 					.replace("0.0.0.0:8222", `127.0.0.1:${monitor}`)
+					.replace("../../run/nats/users.conf", "users.conf")
 					.replaceAll("/etc/nats-tls", directory)
 					.replace('"/data"', JSON.stringify(file(name))),
 			);
@@ -99,12 +109,6 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 					args: ["--config", file(`${name}.conf`)],
 					env: {
 						NATS_SERVER_NAME: `"${name}"`,
-						...Object.fromEntries(
-							Object.entries(passwords).map(([user, password]) => [
-								`NATS_PASSWORD_${user.toUpperCase()}`,
-								`"${password}"`,
-							]),
-						),
 					},
 					// As the chart's readiness probe.
 					isReady: () =>

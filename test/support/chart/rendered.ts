@@ -45,6 +45,7 @@ interface RenderedSpec extends RenderedPod {
 }
 
 interface RenderedPod {
+	shareProcessNamespace?: boolean;
 	/** At least one, as the apiserver demands. */
 	containers: [RenderedContainer, ...RenderedContainer[]];
 	initContainers?: RenderedContainer[];

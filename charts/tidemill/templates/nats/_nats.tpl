@@ -3,10 +3,12 @@
 {{- $nats := .Values.nats }}
 {{- $name := printf "%s-nats" (include "tidemill.fullname" .) }}
 {{- $host := ternary (printf "[%s]" .Values.listenHost) .Values.listenHost (contains ":" .Values.listenHost) -}}
+# Written by the reloader.
+include "../../run/nats/users.conf"
 NATS_LISTEN: "{{ $host }}:4222"
 NATS_MAX_FILE_STORE: {{ int64 $nats.maxFileStoreBytes }}
 {{ .Files.Get "files/nats.conf" }}
-# For kubelet's probes.
+# For kubelet's probes, and the reloader.
 http: "{{ $host }}:8222"
 {{- if $nats.tls.enabled }}
 tls {

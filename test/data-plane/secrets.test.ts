@@ -1,0 +1,288 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { randomPassword } from "../../install/random-password.ts";
+import { SealKey } from "../../service/seal-key.ts";
+import { startArchiveProcess } from "../support/faults/archive-process.ts";
+import { mountSecret } from "../support/faults/mounted-secret.ts";
+import { passingDirectory } from "../support/faults/passing-directory.ts";
+import {
+	ArchiveFixture,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import {
+	connectAdmin,
+	createShardStream,
+	reasonNotReady,
+	startReceiver,
+	TestRoutes,
+	untilReady,
+} from "../support/fixtures/data-plane/receiver.ts";
+import { sendJSON } from "../support/senders/http-client.ts";
+import {
+	newSent,
+	sendPersistently,
+} from "../support/senders/persistent-sender.ts";
+import { startServers } from "../support/servers/archive-servers.ts";
+import { startReloadedNats } from "../support/servers/reloaded-nats.ts";
+import { startNats } from "../support/servers/servers.ts";
+
+/* Processes with mounted Secrets that change while they run. */
+
+/** Twice the 10 s within which a change takes effect, since this machine may be busy. */
+const within = { timeout: 20_000, interval: 100 };
+
+function newPasswords() {
+	return {
+		admin: randomPassword(),
+		receive: randomPassword(),
+		"receive-b": randomPassword(),
+		archive: randomPassword(),
+		operator: randomPassword(),
+		api: randomPassword(),
+		notify: randomPassword(),
+	};
+}
+
+/** Receive with real NATS, whose passwords both read from mounted Secrets. */
+async function startPair(passwords = newPasswords()) {
+	const nats = await startReloadedNats(passwords);
+	onTestFinished(() => nats.stop());
+	const admin = await connectAdmin(nats);
+	onTestFinished(() => admin.close());
+	await createShardStream(admin);
+	const routes = new TestRoutes(admin);
+	const { path } = await routes.add();
+	await routes.markSynced();
+	const users = join(await passingDirectory("users"), "nats");
+	const mountUsers = ({
+		receive,
+		"receive-b": b,
+	}: Pick<typeof passwords, "receive" | "receive-b">) =>
+		mountSecret(users, { receive, "receive-b": b });
+	return { nats, passwords, path, users, mountUsers };
+}
+
+function startReceiverWith(env: Record<string, string>, address: string) {
+	return startReceiver({ urlFor: () => address }, { env });
+}
+
+test("a wrong password of NATS is told on /readyz, and the corrected one is taken without a restart", async () => {
+	const { nats, passwords, users, mountUsers } = await startPair();
+	mountUsers({ receive: "wrong", "receive-b": "wrong, too" });
+	const receiver = await startReceiverWith(
+		{ NATS_USERS_DIR: users },
+		nats.address,
+	);
+	onTestFinished(() => receiver.stop());
+	const { pid } = receiver;
+	await vi.waitFor(async () => {
+		const reason = await reasonNotReady(receiver);
+		expect(reason).toContain("NATS refuses the user receive");
+		expect(reason).toContain("Authorization Violation");
+		expect(reason).not.toContain("wrong");
+	}, within);
+	mountUsers(passwords);
+	await vi.waitFor(
+		async () => expect(await reasonNotReady(receiver)).toBeUndefined(),
+		within,
+	);
+	expect(receiver.pid).toBe(pid);
+});
+
+test("both passwords of a role are replaced one after the other under 20 requests a second, and no request fails", async () => {
+	const { nats, passwords, path, users, mountUsers } = await startPair();
+	mountUsers(passwords);
+	const receiver = await startReceiverWith(
+		{ NATS_USERS_DIR: users },
+		nats.address,
+	);
+	onTestFinished(() => receiver.stop());
+	await untilReady(receiver);
+	const sent = newSent();
+	let isOver = false;
+	const sending = sendPersistently({
+		urls: [receiver.url + path],
+		senders: 4,
+		body: (n) => JSON.stringify({ n }),
+		isDone: () => isOver,
+		sent,
+		pauseMs: 190,
+	});
+	const refused = async (password: string, user: string) => {
+		const connection = await connectAdmin({
+			url: nats.address.replace("//", `//${user}:${password}@`),
+		}).catch(() => undefined);
+		await connection?.close();
+		return connection === undefined;
+	};
+	const changed = { ...passwords };
+	// Either may see its Secret first.
+	for (const user of ["receive-b", "receive"] as const) {
+		changed[user] = randomPassword();
+		if (user === "receive") nats.mount(changed);
+		else mountUsers(changed);
+		await delay(6_000);
+		if (user === "receive") mountUsers(changed);
+		else nats.mount(changed);
+		await vi.waitFor(
+			async () => expect(await refused(passwords[user], user)).toBe(true),
+			within,
+		);
+		await delay(2_000);
+	}
+	isOver = true;
+	await sending;
+	expect(await reasonNotReady(receiver)).toBeUndefined();
+	console.log(
+		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} requests failed`,
+	);
+	expect(sent.acknowledged.size).toBeGreaterThan(200);
+	expect(sent.unknown.size).toBe(0);
+});
+
+test.each([
+	["accessKeyId", "XAdminUserNotFound"],
+	["secretAccessKey", "SignatureDoesNotMatch"],
+])(
+	"a wrong %s of the store is told in the store's words, and the corrected one is taken without a restart",
+	async (name, code) => {
+		const servers = await startServers();
+		onTestFinished(() => servers.stop());
+		const archive = await ArchiveFixture.open(servers);
+		const { accessKeyId, secretAccessKey } = servers.s3;
+		const right = { accessKeyId, secretAccessKey };
+		const keys = join(await passingDirectory("keys"), "s3");
+		mountSecret(keys, { ...right, [name]: "wrong" });
+		const { child, readyz } = await startArchiveProcess(archive, {
+			AWS_ACCESS_KEY_ID: "",
+			AWS_SECRET_ACCESS_KEY: "",
+			S3_KEYS_DIR: keys,
+		});
+		await vi.waitFor(async () => {
+			const reason = await readyz();
+			expect(reason).toContain(code);
+			expect(reason).toContain(`Correct ${name} in the store's Secret`);
+		}, within);
+		mountSecret(keys, right);
+		await vi.waitFor(async () => expect(await readyz()).toBe("ok\n"), within);
+		expect(child.exitCode).toBeNull();
+	},
+);
+
+test("a store's keys that are revoked while archive runs stop it only until the new ones are there", async () => {
+	const servers = await startServers();
+	onTestFinished(() => servers.stop());
+	const archive = await ArchiveFixture.open(servers);
+	const { accessKeyId, secretAccessKey } = servers.s3;
+	const right = { accessKeyId, secretAccessKey };
+	const keys = join(await passingDirectory("keys"), "s3");
+	mountSecret(keys, right);
+	const { readyz } = await startArchiveProcess(archive, {
+		AWS_ACCESS_KEY_ID: "",
+		AWS_SECRET_ACCESS_KEY: "",
+		S3_KEYS_DIR: keys,
+	});
+	await vi.waitFor(async () => expect(await readyz()).toBe("ok\n"), within);
+	mountSecret(keys, { ...right, secretAccessKey: "revoked" });
+	await delay(4_000);
+	await archive.publish([newEvent("1")]);
+	await vi.waitFor(
+		async () => expect(await readyz()).toContain("SignatureDoesNotMatch"),
+		within,
+	);
+	mountSecret(keys, right);
+	await vi.waitFor(
+		async () => expect(await archive.bodies()).toEqual(["1"]),
+		within,
+	);
+	expect(await readyz()).toBe("ok\n");
+});
+
+test("the seal key is replaced by way of a second one, and senders' tokens are taken all along", async () => {
+	const nats = await startNats();
+	onTestFinished(() => nats.stop());
+	const admin = await connectAdmin(nats);
+	onTestFinished(() => admin.close());
+	await createShardStream(admin);
+	const routes = new TestRoutes(admin);
+	await routes.markSynced();
+	const [former, next] = [randomPassword(), randomPassword()];
+	const directory = join(await passingDirectory("seal"), "seal");
+	mountSecret(directory, { "seal-key": former });
+	const receiver = await startReceiver(nats, {
+		env: { TIDEMILL_SEAL_KEY: join(directory, "seal-key") },
+	});
+	onTestFinished(() => receiver.stop());
+	const token = "a token of sixteen bytes";
+	const { path, route } = await routes.add();
+	// What operator writes.
+	const sealWith = (key: string) => {
+		const sealKey = new SealKey(Buffer.from(key));
+		return routes.put({
+			...route,
+			authorization: {
+				type: "CustomToken",
+				digests: [sealKey.digest(token, route.sourceKey)],
+				sealKeyId: sealKey.id,
+			},
+		});
+	};
+	const answer = async () => {
+		const headers = { authorization: `Bearer ${token}` };
+		return (await sendJSON(receiver.url + path, "{}", { headers })).status;
+	};
+	await sealWith(former);
+	await untilReady(receiver);
+	await vi.waitFor(async () => expect(await answer()).toBe(200), within);
+	const answers = new Set<number>();
+	let isOver = false;
+	const sending = (async () => {
+		while (!isOver) {
+			answers.add(await answer());
+			await delay(50);
+		}
+	})();
+	mountSecret(directory, { "seal-key": former, "seal-key-next": next });
+	await delay(6_000);
+	await sealWith(next);
+	await delay(1_000);
+	mountSecret(directory, { "seal-key": next, "seal-key-former": former });
+	await delay(6_000);
+	mountSecret(directory, { "seal-key": next });
+	await delay(6_000);
+	isOver = true;
+	await sending;
+	expect([...answers]).toEqual([200]);
+
+	// A receiver that learns of a key late serves the Source once it has.
+	const last = randomPassword();
+	await sealWith(last);
+	await vi.waitFor(async () => expect(await answer()).toBe(503), within);
+	mountSecret(directory, { "seal-key": next, "seal-key-next": last });
+	await vi.waitFor(async () => expect(await answer()).toBe(200), within);
+});
+
+test("a process whose Secret can't be used says so on /readyz, and starts once it is put right", async () => {
+	const nats = await startNats();
+	onTestFinished(() => nats.stop());
+	const directory = join(await passingDirectory("seal"), "seal");
+	mountSecret(directory, { "seal-key": "short" });
+	const receiver = await startReceiver(nats, {
+		env: { TIDEMILL_SEAL_KEY: join(directory, "seal-key") },
+	});
+	onTestFinished(() => receiver.stop());
+	const { pid } = receiver;
+	await vi.waitFor(
+		async () =>
+			expect(await reasonNotReady(receiver)).toContain("TIDEMILL_SEAL_KEY"),
+		within,
+	);
+	mountSecret(directory, { "seal-key": randomPassword() });
+	await vi.waitFor(
+		async () =>
+			expect(await reasonNotReady(receiver)).toContain("doesn't exist yet"),
+		within,
+	);
+	expect(receiver.pid).toBe(pid);
+});

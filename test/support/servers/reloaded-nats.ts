@@ -1,0 +1,95 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { natsConfig, passwordVariable } from "../../../install/nats/config.ts";
+import type { NatsUser } from "../../../install/nats/users.ts";
+import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+import { freePort } from "../../../local/ports.ts";
+import { answersOk } from "../../../local/process/probe.ts";
+import { mountSecret } from "../faults/mounted-secret.ts";
+import { startServer, storeDirectory, type TestServer } from "./test-server.ts";
+import { startTidemill } from "./tidemill-process.ts";
+
+/** NATS as the chart runs it, with its passwords in a mounted Secret and `tidemill nats-reloader` beside it. */
+export interface ReloadedNats extends TestServer {
+	/** Without a user. */
+	address: string;
+	/** URL of the user who may do everything, as of now. */
+	readonly url: string;
+	/** Replaces what the Secret holds. */
+	mount(passwords: Partial<Record<NatsUser, string>>): void;
+}
+
+export async function startReloadedNats(
+	passwords: Partial<Record<NatsUser, string>>,
+): Promise<ReloadedNats> {
+	const directory = await storeDirectory("reloaded-nats");
+	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
+	const [port, monitorPort, healthPort] = [
+		await freePort(),
+		await freePort(),
+		await freePort(),
+	];
+	const monitor = `http://127.0.0.1:${monitorPort}`;
+	const config = join(directory, "nats.conf");
+	const whole = {
+		http: `127.0.0.1:${monitorPort}`,
+		...natsConfig({
+			serverName: "reloaded",
+			listen: `127.0.0.1:${port}`,
+			storeDirectory: join(directory, "store"),
+			password: (user) => `$${passwordVariable(user)}`,
+		}),
+	};
+	const lines = Object.entries(whole).map(
+		([key, value]) => `${key}: ${JSON.stringify(value)}\n`,
+	);
+	await writeFile(
+		config,
+		`include "users.conf"\n${lines.join("").replaceAll(/"(\$NATS_PASSWORD_[A-Z_]+)"/g, "$1")}`,
+	);
+	const secret = join(directory, "passwords");
+	let current = passwords;
+	mountSecret(secret, current as Record<string, string>);
+	const reloader = startTidemill(
+		[
+			"nats-reloader",
+			`--passwords=${secret}`,
+			`--users-file=${join(directory, "users.conf")}`,
+			`--config=${config}`,
+			`--monitor=${monitor}`,
+		],
+		{ HEALTH_PORT: String(healthPort) },
+	);
+	// As the chart's startup probe.
+	for (;;) {
+		if (await answersOk(`http://127.0.0.1:${healthPort}/readyz`)) break;
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	}
+	const server = await startServer(
+		{
+			name: "nats",
+			command,
+			args: ["--config", config],
+			env: {},
+			isReady: () => answersOk(`${monitor}/healthz`),
+			stopTimeoutMs: 10_000,
+		},
+		directory,
+	);
+	return {
+		...server,
+		address: `nats://127.0.0.1:${port}`,
+		get url() {
+			return `nats://admin:${current.admin}@127.0.0.1:${port}`;
+		},
+		mount: (changed) => {
+			current = changed;
+			mountSecret(secret, changed as Record<string, string>);
+		},
+		stop: async () => {
+			reloader.child.kill("SIGTERM");
+			await reloader.ended;
+			await server.stop();
+		},
+	};
+}
