@@ -148,6 +148,65 @@ test("spec.cancel ends a Run under way, its Job and its process; the next Run lo
 	expect(await orders()).toHaveLength(3);
 });
 
+test("a table of somebody else is left alone until the Pipeline adopts it, and a Pipeline that is applied again has its own", async () => {
+	const { namespace } = (await local.resource<Run>("get", "source/shop"))
+		.metadata;
+	const file = join(local.home, "warehouse", namespace!, "warehouse.duckdb");
+	const warehouse = await DuckDBInstance.create(file);
+	const people = await warehouse.connect();
+	await people.run(
+		`create table theirs as select 'theirs' as event_id, timestamptz '2020-01-01 12:00:00+00' as timestamp, '{}' as body, d::date as date from (values ('${today}'), ('2020-01-01')) days(d)`,
+	);
+	people.closeSync();
+	warehouse.closeSync();
+	const theirs = () =>
+		quickstart.query<{ event_id: string; date: string }>(
+			"select event_id, date::varchar as date from theirs order by all",
+		);
+	const before = await theirs();
+	const apply = (name: string, more = "") =>
+		local.run(
+			"sh",
+			"-c",
+			'printf "%s" "$0" | kubectl apply -f -',
+			`{ apiVersion: tidemill.dev/v1alpha1, kind: Pipeline, metadata: { name: ${name} }, spec: { sourceRef: { name: shop }, destinationRef: { name: warehouse }${more} } }`,
+		);
+	const run = async (pipeline: string) => {
+		const name = `run/${pipeline}-${Math.random().toString(36).slice(2)}`;
+		await local.run(
+			"sh",
+			"-c",
+			'printf "%s" "$0" | kubectl create -f -',
+			`{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: ${name.slice(4)} }, spec: { pipelineRef: { name: ${pipeline} } } }`,
+		);
+		return name;
+	};
+	await apply("theirs");
+	const refused = await run("theirs");
+	await condition(refused, "Failed");
+	expect((await statusOf(refused)).error?.code).toBe("TableNotOurs");
+	await condition("pipeline/theirs", "Ready=False");
+	const described = await kubectl("describe", "pipeline/theirs");
+	for (const words of ["TableNotOurs", "spec.table.name", "adopt: true"])
+		expect(described).toContain(words);
+	expect(await theirs()).toEqual(before);
+
+	await apply("theirs", ", table: { adopt: true }");
+	await condition("pipeline/theirs", "Ready");
+	await condition(await run("theirs"), "Complete");
+	const rows = await theirs();
+	expect(rows.filter(({ event_id }) => event_id === "theirs")).toEqual([
+		{ event_id: "theirs", date: "2020-01-01" },
+	]);
+	expect(rows).toHaveLength(4);
+
+	await kubectl("delete", "pipeline/orders", "--wait");
+	await apply("orders");
+	await condition("pipeline/orders", "Ready");
+	await condition(await createRun(), "Complete");
+	expect(await orders()).toHaveLength(3);
+});
+
 /** The output of `tidemill …` and its exit code, with `input` on standard input. */
 function tidemill(input: string, ...args: string[]): Promise<string> {
 	const script = 'printf "%s" "$0" | tidemill "$@" 2>&1; echo "exit $?"';
