@@ -437,6 +437,18 @@ describe("a table that isn't the Pipeline's", () => {
 			expect(created(stateOf({ pipeline, runs }))).toEqual(names);
 	});
 
+	test("lets the schedule go on with leave to rebuild it, if it holds what the Pipeline loaded from another Source", () => {
+		const other = { ...layout, sourceKey: "e".repeat(32) };
+		const success = { ...facts, layout: other };
+		const earlier = ended("e", "Succeeded", "2026-03-10T10:30:00Z", success);
+		const runs = [earlier, notOurs];
+		const waits = stateOf({ pipeline: scheduled(early), runs });
+		expect(created(waits)).toEqual([]);
+		const spec = adopting({ onIncompatible: "Rebuild" });
+		const pipeline = scheduled(early, statusAfter(waits), spec as never);
+		expect(created(stateOf({ pipeline, runs }))).toEqual([noonName]);
+	});
+
 	test("is adopted once: if somebody takes it later, it is refused until the field is set anew", () => {
 		const spec = adopting({ adopt: true }) as Partial<PipelineSpec>;
 		const success = ended(

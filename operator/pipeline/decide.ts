@@ -40,7 +40,8 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const history = runHistory(pipeline, runs, now);
 	const incompatibility = incompatibilityOf(pipeline, history);
 	const parsed = parseSchedule(spec.schedule);
-	const problem = problemOf(state, parsed, incompatibility);
+	const { lastSuccess } = history;
+	const problem = problemOf(state, parsed, { incompatibility, lastSuccess });
 	const schedule = "schedule" in parsed ? parsed.schedule : undefined;
 	const timing = decideTiming(
 		pipeline,
@@ -159,7 +160,7 @@ const soonMs = 60_000;
 function problemOf(
 	state: PipelineState,
 	parsed: ReturnType<typeof parseSchedule>,
-	incompatibility: PipelineIncompatibility | undefined,
+	told: ToldByRuns,
 ): TargetProblem | undefined {
 	const { pipeline } = state;
 	// First, since it is known at once: a check of a new Destination takes seconds.
@@ -169,7 +170,7 @@ function problemOf(
 	const { target } = resolved;
 	return (
 		quotaProblem(pipeline, target) ??
-		incompatibleTable(pipeline, incompatibility, target.layout)
+		incompatibleTable(pipeline, told, target.layout)
 	);
 }
 
@@ -227,10 +228,16 @@ function isRefusal(code = ""): code is "TableIncompatible" | "TableNotOurs" {
 	return ["TableIncompatible", "TableNotOurs"].includes(code);
 }
 
-/** A problem until the layout changes or the spec allows a rebuild, or to adopt the table. */
+/** What Runs have found out about the table. */
+interface ToldByRuns {
+	incompatibility: PipelineIncompatibility | undefined;
+	lastSuccess: RunHistory["lastSuccess"];
+}
+
+/** A problem until the layout changes, or the spec allows what would help. */
 function incompatibleTable(
 	pipeline: Pipeline,
-	incompatibility: PipelineIncompatibility | undefined,
+	{ incompatibility, lastSuccess }: ToldByRuns,
 	layout: Layout,
 ): TargetProblem | undefined {
 	if (!incompatibility || !isDeepStrictEqual(incompatibility.layout, layout))
@@ -239,9 +246,20 @@ function incompatibleTable(
 	const reason = isRefusal(incompatibility.reason)
 		? incompatibility.reason
 		: "TableIncompatible";
+	const mayRebuild = pipeline.spec.table.onIncompatible === "Rebuild";
+	// Its own table is rebuilt for another Source, and nobody else's.
 	const isAllowed =
-		reason === "TableNotOurs"
-			? mayAdopt(pipeline, layout)
-			: pipeline.spec.table.onIncompatible === "Rebuild";
+		reason === "TableIncompatible"
+			? mayRebuild
+			: mayAdopt(pipeline, layout) ||
+				(mayRebuild && holdsOtherSource(lastSuccess?.layout, layout));
 	return isAllowed ? undefined : { reason, message };
+}
+
+function holdsOtherSource(loaded: Layout | undefined, layout: Layout): boolean {
+	return (
+		loaded?.destination === layout.destination &&
+		loaded.table === layout.table &&
+		loaded.sourceKey !== layout.sourceKey
+	);
 }

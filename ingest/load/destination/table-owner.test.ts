@@ -178,7 +178,9 @@ test("an empty table without a mark is used if it fits, as people create tables 
 
 test("the Pipeline's own table with another Source's rows is refused, rebuilt if it may be, and kept if it is adopted", () => {
 	expect(refusal(otherSource).code).toBe("TableNotOurs");
-	expect(refusal(otherSource).message).toContain("another Source");
+	expect(refusal(otherSource).message).toContain(
+		"it holds the events of another Source. With table.onIncompatible: Rebuild, a Run would drop it and create it again. With table.adopt: true, Runs would replace",
+	);
 	expect(use(otherSource, {}, { rebuild: true }).replaces).toBe(true);
 	expect(use(otherSource, {}, { adopt: true, rebuild: true })).toEqual(asItIs);
 	// It never had an event of that Source.

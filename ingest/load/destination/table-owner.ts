@@ -52,7 +52,13 @@ export function useOf(
 		);
 	const holdsOthers = owner === "OursOfOtherSource" && !isEmpty;
 	if (holdsOthers && !input.adopt) {
-		if (!input.rebuild) throw notOurs(name, why, input, misfit);
+		if (!input.rebuild)
+			throw notOurs(
+				name,
+				`${why}. With table.onIncompatible: Rebuild, a Run would drop it and create it again`,
+				input,
+				misfit,
+			);
 		return { replaces: true, mark: undefined };
 	}
 	if (misfit !== undefined && !input.rebuild)
@@ -90,10 +96,10 @@ function whyNot(
 	if (otherKind !== undefined) return `it is a ${otherKind}`;
 	if (!mark)
 		return isEmpty ? "no Run has marked it" : "it has rows that no Run marked";
-	const filledFrom = sourceKeyOf(mark);
-	return filledFrom !== undefined && filledFrom !== sourceKey
-		? "it holds the events of another Source"
-		: "another Pipeline has marked it";
+	const filledFrom = sourceKeyOf(mark) ?? sourceKey;
+	return isEmpty || filledFrom === sourceKey
+		? "another Pipeline has marked it"
+		: "it holds the events of another Source";
 }
 
 /** Says what `adopt` would replace, so that nobody has to find out. */
