@@ -245,7 +245,12 @@ export async function main(): Promise<number> {
 					statusIntervalMs,
 				}),
 				createSourceDeletionController({ ...context, routes, nats }),
-				createDestinationController({ ...context, bigQueryEndpoints, slots }),
+				createDestinationController({
+					...context,
+					bigQueryEndpoints,
+					nats,
+					slots,
+				}),
 				createPipelineController({ ...context, outbox, sealKey }),
 				createRunController({
 					...context,

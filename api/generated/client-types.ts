@@ -1928,6 +1928,8 @@ export type Operation = {
 		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
 		skipInvalidRows?: boolean;
 	};
+	/** Since when it waits for something that Tidemill can't change, such as a quota. An Operation that waits so for an hour fails. */
+	pendingSince?: string;
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** The attempts that failed and were followed by another, at most the last 5 of them. */

@@ -19,6 +19,28 @@ test.each([
 	expect(requestErrorOf(new ApiError(status, {})).code).toBe(code);
 });
 
+test.each([
+	[
+		500,
+		'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://10.1.2.3:8443/judge?timeout=5s": connection refused',
+		'failed calling webhook "policy.example.com": failed to call webhook: Post "<address>": connection refused',
+	],
+	[
+		503,
+		'admission webhook "policy.example.com" denied the request: try later',
+		'admission webhook "policy.example.com" denied the request: try later',
+	],
+])(
+	"a write that an admission webhook stops by %d is a 503 with the cluster's words and without addresses",
+	(status, message, words) => {
+		const error = requestErrorOf(new ApiError(status, { message }));
+		expect(error.status).toBe(503);
+		expect(error.message).toContain(words);
+		expect(error.message).not.toContain("10.1.2.3");
+		expect(error.headers).toEqual({ "retry-after": "2" });
+	},
+);
+
 test("an unreachable apiserver is a 503 with Retry-After", () => {
 	const error = requestErrorOf(
 		new TransportError({ method: "GET", path: "/" }, new Error("refused"), {

@@ -1,6 +1,7 @@
 import { patternWords } from "../../crds/pattern-words.ts";
 import { ApiError } from "../../kube/client/client.ts";
 import { TransportError } from "../../kube/client/errors.ts";
+import { publicWords } from "../../kube/reconcile/public-words.ts";
 import {
 	type ErrorDetail,
 	flatPath,
@@ -39,10 +40,17 @@ function ofApiserver(error: ApiError): RequestError {
 		case 429:
 		case 503:
 		case 504:
-			return unavailable();
-		default:
-			return internal();
+			return unavailable(wordsOfWebhook(error));
+		default: {
+			const words = wordsOfWebhook(error);
+			return words === undefined ? internal() : unavailable(words);
+		}
 	}
+}
+
+/** What the apiserver says of an admission webhook that fails (k8s.io/apiserver admission/plugin/webhook/errors). */
+function wordsOfWebhook({ message }: ApiError): string | undefined {
+	return /\bwebhook "/.test(message) ? publicWords(message) : undefined;
 }
 
 /** Of `metav1.StatusDetails`. The API calls a namespace an account. */

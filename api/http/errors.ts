@@ -215,11 +215,16 @@ export function flatPath(path: string): string {
 	return path.replace(/^(spec|metadata)(\.|$)/, "");
 }
 
-/** 503 for an apiserver that is away or not ready. */
-export function unavailable(): RequestError {
+/**
+ * 503 for an apiserver that is away or not ready.
+ * @param words What it said of a write that it could not judge, without addresses.
+ */
+export function unavailable(words?: string): RequestError {
 	return new RequestError(
 		"Unavailable",
-		"The Kubernetes API does not answer. Retry the request.",
+		words === undefined
+			? "The Kubernetes API does not answer. Retry the request."
+			: `The cluster can't carry this out now: ${words.replace(/[.\s]*$/, ".")} Retry the request, or ask an administrator.`,
 		{ headers: { "retry-after": "2" } },
 	);
 }

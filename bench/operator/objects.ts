@@ -30,7 +30,9 @@ export const counts = {
 export const namespace = "bench";
 
 /** A resource as a person writes it: server-side apply fills in the defaults. */
-type Written<Spec> = { metadata: { name: string; namespace: string } } & {
+export type Written<Spec> = {
+	metadata: { name: string; namespace: string };
+} & {
 	spec: Partial<Spec>;
 };
 

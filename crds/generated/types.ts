@@ -728,6 +728,8 @@ export interface OperationStatus {
 	export?: OperationExport;
 	/** The result of an Import. */
 	import?: OperationStatusImport;
+	/** Since when it waits for something that Tidemill can't change, such as a quota. An Operation that waits so for an hour fails. */
+	pendingSince?: string;
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. The REST API has the last 64 KiB. */

@@ -35,6 +35,23 @@ export class BackgroundWork<Outcome> {
 		throw current.end.error;
 	}
 
+	/** Starts the work, unless it goes on already. Work about something else, or that has ended, begins anew. */
+	begin(key: ObjectKey, about: string, work: BackgroundTask<Outcome>): void {
+		const current = this.#works.get(textOf(key));
+		if (current?.about === about && !current.end) return;
+		this.drop(key);
+		this.#start(key, about, work);
+	}
+
+	/** What the key's work came to, which stays until it is dropped. What the work threw is thrown, once. */
+	outcome(key: ObjectKey): { about: string; outcome: Outcome } | undefined {
+		const { about, end } = this.#works.get(textOf(key)) ?? {};
+		if (about === undefined || !end) return undefined;
+		if ("outcome" in end) return { about, outcome: end.outcome };
+		this.#works.delete(textOf(key));
+		throw end.error;
+	}
+
 	/** What the work that goes on has said of itself last. */
 	progressOf(key: ObjectKey): string | undefined {
 		const { end, progress } = this.#works.get(textOf(key)) ?? {};

@@ -32,6 +32,18 @@ export interface Result {
 	requeueAfterMs: number;
 }
 
+/** The result by which the key is reconciled as soon as any of them says, or after so many milliseconds. */
+export function soonest(
+	...results: (Result | number | undefined)[]
+): Result | undefined {
+	const waitsMs = results.flatMap((result) =>
+		typeof result === "number" ? [result] : (result?.requeueAfterMs ?? []),
+	);
+	return waitsMs.length === 0
+		? undefined
+		: { requeueAfterMs: Math.min(...waitsMs) };
+}
+
 /** How objects wake keys by groups, which are named by texts. */
 export interface GroupWatch<T extends KubeObject> {
 	groupsOf(object: T): string[];
@@ -228,10 +240,17 @@ export class ControllerLoop {
 			// A shutdown is ordinary, and so is a stale read, unless memory stays behind.
 			const isStale = isOutdated && !staysBehind;
 			const isOrdinary = isStale || signal.aborted;
-			this.#log[isOrdinary ? "debug" : "warn"](
-				{ ...key, err, retryInMs },
-				"reconciling failed",
-			);
+			if (this.#refusals.get(text))
+				// Its readers are told.
+				this.#log.info(
+					{ ...key, refusal: (err as Error).message, retryInMs },
+					"Kubernetes refuses a request",
+				);
+			else
+				this.#log[isOrdinary ? "debug" : "warn"](
+					{ ...key, err, retryInMs },
+					"reconciling failed",
+				);
 			if (isStale && hasReason(err, "NotFound")) return "requeue_after";
 		}
 		metrics.reconcileErrors.inc({ controller });

@@ -5,6 +5,8 @@ import { ApiError } from "../client/errors.ts";
 export interface Refusal {
 	/** The apiserver's answer. An admission webhook's or a quota's words are in its message. */
 	error: ApiError;
+	/** When it was refused last, in milliseconds since 1970. */
+	at: number;
 	/** How often it was refused. */
 	failures: number;
 	/** When the request is due again, in milliseconds from now; 0 if it is. */
@@ -36,9 +38,10 @@ export class Refusals {
 	get(text: string): Refusal | undefined {
 		const known = this.#known.get(text);
 		if (!known || known.isSettled) return undefined;
-		const { error, failures, dueMs } = known;
+		const { error, at, failures, dueMs } = known;
 		return {
 			error,
+			at,
 			failures,
 			retryInMs: Math.max(0, dueMs - performance.now()),
 			mayPass: failures === 1 && (error.status === 429 || error.status >= 500),
@@ -57,6 +60,7 @@ export class Refusals {
 		this.#known.delete(text);
 		this.#known.set(text, {
 			error,
+			at: Date.now(),
 			failures,
 			failedMs: nowMs,
 			dueMs: nowMs + waitMs,
@@ -88,6 +92,7 @@ export class Refusals {
 
 interface Known {
 	error: ApiError;
+	at: number;
 	failures: number;
 	/** By performance.now(), as the next. */
 	failedMs: number;

@@ -68,7 +68,7 @@ test.each<[string, DestinationSpec, Partial<DestinationState>, string]>([
 		const jobs = [jobThat()];
 		const actions = decide(stateWith({ destination, jobs, ...borrowed }), now);
 		expect(actions.map(({ type }) => type)).toEqual([
-			"removeCheck",
+			"removeJob",
 			"writeStatus",
 			"recordKubeEvent",
 		]);
@@ -88,9 +88,9 @@ test("with the labels, the Job mounts the claim and runs as the ServiceAccount",
 	});
 	const serviceAccount = named("loader", used);
 	const start = decide(stateWith({ destination, serviceAccount }), now).find(
-		(action) => action.type === "startCheck",
+		(action) => action.type === "startJob",
 	)!;
-	const pod = start.check.job.spec!.template.spec!;
+	const pod = start.job.job.spec!.template.spec!;
 	expect(pod).toMatchObject({
 		serviceAccountName: "loader",
 		securityContext: { fsGroup: 1000 },
@@ -104,9 +104,9 @@ test("with the labels, the Job mounts the claim and runs as the ServiceAccount",
 test("a Job without a claim regroups no volume", () => {
 	const destination = destinationWith(undefined, bigQuery());
 	const start = decide(stateWith({ destination }), now).find(
-		(action) => action.type === "startCheck",
+		(action) => action.type === "startJob",
 	)!;
-	const { securityContext } = start.check.job.spec!.template.spec!;
+	const { securityContext } = start.job.job.spec!.template.spec!;
 	expect(securityContext).not.toHaveProperty("fsGroup");
 });
 

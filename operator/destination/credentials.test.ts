@@ -44,10 +44,10 @@ test.each([
 
 test("the check of a BigQuery destination gets a copy of the key as a file, and not the account's Secret", () => {
 	const start = decide(withCredentials(secretWith(key)), now).find(
-		(action) => action.type === "startCheck",
+		(action) => action.type === "startJob",
 	)!;
-	const pod = start.check.job.spec!.template.spec!;
-	const { name: secretName } = start.check.secret.metadata;
+	const pod = start.job.job.spec!.template.spec!;
+	const { name: secretName } = start.job.secret.metadata;
 	expect(pod.volumes).toEqual([
 		{ name: "input", secret: { secretName } },
 		{ name: "scratch", emptyDir: {} },
@@ -56,7 +56,7 @@ test("the check of a BigQuery destination gets a copy of the key as a file, and 
 		name: "GOOGLE_APPLICATION_CREDENTIALS",
 		value: "/var/run/tidemill/input/key.json",
 	});
-	const { "input.json": base64, ...copy } = start.check.secret.data!;
+	const { "input.json": base64, ...copy } = start.job.secret.data!;
 	expect(copy).toEqual(secretWith(key).data);
 	const text = Buffer.from(base64!, "base64").toString();
 	expect(JSON.parse(text).destination).toEqual({
@@ -74,8 +74,8 @@ test("another key is verified again, under another name", () => {
 	const verified = { lastCheck: { hash: old, time: at, failures: 0 } };
 	const types = (secret: Secret) =>
 		decide(withCredentials(secret, verified), now).map(({ type }) => type);
-	expect(types(secretWith(key))).not.toContain("startCheck");
+	expect(types(secretWith(key))).not.toContain("startJob");
 	expect(types(secretWith({ ...key, private_key: "other" }))).toContain(
-		"startCheck",
+		"startJob",
 	);
 });

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { DestinationSpec } from "../../crds/generated/types.ts";
+import type {
+	DestinationSpec,
+	DestinationStatus,
+} from "../../crds/generated/types.ts";
 import type { Pod } from "../../kube/kinds.ts";
 import {
 	at,
@@ -18,7 +21,8 @@ import {
 	statusIn,
 	succeeded,
 } from "../../test/support/examples/destination-examples.ts";
-import { backoffMs, decide, decideRefused } from "./decide.ts";
+import { refusalOf } from "../../test/support/examples/run-examples.ts";
+import { backoffMs, decide } from "./decide.ts";
 
 test("a new Destination is checked by a Job whose name has the spec's digest", () => {
 	const actions = decide(stateWith(), now);
@@ -27,14 +31,14 @@ test("a new Destination is checked by a Job whose name has the spec's digest", (
 		phase: "Checking",
 		conditions: [{ status: "Unknown", reason: "Checking" }],
 	});
-	const start = actions.find((action) => action.type === "startCheck")!;
-	expect(start.check.job.metadata).toMatchObject({
+	const start = actions.find((action) => action.type === "startJob")!;
+	expect(start.job.job.metadata).toMatchObject({
 		name,
 		ownerReferences: [{ kind: "Destination", uid: "u", controller: true }],
 	});
 	expect(
 		JSON.parse(
-			Buffer.from(start.check.secret.data!["input.json"]!, "base64").toString(),
+			Buffer.from(start.job.secret.data!["input.json"]!, "base64").toString(),
 		),
 	).toEqual({
 		version: 1,
@@ -61,7 +65,7 @@ test("each new value of the annotation asks for one more check, and what is veri
 	};
 	for (const destination of [asking("1"), asking("2", "1")]) {
 		const [first, ...others] = decide(stateWith({ destination }), now);
-		expect([first?.type, others]).toEqual(["startCheck", []]);
+		expect([first?.type, others]).toEqual(["startJob", []]);
 	}
 	expect(decide(stateWith({ destination: asking("2", "2") }), now)).toEqual([]);
 
@@ -94,7 +98,7 @@ test("a check that succeeds makes the Destination Ready, and is removed after th
 	const destination = destinationWith(statusIn(actions));
 	expect(
 		decide(stateWith({ destination, jobs: [jobThat("Complete")] }), now),
-	).toEqual([{ type: "removeCheck", job: jobThat("Complete") }]);
+	).toEqual([{ type: "removeJob", job: jobThat("Complete") }]);
 	expect(decide(stateWith({ destination }), now + 1e9)).toEqual([]);
 });
 
@@ -129,7 +133,7 @@ test("a recorded result is not counted twice", () => {
 			}),
 			now,
 		),
-	).toEqual([{ type: "removeCheck", job: jobThat("Failed") }]);
+	).toEqual([{ type: "removeJob", job: jobThat("Failed") }]);
 });
 
 test("a failed check is repeated after a delay that doubles, and its error stays in the status", () => {
@@ -140,7 +144,7 @@ test("a failed check is repeated after a delay that doubles, and its error stays
 	expect(decide(state, now + 59_000)).toEqual([
 		{ type: "lookAgain", afterMs: 1_000 },
 	]);
-	expect(decide(state, now + 60_000)).toMatchObject([{ type: "startCheck" }]);
+	expect(decide(state, now + 60_000)).toMatchObject([{ type: "startJob" }]);
 	expect(decide({ ...state, jobs: [jobThat()] }, now + 61_000)).toEqual([
 		{ type: "lookAgain", afterMs: 10_000 },
 	]);
@@ -150,7 +154,7 @@ test("an edit is checked at once, unless only displayName changed", () => {
 	const edited = failedTimes(5);
 	edited.metadata.generation = 3;
 	expect(decide(stateWith({ destination: edited }), now)).toMatchObject([
-		{ type: "startCheck" },
+		{ type: "startJob" },
 	]);
 
 	const ready = destinationWith(
@@ -158,7 +162,7 @@ test("an edit is checked at once, unless only displayName changed", () => {
 		{ ...spec, displayName: "Lake" },
 	);
 	expect(decide(stateWith({ destination: ready }), now)).not.toContainEqual(
-		expect.objectContaining({ type: "startCheck" }),
+		expect.objectContaining({ type: "startJob" }),
 	);
 });
 
@@ -166,8 +170,8 @@ test("the check of an earlier spec is removed", () => {
 	const earlier = { ...jobThat(), metadata: { name: "lake-check-0ld" } };
 	expect(decide(stateWith({ jobs: [earlier] }), now)).toEqual(
 		expect.arrayContaining([
-			{ type: "removeCheck", job: earlier },
-			expect.objectContaining({ type: "startCheck" }),
+			{ type: "removeJob", job: earlier },
+			expect.objectContaining({ type: "startJob" }),
 		]),
 	);
 });
@@ -231,7 +235,7 @@ test.each<[string, DestinationSpec]>([
 	(reason, wanted) => {
 		const destination = destinationWith(undefined, wanted);
 		const actions = decide(stateWith({ destination, jobs: [jobThat()] }), now);
-		expect(actions[0]).toEqual({ type: "removeCheck", job: jobThat() });
+		expect(actions[0]).toEqual({ type: "removeJob", job: jobThat() });
 		expect(statusIn(actions)).toMatchObject({
 			phase: "Error",
 			conditions: [{ status: "False", reason }],
@@ -267,28 +271,30 @@ test("local mode needs no volume claim, since each namespace has a folder", () =
 	const start = decide(
 		stateWith({ destination, localWarehouse: "/data" }),
 		now,
-	).find((action) => action.type === "startCheck")!;
-	expect(start.check.job.spec!.template.spec!.volumes).toContainEqual({
+	).find((action) => action.type === "startJob")!;
+	expect(start.job.job.spec!.template.spec!.volumes).toContainEqual({
 		name: "warehouse",
 		hostPath: { path: "/data/shop", type: "DirectoryOrCreate" },
 	});
 });
 
 test("a check that Kubernetes refuses is reported with its error and repeated", () => {
-	const start = decide(stateWith(), now).find(
-		(action) => action.type === "startCheck",
-	)!;
-	const actions = decideRefused(
-		destinationWith(),
-		start.check,
-		"exceeded quota",
-		now,
-	);
+	const refusal = refusalOf("exceeded quota", { at: now });
+	const actions = decide(stateWith({ refusal }), now);
 	expect(statusIn(actions)).toMatchObject({
 		lastCheck: { failures: 1 },
-		conditions: [{ reason: "CheckNotStarted", message: "exceeded quota" }],
+		conditions: [
+			{
+				reason: "CheckNotStarted",
+				message: "Kubernetes refused the Job: exceeded quota",
+			},
+		],
 	});
 	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
+	// The refusal counts once.
+	const destination = destinationWith(statusIn(actions));
+	const again = decide(stateWith({ destination, refusal }), now + 500);
+	expect(statusIn(again)).toBeUndefined();
 });
 
 test("an endpoint in the operator's setting is allowed", () => {
@@ -297,7 +303,7 @@ test("an endpoint in the operator's setting is allowed", () => {
 		destination: destinationWith(undefined, bigQuery({ apiEndpoint })),
 		bigQueryEndpoints: ["https://bigquery.example"],
 	});
-	expect(decide(state, now).map(({ type }) => type)).toContain("startCheck");
+	expect(decide(state, now).map(({ type }) => type)).toContain("startJob");
 });
 
 test("a Destination that is being deleted is left alone", () => {
@@ -341,20 +347,21 @@ test("another message of the same failure is reported again, and the same one is
 });
 
 test("another reason is reported, even in the same words", () => {
-	const { check } = decide(stateWith(), now).find(
-		(action) => action.type === "startCheck",
-	)!;
+	const refusedAt = (at: number, status?: DestinationStatus) =>
+		decide(
+			stateWith({
+				destination: destinationWith(status),
+				refusal: refusalOf("in use", { at }),
+			}),
+			at,
+		);
 	const refused = (reason: string) => {
-		const before = statusIn(
-			decideRefused(destinationWith(), check, "in use", now),
-		)!;
+		const before = statusIn(refusedAt(now))!;
 		const status = {
 			...before,
 			conditions: before.conditions!.map((ready) => ({ ...ready, reason })),
 		};
-		return decideRefused(destinationWith(status), check, "in use", now).map(
-			({ type }) => type,
-		);
+		return refusedAt(now + 60_000, status).map(({ type }) => type);
 	};
 	expect(refused("CheckFailed")).toContain("recordKubeEvent");
 	expect(refused("CheckNotStarted")).not.toContain("recordKubeEvent");

@@ -5,11 +5,14 @@ import type {
 import { annotation } from "../../crds/labels.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
+import type { Refusal } from "../../kube/reconcile/refusals.ts";
 import { ageOf, isControlledBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { nextLookMs } from "../job/slots.ts";
+import { isInForce, isOfJob, jobRefusal } from "../lifecycle/decide.ts";
+import type { JobAction } from "../lifecycle/transition.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
@@ -26,18 +29,24 @@ import { checking, type Finding, queued, tell, verified } from "./finding.ts";
 import type { DestinationState } from "./state.ts";
 
 export type DestinationAction =
-	/** `age`: its turn among the Jobs, if there are too many. */
-	| { type: "startCheck"; check: Check; age: string }
+	| Extract<JobAction, { type: "startJob" | "awaitSlot" }>
 	/** The Job with its Pods, and the Secret of the same name. */
-	| { type: "removeCheck"; job: Job }
+	| { type: "removeJob"; job: Job }
 	| CommonAction<Destination, KubeEventReason<"Destination">>;
 
 export function decide(
 	state: DestinationState,
 	now: number,
 ): DestinationAction[] {
-	const { destination, jobs } = state;
+	const { destination, jobs, refusal } = state;
 	if (destination.metadata.deletionTimestamp) return [];
+	if (isInForce(refusal) && !isOfJob(refusal))
+		return [
+			...(refusal.mayPass
+				? []
+				: tellRefused(destination, jobRefusal(refusal).message, now)),
+			{ type: "lookAgain", afterMs: refusal.retryInMs },
+		];
 	const wanted = wantedCheck(state);
 	if ("reason" in wanted) {
 		const waitMs = mayStillArrive.has(wanted.reason)
@@ -67,25 +76,6 @@ const mayStillArrive: ReadonlySet<Reason<"Destination">> = new Set([
 	"VolumeClaimNotFound",
 	"ServiceAccountNotFound",
 ] as const);
-
-/** @param message Why Kubernetes refused the check's Job or Secret. */
-export function decideRefused(
-	destination: Destination,
-	{ hash }: Check,
-	message: string,
-	now: number,
-): DestinationAction[] {
-	const at = rfc3339(now);
-	const lastCheck = afterFailure(destination, hash, at);
-	return [
-		...tell(
-			destination,
-			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
-			now,
-		),
-		{ type: "lookAgain", afterMs: backoffMs(lastCheck.failures) },
-	];
-}
 
 /** The delay after the nth failure in a row: 30 s, doubling up to 30 min. */
 export function backoffMs(failures: number): number {
@@ -165,22 +155,15 @@ function followCheck(
 
 /** There is no Job: the check is done, is not due yet, or starts now. */
 function considerCheck(
-	{ destination, place }: DestinationState,
+	state: DestinationState,
 	check: Check,
 	now: number,
 ): DestinationAction[] {
+	const { destination } = state;
 	const last = lastCheckOf(destination, check.hash);
-	const start = (age: string): DestinationAction =>
-		place
-			? { type: "lookAgain", afterMs: nextLookMs(place) }
-			: { type: "startCheck", check, age };
-	if (!last)
-		return [
-			...tell(destination, place ? queued(place) : checking(), now),
-			start(ageOf(destination)),
-		];
+	const start = (age: string) => startCheck(state, check, age, now);
 	// What is verified stays so while a check is repeated on request.
-	if (isAsked(destination, last)) return [start(ageOf(destination))];
+	if (!last || isAsked(destination, last)) return start(ageOf(destination));
 	if (!last.failures) return tell(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
@@ -188,8 +171,63 @@ function considerCheck(
 		destination.status?.observedGeneration !== destination.metadata.generation;
 	// A repetition has waited since it was due, so that checks which fail keep no Run from its turn.
 	return edited || now >= dueMs
-		? [start(edited ? ageOf(destination) : rfc3339(dueMs))]
+		? start(edited ? ageOf(destination) : rfc3339(dueMs))
 		: [{ type: "lookAgain", afterMs: dueMs - now }];
+}
+
+/** Starts the check, unless there are too many Jobs or Kubernetes has just refused it. */
+function startCheck(
+	state: DestinationState,
+	{ hash, ...job }: Check,
+	age: string,
+	now: number,
+): DestinationAction[] {
+	const { destination, place, refusal } = state;
+	const isFirst = lastCheckOf(destination, hash) === undefined;
+	const say = (found: Finding) =>
+		isFirst ? tell(destination, found, now) : [];
+	if (place)
+		return [
+			...say(queued(place)),
+			{ type: "awaitSlot", afterMs: nextLookMs(place) },
+		];
+	if (isInForce(refusal)) return refused(destination, hash, refusal, now);
+	return [...say(checking()), { type: "startJob", job, dryRun: false, age }];
+}
+
+/** Kubernetes refuses the check's Job or Secret: as a failed check, if a person must correct that. */
+function refused(
+	destination: Destination,
+	hash: string,
+	refusal: Refusal,
+	now: number,
+): DestinationAction[] {
+	const lookAgain = { type: "lookAgain", afterMs: refusal.retryInMs } as const;
+	if (refusal.mayPass) return [lookAgain];
+	const { isLasting, message } = jobRefusal(refusal);
+	if (!isLasting) return [...tellRefused(destination, message, now), lookAgain];
+	// Status times are whole seconds.
+	const lastMs = Date.parse(lastCheckOf(destination, hash)?.time ?? "");
+	if (lastMs + 1_000 > refusal.at) return [lookAgain];
+	const lastCheck = afterFailure(destination, hash, rfc3339(now));
+	return [
+		...tell(
+			destination,
+			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
+			now,
+		),
+		{ type: "lookAgain", afterMs: backoffMs(lastCheck.failures) },
+	];
+}
+
+/** The KubeEvent comes first, since the status may be what Kubernetes refuses. */
+function tellRefused(
+	destination: Destination,
+	message: string,
+	now: number,
+): DestinationAction[] {
+	const found = { status: "False", reason: "WriteRefused", message } as const;
+	return tell(destination, found, now).toReversed();
 }
 
 /** The latest check, if what it verified hasn't changed. */
@@ -229,5 +267,5 @@ function unfinishedMessage({ status }: Destination): string {
 }
 
 function removalOf(job: Job): DestinationAction {
-	return { type: "removeCheck", job };
+	return { type: "removeJob", job };
 }

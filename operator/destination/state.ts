@@ -1,9 +1,11 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { Job, Pod, Secret } from "../../kube/kinds.ts";
+import type { Refusal } from "../../kube/reconcile/refusals.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import { podsOfJob } from "../job/pods.ts";
 import type { Place } from "../job/slots.ts";
+import type { Outcomes } from "../lifecycle/decide.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
 import { isCheckOf } from "./check.ts";
@@ -18,8 +20,9 @@ export interface DestinationState extends Borrowed {
 	pods: Pod[];
 	/** The Secret that a BigQuery destination's credentials name, if it exists. */
 	credentials: Secret | undefined;
-	/** Why no check may start now. */
-	place?: Place;
+	/** Why no check may start now: there are too many Jobs, or Kubernetes has refused it. */
+	place?: Place | undefined;
+	refusal?: Refusal | undefined;
 	image: string;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
@@ -33,6 +36,7 @@ export async function readDestination(
 	context: OperatorContext & { bigQueryEndpoints: string[] },
 	destination: Destination,
 	jobs: Job[],
+	{ place, refusal }: Pick<Outcomes, "place" | "refusal"> = {},
 ): Promise<DestinationState> {
 	const {
 		client,
@@ -73,5 +77,7 @@ export async function readDestination(
 		localWarehouse,
 		bigQueryEndpoints,
 		podPolicy,
+		place,
+		refusal,
 	};
 }

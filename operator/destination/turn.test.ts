@@ -22,14 +22,14 @@ test("a check that waits for its turn says so and starts nothing", () => {
 			},
 		],
 	});
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 32_000 });
-	expect(actions.map(({ type }) => type)).not.toContain("startCheck");
+	expect(actions.at(-1)).toEqual({ type: "awaitSlot", afterMs: 32_000 });
+	expect(actions.map(({ type }) => type)).not.toContain("startJob");
 });
 
 test("a failed check that waits to be repeated keeps its error", () => {
 	const state = stateWith({ destination: failedTimes(1), place });
 	expect(decide(state, now + 30_000)).toEqual([
-		{ type: "lookAgain", afterMs: 32_000 },
+		{ type: "awaitSlot", afterMs: 32_000 },
 	]);
 });
 
@@ -40,6 +40,6 @@ test("a repetition waits from when it was due, a first check from the Destinatio
 	expect(decide(first, now).at(-1)).toMatchObject({ age: `${createdAt} lake` });
 	const repeated = stateWith({ destination: failedTimes(1) });
 	expect(decide(repeated, now + 90_000)).toMatchObject([
-		{ type: "startCheck", age: "2026-03-01T12:00:30Z" },
+		{ type: "startJob", age: "2026-03-01T12:00:30Z" },
 	]);
 });

@@ -11,6 +11,8 @@ export const jobEndings = {
 		"The process exceeded its memory limit. Raise the memory in the Pipeline's spec.runTemplate.resources.",
 	Evicted:
 		"The node ran short of resources. Request what the Pod needs in the Pipeline's spec.runTemplate.resources.",
+	PodLost:
+		"The node of the Job's Pod is down or cut off, and the Pod may still write. Do what the message says, then start a new Run.",
 	JobDeleted: "Somebody deleted the Job. Start a new Run.",
 	ResultMissing:
 		"The process left no readable result, so it is unknown what it loaded. Start a new Run. If that ends the same way, make sure that operator and Jobs have the same version.",

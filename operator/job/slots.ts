@@ -56,12 +56,19 @@ export class JobSlots {
 	 */
 	take(owner: JobOwner, age: string): Place | undefined {
 		const { namespace } = owner;
-		const hasSlot = () => this.#held.get(namespace)?.has(idOf(owner)) ?? false;
-		if (hasSlot()) return undefined;
+		if (this.#held.get(namespace)?.has(idOf(owner))) return undefined;
 		const ages = this.#waiting.get(namespace) ?? new Map<string, string>();
 		this.#waiting.set(namespace, ages.set(idOf(owner), age));
 		this.#deal(idOf(owner));
-		if (hasSlot()) return undefined;
+		return this.placeOf(owner);
+	}
+
+	/** Why an owner that has asked for a slot has none yet. */
+	placeOf(owner: JobOwner): Place | undefined {
+		const { namespace } = owner;
+		const ages = this.#waiting.get(namespace);
+		const age = ages?.get(idOf(owner));
+		if (!ages || age === undefined) return undefined;
 		let ahead = 0;
 		for (const other of ages.values()) if (other < age) ahead++;
 		const heldInNamespace = this.#held.get(namespace)?.size ?? 0;
@@ -118,7 +125,7 @@ export function placeText({ ahead, heldInNamespace, held }: Place): string {
 }
 
 /** An owner is woken at its turn. Until then this keeps its place in the status up to date. */
-export function nextLookMs({ ahead }: Place): number {
+export function nextLookMs({ ahead }: Pick<Place, "ahead">): number {
 	return Math.min(30_000 + ahead * 1_000, 300_000);
 }
 

@@ -1,132 +1,60 @@
-import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import type { ReleaseAnswer } from "../../contracts/release.ts";
-import type { ImportAnswer } from "../../contracts/stored/import.ts";
-import type { Operation, Source } from "../../crds/generated/types.ts";
+import {
+	type Operation,
+	operationKind,
+	type Source,
+} from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
-import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import {
-	ControllerLoop,
+	type ControllerLoop,
 	specChanged,
 	specMatters,
 } from "../../kube/reconcile/controller.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
-import { FairLimit } from "../archive/fair-limit.ts";
-import { isOver } from "../job/outcome.ts";
-import type { JobSlots } from "../job/slots.ts";
+import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { tellRefusal } from "../reconcile/refusals.ts";
-import {
-	type NotPermittedReport,
-	reportOf,
-	wakeByPermission,
-	whilePermitted,
-} from "../reconcile/while-permitted.ts";
-import { aboutOperation, applyOperation } from "./apply.ts";
-import { decide } from "./decide.ts";
-import { limitPending } from "./pending.ts";
-import { readOperation } from "./state.ts";
-import { transition } from "./transition.ts";
-
-/** Of one account to one shard. */
-const questionsAtOnce = 4;
-
-/** While it waits, the time that the Operation may wait counts. */
-function notPermittedReport(
-	{ informers, slots }: OperatorContext & { slots: JobSlots },
-	asks: BackgroundWork<ManifestAnswer>,
-): NotPermittedReport<Operation> {
-	return {
-		condition: "Complete",
-		statusOf: (operation, message, now) => {
-			if (hasEnded(operation)) return undefined;
-			const { phase = "Pending" } = operation.status ?? {};
-			const waits = transition.progress(
-				operation,
-				"NotPermitted",
-				message,
-				{ phase },
-				now,
-			);
-			if (phase !== "Pending") return reportOf(waits);
-			if (operation.spec.cancel)
-				return reportOf(transition.cancel(operation, {}, now));
-			return reportOf(limitPending(operation, waits, now));
-		},
-		release: ({ metadata: { namespace, name } }) => {
-			const key = { namespace: namespace!, name };
-			asks.drop(key);
-			if (!informers.jobs.get(key.namespace, name))
-				slots.release({ kind: "Operation", ...key });
-		},
-	};
-}
+import { reportOf } from "../reconcile/while-permitted.ts";
+import type { OperationAction } from "./action.ts";
+import { decide, decideBarred } from "./decide.ts";
+import { operationInputName, operationJobName } from "./job.ts";
+import { type OperationState, readOperation } from "./state.ts";
 
 /** Carries out Operations: asks archive what to read, starts the Job, and records its report. The loop doesn't run yet. */
 export function createOperationController(
-	context: OperatorContext & { nats: NatsConnection; slots: JobSlots },
+	context: OperatorContext & JobDeps,
 ): ControllerLoop {
-	const { informers, log, slots } = context;
-	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
-	const results = new BackgroundWork<ResultAnswer>((key) => loop.enqueue(key));
-	const releases = new BackgroundWork<ReleaseAnswer>((key) =>
-		loop.enqueue(key),
-	);
-	const imports = new BackgroundWork<ImportAnswer>((key) => loop.enqueue(key));
-	const questions = new FairLimit(questionsAtOnce);
-	const means = { ...context, asks, imports, questions, releases, results };
-	const loop: ControllerLoop = new ControllerLoop(
+	const { informers } = context;
+	const loop = createJobLoop<Operation, OperationState, OperationAction>(
+		context,
 		{
 			name: "operation",
-			reconcile: async (key) => {
-				const progress =
-					asks.progressOf(key) ??
-					releases.progressOf(key) ??
-					imports.progressOf(key);
-				const state = await readOperation(context, key, progress);
-				const actions = state ? decide(state, Date.now()) : [];
-				const isAsking = actions.some(({ type }) => type === "askManifest");
-				if (!isAsking) asks.drop(key);
-				if (!actions.some(({ type }) => type === "askRelease"))
-					releases.drop(key);
-				if (!actions.some(({ type }) => type === "askImport"))
-					imports.drop(key);
-				if (!actions.some(({ type }) => type === "askResult"))
-					results.drop(key);
-				if (!isAsking && !state?.job)
-					slots.release({ kind: "Operation", ...key });
-				return state && applyOperation(means, state, actions);
+			kind: operationKind,
+			known: informers.operations,
+			owner: "Operation",
+			verb: "Operate",
+			label: label.operation,
+			workers: 2,
+			questionsAtOnce: 4,
+			read: (key, outcomes, now) => readOperation(context, key, outcomes, now),
+			decide,
+			objectIn: ({ operation }) => operation,
+			hasJob: ({ job }) => job !== undefined,
+			notPermitted: {
+				condition: "Complete",
+				statusOf: (operation, message, now) => {
+					const { namespace, name } = operation.metadata;
+					const job = informers.jobs.get(namespace!, operationJobName(name));
+					return reportOf(
+						decideBarred(operation, job !== undefined, message, now),
+					);
+				},
 			},
-			tellRefusal: ({ namespace, name }, refusal) =>
-				tellRefusal(
-					context,
-					{ ...aboutOperation, type: "Complete" },
-					informers.operations.get(namespace, name),
-					refusal,
-				),
-		},
-		{
-			log,
-			around: whilePermitted(
-				context,
-				informers.operations,
-				notPermittedReport(context, asks),
-			),
+			removalOf: ({ operation, job }) => ({
+				job,
+				secretName: operationInputName(operation.metadata.name),
+			}),
 		},
 	);
-	wakeByPermission(context.permissions, informers.operations, loop);
-	slots.onFree("Operation", (key) => loop.enqueue(key));
-	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
-		const { namespace = "", labels = {} } = metadata;
-		const name = labels[label.operation];
-		return name ? [{ namespace, name }] : [];
-	};
-	// Those of an earlier process hold a slot before any Operation gets one.
-	informers.jobs.onChange((job, previous) => {
-		if (previous || isOver(job)) return;
-		for (const key of ofChild(job)) slots.hold({ kind: "Operation", ...key });
-	});
 	// Not on every change of its status, or one that waits for archive would ask again at once.
 	loop.watch(
 		informers.operations,
@@ -151,8 +79,6 @@ export function createOperationController(
 			deleted ||
 			(before !== undefined && hasEnded(operation) !== hasEnded(before)),
 	});
-	loop.watch(informers.jobs, ofChild);
-	loop.watch(informers.pods, ofChild);
 	// An Operation waits for its Source and its plan.
 	loop.watchGroups<Source>(informers.sources, {
 		groupsOf: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`],

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { OperationReport } from "../../contracts/operation.ts";
+import type { ReleaseAnswer } from "../../contracts/release.ts";
 import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
 import {
+	answeredWith,
 	operationOf,
 	reasonOf,
 	stateOf,
@@ -17,9 +19,9 @@ import {
 	jobWith,
 	loaded,
 	podWith,
+	refusalOf,
 } from "../../test/support/examples/run-examples.ts";
-import { decide, decideRefused, decideStart } from "./decide.ts";
-import { decideReleased } from "./release.ts";
+import { decide } from "./decide.ts";
 import { workOf } from "./work/work.ts";
 
 const now = Date.parse("2026-03-31T12:00:10Z");
@@ -75,7 +77,7 @@ test("an Export has no Job: archive lists the files, and the status says how man
 		question: { start: "2026-03-01", end: "2026-03-31", totals: true },
 	});
 	const listed = { ...answer, totals: { rows: 5, objects: 2, bytes: 900 } };
-	const actions = decideStart(state, listed, now);
+	const actions = decide(answeredWith(state, listed, now), now);
 	expect(actions.some(({ type }) => type === "startJob")).toBe(false);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Succeeded",
@@ -140,7 +142,7 @@ test("an Inspect looks at all days that are kept, and its Job gets the filter an
 			released: true,
 		},
 	});
-	const start = decideStart(state, answer, now)[0]!;
+	const start = decide(answeredWith(state, answer, now), now)[0]!;
 	if (start.type !== "startJob") throw new Error(start.type);
 	const text = Buffer.from(
 		start.job.secret.data!["input.json"]!,
@@ -181,15 +183,17 @@ test.each([
 	const actions = decide(state, now);
 	expect(reasonOf(actions)).toBe(reason);
 	expect(statusOf(actions).phase).toBe("Pending");
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: hour - 10_000 });
-	const late = decide(state, now + hour);
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: hour });
+	const waiting = { ...state.operation, status: statusOf(actions) };
+	const late = decide({ ...state, operation: waiting }, now + hour);
 	expect(reasonOf(late, "Failed")).toBe("PendingDeadlineExceeded");
 	// Nor does it start when archive has answered meanwhile.
-	expect(types(decideStart(state, answer, now))).not.toContain("startJob");
+	const { answered } = answeredWith(stateOf(), answer, now);
+	expect(types(decide({ ...state, answered }, now))).not.toContain("startJob");
 });
 
 test("the Job gets the plan and the manifest's link, which no status shows", () => {
-	const actions = decideStart(stateOf(), answer, now);
+	const actions = decide(answeredWith(stateOf(), answer, now), now);
 	expect(types(actions)).toEqual([
 		"startJob",
 		"writeStatus",
@@ -248,17 +252,19 @@ test("archive's refusal is final or tried again, as archive says", () => {
 		ok: false,
 		error: { code: "SourceDeleted", message: "Gone.", retryable },
 	});
-	expect(statusOf(decideStart(stateOf(), refusal(false), now)).phase).toBe(
-		"Failed",
-	);
-	const again = decideStart(stateOf(), refusal(true), now);
+	expect(
+		statusOf(decide(answeredWith(stateOf(), refusal(false), now), now)).phase,
+	).toBe("Failed");
+	const again = decide(answeredWith(stateOf(), refusal(true), now), now);
 	expect(reasonOf(again)).toBe("ManifestUnavailable");
 	expect(types(again)).toContain("lookAgain");
 });
 
 test("an Operation whose Job Kubernetes refuses waits without a start time", () => {
 	const operation = operationOf({ startTime: "2026-03-31T12:00:10Z" });
-	const actions = decideRefused(operation, "No quota.", now);
+	const state = answeredWith(stateOf({ operation }), answer, now);
+	const refusal = refusalOf("No quota.");
+	const actions = decide({ ...state, refusal }, now);
 	expect(reasonOf(actions)).toBe("JobNotStarted");
 	expect(statusOf(actions).startTime).toBeUndefined();
 });
@@ -391,13 +397,15 @@ test("an ended Operation goes after its time, and the oldest beyond twenty at on
 	expect(decide(one, now)).toEqual([
 		{ type: "lookAgain", afterMs: hour / 2 - 10_000 },
 	]);
-	expect(decide(one, now + hour)).toEqual([{ type: "delete", operation }]);
+	expect(decide(one, now + hour)).toEqual([
+		{ type: "delete", object: operation },
+	]);
 	const others = Array.from({ length: 20 }, (_, index) =>
 		endedAt(`11:${10 + index}:30`, `other-${index}`),
 	);
 	const many = stateOf({ operation, ended: [...others, operation] });
 	expect(decide(many, now)).toEqual([
-		{ type: "delete", operation: others[0] },
+		{ type: "delete", object: others[0] },
 		{ type: "lookAgain", afterMs: hour / 2 - 10_000 },
 	]);
 	// Also of itself, and whatever it left.
@@ -408,7 +416,7 @@ test("an ended Operation goes after its time, and the oldest beyond twenty at on
 	});
 	expect(decide(oldest, now)).toEqual([
 		{ type: "removeJob" },
-		{ type: "delete", operation: others[0] },
+		{ type: "delete", object: others[0] },
 	]);
 });
 
@@ -447,7 +455,9 @@ test("a Release ends with what archive says: done, refused, or tried again", () 
 		{ date: "2026-03-07", events: 1 },
 		{ date: "2026-03-08", events: 2 },
 	];
-	const done = decideReleased(operation, { ok: true, dates }, now);
+	const decideReleased = (answer: ReleaseAnswer) =>
+		decide(answeredWith(stateOf({ operation }), answer, now), now);
+	const done = decideReleased({ ok: true, dates });
 	expect(statusOf(done)).toMatchObject({
 		phase: "Succeeded",
 		summary: "3 events of 2 dates released",
@@ -455,10 +465,10 @@ test("a Release ends with what archive says: done, refused, or tried again", () 
 		completionTime: "2026-03-31T12:00:10Z",
 	});
 	const error = { code: "ReleasesTooMany", message: "No.", retryable: false };
-	const refused = decideReleased(operation, { ok: false, error }, now);
+	const refused = decideReleased({ ok: false, error });
 	expect(reasonOf(refused, "Failed")).toBe("ReleaseRefused");
 	const busy = { ok: false as const, error: { ...error, retryable: true } };
-	const again = decideReleased(operation, busy, now);
+	const again = decideReleased(busy);
 	expect(reasonOf(again)).toBe("ReleaseUnavailable");
 	expect(types(again)).toContain("lookAgain");
 });

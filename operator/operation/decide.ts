@@ -1,35 +1,67 @@
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { OperationInput } from "../../contracts/operation.ts";
-import type { Operation } from "../../crds/generated/types.ts";
+import type { Operation, OperationStatus } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/operation.ts";
-import { findCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
+import { lifecycle } from "../lifecycle/decide.ts";
+import type { CompleteReason } from "../lifecycle/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
+import { type OperationAction, transition } from "./action.ts";
 import type { OperationErrorCode } from "./errors.ts";
-import { follow } from "./follow.ts";
 import { decideHistory } from "./history.ts";
 import { decideImport } from "./import.ts";
 import { operationJob } from "./job.ts";
-import { limitPending } from "./pending.ts";
 import { decideRelease } from "./release.ts";
 import type { OperationState } from "./state.ts";
-import {
-	deadlineMs,
-	type OperationAction,
-	steps,
-	tell,
-	transition,
-	type WaitReason,
-} from "./transition.ts";
 import { daysOf, keptDays } from "./work/days.ts";
+import { readReport } from "./work/report.ts";
 import type { PlannedWork } from "./work/work.ts";
 
 /** The Job starts a little later, and its attempts end a little late. */
 const linkSlackSeconds = 600;
 /** A Secret holds 1 MiB. */
 const maxInputBytes = 1_000_000;
+const pendingLimit = {
+	seconds: 3_600,
+	text: "The Operation could not start within an hour.",
+};
+
+const { decideOpen, decideNotPermitted, askToStart, start } = lifecycle<
+	Operation,
+	"Operation",
+	OperationState
+>({
+	noun: "Operation",
+	transition,
+	workIn: ({ operation }) => operation,
+	working: "Working",
+	workingMessage: () => "The Job reads events.",
+	listing: "Archive is listing the objects to read",
+	limited: [
+		"SourceNotFound",
+		"SourceNotReady",
+		"PlanNotFound",
+		"PlanNotReady",
+		"AnnotationNotAllowed",
+		"PriorityClassNotAllowed",
+	],
+	pendingLimit: () => pendingLimit,
+	deadlineMs: ({ operation }, startTime) => deadlineMs(operation, startTime),
+	prepare,
+	resultSource({ operation, source }) {
+		const { sourceKey } = operation.status ?? {};
+		const shard = source?.status?.shard;
+		return sourceKey === undefined || shard === undefined
+			? undefined
+			: { sourceKey, shard };
+	},
+	// The report is in the bucket.
+	leavesReport: true,
+	succeed: (state, _, facts, now) => recordReport(state, facts, now),
+	failed: "OperationFailed",
+});
 
 /** In the order in which they are applied. */
 export function decide(state: OperationState, now: number): OperationAction[] {
@@ -40,29 +72,31 @@ export function decide(state: OperationState, now: number): OperationAction[] {
 			...(job ? [{ type: "removeJob" } as const] : []),
 			...decideHistory(operation, ended, now),
 		];
-	const actions = job ? follow(state, job, now) : decideWithoutJob(state, now);
-	return job ? actions : limitPending(operation, actions, now);
+	const { import: left } = operation.status ?? {};
+	// The Job has done its part.
+	if (left)
+		return operation.spec.cancel
+			? transition.cancel(operation, {}, now)
+			: decideImport(state, left, now);
+	return decideOpen(state, now);
 }
 
-function decideWithoutJob(
-	state: OperationState,
+/** The operator lacks its permissions in the Operation's namespace. */
+export function decideBarred(
+	work: Operation,
+	hasJob: boolean,
+	message: string,
 	now: number,
 ): OperationAction[] {
-	const { operation } = state;
-	if (operation.spec.cancel) return transition.cancel(operation, {}, now);
-	if (operation.status?.import)
-		return decideImport(state, operation.status.import, now);
-	// The status counts attempts as soon as a Job is seen.
-	if (operation.status?.attempts === undefined) return prepare(state, now);
-	const error = endedAs("JobDeleted", "The Operation's Job is gone");
-	return transition.fail(operation, "OperationFailed", error, {}, now);
+	const wait = { work, limit: pendingLimit, hasJob };
+	return hasEnded(work) ? [] : decideNotPermitted(wait, message, now);
 }
 
 /** The Operation has had no Job yet: wait for what is missing, or for archive's answer. */
 function prepare(state: OperationState, now: number): OperationAction[] {
-	const { operation, progress } = state;
+	const { operation } = state;
 	const { metadata, spec, status } = operation;
-	const wait = (reason: WaitReason, message: string) =>
+	const wait = (reason: CompleteReason<"Operation">, message: string) =>
 		transition.progress(operation, reason, message, { phase: "Pending" }, now);
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
@@ -94,15 +128,8 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 			`The plan has ${bytes} bytes. A Job's input takes ${maxInputBytes} at most.`,
 			now,
 		);
-	const before = findCondition(status?.conditions, "Complete")?.reason;
-	const isTold = before !== undefined && toldUntilNews.has(before);
-	const doing = "Archive is listing the objects to read";
-	return [
-		...(progress !== undefined
-			? wait("Preparing", `${doing}: ${progress}`)
-			: isTold
-				? []
-				: wait("Preparing", `${doing}.`)),
+	return askToStart(
+		state,
 		{
 			type: "askManifest",
 			shard: needs.stored.shard,
@@ -122,15 +149,13 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 				...(status?.startTime && { renew: true }),
 			},
 		},
-	];
+		now,
+		(answer) =>
+			spec.type === "Export"
+				? succeedExport(state, answer, now)
+				: startWorking(state, needs, answer, now),
+	);
 }
-
-/** The last answer of archive or Kubernetes, and the place in the queue, stay until there is something newer. */
-const toldUntilNews: ReadonlySet<string> = new Set<WaitReason>([
-	"ManifestUnavailable",
-	"Queued",
-	"JobNotStarted",
-]);
 
 interface Needs {
 	stored: StoredUnder;
@@ -143,9 +168,11 @@ function needsOf({
 	source,
 	work,
 	podPolicy,
-}: OperationState): Needs | { missing: [WaitReason, string] } {
+}: OperationState): Needs | { missing: [CompleteReason<"Operation">, string] } {
 	const { spec } = operation;
-	const missing = (...missing: [WaitReason, string]) => ({ missing });
+	const missing = (...missing: [CompleteReason<"Operation">, string]) => ({
+		missing,
+	});
 	const { name } = spec.sourceRef;
 	if (!source)
 		return missing(
@@ -174,27 +201,15 @@ function needsOf({
 	return { stored, work };
 }
 
-/** Archive has answered. @param state As it was decided on after the answer came. */
-export function decideStart(
+function startWorking(
 	state: OperationState,
-	answer: ManifestAnswer,
+	{ work, stored }: Needs,
+	answer: Extract<ManifestAnswer, { ok: true }>,
 	now: number,
 ): OperationAction[] {
 	const { operation, image } = state;
-	if (!answer.ok) return steps.refusedByArchive(operation, answer.error, now);
-	if (operation.spec.type === "Export")
-		return decideExported(state, answer, now);
-	const needs = needsOf(state);
-	if ("missing" in needs)
-		return transition.progress(
-			operation,
-			...needs.missing,
-			{ phase: "Pending" },
-			now,
-		);
 	const { metadata, spec } = operation;
 	const { dates, snapshotTime, url, authorities } = answer;
-	const { work, stored } = needs;
 	const startTime = operation.status?.startTime ?? rfc3339(now);
 	const message = dates
 		? `Reading the events of ${dates.start} to ${dates.end}.`
@@ -212,56 +227,77 @@ export function decideStart(
 		...(authorities !== undefined && { authorities }),
 	};
 	const activeDeadlineSeconds = Math.max(1, secondsLeft(operation, now));
-	return [
-		...steps.start(
-			operation,
-			operationJob(operation, input, { image, activeDeadlineSeconds }),
-			message,
-			{
-				phase: "Running",
-				startTime,
-				...(dates && { dates }),
-				snapshotTime,
-				sourceKey: stored.sourceKey,
-				...(work.version !== undefined && { planVersion: work.version }),
-			},
-			now,
-		),
-		tell("Normal", "OperationStarted", message),
-	];
+	const job = operationJob(operation, input, { image, activeDeadlineSeconds });
+	const facts: OperationStatus = {
+		phase: "Running",
+		startTime,
+		...(dates && { dates }),
+		snapshotTime,
+		sourceKey: stored.sourceKey,
+		...(work.version !== undefined && { planVersion: work.version }),
+	};
+	return start(state, job, message, facts, now, "OperationStarted");
 }
 
 /** Archive has listed the files of an Export. There is no Job: who downloads them gets links when asking for them. */
-function decideExported(
+function succeedExport(
 	{ operation, source }: OperationState,
 	{ dates, snapshotTime, totals }: Extract<ManifestAnswer, { ok: true }>,
 	now: number,
 ): OperationAction[] {
 	const { rows, objects, bytes } = totals ?? { rows: 0, objects: 0, bytes: 0 };
 	const stored = source && storedUnder(source);
-	return transition.succeed(
-		operation,
-		{
-			startTime: rfc3339(now),
-			completionTime: rfc3339(now),
-			...(dates && { dates }),
-			snapshotTime,
-			...(stored && { sourceKey: stored.sourceKey }),
-			export: { events: rows, files: objects, bytes },
-			summary: `${countText(rows, "event")} in ${countText(objects, "file")}, ${bytes} bytes`,
-		},
-		now,
-	);
+	const summary = `${countText(rows, "event")} in ${countText(objects, "file")}, ${bytes} bytes`;
+	const facts = {
+		startTime: rfc3339(now),
+		completionTime: rfc3339(now),
+		...(dates && { dates }),
+		snapshotTime,
+		...(stored && { sourceKey: stored.sourceKey }),
+		export: { events: rows, files: objects, bytes },
+		summary,
+	};
+	return transition.succeed(operation, summary, facts, now);
 }
 
-/** @param message Why Kubernetes refused the Job or its input. */
-export function decideRefused(
-	operation: Operation,
-	message: string,
+/** The Job has succeeded, and archive has told its report. */
+function recordReport(
+	state: OperationState,
+	facts: OperationStatus,
 	now: number,
 ): OperationAction[] {
-	const actions = steps.refusedByKubernetes(operation, message, now);
-	return limitPending(operation, actions, now);
+	const { operation, stored } = state;
+	const { type, failIfBlocked } = operation.spec;
+	const found = readReport(stored?.ok ? stored.report : undefined, type);
+	if (!found) {
+		const error = endedAs("ResultMissing", "The Job left no readable report");
+		return transition.fail(operation, "OperationFailed", error, facts, now);
+	}
+	if (found.import) {
+		const { completionTime: _, ...tried } = facts;
+		const status = { ...operation.status, ...tried };
+		return decideImport(
+			{ ...state, operation: { ...operation, status } },
+			found.import,
+			now,
+		);
+	}
+	const all = { ...facts, ...found };
+	const { quarantined = 0, rejected = 0 } = found.dryRun ?? {};
+	if (!failIfBlocked || quarantined + rejected === 0)
+		return transition.succeed(operation, found.summary, all, now);
+	const error = {
+		code: "EventsBlocked" satisfies OperationErrorCode,
+		message: `The plan would have quarantined or rejected ${quarantined + rejected} of the events. status.dryRun.findings says why.`,
+		retryable: false,
+	};
+	return transition.fail(operation, "EventsBlocked", error, all, now);
+}
+
+/** When the time of an Operation is over, all attempts together. */
+function deadlineMs({ spec }: Operation, startTime: string): number {
+	const { activeDeadlineSeconds } = spec.jobTemplate;
+	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
 }
 
 function secondsLeft(operation: Operation, now: number): number {

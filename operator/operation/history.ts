@@ -1,6 +1,6 @@
 import type { Operation } from "../../crds/generated/types.ts";
 import { ageOf } from "../../kube/resource.ts";
-import type { OperationAction } from "./transition.ts";
+import type { OperationAction } from "./action.ts";
 
 /** Ended Operations of a Source that stay. A result takes up to 256 KiB of the operator's memory. */
 export const keptOfSource = 20;
@@ -18,7 +18,7 @@ export function decideHistory(
 		.toSorted((a, b) => (endOf(a) < endOf(b) ? 1 : -1))
 		.slice(keptOfSource);
 	const others = surplus.map(
-		(operation): OperationAction => ({ type: "delete", operation }),
+		(operation): OperationAction => ({ type: "delete", object: operation }),
 	);
 	const isSurplus = surplus.some(
 		({ metadata }) => metadata.uid === operation.metadata.uid,
@@ -30,7 +30,7 @@ export function decideHistory(
 		spec.ttlSecondsAfterFinished * 1000 -
 		now;
 	return leftMs <= 0
-		? [...others, { type: "delete", operation }]
+		? [...others, { type: "delete", object: operation }]
 		: [
 				...others,
 				{ type: "lookAgain", afterMs: Math.min(leftMs, longestWaitMs) },

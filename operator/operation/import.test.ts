@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../crds/generated/types.ts";
 import {
+	answeredWith,
 	operationOf,
 	stateOf,
 	statusOf,
 	types,
 } from "../../test/support/examples/operation-examples.ts";
 import { decide } from "./decide.ts";
-import { decideImported } from "./import.ts";
 import { importBefore } from "./work/import-before.ts";
 import { workOf } from "./work/work.ts";
 
@@ -83,7 +83,10 @@ test("once the Job has left its parts archive is asked to add them, also after t
 		},
 	});
 	const dates = [{ date: "2026-03-05", events: 2 }];
-	const done = decideImported(operation, { ok: true, dates }, now);
+	const done = decide(
+		answeredWith(state(operation), { ok: true, dates }, now),
+		now,
+	);
 	expect(statusOf(done)).toMatchObject({
 		phase: "Succeeded",
 		summary: "2 events added, 1 stored already",
@@ -109,7 +112,10 @@ test.each([
 	(retryable, phase, reason) => {
 		const error = { code: "X", message: "no", retryable };
 		const operation = importOf({ import: left });
-		const actions = decideImported(operation, { ok: false, error }, now);
+		const actions = decide(
+			answeredWith(state(operation), { ok: false, error }, now),
+			now,
+		);
 		const status = statusOf(actions);
 		expect(status.phase).toBe(phase);
 		expect(status.conditions?.[0]).toMatchObject({ type: "Complete", reason });

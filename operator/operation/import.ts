@@ -4,17 +4,18 @@ import type {
 	OperationStatusImport,
 } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { retryWaitMs } from "../job/retry-wait.ts";
+import { answerTo } from "../lifecycle/archive-answers.ts";
+import { retryWaitMs } from "../lifecycle/decide.ts";
 import { storedUnder } from "../source/webhook/keys.ts";
+import { type OperationAction, transition } from "./action.ts";
 import type { OperationState } from "./state.ts";
-import { type OperationAction, transition } from "./transition.ts";
 
 /** As many as the CRD takes. */
 const maxDates = 400;
 
 /** The Job has left its parts, which the status says: archive adds them, each once, however often it is asked. */
 export function decideImport(
-	{ operation, source, progress }: OperationState,
+	{ operation, source, progress, answered }: OperationState,
 	{ parts = 0, ...left }: OperationStatusImport,
 	now: number,
 ): OperationAction[] {
@@ -30,6 +31,18 @@ export function decideImport(
 			{ phase: "Running" },
 			now,
 		);
+	const ask = {
+		type: "askImport",
+		shard: stored.shard,
+		question: {
+			operation: metadata.uid!,
+			account: metadata.namespace!,
+			sourceKey: status?.sourceKey ?? stored.sourceKey,
+			parts,
+		},
+	} as const;
+	const answer = answerTo<"askImport">(answered, ask);
+	if (answer) return decideImported(operation, answer, now);
 	const said = progress === undefined ? "" : `: ${progress}`;
 	return [
 		...transition.progress(
@@ -39,16 +52,7 @@ export function decideImport(
 			{ phase: "Running", import: { ...left, parts } },
 			now,
 		),
-		{
-			type: "askImport",
-			shard: stored.shard,
-			question: {
-				operation: metadata.uid!,
-				account: metadata.namespace!,
-				sourceKey: status?.sourceKey ?? stored.sourceKey,
-				parts,
-			},
-		},
+		ask,
 	];
 }
 
@@ -95,6 +99,7 @@ function succeed(
 	const completionTime = rfc3339(now);
 	return transition.succeed(
 		operation,
+		summary,
 		{ completionTime, import: done, summary },
 		now,
 	);

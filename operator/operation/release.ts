@@ -1,10 +1,11 @@
 import type { ReleaseAnswer } from "../../contracts/release.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { retryWaitMs } from "../job/retry-wait.ts";
+import { answerTo } from "../lifecycle/archive-answers.ts";
+import { retryWaitMs } from "../lifecycle/decide.ts";
 import type { StoredUnder } from "../source/webhook/keys.ts";
+import { type OperationAction, transition } from "./action.ts";
 import type { OperationState } from "./state.ts";
-import { type OperationAction, transition } from "./transition.ts";
 import { keptDays } from "./work/days.ts";
 import { eventFilter } from "./work/work.ts";
 
@@ -13,11 +14,24 @@ const maxDates = 400;
 
 /** Archive releases what matches, date by date, and each event once, however often it is asked. */
 export function decideRelease(
-	{ operation, source, progress }: OperationState,
+	{ operation, source, progress, answered }: OperationState,
 	{ shard, sourceKey }: StoredUnder,
 	now: number,
 ): OperationAction[] {
 	const { metadata, spec, status } = operation;
+	const ask = {
+		type: "askRelease",
+		shard,
+		question: {
+			operation: metadata.uid!,
+			account: metadata.namespace!,
+			sourceKey,
+			...(spec.dates ?? keptDays(source, now)),
+			filter: eventFilter(spec.filter),
+		},
+	} as const;
+	const answer = answerTo<"askRelease">(answered, ask);
+	if (answer) return decideReleased(operation, answer, now);
 	const said = progress === undefined ? "" : `: ${progress}`;
 	return [
 		...transition.progress(
@@ -27,17 +41,7 @@ export function decideRelease(
 			{ phase: "Running", startTime: status?.startTime ?? rfc3339(now) },
 			now,
 		),
-		{
-			type: "askRelease",
-			shard,
-			question: {
-				operation: metadata.uid!,
-				account: metadata.namespace!,
-				sourceKey,
-				...(spec.dates ?? keptDays(source, now)),
-				filter: eventFilter(spec.filter),
-			},
-		},
+		ask,
 	];
 }
 
@@ -50,12 +54,14 @@ export function decideReleased(
 	if (answer.ok) {
 		const events = answer.dates.reduce((sum, each) => sum + each.events, 0);
 		const of = answer.dates.length === 1 ? "date" : "dates";
+		const summary = `${events} ${events === 1 ? "event" : "events"} of ${answer.dates.length} ${of} released`;
 		return transition.succeed(
 			operation,
+			summary,
 			{
 				completionTime: rfc3339(now),
 				release: { events, dates: answer.dates.slice(-maxDates) },
-				summary: `${events} ${events === 1 ? "event" : "events"} of ${answer.dates.length} ${of} released`,
+				summary,
 			},
 			now,
 		);

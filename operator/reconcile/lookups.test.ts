@@ -109,7 +109,12 @@ test("a look at one Run of a crowd looks at each Pipeline once, not for each oth
 	// A Pipeline whose Run has ended has the table: all other Runs are looked through in vain.
 	crowded.pipelines[0]!.metadata.creationTimestamp = "2026-03-02T00:00:00Z";
 	const key = { namespace: "shop", name: "n298" };
-	const state = await readRun(context, key, undefined);
+	const state = await readRun(
+		context,
+		key,
+		{ progress: undefined },
+		Date.now(),
+	);
 	expect(state?.rivals).toEqual([]);
 	expect(lookUp.mock.calls.length).toBeGreaterThan(count);
 	expect(lookUp.mock.calls.length).toBeLessThan(count * 5);

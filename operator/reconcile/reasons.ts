@@ -232,6 +232,8 @@ export const reasons = {
 				"Kubernetes refused the Job or its input; the message has its error. Tidemill retries.",
 			PodWaiting:
 				"The Job's Pod can't start; the message says what it waits for.",
+			PodLost:
+				"The node of a Pod that writes to the warehouse is down or cut off, so nobody knows whether the Pod still writes. The message names the Pod and the node, and says what frees the warehouse. If it is the Run's own Pod, the Run fails after ten minutes.",
 			Loading: "The Job is running.",
 			NotPermitted: `${notPermitted} The time that the Run may wait counts.`,
 		},
@@ -274,6 +276,8 @@ export const reasons = {
 				"Kubernetes refused the Job or its input; the message has its error. Tidemill retries.",
 			PodWaiting:
 				"The Job's Pod can't start; the message says what it waits for.",
+			PodLost:
+				"The node of the Operation's Pod is down or cut off. The message names the Pod and the node, and says what ends the wait. The Operation fails after ten minutes.",
 			ReleaseUnavailable:
 				"Archive could not release events, or not all; the message has its error. Tidemill retries.",
 			ImportBefore:

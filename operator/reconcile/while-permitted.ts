@@ -97,14 +97,17 @@ export function whilePermitted<T extends Reported>(
 			}
 			return tell(context, informer, report, object, standing);
 		},
-		tellRefusal: async (key, refusal) => {
-			const standing = permissions.standingIn(key.namespace);
-			const object = informer.get(key.namespace, key.name);
-			// A right that the operator lacks is no refusal of this one write.
-			if (object && standing.type !== "served")
-				await tell(context, informer, report, object, standing);
-			else await controller.tellRefusal?.(key, refusal);
-		},
+		// Without one, the controller itself decides what people read of a refusal.
+		...(controller.tellRefusal && {
+			tellRefusal: async (key, refusal) => {
+				const standing = permissions.standingIn(key.namespace);
+				const object = informer.get(key.namespace, key.name);
+				// A right that the operator lacks is no refusal of this one write.
+				if (object && standing.type !== "served")
+					await tell(context, informer, report, object, standing);
+				else await controller.tellRefusal?.(key, refusal);
+			},
+		}),
 	});
 }
 

@@ -1,128 +1,88 @@
-import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import type { Run, Source } from "../../crds/generated/types.ts";
-import { label } from "../../crds/labels.ts";
-import { hasEnded } from "../../crds/run.ts";
-import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import {
-	ControllerLoop,
+	pipelineKind,
+	type Run,
+	runKind,
+	type Source,
+} from "../../crds/generated/types.ts";
+import { fieldManager, label } from "../../crds/labels.ts";
+import { hasEnded } from "../../crds/run.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import {
+	type ControllerLoop,
 	specChanged,
 	specMatters,
 } from "../../kube/reconcile/controller.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
-import { FairLimit } from "../archive/fair-limit.ts";
-import { isGone, isOver } from "../job/outcome.ts";
-import type { JobSlots } from "../job/slots.ts";
-import type { OperatorContext } from "../reconcile/context.ts";
-import { tellRefusal } from "../reconcile/refusals.ts";
 import {
-	type NotPermittedReport,
-	reportOf,
-	wakeByPermission,
-	whilePermitted,
-} from "../reconcile/while-permitted.ts";
-import { aboutRun, applyRun } from "./apply.ts";
-import { decide } from "./decide.ts";
-import { warehouseLabel } from "./job.ts";
-import { limitPending } from "./pending.ts";
-import { readRun, referencesOfRun, warehouseOfRun } from "./state.ts";
-import { transition } from "./transition.ts";
-
-/** Of one account to one shard. Archive makes each manifest by a few requests to the store. */
-const questionsAtOnce = 16;
-
-/** While it waits, the time that the Run may wait counts. */
-function notPermittedReport(
-	context: OperatorContext & { slots: JobSlots },
-	asks: BackgroundWork<ManifestAnswer>,
-): NotPermittedReport<Run> {
-	const { informers, slots } = context;
-	const jobOf = ({ metadata: { namespace, name } }: Run) =>
-		informers.jobs.get(namespace!, name);
-	return {
-		condition: "Complete",
-		statusOf: (run, message, now) => {
-			if (hasEnded(run)) return undefined;
-			const { phase = "Pending" } = run.status ?? {};
-			const waits = transition.progress(
-				run,
-				"NotPermitted",
-				message,
-				{ phase },
-				now,
-			);
-			if (phase !== "Pending") return reportOf(waits);
-			if (run.spec.cancel) return reportOf(transition.cancel(run, {}, now));
-			const references = referencesOfRun(context, run);
-			return reportOf(
-				limitPending({ run, references, job: jobOf(run) }, waits, now),
-			);
-		},
-		release: (run) => {
-			asks.drop(keyOf(run));
-			if (!jobOf(run)) slots.release({ kind: "Run", ...keyOf(run) });
-		},
-	};
-}
+	controllerReference,
+	type KubeObject,
+	keyOf,
+	type ObjectKey,
+} from "../../kube/resource.ts";
+import { isGone, isOver } from "../job/outcome.ts";
+import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
+import type { References } from "../pipeline/state.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { reportOf } from "../reconcile/while-permitted.ts";
+import { decide, decideBarred, type RunAction } from "./decide.ts";
+import { inputSecretName, warehouseLabel } from "./job.ts";
+import {
+	nextRuns,
+	type RunState,
+	readRun,
+	referencesOfRun,
+	warehouseOfRun,
+} from "./state.ts";
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(
-	context: OperatorContext & {
-		nats: NatsConnection;
-		slots: JobSlots;
-		traceEndpoint?: string | undefined;
-	},
+	context: OperatorContext &
+		JobDeps & {
+			/** The collector that Jobs send traces to; undefined for no traces of Jobs. */
+			traceEndpoint?: string | undefined;
+		},
 ): ControllerLoop {
-	const { informers, log, slots } = context;
-	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
-	const results = new BackgroundWork<ResultAnswer>((key) => loop.enqueue(key));
-	const questions = new FairLimit(questionsAtOnce);
-	const means = { ...context, asks, questions, results };
-	const loop: ControllerLoop = new ControllerLoop(
-		{
-			name: "run",
-			reconcile: async (key) => {
-				const state = await readRun(context, key, asks.progressOf(key));
-				const actions = state ? decide(state, Date.now()) : [];
-				const isAsking = actions.some(({ type }) => type === "askManifest");
-				if (!isAsking) asks.drop(key);
-				if (!actions.some(({ type }) => type === "askResult"))
-					results.drop(key);
-				if (!isAsking && !state?.job) slots.release({ kind: "Run", ...key });
-				return state && applyRun(means, state, actions);
-			},
-			tellRefusal: ({ namespace, name }, refusal) =>
-				tellRefusal(
-					context,
-					{ ...aboutRun, type: "Complete" },
-					informers.runs.get(namespace, name),
-					refusal,
+	const { client, informers } = context;
+	const loop = createJobLoop<Run, RunState, RunAction>(context, {
+		name: "run",
+		kind: runKind,
+		known: informers.runs,
+		owner: "Run",
+		verb: "Run",
+		label: label.run,
+		// Many Runs begin at once on a full hour.
+		workers: 8,
+		// Archive makes each manifest by a few requests to the store.
+		questionsAtOnce: 16,
+		read: (key, outcomes, now) => readRun(context, key, outcomes, now),
+		decide,
+		objectIn: ({ run }) => run,
+		hasJob: ({ job }) => job !== undefined,
+		removalOf: ({ run, job }) => ({
+			job,
+			secretName: inputSecretName(run.metadata.name),
+		}),
+		notPermitted: {
+			condition: "Complete",
+			statusOf: (run, message, now) =>
+				reportOf(
+					decideBarred(
+						{
+							run,
+							references: referencesOfRun(context, run),
+							job: informers.jobs.get(
+								run.metadata.namespace!,
+								run.metadata.name,
+							),
+						},
+						message,
+						now,
+					),
 				),
 		},
-		// Many Runs begin at once on a full hour.
-		{
-			log,
-			workers: 8,
-			around: whilePermitted(
-				context,
-				informers.runs,
-				notPermittedReport(context, asks),
-			),
-		},
-	);
-	wakeByPermission(context.permissions, informers.runs, loop);
-	slots.onFree("Run", (key) => loop.enqueue(key));
-	const open = (namespace: string): Run[] => informers.runs.open(namespace);
-	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
-		const { namespace = "", labels = {} } = metadata;
-		const name = labels[label.run];
-		return name ? [{ namespace, name }] : [];
-	};
-	// Those of an earlier process hold a slot before any Run gets one.
-	informers.jobs.onChange((job, previous) => {
-		if (previous || isOver(job)) return;
-		for (const key of ofChild(job)) slots.hold({ kind: "Run", ...key });
+		// The only other action.
+		apply: (run, _, { references }) => adopt(client, run, references!),
 	});
+	const open = (namespace: string): Run[] => informers.runs.open(namespace);
 	// Not on a change of its status, or a Run that waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);
 	// A Run waits for its references.
@@ -151,9 +111,7 @@ export function createRunController(
 	};
 	const membersOf = (group: string): ObjectKey[] => {
 		const [namespace = "", meant] = group.split("/");
-		return open(namespace)
-			.filter((run) => !meant || labelOf(run) === meant)
-			.map(keyOf);
+		return nextRuns(context, namespace, meant || undefined).map(keyOf);
 	};
 	// What is new holds a warehouse and frees none.
 	loop.watchGroups(informers.runs, {
@@ -166,14 +124,12 @@ export function createRunController(
 		const meant = labels?.[label.warehouse];
 		return meant === undefined ? [] : [`${namespace}/${meant}`];
 	};
-	loop.watch(informers.jobs, ofChild);
 	loop.watchGroups(informers.jobs, {
 		groupsOf: ofWarehouse,
 		membersOf,
 		matters: (job, before, deleted) =>
 			deleted || (!!before && isOver(job) !== isOver(before)),
 	});
-	loop.watch(informers.pods, ofChild);
 	loop.watchGroups(informers.pods, {
 		groupsOf: ofWarehouse,
 		membersOf,
@@ -181,4 +137,31 @@ export function createRunController(
 			deleted || (!!before && isGone(pod) !== isGone(before)),
 	});
 	return loop;
+}
+
+async function adopt(
+	client: KubeClient,
+	{ metadata }: Run,
+	{ pipeline }: References,
+): Promise<Run> {
+	const { name, namespace, resourceVersion, ownerReferences } = metadata;
+	const owner = controllerReference(pipelineKind, pipeline);
+	// An object has one controller. If the Run has another, such as a workflow, the Pipeline is a plain owner.
+	const controlled = ownerReferences?.some(({ controller }) => controller);
+	return client.patch<Run>(
+		runKind,
+		name,
+		namespace,
+		{
+			metadata: {
+				ownerReferences: [
+					...(ownerReferences ?? []),
+					{ ...owner, controller: !controlled },
+				],
+				resourceVersion,
+			},
+		},
+		"merge",
+		{ fieldManager },
+	);
 }

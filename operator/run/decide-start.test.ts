@@ -7,6 +7,8 @@ import {
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
+	answeredWith,
+	decideRefused,
 	jobWith,
 	owned,
 	reasonOf,
@@ -15,7 +17,6 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide } from "./decide.ts";
-import { decideRefused, decideStart } from "./decide-start.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const answer: ManifestAnswer = {
@@ -32,10 +33,7 @@ const away: ManifestAnswer = {
 };
 
 function start(given: ManifestAnswer, run: Run = owned(runOf("r"))) {
-	const state = stateOf({ run });
-	const asked = decide(state, now).at(-1)!;
-	if (asked.type !== "askManifest") throw new Error(asked.type);
-	return decideStart(state, asked.target, given, now);
+	return decide(answeredWith(stateOf({ run }), given, now), now);
 }
 
 const runWith = (status: RunStatus) => owned(runOf("r", status));
@@ -114,29 +112,37 @@ test.each([
 	["2026-03-31T02:00:00Z", 60_000],
 ])("a Run of %s tries again in %d ms", (createdAt, afterMs) => {
 	const run = owned(runOf("r", undefined, { createdAt }));
-	const again = { type: "lookAgain", afterMs };
-	expect(start(away, run)).toContainEqual(again);
-	expect(decideRefused(stateOf({ run }), "A quota.", now)).toContainEqual(
-		again,
-	);
+	expect(start(away, run)).toContainEqual({ type: "lookAgain", afterMs });
+});
+
+test("a Run whose Job Kubernetes refuses tries again when that is due", () => {
+	expect(decideRefused(stateOf(), "A quota.", now)).toContainEqual({
+		type: "lookAgain",
+		afterMs: 2_000,
+	});
 });
 
 test("a Job that Kubernetes refuses is reported with a warning and tried again", () => {
 	const actions = decideRefused(stateOf(), "A quota.", now);
 	expect(types(actions)).toEqual([
-		"writeStatus",
 		"recordKubeEvent",
+		"writeStatus",
 		"lookAgain",
 	]);
 	expect(statusOf(actions).phase).toBe("Pending");
+	const message = "Kubernetes refused the Job: A quota.";
 	expect(findCondition(statusOf(actions).conditions, "Complete")).toMatchObject(
-		{ reason: "JobNotStarted", message: "A quota." },
+		{ reason: "JobNotStarted", message },
 	);
-	expect(actions[1]).toMatchObject({
+	expect(actions[0]).toMatchObject({
 		severity: "Warning",
 		reason: "JobNotStarted",
-		message: "A quota.",
+		message,
 	});
+	// People were told, and the next look says nothing new.
+	const run = runWith(statusOf(actions));
+	const again = decideRefused(stateOf({ run }), "A quota.", now);
+	expect(types(again)).not.toContain("recordKubeEvent");
 });
 
 test.each([

@@ -4,6 +4,8 @@ import {
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
+	answeredWith,
+	listed,
 	owned,
 	reasonOf,
 	stateOf,
@@ -13,7 +15,6 @@ import {
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
 import type { Rival, Writer } from "./state.ts";
-import { steps } from "./transition.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const warehouse = layout.destination;
@@ -75,7 +76,8 @@ test("a Run says which Run it waits for", () => {
 
 test("a Run that has no slot for a Job says how many come first", () => {
 	const place = { ahead: 12, heldInNamespace: 20, held: 77 };
-	const actions = steps.queued(run, place, now);
+	const state = { ...answeredWith(stateOf({ run }), listed, now), place };
+	const actions = decide(state, now);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Pending",
 		conditions: [
@@ -86,7 +88,7 @@ test("a Run that has no slot for a Job says how many come first", () => {
 			},
 		],
 	});
-	expect(actions).toContainEqual({ type: "lookAgain", afterMs: 42_000 });
+	expect(actions).toContainEqual({ type: "awaitSlot", afterMs: 42_000 });
 	// Its place stays in the status while it asks again.
 	const queued = owned(runOf("run", statusOf(actions)));
 	expect(types(decide(stateOf({ run: queued }), now))).toEqual(["askManifest"]);

@@ -9,6 +9,7 @@ import {
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
+	answeredWith,
 	jobWith,
 	loaded,
 	owned,
@@ -18,10 +19,8 @@ import {
 	statusOf,
 	types,
 } from "../../test/support/examples/run-examples.ts";
-import { decide } from "./decide.ts";
-import { decideStart } from "./decide-start.ts";
+import { decide, type RunAction } from "./decide.ts";
 import type { RunState } from "./state.ts";
-import type { RunAction } from "./transition.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 test("a Run asks archive for the days that its Pipeline's rules give", () => {
@@ -166,9 +165,7 @@ const answer: ManifestAnswer = {
 };
 
 function start(given: ManifestAnswer) {
-	const asked = decide(stateOf(), now).at(-1)!;
-	if (asked.type !== "askManifest") throw new Error(asked.type);
-	return decideStart(stateOf(), asked.target, given, now);
+	return decide(answeredWith(stateOf(), given, now), now);
 }
 
 test("Kubernetes is asked before the status says that the Run loads, the status says what before the Job starts, and it never has the manifest's URL", () => {
@@ -216,7 +213,7 @@ test("the Job of a scheduled Run adds what is new, and any other replaces its da
 		const state = stateOf({ run });
 		const asked = decide(state, now).at(-1)!;
 		if (asked.type !== "askManifest") throw new Error(asked.type);
-		const actions = decideStart(state, asked.target, answer, now);
+		const actions = decide(answeredWith(state, answer, now), now);
 		return inputOf(actions).adds;
 	};
 	expect(addsOf("Schedule")).toBe(true);
@@ -232,7 +229,7 @@ test("a Pipeline with a table for the quarantine asks archive for that, too, and
 	const asked = decide(state, now).at(-1)!;
 	if (asked.type !== "askManifest") throw new Error(asked.type);
 	expect(asked.question.quarantine).toBe(true);
-	const job = decideStart(state, asked.target, answer, now).find(
+	const job = decide(answeredWith(state, answer, now), now).find(
 		(action) => action.type === "startJob",
 	)!;
 	const { data } = job.job.secret;

@@ -1,42 +1,158 @@
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import {
 	type Pipeline,
 	pipelineKind,
 	type Run,
+	type RunStatus,
 } from "../../crds/generated/types.ts";
-import { hasEnded } from "../../crds/run.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { label } from "../../crds/labels.ts";
+import { hasEnded, rowsText } from "../../crds/run.ts";
 import { isOwnedBy } from "../../kube/resource.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { retentionIn } from "../archive/retention.ts";
-import { endedAs } from "../job/endings.ts";
+import { lostPodText } from "../job/pods.ts";
+import { nextLookMs } from "../job/slots.ts";
+import {
+	isInForce,
+	lifecycle,
+	type PendingLimit,
+} from "../lifecycle/decide.ts";
+import {
+	type CompleteReason,
+	type WorkAction,
+	workTransitions,
+} from "../lifecycle/transition.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
-import { decideStart } from "./decide-start.ts";
-import { follow } from "./follow.ts";
-import { warehouseLabel } from "./job.ts";
-import { limitPending } from "./pending.ts";
+import { runJob, triggerOf, warehouseLabel } from "./job.ts";
 import { planDates } from "./plan-dates.ts";
-import type { RunState } from "./state.ts";
-import { deadlineMs, type RunAction, transition } from "./transition.ts";
-import { goesFirst } from "./turn.ts";
+import { withTrace } from "./run-trace.ts";
+import { goesFirst, type RunState } from "./state.ts";
+
+/** What is done about a Run. */
+export type RunAction =
+	| WorkAction<Run, "Run">
+	/** The Pipeline becomes the Run's owner, so that deleting it deletes its Runs. */
+	| { type: "adopt" };
+
+const transition = workTransitions<Run, "Run">("Run", (run) => ({
+	trigger: triggerOf(run),
+}));
+
+/** For a Run without a Pipeline, as the CRD has it. */
+const defaultPendingSeconds = 3_600;
+/** The Job starts a little later, and its attempts end a little late. */
+const linkSlackSeconds = 600;
+/** How long a Run stays after its end that no Pipeline keeps: as long as an Operation, as its CRD has it. */
+const keptWithoutPipelineMs = 604_800_000;
+/** A longer wait isn't exact, and a timer has an end. */
+const longestWaitMs = 24 * 3_600_000;
+
+const {
+	decideOpen,
+	decideNotPermitted,
+	askToStart,
+	refusedByArchive,
+	start,
+	startOver,
+} = lifecycle<Run, "Run", RunState>({
+	noun: "Run",
+	transition,
+	workIn: ({ run }) => run,
+	working: "Loading",
+	workingMessage: loadingMessage,
+	listing: "Archive is listing the objects to load",
+	limited: ["PipelineNotFound", "PipelineNotReady"],
+	pendingLimit: pendingLimitOf,
+	deadlineMs: ({ references }, startTime) =>
+		references && deadlineMs(references.pipeline, startTime),
+	prepare,
+	resultSource({ run, shard }) {
+		const sourceKey = run.status?.layout?.sourceKey;
+		return sourceKey === undefined || shard === undefined
+			? undefined
+			: { sourceKey, shard };
+	},
+	leavesReport: false,
+	startAnew({ run, job }, { code }, now) {
+		// The status may be ahead of the Job, which goes after the status is written.
+		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
+		return code === "TableIncomplete" && isPart
+			? loadWhole(run, now)
+			: undefined;
+	},
+	succeed({ run }, result, facts, now) {
+		const { rows, bytes, objects, quarantinedRows, unfitValues } = result;
+		const { addedRows, unchangedDates } = result;
+		const loaded = {
+			rows,
+			bytes,
+			objects,
+			...(addedRows !== undefined && { addedRows }),
+			...(unchangedDates !== undefined && { unchangedDates }),
+			...(quarantinedRows !== undefined && { quarantinedRows }),
+			...(unfitValues && { unfitValues }),
+		};
+		const message = loadedMessage({ ...run.status, ...loaded });
+		return transition.succeed(run, message, { ...facts, ...loaded }, now);
+	},
+	failed: "LoadFailed",
+});
 
 /** In the order in which they are applied. */
 export function decide(state: RunState, now: number): RunAction[] {
 	const { run, job } = state;
 	if (run.metadata.deletionTimestamp) return [];
-	if (hasEnded(run)) return job ? [{ type: "removeJob" }] : [];
-	return limitPending(state, decideOpen(state, now), now);
-}
-
-function decideOpen(state: RunState, now: number): RunAction[] {
-	const { run, references, job } = state;
-	const adoptable =
-		references &&
-		!isOwnedBy(run, references.pipeline.metadata.uid) &&
+	if (hasEnded(run))
+		return [
+			...(job ? [{ type: "removeJob" } as const] : []),
+			...decideEnded(state, now),
+		];
+	// What Kubernetes has just refused may be the adoption.
+	const isAdoptable =
+		state.references &&
+		!isInForce(state.refusal) &&
+		!isOwnedBy(run, state.references.pipeline.metadata.uid) &&
 		!belongsToPredecessor(state);
 	return [
-		...(adoptable ? [{ type: "adopt" } as const] : []),
-		...(job ? follow(state, job, now) : decideWithoutJob(state, now)),
+		...(isAdoptable ? [{ type: "adopt" } as const] : []),
+		...decideOpen(state, now),
 	];
+}
+
+/** The operator lacks its permissions in the Run's namespace. */
+export function decideBarred(
+	state: Pick<RunState, "run" | "references" | "job">,
+	message: string,
+	now: number,
+): RunAction[] {
+	const wait = {
+		work: state.run,
+		limit: pendingLimitOf(state),
+		hasJob: state.job !== undefined,
+	};
+	return hasEnded(state.run) ? [] : decideNotPermitted(wait, message, now);
+}
+
+function pendingLimitOf({
+	references,
+}: Pick<RunState, "references">): PendingLimit {
+	const seconds =
+		references?.pipeline.spec.pendingDeadlineSeconds ?? defaultPendingSeconds;
+	return {
+		seconds,
+		text: `The Run was pending for more than ${seconds} seconds (spec.pendingDeadlineSeconds of its Pipeline).`,
+	};
+}
+
+/** A Pipeline keeps its Runs by its own rules. Of a Run that has none nobody else takes care. */
+function decideEnded({ run, references }: RunState, now: number): RunAction[] {
+	if (references || run.metadata.ownerReferences?.length) return [];
+	const leftMs =
+		Date.parse(run.status!.completionTime!) + keptWithoutPipelineMs - now;
+	return leftMs <= 0
+		? [{ type: "delete", object: run }]
+		: [{ type: "lookAgain", afterMs: Math.min(leftMs, longestWaitMs) }];
 }
 
 /** Whether the Run's owner is an earlier Pipeline of the same name, which is deleted. */
@@ -51,20 +167,11 @@ function belongsToPredecessor({ run, references }: RunState): boolean {
 	);
 }
 
-function decideWithoutJob(state: RunState, now: number): RunAction[] {
-	const { run } = state;
-	if (run.spec.cancel) return transition.cancel(run, {}, now);
-	// The status counts attempts as soon as a Job is seen.
-	if (run.status?.attempts === undefined) return prepare(state, now);
-	const error = endedAs("JobDeleted", `Job "${run.metadata.name}" is gone`);
-	return transition.fail(run, "LoadFailed", error, {}, now);
-}
-
 /** The Run has had no Job yet: wait for what is missing, or for archive's answer to what to load. */
-function prepare(state: RunState, now: number): RunAction[] {
-	const { run, shard, progress } = state;
+function prepare(state: RunState, now: number): WorkAction<Run, "Run">[] {
+	const { run, shard } = state;
 	const { dates, full } = run.spec;
-	const wait = (...[reason, message]: Why) =>
+	const wait = (...[reason, message]: Waiting) =>
 		transition.progress(run, reason, message, { phase: "Pending" }, now);
 	const found = findTarget(state);
 	if ("missing" in found) return wait(...found.missing);
@@ -87,28 +194,26 @@ function prepare(state: RunState, now: number): RunAction[] {
 		return transition.fail(run, "DatesNotLoadable", error, {}, now);
 	}
 	const blocked = blockedBy(state, target.layout.destination);
-	if (blocked !== undefined) return wait("WaitingForTurn", blocked);
-	if (shard === undefined) {
-		const error = {
-			code: "SourceKeysUnreadable",
-			message: `The Secret with the keys of Source "${spec.sourceRef.name}" is missing or damaged. See the Source's conditions.`,
-			retryable: true,
-		};
-		return decideStart(state, target, { ok: false, error }, now);
-	}
-
-	const before = findCondition(run.status?.conditions, "Complete")?.reason;
-	const isTold = before !== undefined && toldUntilNews.has(before);
-	const doing = "Archive is listing the objects to load";
-	return [
-		...(progress !== undefined
-			? wait("Preparing", `${doing}: ${progress}`)
-			: isTold
-				? []
-				: wait("Preparing", `${doing}.`)),
+	if (blocked)
+		return [
+			...wait(...blocked),
+			// Who goes first is woken. This keeps what the others read up to date.
+			{ type: "lookAgain", afterMs: nextLookMs(state) },
+		];
+	if (shard === undefined)
+		return refusedByArchive(
+			run,
+			{
+				code: "SourceKeysUnreadable",
+				message: `The Secret with the keys of Source "${spec.sourceRef.name}" is missing or damaged. See the Source's conditions.`,
+				retryable: true,
+			},
+			now,
+		);
+	return askToStart(
+		state,
 		{
 			type: "askManifest",
-			target,
 			shard,
 			question: {
 				run: run.metadata.uid!,
@@ -121,7 +226,45 @@ function prepare(state: RunState, now: number): RunAction[] {
 				...(run.status?.startTime && { renew: true }),
 			},
 		},
-	];
+		now,
+		(answer) => startLoading(state, target, answer, now),
+	);
+}
+
+/** A Run starts only after archive has flushed: every event answered before is in the manifest. */
+function startLoading(
+	state: RunState,
+	target: Target,
+	answer: Extract<ManifestAnswer, { ok: true }>,
+	now: number,
+): WorkAction<Run, "Run">[] {
+	const { run, references, image, traceEndpoint } = state;
+	const { pipeline } = references!;
+	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
+		answer;
+	const startTime = run.status?.startTime ?? rfc3339(now);
+	const began: RunStatus = {
+		phase: "Running",
+		startTime,
+		strategy: target.strategy,
+		extent,
+		...(dates && { dates }),
+		snapshotTime,
+		closedThrough,
+		layout: target.layout,
+	};
+	const message = loadingMessage({ ...run, status: began }, target.tableName);
+	const leftMs = deadlineMs(pipeline, startTime) - now;
+	const job = runJob(run, pipeline, target, {
+		manifestURL: url,
+		...(authorities !== undefined && { authorities }),
+		extent,
+		image,
+		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+	});
+	const traced =
+		traceEndpoint === undefined ? job : withTrace(job, run, traceEndpoint);
+	return start(state, traced, message, began, now, "RunStarted");
 }
 
 /** How long the Run's links must work. A cancelled Run's links work for no longer. */
@@ -131,23 +274,13 @@ function linkSecondsOf(run: Run, pipeline: Pipeline, now: number): number {
 	return Math.ceil(leftMs / 1000) + linkSlackSeconds;
 }
 
-/** The Job starts a little later, and its attempts end a little late. */
-const linkSlackSeconds = 600;
-
-/** The last answer of archive or Kubernetes, and the Run's place, stay in the status until there is something newer. */
-const toldUntilNews: ReadonlySet<string> = new Set<Why[0]>([
-	"ManifestUnavailable",
-	"Queued",
-	"JobNotStarted",
-]);
-
 /** What the Run loads, or what it waits for. */
 function findTarget(
 	state: RunState,
-): { target: Target; pipeline: Pipeline } | { missing: Why } {
+): { target: Target; pipeline: Pipeline } | { missing: Waiting } {
 	const { run, references } = state;
 	const { name } = run.spec.pipelineRef;
-	const missing = (...missing: Why) => ({ missing });
+	const missing = (...missing: Waiting) => ({ missing });
 	if (!references)
 		return missing(
 			"PipelineNotFound",
@@ -167,22 +300,75 @@ function findTarget(
 	return { target: resolved.target, pipeline: references.pipeline };
 }
 
-type Why = [reason: Parameters<typeof transition.progress>[1], message: string];
+type Waiting = [reason: CompleteReason<"Run">, message: string];
 
 /**
- * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse.
+ * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse. A Pod that
+ * is lost with its node may still be one: two that write to one DuckDB file could damage it.
  */
 function blockedBy(
-	{ run, rivals, writers }: RunState,
+	{ run, rivals, ahead, writers }: RunState,
 	warehouse: string,
-): string | undefined {
+): Waiting | undefined {
 	const label = warehouseLabel(warehouse);
-	const writer = writers.find(({ warehouseLabel }) => warehouseLabel === label);
-	if (writer) return `The Pods of Run "${writer.run}" write to ${warehouse}.`;
+	const others = writers.filter(
+		({ warehouseLabel }) => warehouseLabel === label,
+	);
+	const lost = others.find(({ lost }) => lost);
+	if (lost?.lost)
+		return [
+			"PodLost",
+			`The Run waits for ${warehouse}, to which a Pod of Run "${lost.run}" writes. ${lostPodText(lost.lost)}`,
+		];
+	const [writer] = others;
+	if (writer)
+		return [
+			"WaitingForTurn",
+			`The Pods of Run "${writer.run}" write to ${warehouse}.`,
+		];
 	const first = rivals.find(
 		(rival) => rival.warehouse === warehouse && goesFirst(rival.run, run),
 	);
-	return (
-		first && `Run "${first.run.metadata.name}" loads into ${warehouse} first.`
-	);
+	if (!first) return undefined;
+	const count = ahead > 1 ? ` ${ahead} Runs come before this one.` : "";
+	return [
+		"WaitingForTurn",
+		`Run "${first.run.metadata.name}" loads into ${warehouse} first.${count}`,
+	];
+}
+
+/** The table lacks days before those of the Run. Archive is asked for all days, once: any table takes those. */
+function loadWhole(run: Run, now: number): WorkAction<Run, "Run">[] {
+	const table = run.status?.layout?.table;
+	const message = `Table "${table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
+	return [
+		...startOver(run, message, { extent: "Whole" }, now),
+		transition.tell("Normal", "WholeWindow", message),
+	];
+}
+
+/** What a Run loads, and into which table if that is given. */
+function loadingMessage({ status }: Run, table?: string): string {
+	const { dates } = status ?? {};
+	const into = table === undefined ? "" : ` into table "${table}"`;
+	return dates
+		? `Loading ${dates.start} to ${dates.end}${into}.`
+		: `Loading no days${into}: the Source has no events in the Run's dates.`;
+}
+
+/** A Run that finds nothing succeeds, and people then look for their events. */
+function loadedMessage({ rows = 0, addedRows, dates }: RunStatus): string {
+	const loaded = `Loaded ${rowsText(rows)}`;
+	const isPart = addedRows !== undefined && addedRows < rows;
+	if (rows > 0)
+		return `${loaded}${isPart ? `, ${addedRows} of them new` : ""}.`;
+	return dates
+		? `${loaded}: the Source has no events of ${dates.start} to ${dates.end}.`
+		: `${loaded}: the Source has no events.`;
+}
+
+/** When the time of a Run is over, all attempts together. */
+function deadlineMs({ spec }: Pipeline, startTime: string): number {
+	const { activeDeadlineSeconds } = spec.runTemplate;
+	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
 }

@@ -9,6 +9,8 @@ import {
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
+	answeredWith,
+	decideRefused,
 	jobWith,
 	loaded,
 	owned,
@@ -19,7 +21,6 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide } from "./decide.ts";
-import { decideRefused, decideStart } from "./decide-start.ts";
 import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
@@ -301,7 +302,7 @@ test("a Job whose links have expired is replaced by one with new links, for the 
 	const asked = decide(state, now).at(-1)!;
 	if (asked.type !== "askManifest") throw new Error(asked.type);
 	expect(asked.question.renew).toBe(true);
-	const started = decideStart(state, asked.target, answer, now);
+	const started = decide(answeredWith(state, answer, now), now);
 	expect(statusOf(started).startTime).toBe("2026-03-31T11:45:00Z");
 	const job = started.find(({ type }) => type === "startJob");
 	expect(job).toMatchObject({
@@ -425,15 +426,14 @@ test("the status keeps what a Pod waited for while that Pod is being deleted", (
 });
 
 test("a Run's time begins when its Job starts", () => {
+	const { attempts: _, ...begun } = loading().status!;
 	const status = statusOf(
-		decideRefused(stateOf({ run: loading() }), "A quota.", now),
+		decideRefused(stateOf({ run: owned(runOf("r", begun)) }), "A quota.", now),
 	);
 	expect(status.startTime).toBeUndefined();
 	const state = stateOf();
-	const asked = decide(state, now).at(-1)!;
-	if (asked.type !== "askManifest") throw new Error(asked.type);
 	expect(
-		decideStart(state, asked.target, answer, now).find(
+		decide(answeredWith(state, answer, now), now).find(
 			({ type }) => type === "startJob",
 		),
 	).toMatchObject({

@@ -4,13 +4,13 @@ import type { Extent } from "../../contracts/manifest.ts";
 import {
 	type Pipeline,
 	type Run,
+	type RunStatus,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { label, managedByTidemill } from "../../crds/labels.ts";
+import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import { mayAdopt } from "../pipeline/adoption.ts";
 import type { Target } from "../pipeline/target.ts";
-import { triggerOf } from "./trigger.ts";
 
 export interface RunJobOptions {
 	/** A credential: only the Secret may hold it. */
@@ -118,4 +118,14 @@ function loadInput(
 		manifestURL,
 		...(authorities !== undefined && { authorities }),
 	};
+}
+
+/** What created a Run. Its status has it from the start on. */
+export function triggerOf({
+	metadata,
+	status,
+}: Run): NonNullable<RunStatus["trigger"]> {
+	if (status?.trigger) return status.trigger;
+	const trigger = metadata.annotations?.[annotation.trigger];
+	return trigger === "Schedule" || trigger === "API" ? trigger : "Manual";
 }

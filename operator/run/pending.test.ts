@@ -2,10 +2,14 @@ import { expect, test } from "vitest";
 import type { Run, RunStatus } from "../../crds/generated/types.ts";
 import {
 	destinationOf,
+	layout,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
+	answeredWith,
+	decideRefused,
 	jobWith,
+	listed,
 	owned,
 	podWith,
 	reasonOf,
@@ -14,7 +18,6 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide } from "./decide.ts";
-import { decideRefused, decideStart } from "./decide-start.ts";
 import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
@@ -81,29 +84,14 @@ test.each<[string, Partial<RunState>, string]>([
 	},
 );
 
-const asked = () => {
-	const action = decide(stateOf(), now).at(-1)!;
-	if (action.type !== "askManifest") throw new Error(action.type);
-	return action.target;
-};
-
 test("a Run that a quota refuses again and again fails at its deadline, though it is on its way in between", () => {
 	const refused = decideRefused(stateOf(), "exceeded quota", now);
 	expect(statusOf(refused).phase).toBe("Pending");
 	// Its status says so while it is tried again, and never that it runs.
 	const asking = decide(after({}, refused), now + 1_000);
 	expect(types(asking)).toEqual(["askManifest"]);
-	const starting = decideStart(
-		after({}, refused),
-		asked(),
-		{
-			ok: true,
-			url: "http://s3/manifest",
-			snapshotTime: hourAgo,
-			closedThrough: "2026-03-30",
-			extent: "Rest",
-			expiresAt: "2026-04-01T00:00:00Z",
-		},
+	const starting = decide(
+		answeredWith(after({}, refused), listed, now + 2_000),
 		now + 2_000,
 	);
 	expect(starting[0]).toMatchObject({ type: "startJob", dryRun: true });
@@ -119,7 +107,9 @@ test("a Run that a quota refuses again and again fails at its deadline, though i
 	).toMatchObject({
 		phase: "Failed",
 		error: {
-			message: expect.stringContaining("It waited for: exceeded quota"),
+			message: expect.stringContaining(
+				"It waited for: Kubernetes refused the Job: exceeded quota",
+			),
 		},
 	});
 });
@@ -131,12 +121,11 @@ test("a Run that can go on at its deadline goes on", () => {
 
 test("waiting for other Runs, for archive and for a Job's end doesn't count", () => {
 	const run = runWith({ phase: "Pending", pendingSince: hourAgo });
-	const warehouse = asked().layout.destination;
+	const warehouse = layout.destination;
 	const rivals = [{ run: runOf("older", { phase: "Running" }), warehouse }];
-	const away = decideStart(
-		stateOf({ run }),
-		asked(),
-		{ ok: false, error: { code: "X", message: "No S3.", retryable: true } },
+	const error = { code: "X", message: "No S3.", retryable: true };
+	const away = decide(
+		answeredWith(stateOf({ run }), { ok: false, error }, now),
 		now,
 	);
 	expect(reasonOf(away)).toBe("ManifestUnavailable");

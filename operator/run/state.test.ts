@@ -152,7 +152,9 @@ async function read(
 	await Promise.all(Object.values(informers).map(({ synced }) => synced));
 	synced?.();
 	const context = { informers, client, log } as unknown as OperatorContext;
-	const state = await readRun(context, { namespace, name: "r" }, undefined);
+	const key = { namespace, name: "r" };
+	const outcomes = { progress: undefined };
+	const state = await readRun(context, key, outcomes, Date.now());
 	stop.abort();
 	await Promise.all(watching);
 	return state!;

@@ -1,20 +1,27 @@
-import type { ResultAnswer } from "../../contracts/manifest.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
-import { isControlledBy, type ObjectKey } from "../../kube/resource.ts";
-import { podsOfJob } from "../job/pods.ts";
+import type { Job } from "../../kube/kinds.ts";
+import {
+	ageOf,
+	isControlledBy,
+	type KubeObject,
+	type ObjectKey,
+} from "../../kube/resource.ts";
+import { type LostPod, lostPodOf } from "../job/pods.ts";
+import { storedIn } from "../lifecycle/archive-answers.ts";
+import { readWithJob } from "../lifecycle/controller.ts";
+import type { Outcomes, WorkState } from "../lifecycle/decide.ts";
 import { type References, referencesOf } from "../pipeline/state.ts";
 import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
 import { warehouseNameOf } from "../pipeline/warehouse-name.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { heldUnder, keysIn, keysSecretName } from "../source/webhook/keys.ts";
-import { goesFirst } from "./turn.ts";
+import { warehouseLabel } from "./job.ts";
 
 /** All that a decision about one Run rests on. */
-export interface RunState {
+export interface RunState extends WorkState {
 	run: Run;
 	/** The Run's Pipeline and what that refers to; undefined if there is no such Pipeline. */
 	references: References | undefined;
@@ -22,19 +29,15 @@ export interface RunState {
 	 * The shard of the Source that the Run loads, or will; undefined if the Secret with its keys is missing or damaged.
 	 */
 	shard: number | undefined;
-	/** The Run's own Job, unless it is being deleted. */
-	job: Job | undefined;
-	/** That Job's Pods. */
-	pods: Pod[];
-	/** What archive said about the Job's result, once it was asked. */
-	stored?: ResultAnswer;
 	/** One that goes first, if there is one: thousands of others may wait. */
 	rivals: Rival[];
+	/** How many into the same warehouse come before this one. */
+	ahead: number;
 	/** All of the namespace, except the Run's own Job. */
 	writers: Writer[];
 	image: string;
-	/** How far archive is with the question that it was asked. */
-	progress: string | undefined;
+	/** The collector that Jobs send traces to; undefined for no traces of Jobs. */
+	traceEndpoint?: string | undefined;
 }
 
 /** Another Run of the namespace that hasn't ended. */
@@ -50,30 +53,38 @@ export interface Writer {
 	run: string;
 	/** As {@link file://./job.ts warehouseLabel} has it. */
 	warehouseLabel: string;
+	/** Of a Pod that should have ended, and of which nobody knows whether it has. */
+	lost?: LostPod | undefined;
 }
 
 /** Undefined if there is no such Run. */
 export async function readRun(
-	context: OperatorContext,
-	{ namespace, name }: ObjectKey,
-	progress: string | undefined,
+	context: OperatorContext & { traceEndpoint?: string | undefined },
+	key: ObjectKey,
+	outcomes: Outcomes,
+	now: number,
 ): Promise<RunState | undefined> {
-	const { client, informers, image } = context;
-	let run = informers.runs.get(namespace, name);
-	if (!run) return undefined;
-	let job = informers.jobs.get(namespace, name);
-	if (!job && !hasEnded(run)) {
-		// Memory may lag behind: a Run whose Job was recorded and removed must not start again. A Job is removed after its
-		// Run is written, so the Run is read after the Job.
-		job = await client.get(kinds.job, name, namespace);
-		run = await client.get<Run>(runKind, name, namespace);
-		if (!run) return undefined;
-	}
-	const { uid } = run.metadata;
-	if (job && (job.metadata.deletionTimestamp || !isControlledBy(job, uid)))
-		job = undefined;
+	const { informers, image, traceEndpoint } = context;
+	const { namespace, name } = key;
+	const known = informers.runs.get(namespace, name);
+	if (!known) return undefined;
+	const waits = hasEnded(known)
+		? { rivals: [], ahead: 0 }
+		: rivalsOf(context, known);
+	const found = await readWithJob<Run>(context, informers.runs, {
+		key,
+		kind: runKind,
+		jobName: name,
+		label: label.run,
+		// Others go first, so whatever memory lacks nothing is started.
+		isConfirmed: (run) => hasEnded(run) || waits.rivals.length > 0,
+	});
+	if (!found) return undefined;
+	const { object: run, job, pods } = found;
 	const references = referencesOfRun(context, run);
+	const stored = storedIn(outcomes.answered);
 	return {
+		...outcomes,
 		run,
 		references,
 		shard: shardOf(
@@ -84,13 +95,14 @@ export async function readRun(
 				: references?.pipeline.spec.sourceRef.name,
 		),
 		job,
-		pods: job
-			? await podsOfJob(client, informers.pods, job, `${label.run}=${name}`)
-			: [],
-		rivals: rivalsOf(context, run),
-		writers: writersIn(context, namespace, job),
+		pods,
+		...(stored && { stored }),
+		...waits,
+		rivals:
+			waits.rivals.length > 0 ? waits.rivals : runningRivals(context, run),
+		writers: writersIn(context, namespace, job, now),
 		image,
-		progress,
+		traceEndpoint,
 	};
 }
 
@@ -131,21 +143,66 @@ export function referencesOfRun(
 		: undefined;
 }
 
-function rivalsOf(context: OperatorContext, run: Run): Rival[] {
+function rivalsOf(
+	context: OperatorContext,
+	run: Run,
+): Pick<RunState, "rivals" | "ahead"> {
 	const { namespace, uid } = run.metadata;
 	const warehouse = warehouseOfRun(context, run);
-	if (warehouse === undefined) return [];
+	if (warehouse === undefined) return { rivals: [], ahead: 0 };
 	const holders = new TableHolders(context.informers);
-	const first = context.informers.runs
+	let first: Run | undefined;
+	let ahead = 0;
+	for (const other of context.informers.runs.open(namespace!)) {
+		if (other.metadata.uid === uid || !goesFirst(other, run)) continue;
+		if (warehouseOfRun(context, other) !== warehouse) continue;
+		ahead++;
+		if (!first && canRun(context, other, holders)) first = other;
+	}
+	return { rivals: first ? [{ run: first, warehouse }] : [], ahead };
+}
+
+/** Others that have begun meanwhile. */
+function runningRivals(context: OperatorContext, run: Run): Rival[] {
+	const { namespace, uid } = run.metadata;
+	const running = context.informers.runs
 		.open(namespace!)
 		.find(
-			(other) =>
-				other.metadata.uid !== uid &&
-				goesFirst(other, run) &&
-				warehouseOfRun(context, other) === warehouse &&
-				canRun(context, other, holders),
+			({ metadata, status }) =>
+				status?.phase === "Running" &&
+				metadata.uid !== uid &&
+				status.layout?.destination === warehouseOfRun(context, run),
 		);
-	return first ? [{ run: first, warehouse }] : [];
+	return running
+		? [{ run: running, warehouse: running.status?.layout?.destination }]
+		: [];
+}
+
+/**
+ * Of each warehouse of a namespace, the Run whose turn is next: only that one begins when another ends.
+ * @param meant The label of one warehouse; undefined for all.
+ */
+export function nextRuns(
+	context: OperatorContext,
+	namespace: string,
+	meant: string | undefined,
+): Run[] {
+	const holders = new TableHolders(context.informers);
+	const labels = new Map<string, string>();
+	const next = new Map<string, Run>();
+	for (const run of context.informers.runs.open(namespace)) {
+		const warehouse = warehouseOfRun(context, run);
+		if (warehouse === undefined) continue;
+		if (meant !== undefined) {
+			const label = labels.get(warehouse) ?? warehouseLabel(warehouse);
+			labels.set(warehouse, label);
+			if (label !== meant) continue;
+		}
+		const before = next.get(warehouse);
+		if (before && !goesFirst(run, before)) continue;
+		if (canRun(context, run, holders)) next.set(warehouse, run);
+	}
+	return [...next.values()];
 }
 
 /**
@@ -177,6 +234,7 @@ function writersIn(
 	{ informers }: OperatorContext,
 	namespace: string,
 	own: Job | undefined,
+	now: number,
 ): Writer[] {
 	const jobs = informers.jobs
 		.open(namespace)
@@ -184,10 +242,30 @@ function writersIn(
 	const pods = informers.pods
 		.open(namespace)
 		.filter((pod) => !isControlledBy(pod, own?.metadata.uid));
-	return [...jobs, ...pods].flatMap(({ metadata: { labels = {} } }) => {
+	const writerOf = ({ metadata: { labels = {} } }: KubeObject): Writer[] => {
 		const warehouseLabel = labels[label.warehouse];
 		return warehouseLabel === undefined
 			? []
 			: [{ run: labels[label.run] ?? "", warehouseLabel }];
-	});
+	};
+	return [
+		...jobs.flatMap(writerOf),
+		...pods.flatMap((pod) => {
+			const lost = lostPodOf([pod], now);
+			return writerOf(pod).map((writer) => ({
+				...writer,
+				...(lost && { lost }),
+			}));
+		}),
+	];
+}
+
+/**
+ * Whether of two Runs into one warehouse the other goes first: the one that runs already, otherwise the older one. Two Runs
+ * that look at the same moment agree.
+ */
+export function goesFirst(other: Run, run: Run): boolean {
+	const isRunning = ({ status }: Run) => status?.phase === "Running";
+	if (isRunning(other) !== isRunning(run)) return isRunning(other);
+	return ageOf(other) < ageOf(run);
 }

@@ -1,4 +1,12 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	expect,
+	inject,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -15,6 +23,7 @@ import {
 	type TestApi,
 	tokenOf,
 } from "../support/fixtures/control-plane/api-fixture.ts";
+import { startAdmissionWebhook } from "../support/servers/admission-webhook.ts";
 import { kubectlDone } from "../support/servers/kubectl.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
@@ -77,6 +86,31 @@ test("runs are listed newest first, whoever made them, and those of a pipeline o
 	expect(both.body.items).toEqual([]);
 	const wrong = await viewer("GET", "/v1/runs?status=failed");
 	expect(wrong.body.details).toMatchObject([{ path: "status" }]);
+});
+
+test("a run whose write an admission webhook stops is a 503 with the cluster's words, and no address of its own", async () => {
+	await pipelineNamed("refused");
+	const webhook = await startAdmissionWebhook(
+		admin,
+		inject("pki").ca,
+		account,
+		[{ apiGroups: ["tidemill.dev"], resources: ["runs"] }],
+	);
+	onTestFinished(() => webhook.stop());
+	const { status, body } = await vi.waitFor(
+		async () => {
+			const answer = await runner("POST", "/v1/pipelines/refused/run");
+			expect(answer.status).toBe(503);
+			return answer;
+		},
+		{ timeout: 120_000, interval: 50 },
+	);
+	expect(status).toBe(503);
+	expect(body.code).toBe("Unavailable");
+	expect(body.detail).toContain('failed calling webhook "policy.example.com"');
+	expect(body.detail).not.toContain(webhook.address);
+	webhook.answer = "permits";
+	expect((await runner("POST", "/v1/pipelines/refused/run")).status).toBe(202);
 });
 
 test.each(["a,b", "A", "a b", "", "a%2Cspec.x%3Dy"])(

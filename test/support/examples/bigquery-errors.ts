@@ -4,7 +4,7 @@ import { GoogleRefusal } from "../../../ingest/load/bigquery/rest/google-refusal
 import { findCondition } from "../../../kube/conditions.ts";
 import type { Job, Pod } from "../../../kube/kinds.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";
-import { follow } from "../../../operator/run/follow.ts";
+import { decide as decideRun } from "../../../operator/run/decide.ts";
 import { Fault } from "../doubles/bigquery/fault.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {
@@ -113,7 +113,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 	const jobError = refusalOf(error).toFailure("load table orders").toJobError();
 	const result: JobResult = { version: 1, outcome: "Failed", error: jobError };
 	const pipeline = pipelineOf();
-	const actions = follow(
+	const actions = decideRun(
 		{
 			run: runOf(run),
 			references: undefined,
@@ -121,11 +121,11 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			job: failedJob,
 			pods: [podThatLeft(encodeResult(result))],
 			rivals: [],
+			ahead: 0,
 			writers: [],
 			image: "",
 			progress: undefined,
 		},
-		failedJob,
 		now,
 	);
 	const written = actions.find(({ type }) => type === "writeStatus");

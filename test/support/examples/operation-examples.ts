@@ -4,8 +4,14 @@ import type {
 	OperationStatus,
 } from "../../../crds/generated/types.ts";
 import { findCondition } from "../../../kube/conditions.ts";
+import {
+	type Answered,
+	type AskAction,
+	aboutOf,
+} from "../../../operator/lifecycle/archive-answers.ts";
+import type { OperationAction } from "../../../operator/operation/action.ts";
+import { decide } from "../../../operator/operation/decide.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
-import type { OperationAction } from "../../../operator/operation/transition.ts";
 import { workOf } from "../../../operator/operation/work/work.ts";
 import { sourceOf } from "./resource-examples.ts";
 
@@ -63,6 +69,17 @@ export function stateOf(changes: Partial<OperationState> = {}): OperationState {
 		progress: undefined,
 		...changes,
 	};
+}
+
+/** The state once archive has answered what the Operation asks it. */
+export function answeredWith(
+	state: OperationState,
+	answer: Answered["answer"],
+	now: number,
+): OperationState {
+	const ask = decide(state, now).at(-1) as AskAction | undefined;
+	if (!ask?.type.startsWith("ask")) throw new Error(`${ask?.type}`);
+	return { ...state, answered: { about: aboutOf(ask), answer } };
 }
 
 export function types(actions: OperationAction[]): string[] {

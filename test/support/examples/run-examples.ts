@@ -1,14 +1,18 @@
 import type { JobResult } from "../../../contracts/job.ts";
+import type { ManifestAnswer } from "../../../contracts/manifest.ts";
 import {
 	pipelineKind,
 	type Run,
 	type RunStatus,
 } from "../../../crds/generated/types.ts";
+import { ApiError } from "../../../kube/client/errors.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import type { Job, Pod } from "../../../kube/kinds.ts";
+import type { Refusal } from "../../../kube/reconcile/refusals.ts";
 import { controllerReference } from "../../../kube/resource.ts";
+import { aboutOf } from "../../../operator/lifecycle/archive-answers.ts";
+import { decide, type RunAction } from "../../../operator/run/decide.ts";
 import type { RunState } from "../../../operator/run/state.ts";
-import type { RunAction } from "../../../operator/run/transition.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {
 	destinationOf,
@@ -43,11 +47,60 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 		job: undefined,
 		pods: [],
 		rivals: [],
+		ahead: 0,
 		writers: [],
 		image: "tidemill:1",
 		progress: undefined,
 		...changes,
 	};
+}
+
+/** What archive lists for a Run. */
+export const listed: Extract<ManifestAnswer, { ok: true }> = {
+	ok: true,
+	url: "http://s3/manifest",
+	snapshotTime: "2026-03-31T12:00:00Z",
+	closedThrough: "2026-03-30",
+	extent: "Rest",
+	expiresAt: "2026-04-01T00:00:00Z",
+};
+
+/** The state once archive has answered what the Run asks it. */
+export function answeredWith(
+	state: RunState,
+	answer: ManifestAnswer,
+	now: number,
+): RunState {
+	const ask = decide(state, now).at(-1);
+	if (ask?.type !== "askManifest") throw new Error(`${ask?.type}`);
+	return { ...state, answered: { about: aboutOf(ask), answer } };
+}
+
+/** What Kubernetes answers to a request for a Job or its input, a moment ago. */
+export function refusalOf(
+	message: string,
+	{ status = 403, ...more }: Partial<Refusal> & { status?: number } = {},
+): Refusal {
+	const path = "/apis/batch/v1/namespaces/shop/jobs";
+	const request = { method: "POST", path };
+	return {
+		error: new ApiError(status, { message }, undefined, request),
+		at: Date.parse("2026-03-31T12:00:00Z"),
+		failures: 1,
+		retryInMs: 2_000,
+		mayPass: false,
+		...more,
+	};
+}
+
+/** What a Run does after Kubernetes has refused its Job. */
+export function decideRefused(
+	state: RunState,
+	message: string,
+	now: number,
+): RunAction[] {
+	const refusal = refusalOf(message);
+	return decide({ ...answeredWith(state, listed, now), refusal }, now);
 }
 
 export function types(actions: RunAction[]): string[] {

@@ -2482,6 +2482,7 @@ Operation = TypedDict(
         "release": "NotRequired[OperationRelease]",
         "export": "NotRequired[OperationExport]",
         "import": "NotRequired[OperationImport]",
+        "pendingSince": "NotRequired[str]",
         "attempts": "NotRequired[int]",
         "failedAttempts": "NotRequired[list[OperationFailedAttemptsItem]]",
         "error": "NotRequired[OperationError]",

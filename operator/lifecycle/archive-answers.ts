@@ -1,0 +1,145 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type {
+	ManifestAnswer,
+	ManifestRequest,
+	ResultAnswer,
+	ResultRequest,
+} from "../../contracts/manifest.ts";
+import {
+	importSubject,
+	manifestSubject,
+	releaseSubject,
+	resultSubject,
+} from "../../contracts/nats.ts";
+import type { ReleaseAnswer, ReleaseRequest } from "../../contracts/release.ts";
+import type {
+	ImportAnswer,
+	ImportRequest,
+} from "../../contracts/stored/import.ts";
+import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { askArchive } from "../archive/ask.ts";
+import { FairLimit } from "../archive/fair-limit.ts";
+
+/** What Runs and Operations ask archive, and what it answers. */
+interface Questions {
+	/** What to read. Archive may flush for long before it answers. */
+	askManifest: { question: ManifestRequest; answer: ManifestAnswer };
+	/** What a Job left in the bucket. */
+	askResult: { question: ResultRequest; answer: ResultAnswer };
+	/** To release events from quarantine. */
+	askRelease: { question: ReleaseRequest; answer: ReleaseAnswer };
+	/** To add what the Job of an Import has left. */
+	askImport: { question: ImportRequest; answer: ImportAnswer };
+}
+
+type QuestionType = keyof Questions;
+
+/** The answer is part of the state of a later reconcile. */
+export type AskAction<Type extends QuestionType = QuestionType> = {
+	[T in Type]: { type: T; shard: number; question: Questions[T]["question"] };
+}[Type];
+
+/** Archive's last answer about an object. `about` tells the question apart from others. */
+export interface Answered {
+	about: string;
+	answer: Questions[QuestionType]["answer"];
+}
+
+/** The answer to this very question, if archive has given it. */
+export function answerTo<Type extends QuestionType>(
+	answered: Answered | undefined,
+	ask: AskAction<Type>,
+): Questions[Type]["answer"] | undefined {
+	return answered?.about === aboutOf(ask as AskAction)
+		? (answered.answer as Questions[Type]["answer"])
+		: undefined;
+}
+
+/** What archive said about the result of a Job, if it was asked that last. An object has one Job at a time. */
+export function storedIn(
+	answered: Answered | undefined,
+): ResultAnswer | undefined {
+	return answered?.about.startsWith('["askResult"')
+		? (answered.answer as ResultAnswer)
+		: undefined;
+}
+
+/** What tells a question apart. The time that is left and the days that are kept move on: the first question counts. */
+export function aboutOf({ type, shard, question }: AskAction): string {
+	const { linkSeconds: _, ...others } = question as ManifestRequest;
+	const { start: _start, end: _end, ...release } = question as ReleaseRequest;
+	return JSON.stringify([
+		type,
+		shard,
+		type === "askRelease" ? release : others,
+	]);
+}
+
+/** The questions about the objects of one kind: one at a time for each object. An answer stays until it is dropped. */
+export class ArchiveQuestions {
+	readonly #nats: NatsConnection;
+	readonly #work: BackgroundWork<Answered["answer"]>;
+	readonly #limit: FairLimit;
+
+	/**
+	 * @param atOnce of one account to one shard, so that no account keeps archive from the others.
+	 * @param onNews is to reconcile the key: the answer or some progress is there.
+	 */
+	constructor(
+		nats: NatsConnection,
+		atOnce: number,
+		onNews: (key: ObjectKey) => void,
+	) {
+		this.#nats = nats;
+		this.#work = new BackgroundWork(onNews);
+		this.#limit = new FairLimit(atOnce);
+	}
+
+	ask(object: KubeObject, ask: AskAction): void {
+		const { type, shard, question } = ask;
+		const { subjectOf, noAnswer } = questions[type];
+		this.#work.begin(keyOf(object), aboutOf(ask), (signal, say) => {
+			const request = () =>
+				askArchive<Answered["answer"]>(
+					this.#nats,
+					{ subject: subjectOf(shard), shard },
+					question,
+					noAnswer,
+					signal,
+					say,
+				);
+			// A result is read at once, and its Job holds a slot.
+			return type === "askResult"
+				? request()
+				: this.#limit.run(`${question.account} ${shard}`, request);
+		});
+	}
+
+	answered(key: ObjectKey): Answered | undefined {
+		const { about, outcome } = this.#work.outcome(key) ?? {};
+		return about === undefined || !outcome
+			? undefined
+			: { about, answer: outcome };
+	}
+
+	/** How far archive is with the question that it was asked. */
+	progressOf(key: ObjectKey): string | undefined {
+		return this.#work.progressOf(key);
+	}
+
+	/** The object needs no answer now. */
+	drop(key: ObjectKey): void {
+		this.#work.drop(key);
+	}
+}
+
+const questions: Record<
+	QuestionType,
+	{ subjectOf(shard: number): string; noAnswer: string }
+> = {
+	askManifest: { subjectOf: manifestSubject, noAnswer: "ManifestUnavailable" },
+	askResult: { subjectOf: resultSubject, noAnswer: "ResultUnavailable" },
+	askRelease: { subjectOf: releaseSubject, noAnswer: "ReleaseUnavailable" },
+	askImport: { subjectOf: importSubject, noAnswer: "ImportUnavailable" },
+};

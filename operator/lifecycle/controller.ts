@@ -1,0 +1,248 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { Condition } from "../../kube/conditions.ts";
+import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
+import {
+	ControllerLoop,
+	type Result,
+	soonest,
+} from "../../kube/reconcile/controller.ts";
+import type { Refusal } from "../../kube/reconcile/refusals.ts";
+import {
+	isControlledBy,
+	type KubeObject,
+	keyOf,
+	type ObjectKey,
+	type ResourceKind,
+} from "../../kube/resource.ts";
+import type { Informer } from "../../kube/watch/informer.ts";
+import { removeJob, startJob } from "../job/apply.ts";
+import { isOver } from "../job/outcome.ts";
+import { podsOfJob } from "../job/pods.ts";
+import type { JobOwner, JobSlots } from "../job/slots.ts";
+import { type CommonAction, report } from "../reconcile/actions.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import {
+	type NotPermittedReport,
+	wakeByPermission,
+	whilePermitted,
+} from "../reconcile/while-permitted.ts";
+import { ArchiveQuestions, type AskAction } from "./archive-answers.ts";
+import { isInForce, type Outcomes } from "./decide.ts";
+import type { JobAction } from "./transition.ts";
+
+/** What a kind with Jobs works with, beyond {@link OperatorContext}. */
+export interface JobDeps {
+	slots: JobSlots;
+	nats: NatsConnection;
+}
+
+type Owner = KubeObject & { status?: { conditions?: Condition[] } };
+
+/** A kind whose objects are carried out by Jobs. */
+export interface JobKind<T extends Owner, State, Action> {
+	/** For logs and metrics. */
+	name: string;
+	kind: ResourceKind<T>;
+	known: Informer<T>;
+	owner: JobOwner["kind"];
+	/** What a KubeEvent says was done, in one word. */
+	verb: string;
+	/** The label of Jobs and Pods that names their object. */
+	label: string;
+	workers: number;
+	/** How many questions of one account to one shard may wait for archive at once. */
+	questionsAtOnce: number;
+	/** All that a decision rests on; undefined if there is nothing to decide. */
+	read(
+		key: ObjectKey,
+		outcomes: Outcomes,
+		now: number,
+	): Promise<State | undefined>;
+	decide(state: State, now: number): Action[];
+	objectIn(state: State): T;
+	/** The Job that `removeJob` removes, and the Secret with its input. */
+	removalOf(
+		state: State,
+		action: Action,
+	): { job: Job | undefined; secretName: string };
+	/** Whether there is a Job, or still one of an earlier decision. */
+	hasJob(state: State): boolean;
+	/** What people read while the operator lacks its permissions in the namespace. */
+	notPermitted: Pick<NotPermittedReport<T>, "condition" | "statusOf">;
+	/** Does what only this kind decides, and returns the object as it is then. */
+	apply?(object: T, action: Action, state: State): Promise<T>;
+}
+
+/** What any kind with Jobs decides. Its other actions go to {@link JobKind.apply}. */
+type AnyAction<T extends Owner> =
+	| JobAction
+	| CommonAction<T, string>
+	| { type: "delete"; object: T };
+
+/**
+ * The loop of a kind whose objects are carried out by Jobs: one decision a reconcile, on what all requests have come to by
+ * then. It doesn't run yet.
+ */
+export function createJobLoop<
+	T extends Owner,
+	State,
+	Action extends { type: string },
+>(
+	context: OperatorContext & JobDeps,
+	of: JobKind<T, State, Action>,
+): ControllerLoop {
+	const { client, informers, log, slots, nats } = context;
+	const about = { kind: of.kind, verb: of.verb };
+	const questions = new ArchiveQuestions(nats, of.questionsAtOnce, (key) =>
+		loop.enqueue(key),
+	);
+	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
+		const { namespace = "", labels = {} } = metadata;
+		const name = labels[of.label];
+		return name ? [{ namespace, name }] : [];
+	};
+	const ownerOf = (key: ObjectKey): JobOwner => ({ kind: of.owner, ...key });
+
+	async function reconcile(
+		key: ObjectKey,
+		_: AbortSignal,
+		refusal: Refusal | undefined,
+	): Promise<Result | undefined> {
+		const now = Date.now();
+		const owner = ownerOf(key);
+		const state = await of.read(
+			key,
+			{
+				answered: questions.answered(key),
+				progress: questions.progressOf(key),
+				place: slots.placeOf(owner),
+				refusal,
+			},
+			now,
+		);
+		const actions = state ? of.decide(state, now) : [];
+		const isUnderWay = actions.some(({ type }) => stepsToJob.has(type));
+		// The answer stays while Kubernetes refuses the Job: archive isn't asked again and again.
+		if (!state || !(isUnderWay || isInForce(refusal))) questions.drop(key);
+		if (!state || !(isUnderWay || of.hasJob(state))) slots.release(owner);
+		return state && apply(state, actions);
+	}
+
+	async function apply(
+		state: State,
+		actions: Action[],
+	): Promise<Result | undefined> {
+		let object = of.objectIn(state);
+		const owner = ownerOf(keyOf(object));
+		let result: Result | undefined;
+		for (const each of actions) {
+			const action = each as unknown as AnyAction<T>;
+			switch (action.type) {
+				case "askManifest":
+				case "askResult":
+				case "askRelease":
+				case "askImport":
+					questions.ask(object, action as AskAction);
+					break;
+				case "startJob": {
+					const { job, dryRun, age } = action;
+					// Only now, so that nobody holds a slot while archive is slow. The place is part of the next look's state.
+					if (slots.take(owner, age)) return soonest(0);
+					await startJob(client, job, { dryRun });
+					break;
+				}
+				case "removeJob":
+					await removeJob(client, object, of.removalOf(state, each));
+					break;
+				case "delete": {
+					const { name, namespace, uid } = action.object.metadata;
+					await client.delete(of.kind, name, namespace, { uid: uid! });
+					break;
+				}
+				case "lookAgain":
+				case "awaitSlot":
+					result = soonest(result, action.afterMs);
+					break;
+				case "writeStatus":
+				case "recordKubeEvent":
+					object = await report(context, about, object, action);
+					break;
+				default:
+					object = await of.apply!(object, each, state);
+			}
+		}
+		return result;
+	}
+
+	const loop: ControllerLoop = new ControllerLoop(
+		{ name: of.name, reconcile },
+		{
+			log,
+			workers: of.workers,
+			around: whilePermitted(context, of.known, {
+				...of.notPermitted,
+				release: (object) => {
+					const key = keyOf(object);
+					questions.drop(key);
+					const jobs = informers.jobs.open(key.namespace).flatMap(ofChild);
+					if (!jobs.some(({ name }) => name === key.name))
+						slots.release(ownerOf(key));
+				},
+			}),
+		},
+	);
+	wakeByPermission(context.permissions, of.known, loop);
+	slots.onFree(of.owner, (key) => loop.enqueue(key));
+	// Those of an earlier process hold a slot before anything else gets one.
+	informers.jobs.onChange((job, previous) => {
+		if (previous || isOver(job)) return;
+		for (const key of ofChild(job)) slots.hold(ownerOf(key));
+	});
+	loop.watch(informers.jobs, ofChild);
+	loop.watch(informers.pods, ofChild);
+	return loop;
+}
+
+const stepsToJob: ReadonlySet<string> = new Set<JobAction["type"]>([
+	"askManifest",
+	"askResult",
+	"askRelease",
+	"askImport",
+	"startJob",
+	"awaitSlot",
+]);
+
+/**
+ * An object that has at most one Job, with that Job and its Pods; undefined if there is no such object.
+ * @param of `isConfirmed`: memory is enough, since nothing is started whatever it lacks.
+ */
+export async function readWithJob<T extends KubeObject>(
+	{ client, informers }: OperatorContext,
+	known: Pick<Informer<T>, "get">,
+	of: {
+		key: ObjectKey;
+		kind: ResourceKind<T>;
+		jobName: string;
+		label: string;
+		isConfirmed(object: T): boolean;
+	},
+): Promise<{ object: T; job: Job | undefined; pods: Pod[] } | undefined> {
+	const { namespace, name } = of.key;
+	let object = known.get(namespace, name);
+	if (!object) return undefined;
+	let job = informers.jobs.get(namespace, of.jobName);
+	if (!job && !of.isConfirmed(object)) {
+		// Memory may lag behind: what a Job has done and was recorded must not start again. A Job is removed after its object is
+		// written, so the object is read after the Job.
+		job = await client.get(kinds.job, of.jobName, namespace);
+		object = await client.get<T>(of.kind, name, namespace);
+		if (!object) return undefined;
+	}
+	const { uid } = object.metadata;
+	if (job && (job.metadata.deletionTimestamp || !isControlledBy(job, uid)))
+		job = undefined;
+	const pods = job
+		? await podsOfJob(client, informers.pods, job, `${of.label}=${name}`)
+		: [];
+	return { object, job, pods };
+}
