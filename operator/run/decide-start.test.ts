@@ -12,6 +12,7 @@ import {
 	jobWith,
 	owned,
 	reasonOf,
+	refusalOf,
 	stateOf,
 	statusOf,
 	types,
@@ -183,4 +184,48 @@ test("a Run whose Destination is no longer Ready, or is gone, when archive answe
 		expect(statusOf(actions).phase).toBe("Pending");
 		expect(reasonOf(actions)).toBe(reason);
 	}
+});
+
+test("a failing webhook is told by Event and status in its own words, the deadline counts, and archive's answer is kept", () => {
+	const words =
+		'failed calling webhook "p.example.com": Post "https://10.0.0.1:8443/": connection refused';
+	const answered = answeredWith(stateOf(), answer, now);
+	const refusal = refusalOf(words, { status: 500, retryInMs: 40_000 });
+	const actions = decide({ ...answered, refusal }, now);
+	expect(types(actions)).toEqual([
+		"recordKubeEvent",
+		"writeStatus",
+		"lookAgain",
+	]);
+	expect(actions[0]).toMatchObject({
+		severity: "Warning",
+		reason: "WriteRefused",
+	});
+	const told = JSON.stringify(actions);
+	expect(told).toContain('Post \\"<address>\\"');
+	expect(told).not.toContain("10.0.0.1");
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Pending",
+		pendingSince: "2026-03-31T12:00:00Z",
+	});
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 40_000 });
+	// When it is due, the Job is tried with the answer that was kept.
+	const run = runWith(statusOf(actions));
+	const due = { ...refusal, retryInMs: 0 };
+	const again = decide({ ...answered, run, refusal: due }, now + 40_000);
+	expect(types(again)[0]).toBe("startJob");
+	// Of a moment's trouble nobody hears.
+	const passing = { ...refusal, mayPass: true };
+	expect(decide({ ...answered, refusal: passing }, now)).toEqual([
+		{ type: "lookAgain", afterMs: 40_000 },
+	]);
+});
+
+test("an adoption that Kubernetes refuses isn't tried again before it is due", () => {
+	const answered = answeredWith(stateOf(), answer, now);
+	const run = runOf("r");
+	const refusal = refusalOf("denied");
+	expect(types(decide({ ...answered, run, refusal }, now))).not.toContain(
+		"adopt",
+	);
 });

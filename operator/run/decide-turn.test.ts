@@ -93,3 +93,45 @@ test("a Run that has no slot for a Job says how many come first", () => {
 	const queued = owned(runOf("run", statusOf(actions)));
 	expect(types(decide(stateOf({ run: queued }), now))).toEqual(["askManifest"]);
 });
+
+const lost = {
+	namespace: "shop",
+	name: "q-x",
+	node: "n1",
+	dueTime: "2026-03-31T11:50:00Z",
+	leftMs: 1_000,
+};
+
+test("a Run that waits for a Pod on a lost node names both and what frees the warehouse, and waits no longer than its deadline", () => {
+	const writers = [pods(warehouse), { ...pods(warehouse), run: "q", lost }];
+	const actions = decide(stateOf({ run, writers }), now);
+	expect(reasonOf(actions)).toBe("PodLost");
+	const told = JSON.stringify(statusOf(actions));
+	for (const words of [
+		'Run \\"q\\"',
+		'Pod \\"q-x\\"',
+		'node \\"n1\\"',
+		"kubectl",
+	])
+		expect(told).toContain(words);
+	// However long it takes: two processes that write to one DuckDB file could damage it.
+	expect(types(actions)).not.toContain("askManifest");
+	const waiting = owned(
+		runOf("run", statusOf(actions), { createdAt: createdAt(5) }),
+	);
+	const late = decide(stateOf({ run: waiting, writers }), now + 3_600_000);
+	expect(statusOf(late)).toMatchObject({
+		phase: "Failed",
+		error: {
+			code: "PendingDeadlineExceeded",
+			message: expect.stringContaining('Pod "q-x" on node "n1"'),
+		},
+	});
+});
+
+test("a Run that waits for its turn says how many come before it, and looks again later the more there are", () => {
+	const rivals = [rival(1)];
+	const actions = decide(stateOf({ run, rivals, ahead: 12 }), now);
+	expect(JSON.stringify(actions)).toContain("12 Runs come before this one.");
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 42_000 });
+});

@@ -332,3 +332,25 @@ test("chosen days that can't be loaded end the Run at once", () => {
 		error: { code: "DatesNotRetained", retryable: false },
 	});
 });
+
+test("an ended Run that belongs to no Pipeline goes a week after its end", () => {
+	const run = runOf("r", {
+		phase: "Failed",
+		completionTime: "2026-03-31T11:00:00Z",
+	});
+	const state = stateOf({ run, references: undefined });
+	const dayMs = 86_400_000;
+	expect(decide(state, now)).toEqual([{ type: "lookAgain", afterMs: dayMs }]);
+	const weekMs = 7 * dayMs - 3_600_000;
+	expect(decide(state, now + weekMs - 1)).toEqual([
+		{ type: "lookAgain", afterMs: 1 },
+	]);
+	expect(decide(state, now + weekMs)).toEqual([
+		{ type: "delete", object: run },
+	]);
+	// A Pipeline keeps its own Runs, and Kubernetes deletes those of one that is gone.
+	expect(decide(stateOf({ run }), now + weekMs)).toEqual([]);
+	expect(
+		decide(stateOf({ run: owned(run), references: undefined }), now + weekMs),
+	).toEqual([]);
+});

@@ -499,3 +499,26 @@ test.each<[string, Partial<RunState>, number]>([
 	const actions = decide(stateOf({ ...gone, ...changes }), at);
 	expect(statusOf(actions)).toMatchObject({ phase: "Failed" });
 });
+
+test("a Run whose Pod's node is lost says so, and fails after ten minutes", () => {
+	const leaving = pod({ phase: "Running" });
+	leaving.metadata.namespace = "shop";
+	leaving.metadata.deletionTimestamp = "2026-03-31T11:58:00Z";
+	leaving.spec = { nodeName: "n1" } as NonNullable<Pod["spec"]>;
+	const state = stateOf({ run: loading(), job: jobWith(), pods: [leaving] });
+	const actions = decide(state, now);
+	expect(reasonOf(actions)).toBe("PodLost");
+	expect(JSON.stringify(statusOf(actions))).toContain('on node \\"n1\\"');
+	// Its deletion was due two minutes ago, and it counts as lost since one.
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 540_000 });
+	const late = decide(state, now + 540_000);
+	expect(statusOf(late)).toMatchObject({
+		phase: "Failed",
+		error: { code: "PodLost", retryable: true },
+	});
+	// A kubelet that lives gets its time.
+	leaving.metadata.deletionTimestamp = "2026-03-31T11:59:30Z";
+	const early = decide(state, now);
+	expect(reasonOf(early)).toBe("Loading");
+	expect(early.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
+});
