@@ -72,7 +72,7 @@ export function defineRoles(program: Program): void {
 				undefined,
 			),
 		);
-	program
+	const setup = program
 		.command("setup")
 		.helpGroup("Commands for an installation:")
 		.description(
@@ -93,6 +93,7 @@ export function defineRoles(program: Program): void {
 				command.optsWithGlobals(),
 			),
 		);
+	defineRotate(setup);
 	program
 		.command("nats-reloader")
 		.helpGroup("Commands for an installation:")
@@ -120,6 +121,61 @@ export function defineRoles(program: Program): void {
 		processCommand(program, name, about)
 			.option("--input <file>", "what the operator wants it to do, as JSON")
 			.action((options) => start(load, options));
+}
+
+function defineRotate(setup: CommandUnknownOpts) {
+	setup
+		.helpCommand(false)
+		.command("rotate")
+		.argument(
+			"<what>",
+			"nats-passwords, nats-certificate, seal-key or store-keys",
+		)
+		.description(
+			"Replace the values of a Secret of the chart step by step, while everything runs. It can be repeated at any time, and goes on where it was interrupted.",
+		)
+		.option(
+			"--release <name>",
+			"the release that the Secret belongs to",
+			"tidemill",
+		)
+		.option(
+			"--secret <name>",
+			"the Secret, if it has another name than the chart's",
+		)
+		.option(
+			"--settle <seconds>",
+			"how long a changed Secret may take until every process has it",
+			"150",
+		)
+		.option(
+			"--now",
+			"remove the former seal key at once; what it has sealed is lost",
+		)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill setup rotate nats-passwords --namespace tidemill-system",
+			),
+		)
+		.action(async (what, options, command) => {
+			const { chooseCluster } = await import("../cli/command/cluster.ts");
+			const { rotate } = await import("../install/setup/rotate.ts");
+			const settleSeconds = Number(options.settle);
+			if (!(settleSeconds >= 0))
+				throw new UsageError(
+					`--settle is "${options.settle}". It must be a number of seconds.`,
+				);
+			process.exitCode = await rotate(what, {
+				...(await chooseCluster(command.optsWithGlobals() as ClusterOptions)),
+				// Setup itself has an option of the same name, which takes its value.
+				release: (command.optsWithGlobals() as { release: string }).release,
+				secret: options.secret,
+				settleSeconds,
+				isNow: options.now ?? false,
+				say: (line) => process.stdout.write(`${line}\n`),
+			});
+		});
 }
 
 function defineMove(operator: CommandUnknownOpts) {

@@ -31,6 +31,7 @@ export const sidebar: {
 		pages: [
 			["install", "Install"],
 			["upgrade", "Upgrade, back up, restore"],
+			["rotate-secrets", "Rotate Secrets"],
 			["high-availability", "High availability"],
 			["sizing", "Sizing"],
 			["s3", "S3"],

@@ -29,9 +29,8 @@ export interface SecretChange {
 	data: SecretData;
 }
 
-const authorityDays = 3650;
-/** NATS reads its certificate when it starts, so a short life would need restarts. */
-const certificateDays = 1825;
+export const authorityDays = 3650;
+export const certificateDays = 1825;
 const renewalDays = 365;
 
 /** Where the authority that signs NATS's certificate is: only setup reads it. */
@@ -117,8 +116,11 @@ async function tlsChanges(
 		nowMs,
 		certificateDays,
 	);
-	// A NATS that hasn't restarted yet still shows a certificate of the former authority.
-	const trusted = new Set([authority.cert, former?.cert ?? ""]);
+	// Until NATS has read its new certificate, it shows one of an authority that was trusted before.
+	const before = certificatesIn(existing.get(name)?.["ca.crt"] ?? "").filter(
+		(cert) => Date.parse(new X509Certificate(cert).validTo) > nowMs,
+	);
+	const trusted = new Set([authority.cert, ...before]);
 	write(name, { ...tlsData(server), "ca.crt": [...trusted].join("") });
 	return changes;
 }
@@ -126,6 +128,14 @@ async function tlsChanges(
 function pairOf(data: SecretData | undefined): KeyPair | undefined {
 	const { "tls.crt": cert, "tls.key": key } = data ?? {};
 	return cert && key ? { cert, key } : undefined;
+}
+
+/** Each certificate of a PEM text, as {@link issueCertificate} writes one. */
+export function certificatesIn(pem: string): string[] {
+	const found = pem.match(
+		/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g,
+	);
+	return (found ?? []).map((cert) => `${cert}\n`);
 }
 
 function tlsData({ cert, key }: KeyPair): SecretData {

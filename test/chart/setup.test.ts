@@ -81,6 +81,43 @@ test("two at once agree", async () => {
 	expect(data["ca.crt"]).toBe(authority.data["tls.crt"]);
 });
 
+test("a rotation that is killed goes on where it was, and two at once are one", async () => {
+	await setup();
+	const name = "tidemill-nats-passwords";
+	const before = (await secrets()).get(name)!.data;
+	const rotate = (settle: number) =>
+		startTidemill(
+			[
+				...["setup", "rotate", "nats-passwords", `--settle=${settle}`],
+				`--namespace=${namespace}`,
+			],
+			{ KUBECONFIG: inject("kubeconfig") },
+		);
+	const killed = rotate(600);
+	await new Promise<void>((resolve) => {
+		killed.onLine = (line) => {
+			if (line.startsWith("waiting")) resolve();
+		};
+	});
+	killed.child.kill("SIGKILL");
+	await killed.ended;
+	const between = (await secrets()).get(name)!.data;
+	expect(between.receive).toBe(before.receive);
+	expect(between["receive-b"]).not.toBe(before["receive-b"]);
+	const outputs: string[] = [];
+	for (const { ended } of [rotate(1), rotate(1)]) {
+		const { exitCode, stdout, stderr } = await ended;
+		expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+		outputs.push(stdout);
+		for (const value of Object.values((await secrets()).get(name)!.data))
+			expect(stdout).not.toContain(Buffer.from(value, "base64").toString());
+	}
+	const after = (await secrets()).get(name)!.data;
+	expect(after["receive-b"]).toBe(between["receive-b"]);
+	expect(after.receive).not.toBe(before.receive);
+	expect(outputs.join().match(/step \d of 2/g)).toEqual(["step 2 of 2"]);
+});
+
 async function setup(): Promise<string> {
 	const { exitCode, stdout, stderr } = await startTidemill(args, {
 		KUBECONFIG: kubeconfig,
