@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { mountSecret } from "../test/support/faults/mounted-secret.ts";
 import { passingDirectory } from "../test/support/faults/passing-directory.ts";
 import { createLog } from "./log.ts";
 import { readSealKeys, SealKey } from "./seal-key.ts";
@@ -70,4 +71,52 @@ test("the key is read from a file; a short or missing file is named", async () =
 	expect(
 		new SealKey(Buffer.from(text)).open(read.current.seal(secret, "a"), "a"),
 	).toEqual(secret);
+});
+
+test("while one key replaces another, both open what they have sealed, and only the current one seals", async () => {
+	const directory = join(await passingDirectory("seal-keys"), "secret");
+	const [former, next] = ["f", "n"].map((letter) => letter.repeat(48));
+	const ring = (files: Record<string, string>) => {
+		mountSecret(directory, files);
+		const file = join(directory, "seal-key");
+		const keys = readSealKeys(new Settings({ TIDEMILL_SEAL_KEY: file }), log)!;
+		onTestFinished(() => keys.close());
+		return keys;
+	};
+	const [formerKey, nextKey] = [former!, next!].map(
+		(text) => new SealKey(Buffer.from(text)),
+	);
+	const sealed = [formerKey!, nextKey!].map(
+		(key) => [key.seal(secret, "a"), key.id] as const,
+	);
+	const opens = (keys: ReturnType<typeof ring>) =>
+		sealed.map(([text, id]) => {
+			try {
+				return keys.open(text, "a", id).equals(secret);
+			} catch {
+				return false;
+			}
+		});
+	const first = ring({ "seal-key": former! });
+	expect([first.current.id, ...opens(first)]).toEqual([
+		formerKey!.id,
+		true,
+		false,
+	]);
+	const second = ring({ "seal-key": former!, "seal-key-next": next! });
+	expect([second.current.id, ...opens(second)]).toEqual([
+		formerKey!.id,
+		true,
+		true,
+	]);
+	const third = ring({ "seal-key": next!, "seal-key-former": former! });
+	expect([third.current.id, ...opens(third)]).toEqual([
+		nextKey!.id,
+		true,
+		true,
+	]);
+	// An earlier version names no key.
+	for (const [text] of sealed) expect(third.open(text, "a")).toEqual(secret);
+	const last = ring({ "seal-key": next! });
+	expect([last.current.id, ...opens(last)]).toEqual([nextKey!.id, false, true]);
 });

@@ -252,7 +252,7 @@ async function followConnection(
 			for (const shard of shards) shard.connectionLost();
 		if (status.type === "reconnect") {
 			for (const watch of watches) watch.readAgain();
-			for (const shard of shards) void shard.inspect();
+			for (const shard of shards) shard.reconnected();
 		}
 	}
 }

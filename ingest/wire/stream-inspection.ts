@@ -35,6 +35,8 @@ export interface ShardStream {
 	name: string;
 	/** Each way to lose an acknowledged event, with what to change; empty for a safe stream. */
 	faults: string[];
+	/** Ids of the servers that were inspected. A server has another one after each start. */
+	servers: readonly string[];
 	clock: ClockComparison;
 	info: StreamInfo;
 }
@@ -64,12 +66,14 @@ export async function inspectShardStream(
 	}
 	const middleMs = dateMs + (performance.now() - steadyMs) / 2;
 	const aheadMs = middleMs - Date.parse(info.ts ?? "");
+	const states = await serverStates(connection);
 	return {
 		name,
 		faults: [
 			...streamFaults(info.config),
-			...serverFaults(connection.info, await serverStates(connection)),
+			...serverFaults(connection.info, states),
 		],
+		servers: states.flatMap(({ server }) => server.id ?? []),
 		clock: { aheadMs, dateMs, steadyMs },
 		info,
 	};
@@ -120,7 +124,7 @@ export function streamFaults(config: StreamConfig): string[] {
 
 /** One server's answer on {@link serverStateSubject}, with the fields that matter here. */
 export interface ServerState {
-	server: { name: string };
+	server: { id?: string; name: string };
 	data: { config?: { sync_always?: boolean } };
 }
 

@@ -7,6 +7,7 @@ import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { ensurePki, type Pki } from "../../local/cluster/pki.ts";
 import { createLog } from "../../service/log.ts";
+import { readNatsAddress } from "../../service/nats/address.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 
@@ -132,4 +133,34 @@ test("TLS files that don't work are named", async () => {
 		{ NATS_CERT_FILE: certFile, NATS_KEY_FILE: pki.admin.keyFile },
 	])
 		await expect(connect(files)).rejects.toThrow("which don't work");
+});
+
+test("a client's certificate without its key keeps the former pair, until the key comes", async () => {
+	const [certFile, keyFile] = ["client.crt", "client.key"].map((name) =>
+		join(directory, name),
+	) as [string, string];
+	const write = async (pair: { cert?: string; key?: string }) => {
+		if (pair.cert) await writeFile(certFile, pair.cert);
+		if (pair.key) await writeFile(keyFile, pair.key);
+	};
+	await write(pki.operator);
+	vi.useFakeTimers({ toFake: ["setInterval", "performance"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const { tls } = readNatsAddress(
+		new Settings({
+			NATS_URL: "tls://127.0.0.1:1",
+			NATS_CERT_FILE: certFile,
+			NATS_KEY_FILE: keyFile,
+		}),
+		log,
+	);
+	const pair = () => ({ cert: tls!.cert, key: tls!.key });
+	const { cert, key } = pki.operator;
+	expect(pair()).toEqual({ cert, key });
+	await write({ cert: pki.admin.cert });
+	vi.advanceTimersByTime(10_000);
+	expect(pair()).toEqual({ cert, key });
+	await write({ key: pki.admin.key });
+	vi.advanceTimersByTime(10_000);
+	expect(pair()).toEqual({ cert: pki.admin.cert, key: pki.admin.key });
 });

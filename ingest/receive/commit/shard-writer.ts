@@ -41,6 +41,8 @@ export class ShardWriter {
 	#generation = 0;
 	#isInspecting = false;
 	#clock: ClockComparison | undefined;
+	/** What the last inspection found fit to write to. */
+	#inspected: Pick<ShardStream, "name" | "servers"> | undefined;
 	#unavailable: string | undefined = "its stream hasn't been inspected yet";
 
 	constructor({ connection, shard, log, onFrame }: ShardWriterOptions) {
@@ -97,6 +99,7 @@ export class ShardWriter {
 		if (generation !== this.#generation) return;
 		this.#isInspecting = false;
 		this.#clock = stream?.clock;
+		this.#inspected = reason === undefined ? stream : undefined;
 		if (stream) this.#backlog.inspected(fillOf(stream));
 		this.#set(reason, stream?.name);
 	}
@@ -116,6 +119,17 @@ export class ShardWriter {
 		this.#isInspecting = false;
 		this.#set("the connection to NATS is lost");
 		this.#publisher.connectionLost();
+	}
+
+	/**
+	 * Connected again. A server that still runs as it was inspected needs no inspection before the next frame: senders don't wait
+	 * long, and each frame names the stream that it is for.
+	 */
+	reconnected(): void {
+		const { name, servers = [] } = this.#inspected ?? {};
+		const server = this.#connection.info?.server_id ?? "";
+		if (servers.includes(server)) this.#set(undefined, name);
+		void this.inspect();
 	}
 
 	#set(reason: string | undefined, stream?: string): void {

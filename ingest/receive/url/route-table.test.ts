@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
-import { SealKey } from "../../../service/seal-key.ts";
+import { SealKey, type SecretSealer } from "../../../service/seal-key.ts";
 import { isAuthorized } from "../authorization/credentials.ts";
 import { RouteTable } from "./route-table.ts";
 
@@ -169,4 +169,51 @@ test("who reads the routes can't try out tokens: a digest is compared under the 
 		/TIDEMILL_SEAL_KEY/,
 	);
 	expect(isAccepted(keyless)).toBe(false);
+});
+
+test("a Source whose token another seal key has digested is served by that key, and once it is known", () => {
+	const [former, next] = [1, 2].map(
+		(byte) => new SealKey(Buffer.alloc(32, byte)),
+	) as [SealKey, SealKey];
+	const ring = { all: [former] };
+	const sealer: SecretSealer = {
+		get all() {
+			return ring.all;
+		},
+		get current() {
+			return ring.all[0]!;
+		},
+		named: (id) => {
+			const found = ring.all.find((key) => key.id === id);
+			if (!found) throw new Error("unknown");
+			return found;
+		},
+		open: () => Buffer.alloc(0),
+	};
+	const table = new RouteTable(sealer);
+	const set = (sealKey: SealKey) =>
+		table.set(
+			key("a"),
+			JSON.stringify({
+				version: 1,
+				sourceKey: "a",
+				authorization: {
+					type: "CustomToken",
+					digests: [sealKey.digest("sixteen-bytes-ok", "a")],
+					sealKeyId: sealKey.id,
+				},
+			}),
+		);
+	const isAccepted = () =>
+		isAuthorized(table.find("a")!, {}, "sixteen-bytes-ok");
+	expect(() => set(next)).toThrow();
+	expect(isAccepted()).toBe(false);
+	ring.all = [former, next];
+	table.sealKeysChanged();
+	expect(isAccepted()).toBe(true);
+	// Until operator has digested it anew, what the former key has digested is served.
+	set(former);
+	ring.all = [next];
+	table.sealKeysChanged();
+	expect(isAccepted()).toBe(true);
 });
