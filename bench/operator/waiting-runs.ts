@@ -44,8 +44,9 @@ import { startOperator } from "./operator-process.ts";
 const log = createLog("bench");
 log.level = "warn";
 const queues = [10, 100, 1_000];
-/** Runs that begin while one figure is taken. Each takes part of a second. */
+/** One figure is taken until so many Runs have begun, each of which takes part of a second, or so much time is over. */
 const begun = 30;
+const longestMs = 60_000;
 
 /** How fast the Runs into one warehouse follow each other when many wait: their Jobs end at once. */
 export const bench: Bench = {
@@ -126,13 +127,15 @@ async function begunPerMinute(
 	};
 	await apply(client, pipelineKind, pipeline);
 	const begunNames = new Set<string>();
+	const seenNames = new Set<string>();
 	const runs = new Informer<Run>(client, runKind, {
 		namespaces: [namespace],
 		log,
 	});
 	runs.onChange(({ metadata, spec, status }) => {
-		if (spec.pipelineRef.name === name && status?.startTime)
-			begunNames.add(metadata.name);
+		if (spec.pipelineRef.name !== name) return;
+		if (status?.phase) seenNames.add(metadata.name);
+		if (status?.startTime) begunNames.add(metadata.name);
 	});
 	const stop = new AbortController();
 	const watching = runs.run(AbortSignal.any([stop.signal, signal]));
@@ -144,10 +147,15 @@ async function begunPerMinute(
 				return client.create(runKind, newRun(name, metadata));
 			}),
 		);
-	// Some have begun meanwhile; as many as are measured must still be waiting behind those.
+	// Each says by now that it waits. Some have begun meanwhile.
+	await until(async () => seenNames.size === count);
 	const already = begunNames.size;
 	const startMs = performance.now();
-	await until(async () => begunNames.size >= already + begun);
+	await until(
+		async () =>
+			begunNames.size >= already + begun ||
+			performance.now() - startMs > longestMs,
+	);
 	const minutes = (performance.now() - startMs) / 60_000;
 	const perMinute = (begunNames.size - already) / minutes;
 	stop.abort();

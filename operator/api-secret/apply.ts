@@ -1,7 +1,7 @@
 import { fieldManager } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { kinds, type Secret } from "../../kube/kinds.ts";
-import type { Result } from "../../kube/reconcile/controller.ts";
+import { type Result, soonest } from "../../kube/reconcile/controller.ts";
 import type { ApiSecretAction } from "./decide.ts";
 
 /** Does what was decided. Throws `Conflict` if the Secret has changed since it was read. */
@@ -30,7 +30,7 @@ export async function applyApiSecret(
 				});
 				break;
 			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
+				result = soonest(result, action.afterMs);
 		}
 	return result;
 }

@@ -1,6 +1,6 @@
 import type { Notification } from "../../contracts/notification/order.ts";
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { Result } from "../../kube/reconcile/controller.ts";
+import { type Result, soonest } from "../../kube/reconcile/controller.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** Of a resource, in its status. */
@@ -50,7 +50,5 @@ export function soonerIf(
 	left: readonly Notification[],
 	result: Result | undefined,
 ): Result | undefined {
-	if (left.length === 0) return result;
-	const afterMs = result?.requeueAfterMs ?? retryMs;
-	return { requeueAfterMs: Math.min(afterMs, retryMs) };
+	return left.length === 0 ? result : soonest(result, retryMs);
 }

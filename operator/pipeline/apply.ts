@@ -13,33 +13,38 @@ import {
 } from "../../crds/labels.ts";
 import { newRun } from "../../crds/run.ts";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import type { Result } from "../../kube/reconcile/controller.ts";
+import { type Result, soonest } from "../../kube/reconcile/controller.ts";
 import { controllerReference } from "../../kube/resource.ts";
 import { soonerIf, withPending } from "../notification/pending.ts";
 import type { NotificationMeans } from "../notification/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { decide } from "./decide.ts";
+import type { PipelineAction } from "./decide.ts";
 import type { PipelineState } from "./state.ts";
 
 export const aboutPipeline = { kind: pipelineKind, verb: "Reconcile" };
 
-/** Does what `decide` says about a Pipeline at an instant. */
+/**
+ * Does what was decided.
+ * @param onNamesake hears of the Run of another Pipeline that has the name of the due one: it is part of the next look's state.
+ */
 export async function applyPipeline(
 	context: OperatorContext & Pick<NotificationMeans, "outbox">,
 	state: PipelineState,
-	now: number,
+	actions: PipelineAction[],
+	onNamesake: (run: Run) => void,
 ): Promise<Result | undefined> {
 	const { client } = context;
 	let { pipeline } = state;
 	let result: Result | undefined;
 	let left: Notification[] = [];
-	for (const action of decide(state, now))
+	for (const action of actions)
 		switch (action.type) {
 			case "createRun": {
 				const namesake = await createRun(client, pipeline, action.name);
 				if (!namesake) break;
-				return applyPipeline(context, { ...state, namesake }, now);
+				onNamesake(namesake);
+				return soonest(0);
 			}
 			case "deleteRun": {
 				const { name, namespace, uid } = action.run.metadata;
@@ -58,7 +63,7 @@ export async function applyPipeline(
 				break;
 			}
 			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
+				result = soonest(result, action.afterMs);
 				break;
 			default:
 				pipeline = await report(context, aboutPipeline, pipeline, action);

@@ -1,6 +1,7 @@
 import type {
 	Destination,
 	Pipeline,
+	Run,
 	TrackingPlan,
 } from "../../crds/generated/types.ts";
 import {
@@ -19,6 +20,7 @@ import {
 	whilePermitted,
 } from "../reconcile/while-permitted.ts";
 import { aboutPipeline, applyPipeline } from "./apply.ts";
+import { decide } from "./decide.ts";
 import { hasUntypedColumn, readPipeline } from "./state.ts";
 
 /** Creates a Pipeline's scheduled Runs, keeps its status, and prunes its ended Runs. The loop doesn't run yet. */
@@ -26,13 +28,23 @@ export function createPipelineController(
 	context: OperatorContext & NotificationMeans,
 ): ControllerLoop {
 	const { informers, outbox, log } = context;
+	/** By Pipeline, what the last look found under the name of the due Run. */
+	const namesakes = new Map<string, Run>();
 	const loop = new ControllerLoop(
 		{
 			name: "pipeline",
 			reconcile: async (key, _, refusal) => {
-				const state = await readPipeline(context, key);
-				return (
-					state && applyPipeline({ ...context, refusal }, state, Date.now())
+				const now = Date.now();
+				const read = await readPipeline(context, key);
+				const namesake = namesakes.get(textOf(key));
+				namesakes.delete(textOf(key));
+				if (!read) return undefined;
+				const state = { ...read, ...(namesake && { namesake }) };
+				return applyPipeline(
+					{ ...context, refusal },
+					state,
+					decide(state, now),
+					(run) => namesakes.set(textOf(key), run),
 				);
 			},
 			tellRefusal: ({ namespace, name }, refusal) =>

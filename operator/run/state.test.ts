@@ -15,7 +15,8 @@ import {
 import type { OperatorContext } from "../reconcile/context.ts";
 import { createInformers } from "../reconcile/informers.ts";
 import { keysSecret } from "../source/webhook/keys.ts";
-import { readRun } from "./state.ts";
+import { warehouseLabel } from "./job.ts";
+import { nextRuns, readRun } from "./state.ts";
 
 const log = createLog("test");
 log.level = "silent";
@@ -132,6 +133,17 @@ async function read(
 	objects: Record<string, KubeObject[]>,
 	synced?: () => void,
 ) {
+	const { context, stop } = await contextWith(objects);
+	synced?.();
+	const key = { namespace, name: "r" };
+	const outcomes = { progress: undefined };
+	const state = await readRun(context, key, outcomes, Date.now());
+	await stop();
+	return state!;
+}
+
+/** Memory that has these objects. */
+async function contextWith(objects: Record<string, KubeObject[]>) {
 	const client = Object.assign(
 		listedClient({
 			pipelines: [pipelineOf()],
@@ -145,17 +157,31 @@ async function read(
 		},
 	);
 	const informers = createInformers(client, { namespaces: undefined, log });
-	const stop = new AbortController();
+	const abort = new AbortController();
 	const watching = Object.values(informers).map((each) =>
-		each.run(stop.signal),
+		each.run(abort.signal),
 	);
 	await Promise.all(Object.values(informers).map(({ synced }) => synced));
-	synced?.();
+	const stop = async () => {
+		abort.abort();
+		await Promise.all(watching);
+	};
 	const context = { informers, client, log } as unknown as OperatorContext;
-	const key = { namespace, name: "r" };
-	const outcomes = { progress: undefined };
-	const state = await readRun(context, key, outcomes, Date.now());
-	stop.abort();
-	await Promise.all(watching);
-	return state!;
+	return { context, stop };
 }
+
+test("when a Run ends, only the next one into its warehouse is woken", async () => {
+	const createdAt = (index: number) =>
+		`2026-03-01T00:00:${String(index).padStart(2, "0")}Z`;
+	const runs = Array.from({ length: 50 }, (_, index) =>
+		runOf(`r${index}`, undefined, { createdAt: createdAt(index) }),
+	);
+	const { context, stop } = await contextWith({ runs: runs.toReversed() });
+	const { destination } = layout;
+	const woken = nextRuns(context, namespace, warehouseLabel(destination));
+	expect(woken.map(({ metadata }) => metadata.name)).toEqual(["r0"]);
+	// A Run of which nobody knows where it wrote may have held any warehouse.
+	expect(nextRuns(context, namespace, undefined)).toEqual(woken);
+	expect(nextRuns(context, namespace, "another")).toEqual([]);
+	await stop();
+});

@@ -6,7 +6,7 @@ import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import { kinds } from "../../kube/kinds.ts";
 import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
-import type { Result } from "../../kube/reconcile/controller.ts";
+import { type Result, soonest } from "../../kube/reconcile/controller.ts";
 import { keyOf } from "../../kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
 import { soonerIf, withPending } from "../notification/pending.ts";
@@ -102,12 +102,7 @@ export async function applySource(
 				break;
 			}
 			case "lookAgain":
-				result = {
-					requeueAfterMs: Math.min(
-						action.afterMs,
-						result?.requeueAfterMs ?? Number.POSITIVE_INFINITY,
-					),
-				};
+				result = soonest(result, action.afterMs);
 				break;
 			default:
 				source = await report(context, aboutSource, source, action);

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -7,6 +7,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
+import { resourcePath } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { Informer } from "../../kube/watch/informer.ts";
 import { createLog } from "../../service/log.ts";
@@ -306,4 +307,45 @@ test("a Secret of a person is neither overwritten nor deleted", async () => {
 	await scene.phaseBecomes("clashes", "Cancelled");
 	const secret = await client.get(kinds.secret, name, namespace);
 	expect(Object.keys(secret?.data ?? {})).toEqual(["mine"]);
+});
+
+test("a Pod on a lost node holds its warehouse, and the Run that waits for it names both and what frees them", async () => {
+	// Kubernetes deletes Pods of a node that doesn't exist.
+	const node = `lost-${scene.namespace}`;
+	await client.create(kinds.node, { metadata: { name: node } });
+	onTestFinished(async () => {
+		await client.delete(kinds.node, node);
+	});
+	const pod = await startRun("lost");
+	await client.raw(
+		"POST",
+		resourcePath(kinds.pod, scene.namespace, pod, "binding"),
+		{
+			body: {
+				apiVersion: "v1",
+				kind: "Binding",
+				metadata: { name: pod },
+				target: { apiVersion: "v1", kind: "Node", name: node },
+			},
+		},
+	);
+	await scene.createRun("waits", "p");
+	// As Kubernetes does when a node is silent. No kubelet says that the Pod has ended.
+	await client.delete(kinds.pod, pod, scene.namespace, {
+		gracePeriodSeconds: 1,
+	});
+	for (const name of ["lost", "waits"])
+		await vi.waitFor(async () => {
+			const complete = await scene.completeOf(name);
+			expect(complete).toMatchObject({ status: "False", reason: "PodLost" });
+			expect(complete?.message).toContain(`Pod "${pod}" on node "${node}"`);
+			expect(complete?.message).toContain(`kubectl delete node ${node}`);
+		}, wait);
+	// What the message says frees the file. Kubernetes makes another Pod for the first Run.
+	await client.delete(kinds.pod, pod, scene.namespace, {
+		gracePeriodSeconds: 0,
+	});
+	await vi.waitFor(async () => {
+		expect((await scene.completeOf("lost"))?.reason).toBe("Loading");
+	}, wait);
 });

@@ -4,7 +4,7 @@ import { deletionSubject } from "../../../contracts/nats.ts";
 import { sourceKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../kube/kinds.ts";
 import type { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
-import type { Result } from "../../../kube/reconcile/controller.ts";
+import { type Result, soonest } from "../../../kube/reconcile/controller.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { askArchive } from "../../archive/ask.ts";
 import { report } from "../../reconcile/actions.ts";
@@ -98,7 +98,7 @@ export async function applyDeletion(
 				);
 				break;
 			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
+				result = soonest(result, action.afterMs);
 				break;
 			default:
 				if (action.type === "writeStatus") onStatusWritten();
