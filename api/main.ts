@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import type { NatsConnection } from "@nats-io/transport-node";
-// prom-client: the field's metrics library, with the text format and defaults for Node.
-import { collectDefaultMetrics, Registry } from "prom-client";
 import { exportSubject, uploadSubject } from "../contracts/nats.ts";
 import { loadCluster } from "../kube/client/cluster.ts";
 import { tokenClients } from "../kube/client/token-clients.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
+import { processRegistry } from "../service/metrics/process.ts";
 import { connectNats } from "../service/nats/connection.ts";
 import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
@@ -30,8 +29,7 @@ export async function main(): Promise<number> {
 	const cluster = loadCluster(settings.optional("KUBECONFIG"));
 	const stopping = stopSignal();
 
-	const registry = new Registry();
-	collectDefaultMetrics({ register: registry });
+	const registry = processRegistry();
 	let isListening = false;
 	const health = await startHealthServer({
 		port: settings.integer("HEALTH_PORT", { ...port, fallback: 0 }),

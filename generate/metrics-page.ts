@@ -27,7 +27,7 @@ export function metricsPage(): string {
 		archive,
 		() => [],
 		async () => [],
-	);
+	).observeTails([]);
 	observeCertificates(archive, []);
 	const operator = new Registry();
 	registerKubeMetrics(operator);

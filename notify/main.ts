@@ -1,8 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-// prom-client: the usual metrics library, with the text format and Node's default metrics.
-import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
+import { processRegistry } from "../service/metrics/process.ts";
 import { connectNats, NatsState } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
@@ -28,8 +27,7 @@ export async function main(): Promise<number> {
 	const settings = readNotifySettings(env, log);
 	const { allowedNetworks, timeoutMs } = settings;
 	const state = new NatsState();
-	const registry = new Registry();
-	collectDefaultMetrics({ register: registry });
+	const registry = processRegistry();
 	let nats: NatsConnection | undefined;
 	let deliverer: Deliverer | undefined;
 	const metrics = notifyMetrics(registry, () => deliverer?.inHand ?? 0);

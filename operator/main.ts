@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
-// prom-client: the usual metrics library, with the text format and Node's default metrics.
-import { collectDefaultMetrics, Registry } from "prom-client";
 import { framesSubject } from "../contracts/nats.ts";
 import { allNamespaces } from "../crds/installation-claims.ts";
 import { KubeClient } from "../kube/client/client.ts";
@@ -15,6 +13,7 @@ import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
 import { observeBacklogs, readBacklogs } from "../service/metrics/backlog.ts";
 import { observeCertificates } from "../service/metrics/certificate.ts";
+import { processRegistry } from "../service/metrics/process.ts";
 import { natsServers } from "../service/nats/address.ts";
 import { connectNats, NatsState } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
@@ -128,8 +127,7 @@ export async function main(): Promise<number> {
 	const healthServer: Part = {
 		name: "health server",
 		start: async () => {
-			const registry = new Registry();
-			collectDefaultMetrics({ register: registry });
+			const registry = processRegistry();
 			registerKubeMetrics(registry);
 			observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
 			observeCertificates(registry, natsServers(env, log));

@@ -2,13 +2,12 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
-// prom-client: the field's metrics library, with the text format and defaults for Node.
-import { collectDefaultMetrics, Registry } from "prom-client";
 import { framesSubject } from "../../contracts/nats.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { readBacklogs } from "../../service/metrics/backlog.ts";
 import { observeCertificates } from "../../service/metrics/certificate.ts";
+import { processRegistry } from "../../service/metrics/process.ts";
 import { connectNats, NatsState } from "../../service/nats/connection.ts";
 import { makeRoomForInput } from "../../service/nats/input-room.ts";
 import { Settings } from "../../service/settings.ts";
@@ -64,8 +63,7 @@ export async function main(): Promise<number> {
 	const tracing = await openTracing("archive", settings, log);
 
 	const shards: Shard[] = [];
-	const registry = new Registry();
-	collectDefaultMetrics({ register: registry });
+	const registry = processRegistry();
 	let nats: NatsConnection | undefined;
 	const metrics = new ArchiveMetrics(
 		registry,

@@ -4,11 +4,10 @@ import { setFlagsFromString } from "node:v8";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-// prom-client: the field's metrics library, with the text format and defaults for Node.
-import { collectDefaultMetrics, Registry } from "prom-client";
 import { bucket } from "../../contracts/nats.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
+import { processRegistry } from "../../service/metrics/process.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
 import { connectNats, NatsState } from "../../service/nats/connection.ts";
 import { keepOutput } from "../../service/nats/kept-output.ts";
@@ -70,8 +69,7 @@ export async function main(): Promise<number> {
 	const tracing = await openTracing("receive", settings, log);
 	const state = new NatsState();
 
-	const registry = new Registry();
-	collectDefaultMetrics({ register: registry });
+	const registry = processRegistry();
 	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
 	const archives = new LivingArchives();
 	const plans = new TrackingPlans({ archives, log });

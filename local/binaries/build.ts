@@ -35,9 +35,9 @@ export async function buildPrograms(
 	surroundings: BuildSurroundings,
 ): Promise<void> {
 	const pins = [...targets.keys()].map((name) => pinnedBinaries[name]);
-	const { module, ldflags = "" } = pins[0]!;
+	const { module, ldflags = "", tags } = pins[0]!;
 	const packages = pins.map((pin) => pin.main ?? pin.package);
-	const go = new Go(join(modules, module), surroundings);
+	const go = new Go(join(modules, module), tags, surroundings);
 	const total = await go.countStale(packages);
 	const scratch = `${[...targets.values()][0]}.build-${process.pid}`;
 	await mkdir(scratch, { recursive: true });
@@ -59,10 +59,15 @@ class Go {
 	readonly #signal: AbortSignal;
 	readonly #report: (text: string) => void;
 
-	constructor(directory: string, { env, signal, report }: BuildSurroundings) {
+	constructor(
+		directory: string,
+		tags: string | undefined,
+		{ env, signal, report }: BuildSurroundings,
+	) {
 		this.#directory = directory;
 		// Neither a surrounding workspace nor a C compiler may change the build.
 		this.#env = { ...env, CGO_ENABLED: "0", GOWORK: "off" };
+		if (tags) this.#env.GOFLAGS = `${env.GOFLAGS ?? ""} -tags=${tags}`.trim();
 		this.#signal = signal;
 		this.#report = report;
 	}

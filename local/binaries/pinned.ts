@@ -17,6 +17,7 @@ export type BinaryName =
 	| "kubelet"
 	| "nats-server"
 	| "alert-rules"
+	| "promtool"
 	| "versitygw";
 
 /** What `make up` and the tests on a process node need. The programs of a real node are got when it starts. */
@@ -48,6 +49,8 @@ export interface PinnedBinary {
 	/** A main package of our own in that folder, which builds less of it. */
 	main?: string;
 	ldflags?: string;
+	/** Build tags, the same for all programs of a module; separate several by commas. */
+	tags?: string;
 	/** The publisher's own build; undefined when the platform has none. */
 	release: (platform: Platform) => Release | undefined;
 }
@@ -154,12 +157,8 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		release: () => undefined,
 	},
 	"alert-rules": {
-		version: "0.316.0",
-		versionArgs: ["--version"],
-		module: "alert-rules",
-		package: "github.com/prometheus/prometheus",
-		main: ".",
-		release: () => undefined,
+		...prometheus("github.com/prometheus/prometheus"),
+		main: "./alert-rules",
 	},
 	"docker-context": {
 		version: "0.6.1",
@@ -169,6 +168,7 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		main: ".",
 		release: () => undefined,
 	},
+	promtool: prometheus("github.com/prometheus/prometheus/cmd/promtool"),
 	"kube-proxy": kubernetes("kube-proxy", ["linux"], ["--version"]),
 	"kube-scheduler": kubernetes("kube-scheduler", ["linux"], ["--version"]),
 	kubelet: kubernetes("kubelet", ["linux"], ["--version"]),
@@ -207,6 +207,20 @@ function kubernetes(
 			const path = `/release/v${kubernetesVersion}/bin/${os}/${goArch(arch)}/${name}`;
 			return { site: "kubernetes", path, checksums: `${path}.sha256` };
 		},
+	};
+}
+
+/** Its modules are v0.x, its releases v3.x. */
+function prometheus(program: string): PinnedBinary {
+	return {
+		version: "0.316.0",
+		versionArgs: ["--version"],
+		module: "prometheus",
+		package: program,
+		// Rules need no service discovery, and each has a cloud's client.
+		tags: "remove_all_sd",
+		ldflags: "-X github.com/prometheus/common/version.Version=3.16.0",
+		release: () => undefined,
 	};
 }
 

@@ -72,11 +72,12 @@ function fires(alert: string): Promise<void> {
 	});
 }
 
-const silent = () =>
-	vi.waitFor(async () => expect(await alerts()).toEqual([]), {
+const onlyFire = (...expected: string[]) =>
+	vi.waitFor(async () => expect(await alerts()).toEqual(expected), {
 		...soon,
 		interval: 500,
 	});
+const silent = () => onlyFire();
 
 const pipelineYaml = (name: string, more: string) => `
 apiVersion: tidemill.dev/v1alpha1
@@ -175,7 +176,7 @@ test.each([
 	},
 );
 
-test("a Pipeline whose scheduled Run can't start fires TidemillPipelineLate", async () => {
+test("a Pipeline without its Source fires TidemillResourcesNotReady, and TidemillPipelineLate once its scheduled Run can't start", async () => {
 	await world.apply(
 		namespace,
 		pipelineYaml("late", "schedule: { type: Interval, interval: 15m }").replace(
@@ -191,7 +192,7 @@ test("a Pipeline whose scheduled Run can't start fires TidemillPipelineLate", as
 		);
 		expect(pipeline?.status?.schedule).toBeDefined();
 	}, soon);
-	await silent();
+	await onlyFire("TidemillResourcesNotReady");
 	const since = new Date(Date.now() - dayMs).toISOString().replace(/\.\d+/, "");
 	await world.client.patch<Pipeline>(
 		pipelineKind,
@@ -201,7 +202,7 @@ test("a Pipeline whose scheduled Run can't start fires TidemillPipelineLate", as
 		"merge",
 		{ subresource: "status" },
 	);
-	await fires("TidemillPipelineLate");
+	await onlyFire("TidemillPipelineLate", "TidemillResourcesNotReady");
 	await world.client.patch<Pipeline>(
 		pipelineKind,
 		"late",
@@ -209,6 +210,8 @@ test("a Pipeline whose scheduled Run can't start fires TidemillPipelineLate", as
 		{ spec: { suspend: true } },
 		"merge",
 	);
+	await onlyFire("TidemillResourcesNotReady");
+	await world.client.delete(pipelineKind, "late", namespace);
 	await silent();
 });
 

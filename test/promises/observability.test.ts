@@ -1,13 +1,22 @@
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, inject, test, vi } from "vitest";
 import { type Run, runKind, type Source } from "../../crds/generated/types.ts";
+import { metricsPage } from "../../generate/metrics-page.ts";
+import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { locateHome } from "../../local/home/home.ts";
 import { readState } from "../../local/home/state-file.ts";
 import type { Ports } from "../../local/ports.ts";
 import { dashboardQueries } from "../support/alerts/dashboard.ts";
-import { firingOn, scrape, seriesOf } from "../support/alerts/firing.ts";
+import {
+	allUp,
+	firingOn,
+	scrape,
+	seriesOf,
+	writeRules,
+} from "../support/alerts/firing.ts";
 import type { OtlpSpan } from "../support/doubles/otlp-collector.ts";
 import { sendJSON } from "../support/senders/http-client.ts";
 import {
@@ -18,7 +27,6 @@ import {
 	type LocalMode,
 	openLocalMode,
 } from "../support/servers/local-mode.ts";
-import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /* docs/observability.md: traces of real events through all processes. */
 
@@ -130,7 +138,7 @@ test("the trace of one event goes on from its sender's, and shows every hop: req
 test("every panel of the dashboard shows what the processes tell, and no alert fires", async () => {
 	const { atMs, texts } = await vi.waitFor(async () => {
 		const all = await scrapeAll();
-		const alerts = await firingOn(seriesOf(all), all.atMs);
+		const alerts = await firingOn([...allUp, ...seriesOf(all)], all.atMs);
 		// Other tests have accounts of their own here, with Runs that fail.
 		const ours = alerts.filter(
 			({ labels: { account } }) =>
@@ -143,12 +151,7 @@ test("every panel of the dashboard shows what the processes tell, and no alert f
 		alert: panel,
 		expr: `count(${expr}) > 0`,
 	}));
-	const file = join(await temporaryDirectory("dashboard"), "panels.json");
-	// JSON is YAML.
-	await writeFile(
-		file,
-		JSON.stringify({ groups: [{ name: "panels", rules }] }),
-	);
+	const file = await writeRules({ groups: [{ name: "panels", rules }] });
 	const shown = await firingOn(seriesOf({ atMs, texts }), atMs, file);
 	const names = new Set(shown.map(({ alert }) => alert));
 	const empty = dashboardQueries
@@ -165,6 +168,26 @@ test("every panel of the dashboard shows what the processes tell, and no alert f
 		"Tokens and certificates that expire first B",
 	];
 	expect(empty.filter((panel) => !mayBeEmpty.includes(panel))).toEqual([]);
+});
+
+test("each metric that a process tells has a name by Prometheus's rules, and the page of metrics has ours", async () => {
+	const { promtool } = await resolveBinaries(["promtool"]);
+	const page = metricsPage();
+	const { texts } = await scrapeAll();
+	for (const text of texts) {
+		const { status, stdout, stderr } = spawnSync(
+			promtool,
+			["check", "metrics"],
+			{ input: text, encoding: "utf8" },
+		);
+		expect({ status, told: stdout + stderr }).toEqual({ status: 0, told: "" });
+		const ours = [...text.matchAll(/^# TYPE (tidemill_\w+)/gm)];
+		expect(
+			ours
+				.map(([, name]) => name)
+				.filter((name) => !page.includes(`\`${name}\``)),
+		).toEqual([]);
+	}
 });
 
 test("each process logs JSON lines, which name the Run, the account and the Source they are about", async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { targetLabels } from "./firing.ts";
 
 /** A query of the chart's dashboard, with Grafana's variables filled in. */
 export interface DashboardQuery {
@@ -27,7 +28,8 @@ export const dashboardQueries: DashboardQuery[] = dashboard.panels.flatMap(
 		targets.map(({ expr }, index) => ({
 			panel: `${title} ${"ABCD"[index]}`,
 			expr: expr
-				.replaceAll("$namespace", ".*")
+				.replaceAll("$namespace", targetLabels.namespace)
+				.replaceAll("$release", targetLabels.app_kubernetes_io_instance)
 				.replaceAll("$__rate_interval", "5m"),
 		})),
 );

@@ -1,6 +1,11 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+// yaml: reads YAML 1.2.
+import { parse } from "yaml";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+import { temporaryDirectory } from "../servers/test-server.ts";
 
 /** What roles told Prometheus at one moment: the answers of their /metrics. */
 export interface Scrape {
@@ -23,13 +28,74 @@ export interface AlertSeries {
 	step: number;
 }
 
-export const alertsFile = join(
-	import.meta.dirname,
-	"../../../charts/tidemill/files/alerts.yaml",
-);
+export interface RulesFile {
+	groups: { name: string; labels?: { exporter: string }; rules: Rule[] }[];
+}
+
+export interface Rule {
+	alert: string;
+	expr: string;
+	labels: Record<"severity" | "exporter" | "component", string | undefined>;
+	annotations: Record<"summary" | "description" | "runbook_url", string>;
+}
 
 /** An hour is longer than any rule waits. */
 const minutes = 60;
+
+/** What the chart lets Prometheus add to all that it scrapes of one release. */
+export const targetLabels = {
+	namespace: "tidemill-system",
+	app_kubernetes_io_instance: "tidemill",
+};
+
+/** Prometheus reaches each process of the release. */
+export const allUp: AlertSeries[] = [
+	"receive",
+	"archive",
+	"operator",
+	"api",
+	"notify",
+].map((component) => ({
+	labels: {
+		__name__: "up",
+		...targetLabels,
+		app_kubernetes_io_component: component,
+		tidemill_dev_shards: component === "archive" ? "group-0" : "",
+	},
+	start: 1,
+	step: 0,
+}));
+
+/** The chart's rules about our own metrics, for one shard, as Helm renders them (test/chart/alerts.test.ts compares). */
+export function ownRules(): RulesFile["groups"][number] {
+	const file = join(
+		import.meta.dirname,
+		"../../../charts/tidemill/files/alerts.yaml",
+	);
+	const filledIn = readFileSync(file, "utf8")
+		.replaceAll(
+			"$(release)",
+			Object.entries(targetLabels)
+				.map(([name, value]) => `${name}="${value}"`)
+				.join(),
+		)
+		.replaceAll("$(installation)", "tidemill-system/tidemill")
+		.replaceAll("$(namespace)", "tidemill-system")
+		.replaceAll("$(fullname)", "tidemill")
+		.replaceAll("$(archives)", "1");
+	const [own] = (parse(filledIn) as RulesFile).groups;
+	return own!;
+}
+
+let ownRulesFile: Promise<string> | undefined;
+
+/** Writes rules for `firingOn`. */
+export async function writeRules(file: object): Promise<string> {
+	const path = join(await temporaryDirectory("alerts"), "rules.yaml");
+	// JSON is YAML.
+	await writeFile(path, JSON.stringify(file));
+	return path;
+}
 
 /** Asks the roles at these health addresses. */
 export async function scrape(...healthUrls: string[]): Promise<Scrape> {
@@ -44,22 +110,25 @@ export async function scrape(...healthUrls: string[]): Promise<Scrape> {
  * Prometheus' own engine judges.
  */
 export async function firing(now: Scrape, before?: Scrape): Promise<string[]> {
-	const alerts = await firingOn(seriesOf(now, before), now.atMs);
+	const alerts = await firingOn([...allUp, ...seriesOf(now, before)], now.atMs);
 	return [...new Set(alerts.map(({ alert }) => alert))].toSorted();
 }
 
-/** @param startMs time of the first sample, in milliseconds since 1970. @param rulesFile the chart's alerts unless given. */
+/**
+ * @param startMs time of the first sample, in milliseconds since 1970.
+ * @param rulesFile the chart's alerts about our own metrics unless given.
+ */
 export async function firingOn(
 	series: readonly AlertSeries[],
 	startMs = Date.now(),
-	rulesFile = alertsFile,
+	rulesFile?: string,
 ): Promise<FiringAlert[]> {
+	ownRulesFile ??= writeRules({ groups: [ownRules()] });
+	const file = rulesFile ?? (await ownRulesFile);
 	const binaries = await resolveBinaries(["alert-rules"]);
 	return new Promise((resolve, reject) => {
-		const child = execFile(
-			binaries["alert-rules"],
-			[rulesFile],
-			(error, stdout) => (error ? reject(error) : resolve(JSON.parse(stdout))),
+		const child = execFile(binaries["alert-rules"], [file], (error, stdout) =>
+			error ? reject(error) : resolve(JSON.parse(stdout)),
 		);
 		child.stdin!.end(
 			JSON.stringify({ startMs: Math.round(startMs), minutes, series }),
@@ -101,6 +170,7 @@ function samplesOf({ texts }: Scrape) {
 			if (name === undefined || !Number.isFinite(value)) continue;
 			const labels: Record<string, string> = {
 				__name__: name,
+				...targetLabels,
 				instance: String(instance),
 			};
 			for (const [, label, quoted] of inner.matchAll(

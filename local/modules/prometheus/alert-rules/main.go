@@ -1,5 +1,5 @@
-// Alert-rules says which alerts of a rules file fire on given series, by Prometheus' own parser, query engine and templates. The
-// whole promtool (`promtool test rules`) needs modules that aren't published for every proxy, and minutes to build.
+// Alert-rules says which alerts of a rules file fire on given series, by Prometheus' own parser, query engine and templates.
+// `promtool test rules` compares with what it is told to expect; this says what there is, for series that real processes gave.
 //
 // Usage: alert-rules <rules file> < series.json > firing.json
 package main
