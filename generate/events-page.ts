@@ -1,4 +1,8 @@
-import { kubeEventReasons, reasons } from "../operator/reconcile/reasons.ts";
+import {
+	installationEventReasons,
+	kubeEventReasons,
+	reasons,
+} from "../operator/reconcile/reasons.ts";
 
 /** The text of docs/reference/events.md. */
 export function eventsPage(): string {
@@ -6,17 +10,22 @@ export function eventsPage(): string {
 		const types: Record<string, Record<string, string>> = reasons[
 			kind as keyof typeof reasons
 		];
-		return [
-			`## ${kind}\n`,
-			"| Reason | Meaning |",
-			"| --- | --- |",
-			...Object.entries({ ...own, ...types.Ready }).map(
-				([reason, meaning]) => `| \`${reason}\` | ${meaning} |`,
-			),
-			"",
-		].join("\n");
+		return section(kind, { ...own, ...types.Ready });
 	});
-	return [introduction, ...sections].join("\n");
+	const own = section("The operator's Deployment", installationEventReasons);
+	return [introduction, ...sections, own].join("\n");
+}
+
+function section(title: string, meanings: Record<string, string>): string {
+	return [
+		`## ${title}\n`,
+		"| Reason | Meaning |",
+		"| --- | --- |",
+		...Object.entries(meanings).map(
+			([reason, meaning]) => `| \`${reason}\` | ${meaning} |`,
+		),
+		"",
+	].join("\n");
 }
 
 const introduction = `# Kubernetes events

@@ -16,6 +16,7 @@ import { Informer } from "../../kube/watch/informer.ts";
 import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
+import type { installationEventReasons } from "../reconcile/reasons.ts";
 import {
 	claimsToHave,
 	type ServedNamespaces,
@@ -151,7 +152,8 @@ export class InstallationClaimer {
 			if (deployment)
 				kubeEvents.record(kinds.deployment, deployment, {
 					type: "Warning",
-					reason: "InstallationsOverlap",
+					reason:
+						"InstallationsOverlap" satisfies keyof typeof installationEventReasons,
 					action: "Claim",
 					note,
 				});

@@ -4,6 +4,7 @@ import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
 import type { NamespacePermissions } from "./namespace-permissions.ts";
+import type { installationEventReasons } from "./reasons.ts";
 
 /** Kubernetes keeps an Event for an hour by default. */
 const repeatMs = 30 * 60_000;
@@ -71,7 +72,8 @@ async function recordMissing(
 		if (!found) return;
 		kubeEvents.record(kinds.deployment, found, {
 			type: "Warning",
-			reason: "WatchedNamespaceMissing",
+			reason:
+				"WatchedNamespaceMissing" satisfies keyof typeof installationEventReasons,
 			action: "Watch",
 			note: `Namespace "${namespace}" of operator.watchNamespaces doesn't exist. Create it, and bind the operator there by "helm upgrade"; or take it off the list. It is served as soon as it exists and has its binding.`,
 		});

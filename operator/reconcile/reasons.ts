@@ -359,6 +359,14 @@ export const kubeEventReasons = {
 	},
 } as const satisfies Record<keyof typeof reasons, Record<string, string>>;
 
+/** The reasons of KubeEvents about the operator's Deployment: what no resource could say. */
+export const installationEventReasons = {
+	WatchedNamespaceMissing:
+		"A namespace of `operator.watchNamespaces` doesn't exist. It is served once it does.",
+	InstallationsOverlap:
+		"Another installation claims the same namespace, NATS or bucket. The note says which, and who has it.",
+} as const;
+
 export type Reasons = typeof reasons;
 
 /** The reasons of a kind's condition type. Types let a `decide` name only reasons of the table. */
