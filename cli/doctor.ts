@@ -11,7 +11,8 @@ import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
 import { ownVersion } from "./command/own-version.ts";
 import { readFacts } from "./doctor/facts.ts";
-import { type Finding, findings } from "./doctor/findings.ts";
+import type { Finding } from "./doctor/finding.ts";
+import { findings } from "./doctor/findings.ts";
 import { tableOrJson } from "./output/format.ts";
 import { jsonText } from "./output/json.ts";
 

@@ -1,8 +1,23 @@
+// Types only: the shape of an Event in Kubernetes' OpenAPI.
+import type { CoreV1Event } from "@kubernetes/client-node";
+import {
+	claimsOf,
+	type InstallationClaims,
+	operatorLeaseLabels,
+} from "../../crds/installation-claims.ts";
 import { hasReason, TransportError } from "../../kube/client/errors.ts";
 import type { Condition } from "../../kube/conditions.ts";
-import { kinds, type Lease } from "../../kube/kinds.ts";
+import { kinds, type Lease, type Pod, type Wire } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
+import {
+	claimNamesOf,
+	isPodless,
+	isTroubled,
+	type PodlessTrouble,
+	type ToldEvent,
+	type TroubledPod,
+} from "./pods.ts";
 
 /** What Kubernetes shows about an installation. `undefined` stands for what the person may not see. */
 export interface Facts {
@@ -15,11 +30,17 @@ export interface Facts {
 	served: string[];
 	/** Verbs on kinds of the namespace that the person lacks, such as `create runs`. */
 	missingRights: string[];
-	/** The operators' leases in all namespaces, or else undefined. */
+	/** The operators' leases, or else undefined. */
 	leases?: Lease[] | undefined;
+	/** What installations claim for themselves. */
+	claims: InstallationClaims[];
 	workloads?: Workload[] | undefined;
 	/** The namespaces that operators shall serve, and can't. */
 	unserved: UnservedNamespace[];
+	/** Pods of installations that aren't ready. */
+	pods: TroubledPod[];
+	/** What has no Pod, and should. */
+	podless: PodlessTrouble[];
 	/** Resources of the namespace with a condition that needs somebody. */
 	resources: { name: string; condition: Condition }[];
 }
@@ -44,14 +65,31 @@ export interface Workload extends KubeObject {
 			};
 		};
 	};
-	status?: { readyReplicas?: number };
+	status?: {
+		replicas?: number;
+		readyReplicas?: number;
+		conditions?: { type: string; status: string; message?: string }[];
+	};
 }
 
 export const group = "tidemill.dev";
 export const version = "v1alpha1";
 const partOf = "app.kubernetes.io/part-of=tidemill";
-const leaseName = "tidemill-operator";
+const operatorLeases = Object.entries(operatorLeaseLabels)
+	.map(([name, value]) => `${name}=${value}`)
+	.join();
+/** In local mode no installation claims anything, so its Lease has no labels. */
+const localLease = "tidemill-operator";
 
+/** Of the core group, which the built-in role `view` may read. */
+type CoreEvent = Wire<CoreV1Event>;
+const coreEvent: ResourceKind<CoreEvent> = {
+	group: "",
+	version: "v1",
+	kind: "Event",
+	plural: "events",
+	namespaced: true,
+};
 const deployments = workloadKind("Deployment", "deployments");
 const statefulSets = workloadKind("StatefulSet", "statefulsets");
 
@@ -61,11 +99,13 @@ export async function readFacts(
 	rights: readonly (readonly [verb: string, plural: string])[],
 	resourceKinds: readonly ResourceKind<KubeObject>[],
 ): Promise<Facts> {
-	const { client } = cluster;
 	const facts: Facts = {
 		served: [],
 		missingRights: [],
+		claims: [],
 		unserved: [],
+		pods: [],
+		podless: [],
 		resources: [],
 	};
 	try {
@@ -74,32 +114,19 @@ export async function readFacts(
 		if (!(error instanceof TransportError)) throw error;
 		return { ...facts, unreachable: error.message };
 	}
-	const [served, missingRights, leases, ofDeployments, ofStatefulSets] =
-		await Promise.all([
-			readServed(cluster),
-			readMissingRights(cluster, rights),
-			ifAllowed(
-				client.list(kinds.lease, {
-					fieldSelector: `metadata.name=${leaseName}`,
-				}),
-			),
-			ifAllowed(client.list(deployments, { labelSelector: partOf })),
-			ifAllowed(client.list(statefulSets, { labelSelector: partOf })),
-		]);
-	const workloads = [ofDeployments, ofStatefulSets].flatMap(
-		(found) => found?.items ?? [],
-	);
+	const [served, missingRights, leases, installed] = await Promise.all([
+		readServed(cluster),
+		readMissingRights(cluster, rights),
+		readLeases(cluster),
+		readInstalled(cluster),
+	]);
 	return {
 		...facts,
+		...installed,
 		served,
 		missingRights,
-		leases: leases?.items,
-		workloads: ofDeployments && workloads,
-		unserved: (
-			await Promise.all(
-				(ofDeployments?.items ?? []).map((each) => readUnserved(cluster, each)),
-			)
-		).flat(),
+		leases,
+		claims: (leases ?? []).flatMap((lease) => claimsOf(lease) ?? []),
 		resources: (
 			await Promise.all(
 				resourceKinds
@@ -108,6 +135,179 @@ export async function readFacts(
 			)
 		).flat(),
 	};
+}
+
+async function readLeases(cluster: Cluster): Promise<Lease[] | undefined> {
+	const [labelled, local] = await Promise.all([
+		listWhereAllowed(cluster, kinds.lease, { labelSelector: operatorLeases }),
+		listWhereAllowed(cluster, kinds.lease, {
+			fieldSelector: `metadata.name=${localLease}`,
+		}),
+	]);
+	return labelled?.length ? labelled : local;
+}
+
+/** What the chart has installed, and why Pods of it aren't ready. */
+async function readInstalled(
+	cluster: Cluster,
+): Promise<Pick<Facts, "workloads" | "unserved" | "pods" | "podless">> {
+	const list = <T extends KubeObject>(
+		kind: ResourceKind<T>,
+		labelSelector = partOf,
+	) => listWhereAllowed(cluster, kind, { labelSelector });
+	const [ofDeployments, ofStatefulSets, pods = [], jobs = []] =
+		await Promise.all([
+			list(deployments),
+			list(statefulSets),
+			list(kinds.pod),
+			list(kinds.job, `${partOf},app.kubernetes.io/component=setup`),
+		]);
+	const workloads = [ofDeployments, ofStatefulSets].flatMap(
+		(found) => found ?? [],
+	);
+	const eventsOf = (object: KubeObject) => readEvents(cluster, object);
+	const podless = [
+		...jobs.filter((job) => isPodless(job, pods)),
+		...workloads.filter(
+			({ spec, status }) => (status?.replicas ?? 0) < (spec.replicas ?? 1),
+		),
+	];
+	return {
+		workloads: ofDeployments && workloads,
+		unserved: (
+			await Promise.all(
+				(ofDeployments ?? []).map((each) => readUnserved(cluster, each)),
+			)
+		).flat(),
+		pods: await Promise.all(
+			pods.filter(isTroubled).map(async (pod) => ({
+				pod,
+				events: await eventsOf(pod),
+				claims: await readUnboundClaims(cluster, pod),
+			})),
+		),
+		podless: [
+			...(await Promise.all(
+				podless.map(async (object) => ({
+					name: object.metadata.name,
+					namespace: object.metadata.namespace!,
+					events: [
+						...(await eventsOf(object)),
+						// A Deployment's Pods are made by its ReplicaSet, whose failures it repeats.
+						...failuresOf(object as Workload),
+					],
+				})),
+			)),
+			...(await readGoneSetup(cluster, workloads, jobs)),
+		],
+	};
+}
+
+async function readUnboundClaims(cluster: Cluster, pod: Pod) {
+	const { namespace } = pod.metadata;
+	const claims = await Promise.all(
+		claimNamesOf(pod).map((name) =>
+			ifAllowed(
+				cluster.client.get(kinds.persistentVolumeClaim, name, namespace),
+			),
+		),
+	);
+	return Promise.all(
+		claims
+			.filter((claim) => claim !== undefined)
+			.filter(({ status }) => status?.phase !== "Bound")
+			.map(async (claim) => ({
+				claim,
+				events: await readEvents(cluster, claim),
+			})),
+	);
+}
+
+/**
+ * The setup Job is deleted when it fails, so that nothing of it stays. Kubernetes keeps its Pod's events for an hour: they matter
+ * where no workload has followed.
+ */
+async function readGoneSetup(
+	cluster: Cluster,
+	workloads: readonly KubeObject[],
+	jobs: readonly KubeObject[],
+): Promise<PodlessTrouble[]> {
+	const events = await listWhereAllowed(cluster, coreEvent, {
+		fieldSelector: "involvedObject.kind=Pod,type=Warning",
+	});
+	const isThere = (namespace: string | undefined) =>
+		[...workloads, ...jobs].some(
+			({ metadata }) => metadata.namespace === namespace,
+		);
+	const ofSetup = (events ?? []).filter(
+		({ involvedObject: { name = "", namespace } }) =>
+			/-setup-[0-9a-f]{8}-[a-z0-9]+$/.test(name) && !isThere(namespace),
+	);
+	const byPod = Map.groupBy(
+		ofSetup,
+		({ involvedObject }) => involvedObject.name,
+	);
+	return [...byPod].map(([name, events]) => ({
+		name: `pod ${name}`,
+		namespace: events[0]!.metadata.namespace!,
+		events: inOrder(events),
+	}));
+}
+
+function failuresOf({ status }: Workload): ToldEvent[] {
+	return (status?.conditions ?? [])
+		.filter(
+			({ type, status }) => type === "ReplicaFailure" && status === "True",
+		)
+		.map(({ message = "" }) => ({
+			type: "Warning",
+			reason: "FailedCreate",
+			note: message,
+		}));
+}
+
+async function readEvents(
+	{ client }: Cluster,
+	{ metadata }: KubeObject,
+): Promise<ToldEvent[]> {
+	const list = await ifAllowed(
+		client.list(coreEvent, {
+			namespace: metadata.namespace,
+			fieldSelector: `involvedObject.uid=${metadata.uid}`,
+		}),
+	);
+	return inOrder(list?.items ?? []);
+}
+
+/** The newest last. */
+function inOrder(events: CoreEvent[]): ToldEvent[] {
+	const timeOf = ({ series, lastTimestamp, eventTime, metadata }: CoreEvent) =>
+		Date.parse(
+			series?.lastObservedTime ??
+				lastTimestamp ??
+				eventTime ??
+				metadata.creationTimestamp ??
+				"",
+		) || 0;
+	return events
+		.toSorted((a, b) => timeOf(a) - timeOf(b))
+		.map(({ type = "", reason = "", message = "" }) => ({
+			type,
+			reason,
+			note: message,
+		}));
+}
+
+/** In all namespaces, or else in the person's own; undefined if not even there. */
+async function listWhereAllowed<T extends KubeObject>(
+	{ client, namespace }: Cluster,
+	kind: ResourceKind<T>,
+	selector: { labelSelector?: string; fieldSelector?: string },
+): Promise<T[] | undefined> {
+	const list =
+		(await ifAllowed(client.list(kind, selector))) ??
+		(await ifAllowed(client.list(kind, { ...selector, namespace })));
+	return list?.items;
 }
 
 async function readServer({

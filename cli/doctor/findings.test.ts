@@ -16,6 +16,9 @@ const healthy: Facts = {
 		workload("nats", 3, 3, "2.15"),
 	],
 	unserved: [],
+	claims: [],
+	pods: [],
+	podless: [],
 	resources: [],
 };
 
@@ -116,6 +119,53 @@ test.each<[string, Partial<Facts>, string, string]>([
 	expect(failures[0]!.check).toBe(check);
 	expect(failures[0]!.message).toContain(message);
 	expect(failures[0]!.advice ?? "").toContain(advice);
+});
+
+test("two installations that claim the same are told once, by the one that came second", () => {
+	const claims = [
+		{
+			installation: "one/operator",
+			since: { shop: "2026-03-01T11:00:00.000Z" },
+		},
+		{
+			installation: "two/operator",
+			since: { shop: "2026-03-01T11:30:00.000Z" },
+		},
+	];
+	const failures = judged({ claims }).filter(
+		({ result }) => result === "failed",
+	);
+	expect(failures).toEqual([
+		{
+			check: "namespace shop",
+			result: "failed",
+			message:
+				"one/operator claimed it first, so two/operator, which claims it as well, doesn't serve it",
+			advice: expect.stringContaining("operator.watchNamespaces"),
+		},
+	]);
+});
+
+test("each of several installations has its operator's line", () => {
+	const leases = [lease("2026-03-01T11:59:55Z"), lease("2026-03-01T11:00:00Z")];
+	leases[1]!.metadata = { name: "two-operator", namespace: "two" };
+	const found = judged({ leases }).filter(({ check }) =>
+		check.startsWith("operator"),
+	);
+	expect(found.map(({ check, result }) => [check, result])).toEqual([
+		["operator tidemill-system/tidemill-operator", "ok"],
+		["operator two/two-operator", "failed"],
+	]);
+});
+
+test("while setup hasn't ended, nothing says that Tidemill runs outside", () => {
+	const found = judged({
+		workloads: [],
+		podless: [{ name: "tidemill-setup-0a1b2c3d", namespace: "s", events: [] }],
+	});
+	expect(found.find(({ check }) => check === "processes")).toMatchObject({
+		result: "failed",
+	});
 });
 
 test("what the person may not see is skipped", () => {

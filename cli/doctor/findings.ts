@@ -1,3 +1,4 @@
+import { isNamespace, overlapsOf } from "../../crds/installation-claims.ts";
 import type { Lease } from "../../kube/kinds.ts";
 import {
 	type Facts,
@@ -6,16 +7,8 @@ import {
 	version,
 	type Workload,
 } from "./facts.ts";
-
-/** One line of `tidemill doctor`. */
-export interface Finding {
-	check: string;
-	/** `skipped`: the person may not see it, or there is nothing to see. */
-	result: "ok" | "failed" | "skipped";
-	message: string;
-	/** What to do about a failure. */
-	advice?: string;
-}
+import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { podFinding, podlessFinding } from "./pods.ts";
 
 /** Less is nothing that a person notices; a token or a certificate may be refused beyond. */
 const maxSkewMs = 30_000;
@@ -51,9 +44,12 @@ export function findings(
 		clock(facts),
 		resources(facts, expected),
 		rights(facts, namespace),
-		operator(facts, nowMs),
+		...operators(facts, nowMs),
+		...overlaps(facts),
 		...workloads(facts, clientVersion),
 		...facts.unserved.map(unserved),
+		...facts.pods.map(podFinding),
+		...facts.podless.map(podlessFinding),
 		...facts.resources.map(({ name, condition }) =>
 			failed(name, `${condition.message} (${condition.reason})`),
 		),
@@ -115,24 +111,36 @@ function rights({ missingRights }: Facts, namespace: string): Finding {
 		: skipped("rights", message);
 }
 
-function operator({ leases }: Facts, nowMs: number): Finding {
+function operators({ leases }: Facts, nowMs: number): Finding[] {
 	if (leases === undefined)
-		return skipped("operator", "you may not list its leases");
-	const newest = leases.toSorted((a, b) => renewedMs(b) - renewedMs(a))[0];
-	if (!newest)
-		return failed(
-			"operator",
-			"no operator has ever led in this cluster",
-			"Install Tidemill, or start its operator.",
-		);
-	const { holderIdentity, leaseDurationSeconds = 15 } = newest.spec ?? {};
-	const silentMs = nowMs - renewedMs(newest);
+		return [skipped("operator", "you may not list its leases")];
+	if (leases.length === 0)
+		return [
+			failed(
+				"operator",
+				"no operator has ever led in this cluster",
+				"Install Tidemill, or start its operator.",
+			),
+		];
+	return leases.map((lease) => operator(lease, leases.length > 1, nowMs));
+}
+
+function operator(
+	{ metadata: { namespace, name }, spec }: Lease,
+	isOneOfMany: boolean,
+	nowMs: number,
+): Finding {
+	const check = isOneOfMany ? `operator ${namespace}/${name}` : "operator";
+	const { holderIdentity, leaseDurationSeconds = 15, renewTime } = spec ?? {};
+	const silentMs = nowMs - (Date.parse(renewTime ?? "") || 0);
 	if (holderIdentity && silentMs <= 2 * leaseDurationSeconds * 1_000)
-		return ok("operator", `${holderIdentity} leads`);
+		return ok(check, `${holderIdentity} leads`);
 	return failed(
-		"operator",
-		`none leads; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
-		`Look at its Pods and their logs: kubectl get pods -n ${newest.metadata.namespace} -l app.kubernetes.io/component=operator`,
+		check,
+		renewTime === undefined
+			? "none has led yet"
+			: `none leads; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
+		`Look at its Pods and their logs: kubectl get pods -n ${namespace} -l app.kubernetes.io/component=operator`,
 	);
 }
 
@@ -156,15 +164,38 @@ function unserved({
 			);
 }
 
-function renewedMs({ spec }: Lease): number {
-	return Date.parse(spec?.renewTime ?? "") || 0;
+/** Each by the installation that comes second. */
+function overlaps({ claims }: Facts): Finding[] {
+	return claims.flatMap((own) =>
+		overlapsOf(own, claims)
+			.filter(({ isOurs }) => !isOurs)
+			.map(({ claim, other }) =>
+				failed(
+					isNamespace(claim) ? `namespace ${claim}` : claim,
+					`${other} claimed it first, so ${own.installation}, which claims it as well, ${isNamespace(claim) ? "doesn't serve it" : "serves no namespace"}`,
+					isNamespace(claim)
+						? "Take it off operator.watchNamespaces of one of them."
+						: "Give one of them a NATS, a bucket or an objectStore.prefix of its own.",
+				),
+			),
+	);
 }
 
 /** Each role's Pods are ready only while it reaches NATS and, archive, the bucket. */
-function workloads({ workloads }: Facts, clientVersion: string): Finding[] {
+function workloads(
+	{ workloads, pods, podless }: Facts,
+	clientVersion: string,
+): Finding[] {
 	if (workloads === undefined)
 		return [
 			skipped("processes", "you may not list Deployments of all namespaces"),
+		];
+	if (workloads.length === 0 && pods.length + podless.length > 0)
+		return [
+			failed(
+				"processes",
+				"nothing is installed yet: setup, which comes first, hasn't ended",
+			),
 		];
 	if (workloads.length === 0)
 		return [
@@ -209,15 +240,3 @@ const reasons: Record<string, string> = {
 		"It is ready once it reaches NATS and the bucket, and no shard has stopped. See why it isn't:",
 	api: "It is ready once it listens. See why it isn't:",
 };
-
-function ok(check: string, message: string): Finding {
-	return { check, result: "ok", message };
-}
-
-function skipped(check: string, message: string): Finding {
-	return { check, result: "skipped", message };
-}
-
-function failed(check: string, message: string, advice?: string): Finding {
-	return { check, result: "failed", message, ...(advice && { advice }) };
-}

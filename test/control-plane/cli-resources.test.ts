@@ -5,7 +5,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { parse, stringify } from "yaml";
-import type { Finding } from "../../cli/doctor/findings.ts";
+import type { Finding } from "../../cli/doctor/finding.ts";
 import {
 	type Destination,
 	destinationKind,
