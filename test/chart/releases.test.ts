@@ -1,10 +1,12 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { helm } from "../../generate/chart/helm.ts";
+import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import {
 	chart,
 	examples,
@@ -164,6 +166,69 @@ describe("on a cluster", () => {
 		expect(await uidsOf(/ blue:/)).toEqual([]);
 	});
 
+	test("a setup that fails leaves nothing but the Secrets, and neither does one whose Helm is killed, once it is uninstalled", async () => {
+		await cluster.kubectl("delete", shared.join(), partOf);
+		const left = async () => {
+			const names = await cluster.kubectl(
+				...["get", "--namespace=tide", "--output=name"],
+				"jobs,pods,roles,rolebindings,serviceaccounts,secrets",
+			);
+			return names
+				.split("\n")
+				.filter((name) => /setup|seal-key/.test(name))
+				.map((name) => name.replace(/-[0-9a-f]{8}(-\w+)?$/, ""))
+				.sort();
+		};
+		const install = [
+			...["install", "tidemill", chart, "--namespace=tide"],
+			...[`--values=${examples.get("try-out")}`, "--timeout=5s"],
+			`--kubeconfig=${cluster.kubeconfig}`,
+		];
+		const kept = "secret/tidemill-seal-key";
+		await cluster.kubectl("create", "namespace", "tide");
+		await cluster.kubectl(
+			...["create", "secret", "generic", "tidemill-seal-key"],
+			"--namespace=tide",
+		);
+		// No node runs its Pod.
+		await expect(helm(...install)).rejects.toThrow(/pre-install/);
+		await vi.waitFor(async () => expect(await left()).toEqual([kept]), soon);
+		await uninstall("tide");
+		expect(await left()).toEqual([kept]);
+
+		const { helm: command } = await resolveBinaries(["helm"]);
+		const killed = spawn(command, [...install, "--timeout=5m"], {
+			stdio: "ignore",
+		});
+		await vi.waitFor(
+			async () =>
+				expect(await left()).toEqual(
+					[
+						"job.batch/tidemill-setup",
+						"pod/tidemill-setup",
+						"role.rbac.authorization.k8s.io/tidemill-setup",
+						"rolebinding.rbac.authorization.k8s.io/tidemill-setup",
+						"serviceaccount/tidemill-setup",
+						kept,
+					].toSorted(),
+				),
+			soon,
+		);
+		killed.kill("SIGKILL");
+		await once(killed, "exit");
+		await uninstall("tide");
+		// Nobody but Kubernetes removes the Job then, by its deadlines.
+		expect(await left()).toEqual([
+			"job.batch/tidemill-setup",
+			"pod/tidemill-setup",
+			kept,
+		]);
+	});
+
+	function uninstall(namespace: string): Promise<void> {
+		return run("uninstall", namespace, "--timeout=20s");
+	}
+
 	/** With Secrets of one's own, since nothing here runs the Job that creates them. */
 	const values = (watched: string) => [
 		`--values=${examples.get("own-nats-and-store")}`,
@@ -202,6 +267,7 @@ describe("on a cluster", () => {
 	}
 });
 
+const soon = { timeout: 60_000, interval: 100 };
 const partOf = "--selector=app.kubernetes.io/part-of=tidemill";
 const shared = [
 	"clusterroles,crds",

@@ -128,10 +128,14 @@ subjects:
     namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* Before each installation and upgrade. Argo CD honours these, too. */}}
+{{/*
+Before each installation and upgrade. Argo CD honours these, too. Helm removes no hook on uninstall, so a failed one goes at once: its
+Pod's events stay for "tidemill doctor", and its log is in Helm's output.
+*/}}
 {{- define "tidemill.setupHook" -}}
 helm.sh/hook: pre-install,pre-upgrade
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
+helm.sh/hook-output-log-policy: hook-failed
 {{- end }}
 
 {{/* The Pods that have metrics. */}}
