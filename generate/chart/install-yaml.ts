@@ -10,6 +10,8 @@ export async function installYaml(): Promise<string> {
 	const manifests = await helm(
 		...["template", "tidemill", chart, `--namespace=${namespace}`],
 		`--values=${join(chart, "examples/try-out.yaml")}`,
+		// It is there in each cluster.
+		"--set=operator.watchNamespaces={default}",
 		"--skip-tests",
 	);
 	return `${introduction}${manifests}`;

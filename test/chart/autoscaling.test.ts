@@ -43,6 +43,7 @@ test("receivers share a load until each uses the CPU that is the target", async 
 		`--values=${examples.get("try-out")}`,
 		`--namespace=${namespace}`,
 		"--set=receive.autoscaling.enabled=true",
+		"--set=receive.resources.requests.cpu=250m",
 	);
 	await apply(
 		objects.filter(

@@ -20,8 +20,8 @@ test.each([
 	["nats.enabled=false", "Set it to your own NATS"],
 	["nats.replicas=3,nats.tls.enabled=false", "set nats.tls.enabled=true"],
 	["shards=4", "shards × archive.streamMaxBytes is"],
-	["nats.storage.size=12Gi", 'nats.storage.size is "12Gi"'],
-	["nats.storage.size=12.8G", "may store 12884901888 bytes"],
+	["nats.storage.size=2Gi", 'nats.storage.size is "2Gi"'],
+	["nats.storage.size=2.1G", "may store 2147483648 bytes"],
 	["nats.storage.size=large", "set nats.storage.size to more than that"],
 	["operator.watchNamespaces=null", "Name the namespaces"],
 	["operator.watchNamespaces={*,shop}", 'Use ["*"] alone'],
@@ -35,7 +35,7 @@ test.each([
 	await expect(render(tryOut, ...set(value))).rejects.toThrow(words);
 });
 
-test.each(["12.1Gi", "12.9G", "1Ti", "12884901889", "1.3e10", "12582913Ki"])(
+test.each(["2.1Gi", "2.2G", "1Ti", "2147483649", "2.2e9", "2097153Ki"])(
 	"a volume of %s holds what NATS may store",
 	async (size) => {
 		const objects = await render(

@@ -8,8 +8,9 @@ import {
 	test,
 	vi,
 } from "vitest";
+import type { Finding } from "../../cli/doctor/finding.ts";
 import { githubPayloads } from "../support/examples/github-payloads.ts";
-import { sendJSON } from "../support/senders/http-client.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
 	brokenPromises,
 	md5,
@@ -18,7 +19,14 @@ import {
 	sendPersistently,
 } from "../support/senders/persistent-sender.ts";
 import type { Quickstart } from "../support/senders/quickstart.ts";
-import { clusterTest, get } from "./support/cluster.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
+import {
+	apply,
+	clusterTest,
+	get,
+	kubectl,
+	makeNamespace,
+} from "./support/cluster.ts";
 import {
 	deletePods,
 	evictPods,
@@ -26,16 +34,23 @@ import {
 	restartKubelet,
 	scale,
 } from "./support/disturbances.ts";
+import { doctorIn } from "./support/doctor.ts";
 import {
+	inSystem,
+	installAsDocumented,
+	installBeside,
+	installBroken,
 	installChart,
 	podsOf,
 	removeInstallation,
 	rolledOut,
+	sharedObjects,
 	systemNamespace,
 	testChart,
 	uninstallChart,
 } from "./support/installation.ts";
 import { enforceNetworkPolicies, reachable } from "./support/reach.ts";
+import { serviceURL } from "./support/service.ts";
 import {
 	applyExamples,
 	endOf,
@@ -49,6 +64,7 @@ import { startTraffic, type Traffic } from "./support/traffic.ts";
 /* Tidemill as the chart installs it, from its first minute on. Each test goes on where the one before it has ended. */
 
 const { isOwn } = inject("cluster");
+const soon = { timeout: 90_000, interval: 500 };
 const rowsQuery = "select event_id, md5(body) as digest from $table";
 /** Of all tests so far. */
 const sent = newSent();
@@ -62,10 +78,62 @@ beforeAll(async () => {
 	await makeShop();
 });
 
+describe.skipIf(!isOwn)("an installation that doesn't come up", () => {
+	let doctor: () => Promise<Finding[]>;
+
+	beforeAll(async () => {
+		await kubectl("create", "namespace", systemNamespace);
+		doctor = await doctorIn(systemNamespace);
+	});
+
+	test("because setup has no image, is told after Helm has given up, and leaves nothing of setup", async () => {
+		onTestFinished(() => uninstallChart());
+		await expect(
+			installAsDocumented("--set=image.tag=none", "--timeout=15s"),
+		).rejects.toThrow(/pre-install/);
+		await vi.waitFor(
+			async () =>
+				expect(await failures(doctor)).toContainEqual(
+					expect.stringMatching(
+						/^pod tidemill-setup-\S+: .*Failed to pull image "ghcr\.io\/tidemill\/tidemill:none"/,
+					),
+				),
+			soon,
+		);
+		await uninstallChart();
+		expect(await leftOfSetup()).toEqual([]);
+	});
+
+	test("is told Pod by Pod: no image, no room, no storage class", async () => {
+		onTestFinished(() => uninstallChart());
+		await installBroken(
+			"s3.image.tag=none",
+			"receive.resources.requests.cpu=100",
+			"nats.storage.storageClassName=nowhere",
+		);
+		await vi.waitFor(async () => {
+			const found = await failures(doctor);
+			for (const [pod, words] of [
+				["tidemill-s3-0", /PullBackOff|ErrImagePull/],
+				["tidemill-receive-", /Unschedulable: .*Insufficient cpu/],
+				["tidemill-nats-0", /storageclass\S* "nowhere" not found/],
+			] as const)
+				expect(found.find((line) => line.startsWith(`pod ${pod}`))).toMatch(
+					words,
+				);
+		}, soon);
+		await uninstallChart();
+		expect(await leftOfSetup()).toEqual([]);
+		const secrets = await inSystem("get", "secrets", "--output=name");
+		expect(secrets).toContain("secret/tidemill-seal-key");
+		await inSystem("delete", "persistentvolumeclaims", "--all");
+	});
+});
+
 clusterTest("a helm install leads to a row", async () => {
 	const startedMs = performance.now();
 	const seconds = () => ((performance.now() - startedMs) / 1000).toFixed(1);
-	await installChart();
+	await installAsDocumented();
 	console.log(`helm install: all Pods are ready after ${seconds()} s`);
 	quickstart = await applyExamples();
 	const body = '{"order": 1}';
@@ -236,6 +304,67 @@ clusterTest(
 );
 
 test.skipIf(!isOwn)(
+	"a second release serves its own namespace, leaves the first one's alone, and both tell",
+	async () => {
+		const two = "tidemill-two";
+		const shared = await sharedObjects();
+		await makeNamespace("billing");
+		await installBeside(
+			two,
+			"--set=operator.watchNamespaces={billing,shop}",
+			// Less to wait for.
+			"--set=receive.replicas=1,api.replicas=0,notify.replicas=0",
+			...["--wait", "--timeout=3m"],
+		);
+		await apply({
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "Source",
+			metadata: { name: "invoices", namespace: "billing" },
+			spec: { type: "Webhook" },
+		});
+		await kubectl(
+			...["wait", "source/invoices", "--namespace=billing"],
+			...["--for=condition=Ready", "--timeout=60s"],
+		);
+		const { status } = await get<{ status: { webhookURL: string } }>(
+			...["source/invoices", "--namespace=billing"],
+		);
+		const { pathname } = new URL(status.webhookURL);
+		const url = `${await serviceURL("tidemill-receive", two)}${pathname}`;
+		await untilKnown(url);
+		expect((await sendJSON(url, "{}")).status).toBe(200);
+		const notes = [
+			"belongs to this installation",
+			"so this installation doesn't serve it",
+		];
+		for (const [n, namespace] of [systemNamespace, two].entries())
+			await vi.waitFor(
+				async () =>
+					expect(
+						await kubectl(
+							...["describe", "deployment/tidemill-operator"],
+							`--namespace=${namespace}`,
+						),
+					).toContain(notes[n]),
+				soon,
+			);
+		const { stdout } = await startTidemill([
+			...["doctor", `--kubeconfig=${inject("cluster").kubeconfig}`],
+		]).ended;
+		expect(stdout).toContain(
+			`✗ namespace shop: ${systemNamespace}/tidemill-operator claimed it first, so ${two}/tidemill-operator`,
+		);
+		// The first one goes on, and has what both share when the second is gone.
+		await quickstart.runPipeline();
+		await kubectl("delete", "namespace", "billing", "--timeout=60s");
+		await uninstallChart(two);
+		await kubectl("delete", "namespace", two, "--wait=false");
+		expect(await sharedObjects()).toEqual(shared);
+		await quickstart.runPipeline();
+	},
+);
+
+test.skipIf(!isOwn)(
 	"a Pod of another namespace reaches receive, the API and the bucket's server, and nothing else",
 	async () => {
 		const host = (service: string) =>
@@ -256,6 +385,21 @@ test.skipIf(!isOwn)(
 		await quickstart.runPipeline();
 	},
 );
+
+/** `<check>: <message>`. */
+async function failures(doctor: () => Promise<Finding[]>): Promise<string[]> {
+	return (await doctor())
+		.filter(({ result }) => result === "failed")
+		.map(({ check, message }) => `${check}: ${message}`);
+}
+
+async function leftOfSetup(): Promise<string[]> {
+	const names = await inSystem(
+		...["get", "--output=name"],
+		"jobs,pods,roles,rolebindings,serviceaccounts",
+	);
+	return names.split("\n").filter((name) => name.includes("setup"));
+}
 
 /** The name of a Run that the schedule has started after this time. */
 async function scheduledRunAfter(timeMs: number): Promise<string> {

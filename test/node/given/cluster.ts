@@ -106,4 +106,8 @@ async function leaveCluster(
 	await kubectl("delete", "namespace", system!, ...gone);
 	const files = (await crdFiles()).map((file) => `--filename=${file}`);
 	await kubectl("delete", ...files, ...gone);
+	await kubectl(
+		...["delete", "--selector=app.kubernetes.io/part-of=tidemill", ...gone],
+		"clusterroles,validatingadmissionpolicies,validatingadmissionpolicybindings",
+	);
 }

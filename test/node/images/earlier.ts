@@ -8,8 +8,8 @@ import { LocalError } from "../../../local/terminal/errors.ts";
 import { cacheDirectory } from "../../../service/cache.ts";
 import { type ImageValues, imageValues } from "../given/image.ts";
 
-/** The version that an upgrade begins with; the newest release once there is one. */
-const commit = "8b660bfc77ad425f30c98f3839a64327271f04d1";
+/** The version that an upgrade begins with; the newest release once there is one. Its cluster-wide names lack the release. */
+const commit = "c6cfe3f981c9078956b6f3fd85c9b510f18c215c";
 
 /** A version of Tidemill that is no longer the repository's. */
 export interface EarlierVersion {

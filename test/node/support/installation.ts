@@ -2,22 +2,45 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { helm } from "../../../generate/chart/helm.ts";
 import { projectDirectory } from "../../../local/home/home.ts";
-import { imageValues } from "../given/image.ts";
+import { tryOut } from "../../support/chart/try-out.ts";
+import { type ImageValues, imageValues } from "../given/image.ts";
 import { images } from "../images/images.ts";
-import { kubectl } from "./cluster.ts";
+import { get, kubectl } from "./cluster.ts";
 
 export const systemNamespace = "tidemill-system";
 const release = "tidemill";
 
-/** What is installed: by default what this repository holds. */
-const thisVersion = {
+/** What is installed: by default what this repository holds, with the values of docs/install.md. */
+export const thisVersion = {
 	image: imageValues(images.tidemill),
 	chart: join(projectDirectory, "charts/tidemill"),
-	values: join(projectDirectory, "test/node/values.yaml"),
+	values: tryOut.values,
 };
 
 /** More values, such as the type of receive's Service in a cluster whose Service addresses this machine doesn't reach. */
 const more = process.env.TIDEMILL_E2E_VALUES;
+
+/** What a lab adds to an installation: the image that its nodes have. */
+function ofLab(image: ImageValues): string[] {
+	return [
+		...Object.entries(image).map(
+			([key, value]) => `--set=image.${key}=${value}`,
+		),
+		...(more ? [`--values=${more}`] : []),
+	];
+}
+
+/** The first installation by the command of docs/install.md, with this folder's chart; settles when all Pods are ready. */
+export async function installAsDocumented(...args: string[]): Promise<void> {
+	const [program, ...words] = tryOut.command;
+	if (program !== "helm")
+		throw new Error(`docs/install.md installs by ${program}, not by helm`);
+	const { chart, values, image } = thisVersion;
+	const documented = words.map((word) =>
+		word.startsWith("oci://") ? chart : word === "try-out.yaml" ? values : word,
+	);
+	await onCluster(...documented, ...ofLab(image), ...args);
+}
 
 /** Installs the chart, or upgrades what is installed; settles when all Pods are ready. */
 export async function installChart({
@@ -32,27 +55,69 @@ export async function installChart({
 		"--install",
 		"--create-namespace",
 		`--values=${values}`,
-		...Object.entries(image).map(
-			([key, value]) => `--set=image.${key}=${value}`,
-		),
-		...(more ? [`--values=${more}`] : []),
+		...ofLab(image),
 		"--wait",
 		"--timeout=4m",
 	);
 }
 
-/** Removes the release. The CRDs and the volumes stay. */
-export function uninstallChart(): Promise<void> {
-	return onCluster("uninstall", release, "--wait", "--ignore-not-found");
+/** Installs a second release beside the first one, which has the kinds and the roles for people. */
+export async function installBeside(
+	namespace: string,
+	...args: string[]
+): Promise<void> {
+	const { chart, values, image } = thisVersion;
+	await onClusterIn(
+		namespace,
+		...["install", release, chart, "--create-namespace", `--values=${values}`],
+		...["--set=crds.enabled=false", "--set=rbac.createRoles=false"],
+		...ofLab(image),
+		...args,
+	);
 }
 
-/** Removes the release with all that it keeps: CRDs, with all resources, Secrets and volumes. */
+/** The same values, and others that make it fail; doesn't wait for Pods. */
+export async function installBroken(...values: string[]): Promise<void> {
+	const set = values.map((value) => `--set=${value}`);
+	await onCluster(
+		...["install", release, thisVersion.chart],
+		...[`--values=${thisVersion.values}`, ...ofLab(thisVersion.image), ...set],
+		"--timeout=2m",
+	);
+}
+
+/** Removes the release. The CRDs, the roles for people and the volumes stay. */
+export function uninstallChart(namespace = systemNamespace): Promise<void> {
+	return onClusterIn(
+		namespace,
+		...["uninstall", release, "--wait", "--ignore-not-found"],
+	);
+}
+
+/** Removes the release with all that it keeps: CRDs, with all resources, roles, Secrets and volumes. */
 export async function removeInstallation(): Promise<void> {
 	await uninstallChart();
 	const gone = ["--ignore-not-found", "--timeout=120s"];
 	await kubectl("delete", "namespace", systemNamespace, ...gone);
 	const crds = `${join(projectDirectory, "crds")}/`;
 	await kubectl("delete", `--filename=${crds}`, ...gone);
+	await kubectl("delete", keptRoles, ofTidemill, ...gone);
+}
+
+/** What the chart keeps of the whole cluster beside the CRDs. */
+const keptRoles =
+	"clusterroles,validatingadmissionpolicies,validatingadmissionpolicybindings";
+const ofTidemill = "--selector=app.kubernetes.io/part-of=tidemill";
+
+/** `<kind>/<name> <uid>` of the CRDs and the roles for people. */
+export async function sharedObjects(): Promise<string[]> {
+	const { items } = await get<{
+		items: { kind: string; metadata: { name: string; uid: string } }[];
+	}>(`crds,${keptRoles}`, ofTidemill);
+	return items
+		.map(({ kind, metadata }) => `${kind}/${metadata.name} ${metadata.uid}`)
+		.filter((name) => !/operator/.test(name))
+		.toSorted();
 }
 
 /** Runs the chart's own tests. */
@@ -85,15 +150,24 @@ export async function podsOf(component: string): Promise<string[]> {
 		.map(({ metadata }) => metadata.name);
 }
 
-async function onCluster(...args: string[]): Promise<void> {
+function onCluster(...args: string[]): Promise<void> {
+	return onClusterIn(systemNamespace, ...args);
+}
+
+async function onClusterIn(
+	namespace: string,
+	...args: string[]
+): Promise<void> {
 	try {
 		await helm(
 			...args,
 			`--kubeconfig=${inject("cluster").kubeconfig}`,
-			`--namespace=${systemNamespace}`,
+			`--namespace=${namespace}`,
 		);
 	} catch (error) {
-		const pods = await inSystem("get", "pods", "--output=wide");
+		const pods = await kubectl(
+			...["get", "pods", "--output=wide", `--namespace=${namespace}`],
+		);
 		throw new Error(`${(error as Error).message}\n${pods}`);
 	}
 }

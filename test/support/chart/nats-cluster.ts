@@ -47,6 +47,8 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 	const objects = await render(
 		`--values=${examples.get("try-out")}`,
 		"--set=nats.replicas=3",
+		// As it is by default.
+		"--set=nats.maxFileStoreBytes=12884901888,nats.storage.size=16Gi",
 	);
 	const setup = objects.find(
 		({ kind, metadata }) =>

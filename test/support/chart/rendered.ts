@@ -60,5 +60,5 @@ interface RenderedContainer {
 	args: string[];
 	env: { name: string; value?: string }[];
 	securityContext?: object;
-	resources: Record<"requests" | "limits", { memory?: string }>;
+	resources: Record<"requests" | "limits", { cpu?: string; memory?: string }>;
 }
