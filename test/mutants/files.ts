@@ -5,11 +5,12 @@ export const decisions = [
 	"operator/destination/finding.ts",
 	"operator/lifecycle/transition.ts",
 	"operator/run/plan-dates.ts",
-	"operator/pipeline/{bigquery-quota,report,run-history,target,timing}.ts",
+	"operator/pipeline/{adoption,bigquery-quota,report,run-history,target,timing}.ts",
 	"operator/source/facts.ts",
 	"crds/schedule/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",
+	"ingest/load/destination/table-owner.ts",
 	"ingest/load/fetch/load-days.ts",
 	"ingest/receive/commit/{committer,claims,frame-builder,fair-selection}.ts",
 ];

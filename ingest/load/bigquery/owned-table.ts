@@ -58,7 +58,12 @@ export class OwnedTable {
 		for (;;) {
 			const table = await this.current();
 			const before = markOf(table);
-			const mark = next(before, this.#manifest, pipelineOf(this.#input));
+			const isOurs = this.#ownerOf(table) === "Ours";
+			const mark = next(
+				isOurs ? before : undefined,
+				this.#manifest,
+				pipelineOf(this.#input),
+			);
 			const options = isKept ? optionChanges(table, this.#input) : {};
 			const changed = Object.keys(options);
 			const isSame = changed.length === 0 && isDeepStrictEqual(mark, before);
@@ -95,17 +100,21 @@ export class OwnedTable {
 			bigQueryUse(this.#input, this.#manifest, table);
 			return table;
 		}
-		const mark = markFor(table, this.#input);
-		if (ownerOf(mark, this.#input, this.#manifest) === "Other")
+		if (this.#ownerOf(table) === "Other")
 			throw new JobFailure(
 				"TableNotOurs",
 				`Table ${name} is not this Pipeline's any more: somebody changed its mark during the load, which stopped`,
 			);
+		const mark = markOf(table);
 		if (isSuperseded(mark, this.#manifest))
 			throw new JobFailure(
 				"Superseded",
 				`Table ${name} has the data of Run uid ${mark.run}, whose snapshot is later`,
 			);
 		return table;
+	}
+	#ownerOf(table: Table): ReturnType<typeof ownerOf> {
+		const mark = markFor(table, this.#input);
+		return ownerOf(mark, this.#input, this.#manifest);
 	}
 }

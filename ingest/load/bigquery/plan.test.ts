@@ -6,7 +6,7 @@ import type {
 } from "../../../contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
-import { jobIdOf, planBigQuery } from "./plan.ts";
+import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";
 import type { Table } from "./rest/api.ts";
 import { labelsOf } from "./table-labels.ts";
 
@@ -175,6 +175,39 @@ test("the same work always has the same job id", () => {
 		"tidemill_u-1_whole_orders_20260301_2",
 	);
 });
+
+test("a Run knows its jobs by their ids", () => {
+	const id = jobIdOf(manifestOf({ run: "u-1" }), "orders", "copy", 1);
+	expect(isJobOf("u-1", id)).toBe(true);
+	for (const other of ["u-2", "u"]) expect(isJobOf(other, id)).toBe(false);
+});
+
+test("a full reload without events loads nothing into its staging table", () => {
+	const { loads } = planBigQuery(full, manifestOf(), days.slice(1), undefined);
+	expect(loads).toEqual([]);
+});
+
+test.each<[string, Partial<Table>, boolean]>([
+	["without rows", { numRows: "0" }, true],
+	["with rows", { numRows: "1" }, false],
+	["that doesn't say whether it has rows", {}, false],
+	[
+		"with rows that were streamed",
+		{ numRows: "0", streamingBuffer: {} },
+		false,
+	],
+	["that is a view", { type: "VIEW", numRows: "0", labels: ours }, false],
+	["that is an external table", { type: "EXTERNAL", numRows: "0" }, false],
+])(
+	"only a table without rows needs no mark: one %s",
+	(_, changes, isFilled) => {
+		const table = tableWith({ labels: {}, ...changes });
+		const planned = () =>
+			planBigQuery(input(), manifestOf(), days, table).table;
+		if (isFilled) expect(planned()).toBe("Keep");
+		else expect(planned).toThrow("not this Pipeline's");
+	},
+);
 
 const rest = manifestOf({
 	asked: { extent: "Rest", start: "2026-03-01" },

@@ -89,6 +89,18 @@ test.each([
 		"2026-03-07",
 	],
 	["chosen days", through("2026-03-07"), chosen, "2026-03-07"],
+	[
+		"chosen days after those",
+		through("2026-03-07"),
+		{ extent: "Chosen", start: "2026-03-09", end: "2026-03-09" },
+		"2026-03-07",
+	],
+	[
+		"a range that ends in the future",
+		undefined,
+		{ extent: "Whole", end: "2026-04-01" },
+		"2026-03-09",
+	],
 ] as const)(
 	"after %s the table is complete through %s",
 	(_, before, asked, date) => {

@@ -63,6 +63,10 @@ describe("the same Pipeline on the same source key goes on without a word", () =
 		["with a load complete", { ...ours, holds: { sourceKey, through } }],
 		["upgraded from an early build", former(sourceKey)],
 		[
+			"upgraded again, after an early build's load was interrupted",
+			{ run, snapshotMs, pipeline: "shop/p" },
+		],
+		[
 			"the Run itself, upgraded while it loaded",
 			{ run: manifest.run, snapshotMs },
 		],

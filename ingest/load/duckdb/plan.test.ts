@@ -163,7 +163,9 @@ describe("before the rows are inserted, dictionaries are ruled out where texts d
 			plan(withColumns(columns), [day], undefined).steps.find(
 				(step) => step.do === "SkipDictionary",
 			)?.bodiesOf;
-		expect(sampled([body])).toEqual([0, 3, 5, 8].map((index) => `/s/${index}`));
+		const spread = [0, 3, 5, 8].map((index) => `/s/${index}`);
+		expect(sampled([body])).toEqual(spread);
+		expect(sampled([columns[0]!, body])).toEqual(spread);
 		expect(sampled([columns[0]!])).toEqual([]);
 	});
 
@@ -428,6 +430,27 @@ test("a complete table is loaded with the rest of its days", () => {
 	expect(steps(input(), days, fitting, complete, rest)[0]).toBe(
 		"DeleteDay 2026-03-01",
 	);
+});
+
+test("a view is nobody's table, and is dropped if it is adopted and may be rebuilt", () => {
+	const view = { ...tableOf(fitting, { words: "" }), isView: true };
+	const planned = (more: Partial<LoadInput>) =>
+		planLoad(input(more), manifestOf(), days, view).steps[0];
+	expect(() => planned({})).toThrow("not this Pipeline's");
+	expect(() => planned({ adopt: true })).toThrow("it is a view");
+	const replaced = { do: "ReplaceTable", columns, isView: true };
+	expect(planned({ adopt: true, rebuild: true })).toEqual(replaced);
+});
+
+test("an empty table without a mark is filled", () => {
+	const empty = { ...tableOf(fitting, { words: "theirs" }), isEmpty: true };
+	const { steps } = planLoad(input(), manifestOf(), days, empty);
+	expect(steps[0]).toMatchObject({
+		do: "Comment",
+		text: expect.stringMatching(
+			/^theirs\ntidemill: .*"pipeline":"shop\/p".*"record":/,
+		),
+	});
 });
 
 test("a load that slept until a later Run had ended changes nothing", () => {
