@@ -437,17 +437,33 @@ describe("a table that isn't the Pipeline's", () => {
 			expect(created(stateOf({ pipeline, runs }))).toEqual(names);
 	});
 
-	test("lets the schedule go on with leave to rebuild it, if it holds what the Pipeline loaded from another Source", () => {
-		const other = { ...layout, sourceKey: "e".repeat(32) };
-		const success = { ...facts, layout: other };
-		const earlier = ended("e", "Succeeded", "2026-03-10T10:30:00Z", success);
-		const runs = [earlier, notOurs];
-		const waits = stateOf({ pipeline: scheduled(early), runs });
-		expect(created(waits)).toEqual([]);
-		const spec = adopting({ onIncompatible: "Rebuild" });
-		const pipeline = scheduled(early, statusAfter(waits), spec as never);
-		expect(created(stateOf({ pipeline, runs }))).toEqual([noonName]);
-	});
+	test.each([
+		["of another Source that the Pipeline loaded", {}, [noonName]],
+		[
+			"of another Source: not those of the same one",
+			{ sourceKey: layout.sourceKey },
+			[],
+		],
+		["of another Source: not for another table", { table: "old" }, []],
+		[
+			"of another Source: not for another warehouse",
+			{ destination: "old" },
+			[],
+		],
+	])(
+		"with leave to rebuild it, the schedule goes on for its own rows %s",
+		(_, changes, names) => {
+			const other = { ...layout, sourceKey: "e".repeat(32), ...changes };
+			const success = { ...facts, layout: other };
+			const earlier = ended("e", "Succeeded", "2026-03-10T10:30:00Z", success);
+			const runs = [earlier, notOurs];
+			const waits = stateOf({ pipeline: scheduled(early), runs });
+			expect(created(waits)).toEqual([]);
+			const spec = adopting({ onIncompatible: "Rebuild" });
+			const pipeline = scheduled(early, statusAfter(waits), spec as never);
+			expect(created(stateOf({ pipeline, runs }))).toEqual(names);
+		},
+	);
 
 	test("is adopted once: if somebody takes it later, it is refused until the field is set anew", () => {
 		const spec = adopting({ adopt: true }) as Partial<PipelineSpec>;
