@@ -29,14 +29,19 @@ test("an installation to try out, its setup and tests, and a Run's Job ask for o
 	});
 	// Each part, with receive twice, setup and the test.
 	expect(pods.length).toBe(10);
-	// An initial container goes before the others.
 	const requested = (resource: "cpu" | "memory") =>
 		pods
 			.map(({ containers, initContainers = [] }) => {
-				const of = (all: typeof initContainers) =>
-					all.map(({ resources }) => quantity(resources.requests[resource]!));
-				const sum = of(containers).reduce((a, b) => a + b, 0);
-				return Math.max(sum, ...of(initContainers));
+				const of = ({ resources }: (typeof containers)[number]) =>
+					quantity(resources.requests[resource]!);
+				const sum = (all: typeof initContainers) =>
+					all.map(of).reduce((a, b) => a + b, 0);
+				// An initial container has gone before the others begin, unless it runs beside them.
+				const beside = initContainers.filter(
+					({ restartPolicy }) => restartPolicy === "Always",
+				);
+				const before = initContainers.filter((each) => !beside.includes(each));
+				return sum(beside) + Math.max(sum(containers), ...before.map(of));
 			})
 			.reduce((a, b) => a + b, quantity(ofRun[resource]));
 	const [cores, bytes] = [requested("cpu"), requested("memory")];

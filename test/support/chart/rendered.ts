@@ -57,6 +57,8 @@ interface RenderedPod {
 interface RenderedContainer {
 	name: string;
 	image: string;
+	/** `Always` of an initial container that runs beside the others. */
+	restartPolicy?: string;
 	args: string[];
 	env: { name: string; value?: string }[];
 	securityContext?: object;
