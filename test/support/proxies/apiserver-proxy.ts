@@ -112,7 +112,9 @@ export class ApiserverProxy {
 	}
 }
 
-/** A request that changes something, other than the Lease or an Event. */
+/** A request that changes something, other than the Lease or an Event. A review only asks who may do what, although by POST. */
 export function isWrite({ method, path }: SeenRequest): boolean {
-	return method !== "GET" && !/\/(leases|events)(\/|$)/.test(path);
+	return (
+		method !== "GET" && !/\/(leases|events|self\w+reviews)(\/|$)/.test(path)
+	);
 }
