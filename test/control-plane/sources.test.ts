@@ -20,6 +20,7 @@ import {
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const sealKeyText = randomBytes(32).toString("hex");
+const sealKeyId = new SealKey(Buffer.from(sealKeyText)).id;
 let fixture: OperatorFixture;
 let directory: string;
 let account: string;
@@ -198,6 +199,7 @@ test("a token is in the route as a digest, and follows its Secret", async () => 
 	expect((await routeOf("guarded"))?.authorization).toEqual({
 		type: "CustomToken",
 		digests: [await tokenDigest("guarded", token("first"))],
+		sealKeyId,
 	});
 
 	await applyYaml(account, tokenYaml("token", token("second"), labels));
@@ -206,6 +208,7 @@ test("a token is in the route as a digest, and follows its Secret", async () => 
 			expect((await routeOf("guarded"))?.authorization).toEqual({
 				type: "CustomToken",
 				digests: [await tokenDigest("guarded", token("second"))],
+				sealKeyId,
 			}),
 		soon,
 	);
@@ -261,6 +264,7 @@ test("a changed Secret reaches the route without a change of the Source", async 
 			expect((await routeOf("watched"))?.authorization).toEqual({
 				type: "CustomToken",
 				digests: [await tokenDigest("watched", token("second"))],
+				sealKeyId,
 			}),
 		soon,
 	);
@@ -423,4 +427,37 @@ test("it stops in order, and a later start finds everything as it was", async ()
 	);
 	const after = await sourceWith("Active", "orders");
 	expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});
+
+test("a new seal key seals all routes anew, without a restart", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	await applyYaml(account, tokenYaml("sealed", token("first"), labels));
+	await applyYaml(account, sourceYaml("resealed", customToken("sealed")));
+	await sourceWith("Active", "resealed");
+	const next = randomBytes(32).toString("hex");
+	const key = new SealKey(Buffer.from(next));
+	const file = join(directory, "seal-key");
+	await writeFile(`${file}-former`, sealKeyText);
+	await writeFile(file, next);
+	const { sourceKey } = (await routeOf("resealed"))!;
+	await vi.waitFor(
+		async () =>
+			expect((await routeOf("resealed"))?.authorization).toEqual({
+				type: "CustomToken",
+				digests: [key.digest(token("first"), sourceKey)],
+				sealKeyId: key.id,
+			}),
+		soon,
+	);
+	// The others, too.
+	await vi.waitFor(async () => {
+		const { routes } = await routesIn(fixture.connection);
+		const ids = Object.values(routes).flatMap(({ authorization }) => {
+			if (authorization.type === "CustomToken")
+				return [authorization.sealKeyId];
+			if (authorization.type !== "Signature") return [];
+			return authorization.keys.map(({ sealKeyId }) => sealKeyId);
+		});
+		expect(new Set(ids)).toEqual(new Set([key.id]));
+	}, soon);
 });
