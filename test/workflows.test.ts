@@ -44,7 +44,9 @@ test("every action is pinned by its commit, with the version beside it", () => {
 	);
 	expect(lines).toHaveLength(steps.filter(({ uses }) => uses).length);
 	for (const line of lines)
-		expect(line).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+		expect(line).toMatch(
+			/uses: [\w-]+(\/[\w-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/,
+		);
 });
 
 test("a workflow may do no more than it says, and ends", () => {
@@ -58,6 +60,21 @@ test("a workflow may do no more than it says, and ends", () => {
 			expect(step.with?.["persist-credentials"]).toBe(false);
 });
 
+test("the image is scanned, and the packages of the program, which no scanner sees in a bundle", () => {
+	const { jobs } = parse(read(".github/workflows/scan.yaml")) as Workflow;
+	const scanned = jobs.image!.steps!;
+	const scans = scanned.filter(({ uses }) =>
+		uses?.startsWith("anchore/scan-action@"),
+	);
+	expect(scans.map((step) => step.with)).toMatchObject([
+		{ image: "tidemill:dev", "severity-cutoff": "high" },
+		{ sbom: "packages.cdx.json", "severity-cutoff": "high" },
+	]);
+	// They fail the job unless they are told otherwise.
+	for (const step of scans) expect(step.with).not.toHaveProperty("fail-build");
+	expect(scanned.map(({ run }) => run)).toContain("make image");
+});
+
 test("every make command of a workflow is one of the Makefile's", () => {
 	const targets = [
 		...read("Makefile").matchAll(/^([a-z0-9-]+)[a-z0-9 -]*:/gm),
@@ -69,17 +86,18 @@ test("every make command of a workflow is one of the Makefile's", () => {
 	for (const name of called) expect(targets).toContain(name);
 });
 
-test("nothing is released before all tests have passed", () => {
+test("nothing is released before all tests have passed, and the scan", () => {
 	const release = parse(read(".github/workflows/release.yaml")) as Workflow;
-	const { test: tests, ecosystem, ...others } = release.jobs;
+	const { test: tests, ecosystem, scan, ...others } = release.jobs;
 	expect(tests?.uses).toBe("./.github/workflows/test.yaml");
+	expect(scan?.uses).toBe("./.github/workflows/scan.yaml");
 	expect(ecosystem?.steps?.at(-1)?.run).toBe("make test-ecosystem");
 	const waitsFor = (name: string, awaited: string): boolean =>
 		[release.jobs[name]?.needs ?? []]
 			.flat()
 			.some((need) => need === awaited || waitsFor(need, awaited));
 	for (const name of Object.keys(others))
-		for (const awaited of ["test", "ecosystem"])
+		for (const awaited of ["test", "ecosystem", "scan"])
 			expect(waitsFor(name, awaited), `${name} waits for ${awaited}`).toBe(
 				true,
 			);
@@ -105,6 +123,27 @@ test("the signed image is made of the very images that have run, since tags can 
 		expect(create.env![arch.toUpperCase()]).toBe(
 			`\${{ needs.image.outputs.${arch} }}`,
 		);
+	}
+});
+
+test("the forms for issues are such as GitHub takes, and their labels are words", () => {
+	const forms = globSync(".github/ISSUE_TEMPLATE/*.yaml", { cwd: root });
+	expect(forms).toHaveLength(2);
+	for (const { name, description, labels, body } of forms.map((form) =>
+		parse(read(form)),
+	)) {
+		for (const text of [name, description, ...labels])
+			expect(text).toMatch(/^\w/);
+		const fields = body.filter(
+			({ type }: { type: string }) => type !== "markdown",
+		);
+		const ids = fields.map(({ id }: { id: string }) => id);
+		expect(new Set(ids).size).toBe(fields.length);
+		for (const { type, attributes } of fields) {
+			expect(["input", "textarea", "dropdown"]).toContain(type);
+			expect(attributes.label).toMatch(/\w/);
+			if (type === "dropdown") expect(attributes.options).not.toEqual([]);
+		}
 	}
 });
 

@@ -32,6 +32,7 @@ export const sidebar: {
 			["install", "Install"],
 			["upgrade", "Upgrade, back up, restore"],
 			["rotate-secrets", "Rotate Secrets"],
+			["api-versions", "From v1alpha1 to v1beta1"],
 			["high-availability", "High availability"],
 			["sizing", "Sizing"],
 			["s3", "S3"],

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { stringify } from "yaml";
 import { natsConfig, passwordVariable } from "../../install/nats/config.ts";
 import { processEnvironment } from "../../install/process-environment.ts";
+import { chartReadme, chartYaml } from "./listing.ts";
 import { readValues } from "./values.ts";
 import { valuesPage } from "./values-page.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -25,6 +26,11 @@ export function chartFiles(): [path: string, text: string][] {
 			`${chart}/values.schema.json`,
 			`${JSON.stringify(valuesSchema(values), null, "\t")}\n`,
 		],
+		[
+			`${chart}/Chart.yaml`,
+			chartYaml(readFileSync(join(root, chart, "Chart.yaml"), "utf8"), values),
+		],
+		[`${chart}/README.md`, chartReadme(values)],
 		["docs/reference/values.md", valuesPage(values)],
 	];
 }

@@ -2,10 +2,14 @@ import type { ChartValue } from "./values.ts";
 
 /** The text of docs/reference/values.md. */
 export function valuesPage(values: ChartValue[]): string {
+	return `${introduction}\n${valuesTables(values)}`;
+}
+
+/** A table of the values that stand alone, and one of each group below its heading. */
+export function valuesTables(values: ChartValue[]): string {
 	const loose = values.filter(({ children }) => !children);
 	const groups = values.filter(({ children }) => children);
 	return [
-		introduction,
 		...table(loose),
 		...groups.flatMap((group) => [`## ${group.key}\n`, ...table([group])]),
 	].join("\n");

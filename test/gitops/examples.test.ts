@@ -26,6 +26,21 @@ test("every example is a manifest, and names only folders that are here", () => 
 	}
 });
 
+test("every example follows the tag of this version, not a branch that moves", () => {
+	const { version } = JSON.parse(
+		readFileSync(join(root, "package.json"), "utf8"),
+	);
+	const revisions = files
+		.filter((file) => !file.endsWith("kustomization.yaml"))
+		.flatMap((file) => objectsIn(file))
+		.flatMap(({ spec }) => [spec?.source?.targetRevision, spec?.ref])
+		.filter((revision) => revision !== undefined)
+		.map((revision) =>
+			typeof revision === "string" ? { tag: revision } : revision,
+		);
+	expect(revisions).toEqual(Array(4).fill({ tag: `v${version}` }));
+});
+
 test("every kustomization lists files that are here, and all of them", () => {
 	for (const file of files.filter((each) =>
 		each.endsWith("kustomization.yaml"),

@@ -38,11 +38,13 @@ export interface TestControlPlane {
 	stop(): Promise<void>;
 }
 
-/** A real etcd, kube-apiserver and kube-controller-manager, with Tidemill's CRDs installed. */
+/** A real etcd, kube-apiserver and kube-controller-manager, with Tidemill's CRDs installed, or those of these files. */
 export async function startControlPlane({
 	apiserverFlags,
+	crds,
 }: {
 	apiserverFlags?: string[];
+	crds?: string[];
 } = {}): Promise<TestControlPlane> {
 	const directory = await temporaryDirectory("control-plane");
 	const commands = await resolveBinaries([
@@ -129,7 +131,7 @@ export async function startControlPlane({
 			),
 			join(directory, "controller-manager"),
 		),
-		installCRDs(kubectl),
+		installCRDs(kubectl, crds ?? (await crdFiles())),
 	]);
 	return {
 		kubeconfig: admin,
@@ -176,8 +178,9 @@ async function compactEtcd(url: string, pki: Pki): Promise<void> {
 
 async function installCRDs(
 	kubectl: TestControlPlane["kubectl"],
+	paths: string[],
 ): Promise<void> {
-	const files = (await crdFiles()).map((file) => `--filename=${file}`);
+	const files = paths.map((path) => `--filename=${path}`);
 	if (files.length === 0) return;
 	await kubectl("apply", "--server-side", ...files);
 	await kubectl(
