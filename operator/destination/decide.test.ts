@@ -377,3 +377,32 @@ test("a repeated check that fails counts as another failure", () => {
 	);
 	expect(statusIn(actions)?.lastCheck).toEqual({ hash, time: at, failures: 2 });
 });
+
+test("a check whose Job a failing webhook refuses says so and is tried when that is due, without counting as a failed check", () => {
+	const refusal = refusalOf("the webhook is out of order", {
+		status: 500,
+		at: now,
+		retryInMs: 7_000,
+	});
+	const actions = decide(stateWith({ refusal }), now);
+	expect(actions.map(({ type }) => type)).toEqual([
+		"recordKubeEvent",
+		"writeStatus",
+		"lookAgain",
+	]);
+	expect(statusIn(actions)).toMatchObject({
+		conditions: [
+			{
+				status: "False",
+				reason: "WriteRefused",
+				message: "Kubernetes refused the Job: the webhook is out of order",
+			},
+		],
+	});
+	expect(statusIn(actions)?.lastCheck).toBeUndefined();
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 7_000 });
+	const destination = destinationWith(statusIn(actions));
+	const due = { ...refusal, retryInMs: 0 };
+	const again = decide(stateWith({ destination, refusal: due }), now + 7_000);
+	expect(again.map(({ type }) => type)).toContain("startJob");
+});

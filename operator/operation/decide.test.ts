@@ -472,3 +472,53 @@ test("a Release ends with what archive says: done, refused, or tried again", () 
 	expect(reasonOf(again)).toBe("ReleaseUnavailable");
 	expect(types(again)).toContain("lookAgain");
 });
+
+test("an Operation that has queued for more than an hour waits on when Kubernetes refuses its Job, as a Run does", () => {
+	const late = now + 61 * 60_000;
+	const queued = operationOf({
+		phase: "Pending",
+		conditions: [
+			{
+				type: "Complete",
+				status: "False",
+				reason: "Queued",
+				message: "1 Job comes first.",
+				lastTransitionTime: "2026-03-31T12:00:10Z",
+			},
+		],
+	});
+	const state = answeredWith(stateOf({ operation: queued }), answer, late);
+	const refusal = refusalOf("exceeded quota", { at: late });
+	const refused = decide({ ...state, refusal }, late);
+	expect(reasonOf(refused)).toBe("JobNotStarted");
+	expect(statusOf(refused).pendingSince).toBe("2026-03-31T13:01:10Z");
+	// From then on it has an hour.
+	const operation = { ...queued, status: statusOf(refused) };
+	const last = decide({ ...state, operation, refusal }, late + hour);
+	expect(reasonOf(last, "Failed")).toBe("PendingDeadlineExceeded");
+});
+
+test("an Operation whose Pod is gone still says what it waits for, and so does its error when its time is over", () => {
+	const pod = podWith(undefined, 0);
+	pod.status = {
+		phase: "Pending",
+		conditions: [
+			{ type: "PodScheduled", status: "False", message: "No node." },
+		],
+	};
+	const waits = decide(
+		stateOf({ operation: operationOf(begun), job: jobWith(), pods: [pod] }),
+		now,
+	);
+	expect(reasonOf(waits)).toBe("PodWaiting");
+	const operation = operationOf({ ...begun, ...statusOf(waits) });
+	const gone = decide(stateOf({ operation, job: jobWith() }), now);
+	expect(reasonOf(gone)).toBe("PodWaiting");
+	const job = jobWith("Failed");
+	job.status!.conditions![0]!.reason = "DeadlineExceeded";
+	const stored = { ok: true } as const;
+	const over = decide(stateOf({ operation, job, stored }), now);
+	expect(statusOf(over).error?.message).toContain(
+		"Last it waited for: No node.",
+	);
+});
