@@ -11,7 +11,7 @@ import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { nextLookMs } from "../job/slots.ts";
-import { isInForce, isOfJob, jobRefusal } from "../lifecycle/decide.ts";
+import { isInForce, isOfJob, jobRefusal } from "../lifecycle/job-refusal.ts";
 import type { JobAction } from "../lifecycle/transition.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";

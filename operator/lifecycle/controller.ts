@@ -27,7 +27,8 @@ import {
 	whilePermitted,
 } from "../reconcile/while-permitted.ts";
 import { ArchiveQuestions, type AskAction } from "./archive-answers.ts";
-import { isInForce, type Outcomes } from "./decide.ts";
+import type { Outcomes } from "./decide.ts";
+import { isInForce } from "./job-refusal.ts";
 import type { JobAction } from "./transition.ts";
 
 /** What a kind with Jobs works with, beyond {@link OperatorContext}. */

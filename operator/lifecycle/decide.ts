@@ -2,11 +2,9 @@ import type { JobError, JobResult } from "../../contracts/job.ts";
 import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
-import { publicWords } from "../../kube/reconcile/public-words.ts";
 import type { Refusal } from "../../kube/reconcile/refusals.ts";
 import { ageOf, type KubeObject } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { nameTaken } from "../job/apply.ts";
 import { endedAs } from "../job/endings.ts";
 import { failedAttempts } from "../job/failed-attempts.ts";
 import { jobOutcome } from "../job/outcome.ts";
@@ -19,8 +17,8 @@ import {
 import { nextLookMs, type Place, placeText } from "../job/slots.ts";
 import type { JobWithInput } from "../job/template.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
-import { refusalFinding } from "../reconcile/refusals.ts";
 import { type Answered, type AskAction, answerTo } from "./archive-answers.ts";
+import { isInForce, jobRefusal } from "./job-refusal.ts";
 import type {
 	CompleteReason,
 	Facts,
@@ -521,47 +519,6 @@ const resultPatienceMs = 10 * 60_000;
 /** The message with which work starts over because its links live no longer. */
 const linksExpired =
 	"The links to the objects have expired. Archive is making new ones.";
-
-/** What Kubernetes refuses, and a retry alone doesn't change: a person must. */
-const lastingStatuses: ReadonlySet<number> = new Set([
-	// A field can't be parsed, such as a quantity.
-	400,
-	// A quota or an admission policy forbids it, or the namespace is being deleted.
-	403,
-	// Something that the request names does not exist, such as the namespace.
-	404,
-	// Validation failed.
-	422,
-]);
-
-/** Why Kubernetes doesn't take a Job. `isLasting`: the Job itself is refused, and a retry alone doesn't change that. */
-export function jobRefusal({ error }: Pick<Refusal, "error">): {
-	isLasting: boolean;
-	message: string;
-} {
-	if (error.reason === nameTaken)
-		return { isLasting: true, message: error.message };
-	return isOfJob({ error })
-		? {
-				isLasting: lastingStatuses.has(error.status),
-				message: `Kubernetes refused the Job: ${publicWords(error.message)}`,
-			}
-		: { isLasting: false, message: refusalFinding(error).message };
-}
-
-/** Whether the refused request was to make a Job or its input. */
-export function isOfJob({ error }: Pick<Refusal, "error">): boolean {
-	const { method, path = "" } = error.request ?? {};
-	return (
-		error.reason === nameTaken ||
-		(method !== "DELETE" && /\/(jobs|secrets)(\/|$)/.test(path))
-	);
-}
-
-/** Whether what was refused isn't due again. */
-export function isInForce(refusal: Refusal | undefined): refusal is Refusal {
-	return refusal !== undefined && refusal.retryInMs > 0;
-}
 
 /** How long until archive is asked again: a quarter of the object's age, from 1 s to 1 min. Backoff without memory. */
 export function retryWaitMs({ metadata }: KubeObject, now: number): number {

@@ -13,11 +13,8 @@ import { rfc3339 } from "../../kube/timestamps.ts";
 import { retentionIn } from "../archive/retention.ts";
 import { lostPodText } from "../job/pods.ts";
 import { nextLookMs } from "../job/slots.ts";
-import {
-	isInForce,
-	lifecycle,
-	type PendingLimit,
-} from "../lifecycle/decide.ts";
+import { lifecycle, type PendingLimit } from "../lifecycle/decide.ts";
+import { isInForce } from "../lifecycle/job-refusal.ts";
 import {
 	type CompleteReason,
 	type WorkAction,

@@ -1,0 +1,45 @@
+import { publicWords } from "../../kube/reconcile/public-words.ts";
+import type { Refusal } from "../../kube/reconcile/refusals.ts";
+import { nameTaken } from "../job/apply.ts";
+import { refusalFinding } from "../reconcile/refusals.ts";
+
+/** What Kubernetes refuses, and a retry alone doesn't change: a person must. */
+const lastingStatuses: ReadonlySet<number> = new Set([
+	// A field can't be parsed, such as a quantity.
+	400,
+	// A quota or an admission policy forbids it, or the namespace is being deleted.
+	403,
+	// Something that the request names does not exist, such as the namespace.
+	404,
+	// Validation failed.
+	422,
+]);
+
+/** Why Kubernetes doesn't take a Job. `isLasting`: the Job itself is refused, and a retry alone doesn't change that. */
+export function jobRefusal({ error }: Pick<Refusal, "error">): {
+	isLasting: boolean;
+	message: string;
+} {
+	if (error.reason === nameTaken)
+		return { isLasting: true, message: error.message };
+	return isOfJob({ error })
+		? {
+				isLasting: lastingStatuses.has(error.status),
+				message: `Kubernetes refused the Job: ${publicWords(error.message)}`,
+			}
+		: { isLasting: false, message: refusalFinding(error).message };
+}
+
+/** Whether the refused request was to make a Job or its input. */
+export function isOfJob({ error }: Pick<Refusal, "error">): boolean {
+	const { method, path = "" } = error.request ?? {};
+	return (
+		error.reason === nameTaken ||
+		(method !== "DELETE" && /\/(jobs|secrets)(\/|$)/.test(path))
+	);
+}
+
+/** Whether what was refused isn't due again. */
+export function isInForce(refusal: Refusal | undefined): refusal is Refusal {
+	return refusal !== undefined && refusal.retryInMs > 0;
+}
