@@ -172,12 +172,17 @@ test("a table of somebody else stops the Pipeline until it may adopt it, which a
 			});
 		}, wait);
 	const inputOf = async (run: string) => {
-		const secret = await client.get(
-			kinds.secret,
-			`${run}-input`,
-			scene.namespace,
-		);
-		const text = secret!.data!["input.json"]!;
+		// It comes right after the status.
+		const secret = await vi.waitFor(async () => {
+			const found = await client.get(
+				kinds.secret,
+				`${run}-input`,
+				scene.namespace,
+			);
+			expect(found).toBeDefined();
+			return found!;
+		}, wait);
+		const text = secret.data!["input.json"]!;
 		return JSON.parse(Buffer.from(text, "base64").toString()) as LoadInput;
 	};
 	const refuse = async (run: string) => {
