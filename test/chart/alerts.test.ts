@@ -389,6 +389,24 @@ test.each([
 	);
 });
 
+test("all that Prometheus scrapes has the labels by which the rules select", async () => {
+	const objects = await render(
+		...enabled,
+		"--set=metrics.podMonitor.enabled=true",
+		"--set=metrics.serviceMonitor.enabled=true",
+	);
+	const monitors = objects.filter(({ kind }) => kind.endsWith("Monitor"));
+	expect(monitors).toHaveLength(2);
+	for (const { spec } of monitors)
+		expect(spec).toMatchObject({
+			podTargetLabels: [
+				"app.kubernetes.io/instance",
+				"app.kubernetes.io/component",
+				"tidemill.dev/shards",
+			],
+		});
+});
+
 test("a component that the release doesn't have has no alerts", async () => {
 	const left = await rendered(
 		"--set=api.replicas=0",

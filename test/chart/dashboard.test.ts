@@ -22,6 +22,25 @@ test("each metric of the dashboard exists", () => {
 	).toEqual([]);
 });
 
+test("each panel shows one release alone", () => {
+	const mixed = dashboardQueries.filter(({ expr }) => {
+		const metrics = expr.match(
+			/\b(?:tidemill|controller_runtime|leader_election|workqueue)_\w+(?:\{[^}]*\})?/g,
+		);
+		return !metrics?.every((each) =>
+			each.includes(
+				'{namespace="tidemill-system",app_kubernetes_io_instance="tidemill"',
+			),
+		);
+	});
+	expect(mixed).toEqual([]);
+	const one = dashboard.templating.list.filter(({ type }) => type === "query");
+	expect(one.map(({ name }) => name)).toEqual(["namespace", "release"]);
+	expect(one.filter(({ multi, includeAll }) => multi || includeAll)).toEqual(
+		[],
+	);
+});
+
 test("each panel says what it shows", () => {
 	const silent = dashboard.panels.filter(
 		({ targets, description }) => targets && !description,

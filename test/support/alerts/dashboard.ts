@@ -9,6 +9,14 @@ export interface DashboardQuery {
 }
 
 interface Dashboard {
+	templating: {
+		list: {
+			name: string;
+			type: string;
+			multi?: boolean;
+			includeAll?: boolean;
+		}[];
+	};
 	panels: {
 		title: string;
 		description?: string;
