@@ -26,7 +26,7 @@ check: $(installed) ## Seconds: format, lint, types and unit tests
 
 .PHONY: test
 test: lint ## Minutes: all of check, then tests with the real servers
-	@$(node) local/fetch.ts alert-rules
+	@$(node) local/fetch.ts alert-rules promtool
 	@$(node) test/run.ts
 
 .PHONY: e2e
