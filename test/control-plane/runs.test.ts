@@ -109,7 +109,8 @@ test("a Run that a person creates becomes a Job, and its result the status of Ru
 });
 
 test("the next Run loads from the first day that wasn't closed, less the overwrite period", async () => {
-	await scene.createPipeline("p", { overwritePeriodDays: 1 });
+	const spec = { overwritePeriodDays: 1 };
+	await scene.createPipeline("p", spec);
 	await scene.createRun("one", "p");
 	await scene.endPod("one", 0, succeeded);
 	await vi.waitFor(async () => {
@@ -120,6 +121,7 @@ test("the next Run loads from the first day that wasn't closed, less the overwri
 		);
 		expect(pipeline?.status?.lastSuccess).toBeDefined();
 	}, wait);
+	await scene.statusIsHeard("p", spec);
 	await scene.createRun("two", "p");
 	await vi.waitFor(() => expect(scene.questions).toHaveLength(2), wait);
 	// `today` was when this file began.
@@ -157,10 +159,11 @@ test("a permanent error fails the Run with the words of the load", async () => {
 });
 
 test("a table of somebody else stops the Pipeline until it may adopt it, which a Run that succeeds uses up", async () => {
+	const specOf = (table: object): Partial<Pipeline["spec"]> => ({
+		table: { columns: ["EventID", "Date"], onIncompatible: "Fail", ...table },
+	});
 	const pipelineWith = (table: object) =>
-		scene.createPipeline("p", {
-			table: { columns: ["EventID", "Date"], onIncompatible: "Fail", ...table },
-		});
+		scene.createPipeline("p", specOf(table));
 	const statusOf = async () =>
 		(await client.get<Pipeline>(pipelineKind, "p", scene.namespace))?.status;
 	const becomesReady = (status: string, reason: string) =>
@@ -219,6 +222,7 @@ test("a table of somebody else stops the Pipeline until it may adopt it, which a
 		});
 	}, wait);
 
+	await scene.statusIsHeard("p", specOf({ adopt: true }));
 	await scene.createRun("later", "p");
 	await scene.phaseBecomes("later", "Running");
 	expect(await inputOf("later")).not.toHaveProperty("adopt");
