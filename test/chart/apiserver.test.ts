@@ -54,6 +54,30 @@ test.each([...examples])(
 	},
 );
 
+test.each([...examples])(
+	"a second server-side apply of the example %s changes nothing, and the apiserver keeps every field as it is",
+	async (example, file) => {
+		const namespace = `twice-${example}`;
+		await kubectlDone(["create", "namespace", namespace]);
+		const objects = (
+			await render(
+				`--values=${file}`,
+				`--namespace=${namespace}`,
+				// A new Deployment has one replica, so that the autoscaler has nothing to write.
+				"--set=receive.autoscaling.minReplicas=1",
+			)
+		).filter(({ kind }) => kind !== "CustomResourceDefinition");
+		// A difference would be one for ever to Argo CD and Flux.
+		for (const _ of ["first", "second"]) await apply(objects);
+		const before = await versions(objects);
+		await apply(objects);
+		expect(await versions(objects)).toEqual(before);
+		const stored = await read(objects);
+		for (const [i, object] of objects.entries())
+			expect(differences(object, stored[i])).toEqual([]);
+	},
+);
+
 test("the examples of values make an object of each kind of others", async () => {
 	const objects = await Promise.all(
 		[...examples.values()].map((file) => render(`--values=${file}`)),
@@ -139,6 +163,39 @@ async function apply(objects: Rendered[], ...flags: string[]): Promise<string> {
 	);
 	if (exitCode !== 0) throw new Error(stderr);
 	return stdout + stderr;
+}
+
+/** The objects as the apiserver has them, in the same order. */
+async function read(objects: Rendered[]): Promise<Rendered[]> {
+	const text = await kubectlDone(
+		["get", "--output=json", "--filename=-"],
+		objects.map((object) => stringify(object)).join("---\n"),
+	);
+	return JSON.parse(text).items;
+}
+
+/** What changes with each write of the objects' makers. Controllers write the status of some, whose version counts that, too. */
+async function versions(objects: Rendered[]): Promise<unknown[]> {
+	return (await read(objects)).map(({ kind, metadata, ...rest }) => [
+		kind,
+		metadata.name,
+		"status" in rest ? metadata.generation : metadata.resourceVersion,
+	]);
+}
+
+/** Paths of the fields that the apiserver dropped or wrote otherwise. What it added is its own. */
+function differences(wanted: unknown, stored: unknown, path = ""): string[] {
+	if (typeof wanted !== "object" || wanted === null)
+		return wanted === stored ? [] : [`${path}: ${wanted} → ${stored}`];
+	if (typeof stored !== "object" || stored === null)
+		return [`${path}: dropped`];
+	return Object.entries(wanted).flatMap(([key, value]) =>
+		differences(
+			value,
+			(stored as Record<string, unknown>)[key],
+			`${path}.${key}`,
+		),
+	);
 }
 
 /** What `kubectl auth can-i --list` lists for a ServiceAccount of the release, one permission a line. */

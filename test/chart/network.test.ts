@@ -13,6 +13,7 @@ import type {
 const stranger = { namespace: "elsewhere", labels: { app: "stranger" } };
 
 let objects: Rendered[];
+let objectsOfTryOut: Rendered[];
 let components: Map<string, Labels>;
 
 beforeAll(async () => {
@@ -20,6 +21,7 @@ beforeAll(async () => {
 		`--values=${examples.get("try-out")}`,
 		"--set=nats.replicas=3",
 	);
+	objectsOfTryOut = objects;
 	components = new Map(
 		objects
 			.map((object) => object.spec?.template?.metadata?.labels as Labels)
@@ -94,6 +96,28 @@ test("no policy that names Prometheus opens more than the metrics", async () => 
 	expect(ports("archive", prometheus)).toEqual([8081]);
 	expect(ports("nats", prometheus)).toEqual([]);
 	expect(ports("archive", stranger)).toEqual([]);
+});
+
+test("Prometheus reaches NATS's exporter, and nobody else does", async () => {
+	objects = await render(
+		`--values=${examples.get("aws")}`,
+		"--set=nats.exporter.enabled=true",
+	);
+	const prometheus = {
+		namespace: "monitoring",
+		labels: { app: "prometheus" },
+	};
+	expect(ports("nats", prometheus)).toEqual([7777]);
+	expect(ports("archive", prometheus)).toEqual([8081]);
+	expect(ports("nats", stranger)).toEqual([]);
+});
+
+test("the bundled store calls nobody", () => {
+	const { policyTypes, egress } = objectsOfTryOut.find(
+		({ kind, metadata }) =>
+			kind === "NetworkPolicy" && metadata.name === "tidemill-s3",
+	)!.spec;
+	expect([policyTypes, egress]).toEqual([["Ingress", "Egress"], undefined]);
 });
 
 /** The ports of a component that a Pod reaches; all Pods of the release are selected by a policy. */

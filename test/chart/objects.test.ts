@@ -84,10 +84,12 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 		const unknown = objects
 			.filter(({ kind }) => kind === "Deployment")
 			.flatMap(containersOf)
-			.flatMap(({ env }) => env.map(({ name }: { name: string }) => name))
+			.flatMap(({ env = [] }) => env.map(({ name }: { name: string }) => name))
 			.filter((name) => !pages.includes(`\`${name}\``))
 			// Node's and glibc's own.
-			.filter((name) => !/^(NODE_OPTIONS|MALLOC_\w+)$/.test(name));
+			.filter(
+				(name) => !/^(NODE_OPTIONS|NODE_EXTRA_CA_CERTS|MALLOC_\w+)$/.test(name),
+			);
 		expect(unknown).toEqual([]);
 	});
 

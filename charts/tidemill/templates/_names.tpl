@@ -16,7 +16,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* Labels of an object: dict "root" $ "component" "receive". */}}
+{{/* Labels of an object: dict "root" $ "component" "receive", and "moreLabels", which win over commonLabels. */}}
 {{- define "tidemill.labels" -}}
 app.kubernetes.io/name: tidemill
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -27,15 +27,15 @@ app.kubernetes.io/part-of: tidemill
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
+{{- with merge (deepCopy (.moreLabels | default dict)) .root.Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{/* An image's full name: dict "image" .Values.image "tag" "used if empty". */}}
+{{/* An image's full name: dict "root" $ "image" .Values.image "tag" "used if empty". */}}
 {{- define "tidemill.image" -}}
 {{- $name := .image.repository }}
-{{- if .image.registry }}{{ $name = printf "%s/%s" .image.registry $name }}{{ end }}
+{{- with .root.Values.global.imageRegistry | default .image.registry }}{{ $name = printf "%s/%s" . $name }}{{ end }}
 {{- if .image.digest }}
 {{- printf "%s@%s" $name .image.digest }}
 {{- else }}
@@ -44,7 +44,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 
 {{- define "tidemill.ownImage" -}}
-{{- include "tidemill.image" (dict "image" .Values.image "tag" .Chart.AppVersion) }}
+{{- include "tidemill.image" (dict "root" . "image" .Values.image "tag" .Chart.AppVersion) }}
+{{- end }}
+
+{{/* dict "root" $ "component" "receive" "values" .Values.receive */}}
+{{- define "tidemill.serviceAccountName" -}}
+{{- .values.serviceAccount.name | default (printf "%s-%s" (include "tidemill.fullname" .root) .component) }}
 {{- end }}
 
 {{- define "tidemill.natsPasswords" -}}
@@ -124,7 +129,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "tidemill.operatorSubject" -}}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "tidemill.fullname" . }}-operator
+    name: {{ include "tidemill.serviceAccountName" (dict "root" . "component" "operator" "values" .Values.operator) }}
     namespace: {{ .Release.Namespace }}
 {{- end }}
 
@@ -138,6 +143,15 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
 helm.sh/hook-output-log-policy: hook-failed
 {{- end }}
 
+{{/* The components that have metrics. */}}
+{{- define "tidemill.scrapedComponents" -}}
+{{- $all := list "receive" "archive" "operator" "api" "notify" }}
+{{- if and .Values.nats.enabled .Values.nats.exporter.enabled }}
+{{- $all = append $all "nats" }}
+{{- end }}
+{{- toYaml $all }}
+{{- end }}
+
 {{/* The Pods that have metrics. */}}
 {{- define "tidemill.scrapedPods" -}}
 matchLabels:
@@ -146,5 +160,6 @@ matchLabels:
 matchExpressions:
   - key: app.kubernetes.io/component
     operator: In
-    values: [receive, archive, operator, api, notify]
+    values:
+      {{- include "tidemill.scrapedComponents" . | nindent 6 }}
 {{- end }}

@@ -1,6 +1,6 @@
 {{/* What every Pod has: dict "root" $ "component" "receive" "values" .Values.receive. */}}
 {{- define "tidemill.podBasics" -}}
-{{- with .root.Values.imagePullSecrets }}
+{{- with concat .root.Values.global.imagePullSecrets .root.Values.imagePullSecrets | uniq }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -25,8 +25,10 @@ tolerations:
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+{{- range $field := list "priorityClassName" "runtimeClassName" "hostAliases" "dnsPolicy" "dnsConfig" }}
+{{- with get $.values $field }}
+{{ dict $field . | toYaml }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -56,14 +58,26 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* Variables by name: dict "env" (dict) "own" .Values.receive.env, which wins. An empty value counts as unset. */}}
+{{/*
+Variables of a container, each name once: dict "first" (list of variables to which others refer) "env" (dict by name) "values"
+.Values.receive, whose env and extraEnv win. An empty value counts as unset.
+*/}}
 {{- define "tidemill.env" -}}
+{{- $own := dict }}
+{{- range .values.extraEnv }}
+{{- $_ := set $own .name true }}
+{{- end }}
 {{- $all := deepCopy .env }}
-{{- range $name, $value := .own }}
+{{- range $name, $value := .values.env }}
 {{- $_ := set $all $name $value }}
 {{- end }}
+{{- range .first }}
+{{- if not (or (hasKey $own .name) (hasKey $all .name)) }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+{{- end }}
 {{- range $name, $value := $all }}
-{{- if ne (toString $value) "" }}
+{{- if and (ne (toString $value) "") (not (hasKey $own $name)) }}
 - name: {{ $name }}
 {{- if kindIs "map" $value }}
   {{- toYaml $value | nindent 2 }}
@@ -71,6 +85,24 @@ capabilities:
   value: {{ $value | toString | quote }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- with .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* More containers of one's own beside ours: the values of a component. What their securityContext leaves open is as in ours. */}}
+{{- define "tidemill.extraContainers" -}}
+{{- range .extraContainers }}
+{{- $security := include "tidemill.containerSecurity" $ | fromYaml }}
+{{- /* Not merge, for which false is no value. */}}
+{{- range $key, $value := .securityContext }}
+{{- if kindIs "map" $value }}
+{{- $value = merge (deepCopy $value) (get $security $key | default dict) }}
+{{- end }}
+{{- $_ := set $security $key $value }}
+{{- end }}
+- {{ set (deepCopy .) "securityContext" $security | toYaml | nindent 2 | trim }}
 {{- end }}
 {{- end }}
 
@@ -102,11 +134,9 @@ capabilities:
   imagePullPolicy: {{ $root.Values.image.pullPolicy }}
   args: [{{ .role }}]
   env:
-    - name: NATS_URL
-      value: {{ $url | quote }}
-    - name: NATS_USERS_DIR
-      value: /etc/tidemill/nats-users
-    {{- include "tidemill.env" (dict "env" $env "own" .values.env) | trim | nindent 4 }}
+    {{- $_ := set $env "NATS_URL" $url }}
+    {{- $_ := set $env "NATS_USERS_DIR" "/etc/tidemill/nats-users" }}
+    {{- include "tidemill.env" (dict "env" $env "values" .values) | trim | nindent 4 }}
   ports:
     {{- range $name, $port := .ports }}
     - name: {{ $name }}
@@ -145,26 +175,30 @@ capabilities:
       mountPath: /etc/tidemill/nats
       readOnly: true
     {{- end }}
-    {{- with .mounts }}
+    {{- with concat .mounts .values.extraVolumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- include "tidemill.extraContainers" .values }}
 {{- end }}
 
-{{/* The volumes that every process of Tidemill has: dict "root" $ "role" "receive". */}}
+{{/* The volumes that every process of Tidemill has, and those of the values: the same dict as podBasics. */}}
 {{- define "tidemill.volumes" -}}
 - name: tmp
   emptyDir:
     sizeLimit: 256Mi
+{{- with .values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 - name: nats-users
   secret:
     secretName: {{ include "tidemill.natsPasswords" .root }}
     # What is missing, the process says on /readyz. A Secret of one's own may have no second user.
     optional: true
     items:
-      - key: {{ .role }}
-        path: {{ .role }}
-      - key: {{ .role }}-b
-        path: {{ .role }}-b
+      - key: {{ .component }}
+        path: {{ .component }}
+      - key: {{ .component }}-b
+        path: {{ .component }}-b
 {{- with include "tidemill.natsTls" .root }}
 - name: nats-authority
   secret:
@@ -197,57 +231,83 @@ metadata:
   labels:
     {{- include "tidemill.selectorLabels" . | nindent 4 }}
     app.kubernetes.io/part-of: tidemill
-    {{- if has .component (list "receive" "archive" "operator" "api" "notify") }}
+    {{- if has .component (include "tidemill.scrapedComponents" .root | fromYamlArray) }}
     tidemill.dev/metrics: "true"
     {{- end }}
-    {{- with .root.Values.commonLabels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-    {{- with .values.podLabels }}
+    {{- with merge (deepCopy .values.podLabels) .root.Values.commonLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   annotations:
-    kubectl.kubernetes.io/default-container: {{ .container | default .component }}
+    {{- $annotations := dict "kubectl.kubernetes.io/default-container" (.container | default .component) }}
     {{- with .checksum }}
-    checksum/config: {{ . }}
+    {{- $_ := set $annotations "checksum/config" . }}
     {{- end }}
-    {{- with .values.podAnnotations }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- merge (deepCopy .values.podAnnotations) $annotations .root.Values.commonAnnotations | toYaml | nindent 4 }}
 {{- end }}
 
-{{/* metadata of an object: dict "root" $ "component" "receive", and "name" if it isn't the component's. */}}
+{{/*
+metadata of an object: dict "root" $ "component" "receive"; "name" if it isn't the component's; "namespace" if it isn't the
+release's, "" for an object of the whole cluster; and "annotations" and "moreLabels", which win over those of all objects.
+*/}}
 {{- define "tidemill.metadata" -}}
 metadata:
   name: {{ .name | default (printf "%s-%s" (include "tidemill.fullname" .root) .component) }}
-  namespace: {{ .root.Release.Namespace }}
+  {{- with hasKey . "namespace" | ternary .namespace .root.Release.Namespace }}
+  namespace: {{ . }}
+  {{- end }}
   labels:
     {{- include "tidemill.labels" . | nindent 4 }}
-  {{- with .annotations }}
+  {{- with merge (deepCopy (.annotations | default dict)) .root.Values.commonAnnotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}
 
-{{/* dict "root" $ "component" "receive" "values" .Values.receive */}}
+{{/* An object of files/: dict "root" $ "object" (dict) "isKept" (whether it stays when the release goes). */}}
+{{- define "tidemill.fileObject" -}}
+{{- $metadata := .object.metadata }}
+{{- $labels := include "tidemill.labels" (dict "root" .root) | fromYaml }}
+{{- $_ := set $metadata "labels" (merge $labels ($metadata.labels | default dict)) }}
+{{- $annotations := merge ($metadata.annotations | default dict) .root.Values.commonAnnotations }}
+{{- if .isKept }}
+{{- $_ := set $annotations "helm.sh/resource-policy" "keep" }}
+{{- end }}
+{{- if $annotations }}
+{{- $_ := set $metadata "annotations" $annotations }}
+{{- end }}
+---
+{{ toYaml .object }}
+{{- end }}
+
+{{/* dict "root" $ "component" "receive" "values" .Values.receive, and "annotations" that win over those of the values. */}}
 {{- define "tidemill.serviceAccount" -}}
+{{- $account := .values.serviceAccount }}
+{{- if $account.create }}
+{{- $more := dict "annotations" (merge (.annotations | default dict) $account.annotations) "moreLabels" $account.labels }}
 apiVersion: v1
 kind: ServiceAccount
-{{ include "tidemill.metadata" (merge (dict "annotations" .values.serviceAccount.annotations) .) }}
+{{ include "tidemill.metadata" (merge (dict "name" (include "tidemill.serviceAccountName" .)) $more .) }}
 # Only Pods that say so mount a token.
 automountServiceAccountToken: false
 {{- end }}
+{{- end }}
 
-{{/* dict "root" $ "component" "receive" */}}
+{{/* dict "root" $ "component" "receive" "values" .Values.receive */}}
 {{- define "tidemill.podDisruptionBudget" -}}
+{{- $pdb := .values.pdb }}
+{{- if $pdb.enabled }}
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 {{ include "tidemill.metadata" . }}
 spec:
-  maxUnavailable: 1
-  # A Pod that isn't ready serves nobody, so it holds up no drain.
-  unhealthyPodEvictionPolicy: AlwaysAllow
+  {{- if ne (toString $pdb.minAvailable) "" }}
+  minAvailable: {{ $pdb.minAvailable }}
+  {{- else }}
+  maxUnavailable: {{ ne (toString $pdb.maxUnavailable) "" | ternary $pdb.maxUnavailable 1 }}
+  {{- end }}
+  unhealthyPodEvictionPolicy: {{ $pdb.unhealthyPodEvictionPolicy }}
   selector:
     matchLabels:
       {{- include "tidemill.selectorLabels" . | nindent 6 }}
+{{- end }}
 {{- end }}

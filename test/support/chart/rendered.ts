@@ -7,6 +7,7 @@ export interface Rendered extends KubeObject {
 	data: Record<string, string>;
 	rules: unknown;
 	roleRef: { name: string };
+	subjects?: { name: string }[];
 }
 
 export type Labels = Record<string, string>;
@@ -31,14 +32,25 @@ export interface Rule {
 }
 
 interface RenderedSpec extends RenderedPod {
-	template: { metadata?: { labels: Labels }; spec: RenderedPod };
+	template: {
+		metadata?: { labels: Labels; annotations?: Labels };
+		spec: RenderedPod;
+	};
 	/** A Service's is labels alone. */
 	selector: Labels | Selector;
 	podSelector: Selector;
 	policyTypes: string[];
 	egress: Rule[];
 	ingress?: Rule[];
+	/** An Ingress's. */
+	tls?: { hosts: string[]; secretName: string }[];
+	/** An Ingress's. */
+	// biome-ignore lint/suspicious/noExplicitAny: tests compare it as a whole.
+	rules: any;
+	/** An HTTPRoute's. */
+	hostnames?: string[];
 	/** A StatefulSet's. */
+	persistentVolumeClaimRetentionPolicy?: object;
 	volumeClaimTemplates?: {
 		spec: { resources: { requests: { storage: string } } };
 	}[];
@@ -52,6 +64,9 @@ interface RenderedPod {
 	automountServiceAccountToken?: boolean;
 	securityContext?: object;
 	terminationGracePeriodSeconds?: number;
+	serviceAccountName?: string;
+	imagePullSecrets?: object[];
+	volumes?: object[];
 }
 
 interface RenderedContainer {
@@ -61,6 +76,7 @@ interface RenderedContainer {
 	restartPolicy?: string;
 	args: string[];
 	env: { name: string; value?: string }[];
+	volumeMounts: object[];
 	securityContext?: object;
 	resources: Record<"requests" | "limits", { cpu?: string; memory?: string }>;
 }

@@ -36,6 +36,28 @@ cluster {
 {{- end }}
 {{- end }}
 
+{{/* Metrics of the server beside it, as in https://github.com/nats-io/k8s. */}}
+{{- define "tidemill.natsExporter" -}}
+{{- $exporter := .Values.nats.exporter }}
+- name: exporter
+  image: {{ include "tidemill.image" (dict "root" . "image" $exporter.image) }}
+  imagePullPolicy: {{ $exporter.image.pullPolicy }}
+  {{- with $exporter.command }}
+  command:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  args: ["-port={{ $exporter.port }}", -varz, -connz, -routez, -subz, -jsz=all, -prefix=nats, -use_internal_server_id, "http://localhost:8222/"]
+  ports:
+    - name: nats-metrics
+      containerPort: {{ $exporter.port }}
+  {{- with $exporter.resources }}
+  resources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  securityContext:
+    {{- include "tidemill.containerSecurity" . | nindent 4 }}
+{{- end }}
+
 {{/* The bytes of a quantity, such as 16Gi or 2e10; 0 if it isn't one. */}}
 {{- define "tidemill.bytes" -}}
 {{- $suffix := regexFind "([kMGTPE]|[KMGTPE]i)$" . }}
@@ -47,8 +69,12 @@ cluster {
 {{- printf "%f" $bytes }}
 {{- end }}
 
-{{/* A volume for each Pod of a StatefulSet: dict "of" (dict …) "storage" .Values.nats.storage. It stays when the release goes. */}}
+{{/* A volume for each Pod of a StatefulSet: dict "of" (dict …) "storage" .Values.nats.storage. */}}
 {{- define "tidemill.volumeClaim" -}}
+persistentVolumeClaimRetentionPolicy:
+  whenDeleted: {{ .storage.retentionPolicy.whenDeleted }}
+  # A StatefulSet whose servers' number is fixed has no value for this.
+  whenScaled: {{ .storage.retentionPolicy.whenScaled | default "Retain" }}
 volumeClaimTemplates:
   - metadata:
       name: data
