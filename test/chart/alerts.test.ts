@@ -407,6 +407,24 @@ test("all that Prometheus scrapes has the labels by which the rules select", asy
 		});
 });
 
+test("NATS's exporter tells what the rules ask for, and brings its alerts along", async () => {
+	const objects = await render(...enabled, "--set=nats.exporter.enabled=true");
+	const { args } = objects
+		.filter(({ kind }) => kind === "StatefulSet")
+		.flatMap(({ spec }) => spec.template.spec.containers)
+		.find(({ name }) => name === "exporter")!;
+	expect(args).toEqual(
+		expect.arrayContaining(["-prefix=nats", "-varz", "-healthz", "-jsz=all"]),
+	);
+	const groupsOf = (all: typeof objects) =>
+		(
+			all.find(({ kind }) => kind === "PrometheusRule")!
+				.spec as unknown as RulesFile
+		).groups.map(({ name }) => name);
+	expect(groupsOf(objects)).toContain("tidemill-nats");
+	expect(groupsOf(await render(...enabled))).not.toContain("tidemill-nats");
+});
+
 test("a component that the release doesn't have has no alerts", async () => {
 	const left = await rendered(
 		"--set=api.replicas=0",

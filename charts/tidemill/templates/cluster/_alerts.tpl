@@ -10,7 +10,7 @@ podTargetLabels: [app.kubernetes.io/instance, app.kubernetes.io/component, tidem
   "tidemill" $on.tidemill
   "kube-state-metrics" $on.kubeStateMetrics
   "kubelet" (and $on.kubelet (or (and .Values.nats.enabled .Values.nats.storage.enabled) (and .Values.s3.enabled .Values.s3.storage.enabled)))
-  "prometheus-nats-exporter" (and .Values.nats.enabled (kindIs "invalid" $on.nats | ternary (dig "exporter" "enabled" false .Values.nats) $on.nats)) }}
+  "prometheus-nats-exporter" (and .Values.nats.enabled (kindIs "invalid" $on.nats | ternary .Values.nats.exporter.enabled $on.nats)) }}
 {{- $without := dict
   "api" (eq (int .Values.api.replicas) 0)
   "notify" (eq (int .Values.notify.replicas) 0)

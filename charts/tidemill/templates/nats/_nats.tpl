@@ -36,7 +36,7 @@ cluster {
 {{- end }}
 {{- end }}
 
-{{/* Metrics of the server beside it, as in https://github.com/nats-io/k8s. */}}
+{{/* Metrics of the server beside it, as in https://github.com/nats-io/k8s; the alerts need -healthz, too. */}}
 {{- define "tidemill.natsExporter" -}}
 {{- $exporter := .Values.nats.exporter }}
 - name: exporter
@@ -46,7 +46,7 @@ cluster {
   command:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  args: ["-port={{ $exporter.port }}", -varz, -connz, -routez, -subz, -jsz=all, -prefix=nats, -use_internal_server_id, "http://localhost:8222/"]
+  args: ["-port={{ $exporter.port }}", -varz, -connz, -healthz, -routez, -subz, -jsz=all, -prefix=nats, -use_internal_server_id, "http://localhost:8222/"]
   ports:
     - name: nats-metrics
       containerPort: {{ $exporter.port }}
