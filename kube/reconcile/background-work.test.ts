@@ -37,6 +37,22 @@ test("the key comes back when there is progress, which can be read until the out
 	expect(works.progressOf(key)).toBeUndefined();
 });
 
+test("work whose outcome came after the look isn't begun anew, and work whose outcome was seen is", async () => {
+	const works = new BackgroundWork<string>(() => undefined);
+	const work = vi.fn(async () => "outcome");
+	expect(works.outcome(key)).toBeUndefined();
+	works.begin(key, "x", work);
+	expect(works.outcome(key)).toBeUndefined();
+	await turn();
+	// A reconcile that looked before decides on what it saw.
+	works.begin(key, "x", work);
+	expect(work).toHaveBeenCalledTimes(1);
+	expect(works.outcome(key)).toEqual({ about: "x", outcome: "outcome" });
+	works.begin(key, "x", work);
+	expect(work).toHaveBeenCalledTimes(2);
+	await turn();
+});
+
 test("what the work throws is thrown to the reconcile, once", async () => {
 	const works = new BackgroundWork<string>(() => undefined);
 	const work = () => Promise.reject(new Error("no"));

@@ -35,18 +35,23 @@ export class BackgroundWork<Outcome> {
 		throw current.end.error;
 	}
 
-	/** Starts the work, unless it goes on already. Work about something else, or that has ended, begins anew. */
+	/**
+	 * Starts the work, unless it goes on already. Work about something else begins anew, as does work whose outcome was seen. An
+	 * outcome that came since then stays for the next look.
+	 */
 	begin(key: ObjectKey, about: string, work: BackgroundTask<Outcome>): void {
 		const current = this.#works.get(textOf(key));
-		if (current?.about === about && !current.end) return;
+		if (current?.about === about && !current.isSeen) return;
 		this.drop(key);
 		this.#start(key, about, work);
 	}
 
 	/** What the key's work came to, which stays until it is dropped. What the work threw is thrown, once. */
 	outcome(key: ObjectKey): { about: string; outcome: Outcome } | undefined {
-		const { about, end } = this.#works.get(textOf(key)) ?? {};
-		if (about === undefined || !end) return undefined;
+		const current = this.#works.get(textOf(key));
+		if (!current?.end) return undefined;
+		const { about, end } = current;
+		current.isSeen = true;
 		if ("outcome" in end) return { about, outcome: end.outcome };
 		this.#works.delete(textOf(key));
 		throw end.error;
@@ -96,6 +101,8 @@ interface Work<Outcome> {
 	abort: AbortController;
 	progress?: string;
 	end?: End<Outcome>;
+	/** Whether somebody has seen the end. */
+	isSeen?: boolean;
 }
 
 type End<Outcome> = { outcome: Outcome } | { error: unknown };
