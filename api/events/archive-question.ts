@@ -1,4 +1,8 @@
-import type { Msg, NatsConnection } from "@nats-io/transport-node";
+import {
+	type Msg,
+	type NatsConnection,
+	NoRespondersError,
+} from "@nats-io/transport-node";
 import { eventsSubject } from "../../contracts/nats.ts";
 import type {
 	EventAnswer,
@@ -6,6 +10,7 @@ import type {
 	EventsRefusal,
 	EventsRequest,
 } from "../../contracts/stored-event.ts";
+import { withhold } from "../../service/withheld.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller } from "../http/operation.ts";
 
@@ -38,7 +43,11 @@ async function lastWord(
 		);
 		for await (const answer of answers) if (!isNotice(answer)) return answer;
 	} catch (error) {
-		throw silent((error as Error).message);
+		throw silent(
+			error instanceof NoRespondersError
+				? "nobody listens"
+				: withhold(error, "api", "archive can't be asked"),
+		);
 	}
 	throw silent(`silent for ${silenceMs / 1_000} s`);
 }

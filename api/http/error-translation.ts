@@ -89,7 +89,7 @@ function forbidden(message: string): string {
 	const found = missingRight.exec(message)?.groups;
 	if (!found) {
 		const [, reason = message] = / is forbidden: (.*)/s.exec(message) ?? [];
-		return `The cluster refuses this: ${reason}`;
+		return `The cluster refuses this: ${publicWords(reason)}`;
 	}
 	const { verb, resource, group, account } = found;
 	const where = account ? ` in account "${account}"` : "";
@@ -115,7 +115,7 @@ function roleFor(
 function invalid(error: ApiError): RequestError {
 	const details = causesOf(error.details);
 	return details.length === 0
-		? new RequestError("InvalidRequest", error.message)
+		? new RequestError("InvalidRequest", publicWords(error.message))
 		: new RequestError(
 				"InvalidRequest",
 				"The request is invalid. Correct the fields in details.",

@@ -29,7 +29,7 @@ export class JobTrace {
 			const tracing = await openTracing(role, settings, log);
 			return tracing && new JobTrace(role, tracing, parent);
 		} catch (error) {
-			log.warn({ reason: (error as Error).message }, "the Job has no trace");
+			log.warn({ reason: (error as Error).name }, "the Job has no trace");
 			return undefined;
 		}
 	}

@@ -1,8 +1,12 @@
-import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	type NatsConnection,
+	NoRespondersError,
+} from "@nats-io/transport-node";
 import {
 	type ArchiveNotice,
 	noticeIntervalMs,
 } from "../../contracts/archive-notice.ts";
+import { withhold } from "../../service/withheld.ts";
 
 /** Archive's answer if it can't do what it is asked, or can't do it yet. */
 export interface ArchiveRefusal {
@@ -44,7 +48,10 @@ export async function askArchive<Answer extends object>(
 			if (said.progress !== undefined) sayNow(said.progress);
 		}
 	} catch (error) {
-		trouble = (error as Error).message;
+		trouble =
+			error instanceof NoRespondersError
+				? "nobody listens"
+				: withhold(error, "the operator", "archive can't be asked");
 	}
 	return {
 		ok: false,

@@ -4,6 +4,7 @@ import {
 	maxLogEndBytes,
 } from "../../contracts/job.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
+import { publicWords } from "../../kube/reconcile/public-words.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs, unexplained } from "./endings.ts";
 import { containerName } from "./template.ts";
@@ -209,11 +210,13 @@ function waitingReason(pod: Pod): string | undefined {
 			.map(({ state }) => state?.waiting)
 			.find((state) => state && !onItsWay.has(state.reason ?? ""));
 	if (waiting)
-		return [waiting.reason, waiting.message].filter(Boolean).join(": ");
+		return publicWords(
+			[waiting.reason, waiting.message].filter(Boolean).join(": "),
+		);
 	const unscheduled = pod.status?.conditions?.find(
 		({ type, status }) => type === "PodScheduled" && status === "False",
 	);
-	return unscheduled?.message;
+	return unscheduled?.message && publicWords(unscheduled.message);
 }
 
 /** What a kubelet says while nothing is wrong. */

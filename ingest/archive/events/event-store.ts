@@ -7,7 +7,11 @@ import {
 	type StoredRelease,
 } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { endOf, type FlushableShard } from "../request/flush-source.ts";
+import {
+	endOf,
+	type FlushableShard,
+	internalsOf,
+} from "../request/flush-source.ts";
 import { requireTurn } from "../request/require-turn.ts";
 import type { DateFolder, ObjectKeys } from "../s3/object-keys.ts";
 import type {
@@ -182,7 +186,7 @@ function nothingOf(account: string, sourceKey: string): ArchivedSource {
 function notReady(shard: FlushableShard, cause?: unknown): RequestFailure {
 	return new RequestFailure(
 		"ShardNotReady",
-		`Shard ${shard.number} isn't ready${shard.notReady ? ` (${shard.notReady})` : ""}`,
-		{ cause },
+		`Shard ${shard.number} isn't ready`,
+		{ cause, ...internalsOf(shard) },
 	);
 }

@@ -92,10 +92,14 @@ test.each(["original", "compacted"])(
 	},
 );
 
-test("an object that is gone is told by its key", async () => {
-	await expect(reader().open("gone")).rejects.toThrow(
-		"The object gone is not in the bucket.",
-	);
+test("an object that is gone is told without the prefix, which is for the log", async () => {
+	const key = "prefix/events/account=shop/gone";
+	await expect(reader().open(key)).rejects.toMatchObject({
+		message: expect.stringMatching(
+			/^The object account=shop\/gone is not in the bucket \(error /,
+		),
+		internals: key,
+	});
 });
 
 function eventOf(index: number): FrameEvent {

@@ -1,5 +1,6 @@
 // hyparquet: see rows/object-rows.ts.
 import { type FileMetaData, parquetMetadata } from "hyparquet";
+import { objectName } from "../../../contracts/manifest.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { PartStore } from "../s3/object-store.ts";
 import type { Choice, EventRow } from "./rows/row.ts";
@@ -88,7 +89,8 @@ export class ObjectReader {
 		if (part) return part;
 		throw new RequestFailure(
 			"ObjectMissing",
-			`The object ${key} is not in the bucket`,
+			`The object ${objectName(key)} is not in the bucket`,
+			{ internals: key },
 		);
 	}
 }

@@ -76,7 +76,8 @@ export class SourceImport {
 		if (!found)
 			throw new RequestFailure(
 				"ObjectMissing",
-				`The part ${key} is not in the bucket`,
+				`Part ${part} is not in the bucket`,
+				{ internals: key },
 			);
 		const dates = eventsOfPart(found.bytes, this.#request, kept);
 		const through = this.#through.get(part) ?? "";

@@ -2,6 +2,7 @@ import type {
 	ManifestDate,
 	ManifestObject,
 } from "../../../contracts/manifest.ts";
+import { objectName } from "../../../contracts/manifest.ts";
 import { CompactionStore } from "../compaction/compaction-store.ts";
 import {
 	type CompactionRecord,
@@ -64,7 +65,8 @@ export class ManifestObjects {
 		if (sumOf(named) !== rows)
 			throw new RequestFailure(
 				"LedgerMismatch",
-				`The objects in ${folder} don't hold the ${rows} events that the ledger says`,
+				`The objects of ${group.date} don't hold the ${rows} events that the ledger says`,
+				{ internals: folder },
 			);
 		return {
 			date: group.date,
@@ -75,7 +77,8 @@ export class ManifestObjects {
 				if (bytes === undefined)
 					throw new RequestFailure(
 						"ObjectMissing",
-						`The object ${key} with ${rows} events is not in the bucket`,
+						`The object ${objectName(key)} with ${rows} events is not in the bucket`,
+						{ internals: key },
 					);
 				const url = await this.#store.presign(key, linkSeconds);
 				return { ...object, url, bytes };
@@ -155,7 +158,8 @@ export class ManifestObjects {
 			if (bytes === undefined)
 				throw new RequestFailure(
 					"ObjectMissing",
-					`The object ${key} with ${rows} released events is not in the bucket`,
+					`The object ${objectName(key)} with ${rows} released events is not in the bucket`,
+					{ internals: key },
 				);
 			const url = await this.#store.presign(key, linkSeconds);
 			return { key, url, rows, bytes, released: true };

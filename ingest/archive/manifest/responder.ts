@@ -281,6 +281,7 @@ function requireOwner(
 	if (account !== request.account || sourceKey !== request.sourceKey)
 		throw new RequestFailure(
 			"ManifestTaken",
-			`The manifest of Run ${run} belongs to source ${sourceKey} of ${account}`,
+			`The manifest of Run ${run} belongs to another source`,
+			{ internals: `source ${sourceKey} of ${account}` },
 		);
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
+import { objectName } from "../../../contracts/manifest.ts";
 import type { ReleaseFilter } from "../../../contracts/release.ts";
 import { fitPart, rowGroupSize, sizeOf } from "../compaction/output-size.ts";
 import {
@@ -238,7 +239,8 @@ export class DateRelease {
 		if ((await this.#options.store.getFile(key, file)) === undefined)
 			throw new RequestFailure(
 				"ObjectMissing",
-				`The object ${key} is not in the bucket`,
+				`The object ${objectName(key)} is not in the bucket`,
+				{ internals: key },
 			);
 		return file;
 	}

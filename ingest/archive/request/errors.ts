@@ -1,3 +1,5 @@
+import { errorIdOf, seeLog } from "../../../service/withheld.ts";
+
 /** Why archive refuses a request of operator's. `retryable`: a repeated request may succeed without a person's help. */
 export const requestErrors = {
 	QuestionInvalid: {
@@ -97,17 +99,30 @@ export const requestErrors = {
 
 export type RequestErrorCode = keyof typeof requestErrors;
 
-/** A refusal from the table {@link requestErrors}. `what` says what happened, to what; it must hold no secret. */
+/**
+ * A refusal from the table {@link requestErrors}. `what` says what happened, to what, for people of the account. What they may
+ * not read, such as the key of an object, is in `internals`: it goes to archive's log, under an id that the message quotes.
+ */
 export class RequestFailure extends Error {
 	override name = "RequestFailure";
 	readonly code: RequestErrorCode;
+	readonly internals: string | undefined;
+	readonly errorId: string | undefined;
 
-	constructor(code: RequestErrorCode, what: string, options?: ErrorOptions) {
+	constructor(
+		code: RequestErrorCode,
+		what: string,
+		{ internals, ...options }: ErrorOptions & { internals?: string } = {},
+	) {
+		const errorId = internals === undefined ? undefined : errorIdOf(internals);
+		const more = errorId ? ` (${seeLog(errorId, "archive")})` : "";
 		super(
-			`${what.replace(/[.\s]*$/, ".")} ${requestErrors[code].advice}`,
+			`${what.replace(/[.\s]*$/, "")}${more}. ${requestErrors[code].advice}`,
 			options,
 		);
 		this.code = code;
+		this.internals = internals;
+		this.errorId = errorId;
 	}
 
 	toAnswer(): { code: string; message: string; retryable: boolean } {

@@ -60,13 +60,16 @@ export async function flushSource(
 		await Promise.race([whole, own()]);
 	} catch (error) {
 		if (error instanceof Alarm)
-			throw new RequestFailure("ShardStopped", `${shard.notReady}`, {
-				cause: error,
-			});
+			throw new RequestFailure(
+				"ShardStopped",
+				`Shard ${shard.number} has stopped with an alarm`,
+				{ cause: error, ...internalsOf(shard) },
+			);
 		if (!timeout.aborted) throw error;
 		throw new RequestFailure(
 			"ArchiveBusy",
-			`Shard ${shard.number} wasn't archived through sequence ${through} within ${flushTimeoutMs / 1000} s${shard.notReady ? ` (${shard.notReady})` : ""}`,
+			`Shard ${shard.number} wasn't archived through sequence ${through} within ${flushTimeoutMs / 1000} s`,
+			internalsOf(shard),
 		);
 	} finally {
 		settled.abort();
@@ -102,4 +105,9 @@ export async function drainedAt(
 	const end = await endOf(connection, shard).catch(() => undefined);
 	const done = end && shard.flushes.doneOf(end.stream);
 	return done !== undefined && done >= end!.last ? end!.time : undefined;
+}
+
+/** Why the shard isn't ready, which names the store or the stream. */
+export function internalsOf({ notReady }: Pick<FlushableShard, "notReady">) {
+	return notReady ? { internals: notReady } : {};
 }

@@ -38,7 +38,9 @@ test.each([
 			ok: false,
 			error: {
 				code: "AnswerUnsendable",
-				message: expect.stringContaining("max_payload exceeded"),
+				message: expect.stringMatching(
+					/can't be sent \(error [0-9a-f]{8} in the log of archive\)/,
+				),
 				retryable: false,
 			},
 		},

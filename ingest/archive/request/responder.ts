@@ -80,8 +80,10 @@ export class Responder {
 		if (!problem) return;
 		const failure = new RequestFailure(
 			"AnswerUnsendable",
-			`The answer of ${Buffer.byteLength(answered)} bytes can't be sent: ${problem}`,
+			`The answer of ${Buffer.byteLength(answered)} bytes can't be sent`,
+			{ internals: problem },
 		);
+		log.warn({ err: failure, subject }, "an answer can't be sent");
 		this.#send(
 			message,
 			JSON.stringify({ ok: false, error: failure.toAnswer() }),
@@ -94,8 +96,6 @@ export class Responder {
 			message.respond(payload);
 			return undefined;
 		} catch (error) {
-			const { log, subject } = this.#options;
-			log.warn({ err: error, subject }, "an answer can't be sent");
 			return reasonOf(error);
 		}
 	}
@@ -125,11 +125,17 @@ function noticeOf({ progress }: Task): string {
 	return JSON.stringify({ working: true, ...said } satisfies ArchiveNotice);
 }
 
-function failureOf(error: unknown): RequestFailure {
+/** Any error as a refusal that says nothing about the platform. */
+export function failureOf(error: unknown): RequestFailure {
 	if (error instanceof RequestFailure) return error;
-	const code =
-		error instanceof DateLedgerMissing ? error.code : "StoreUnavailable";
-	return new RequestFailure(code, reasonOf(error), { cause: error });
+	const options = { cause: error, internals: reasonOf(error) };
+	return error instanceof DateLedgerMissing
+		? new RequestFailure(error.code, "The ledger of a date is gone", options)
+		: new RequestFailure(
+				"StoreUnavailable",
+				"The object store can't be used just now",
+				options,
+			);
 }
 
 function reasonOf(error: unknown): string {

@@ -253,7 +253,8 @@ function longestOf(kept: readonly KeptRecord[]): number {
 function blocked({ ID = "" }: LifecycleRule, days: number): RequestFailure {
 	return new RequestFailure(
 		"RetentionBlocked",
-		`The bucket's lifecycle rule "${ID}" removes or archives events${before(days)}`,
+		`A lifecycle rule of the bucket removes or archives events${before(days)}`,
+		{ internals: `lifecycle rule "${ID}"` },
 	);
 }
 

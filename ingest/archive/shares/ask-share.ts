@@ -46,7 +46,7 @@ async function ask(
 	shard: number,
 	question: ShareRequest,
 ): Promise<Extract<ShareAnswer, { ok: true }>> {
-	let trouble = `silent for ${silenceMs / 1_000} s`;
+	let internals = `silent for ${silenceMs / 1_000} s`;
 	try {
 		const answers = await connection.requestMany(
 			shareSubject(shard),
@@ -61,11 +61,12 @@ async function ask(
 		}
 	} catch (error) {
 		if (error instanceof RequestFailure) throw error;
-		trouble = (error as Error).message;
+		internals = (error as Error).message;
 	}
 	throw new RequestFailure(
 		"ShardNotReady",
-		`Archive of shard ${shard}, which may hold events of the Source, did not answer (${trouble})`,
+		`Archive of shard ${shard}, which may hold events of the Source, did not answer`,
+		{ internals },
 	);
 }
 

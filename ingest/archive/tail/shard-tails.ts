@@ -14,6 +14,7 @@ import type { Logger } from "../../../service/log.ts";
 import { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { failureOf } from "../request/responder.ts";
 import { catchUp } from "./catch-up.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { type HeldBytes, HeldFrames } from "./held-frames.ts";
@@ -116,7 +117,7 @@ export class ShardTails {
 				lease.take(stream, sequence, scanned, performance.now());
 			tail.held = undefined;
 		} catch (error) {
-			this.#end(request.tail, reasonOf(error));
+			this.#end(request.tail, failureOf(error).message);
 		}
 	}
 
@@ -244,7 +245,7 @@ function orRefusal<T>(message: Msg, read: (text: string) => T): T | undefined {
 		return read(message.string());
 	} catch (error) {
 		const code = error instanceof RequestFailure ? error.code : "TailEnded";
-		respond(message, failure(code, reasonOf(error)));
+		respond(message, failure(code, failureOf(error).message));
 		return undefined;
 	}
 }
@@ -255,8 +256,4 @@ function respond(asked: Msg, message: TailMessage): void {
 	} catch {
 		// The message is too large or the connection closed. Without a message, the API opens another tail.
 	}
-}
-
-function reasonOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

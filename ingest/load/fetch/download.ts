@@ -1,3 +1,4 @@
+import { objectName } from "../../../contracts/manifest.ts";
 import type { Logger } from "../../../service/log.ts";
 import { LinkReader } from "./link-reader.ts";
 import type { DayObject, LoadDay } from "./load-days.ts";
@@ -40,7 +41,11 @@ export async function downloadObjects(
 			for (const { day, object } of objects) {
 				const { key, url, file, bytes } = object;
 				await links.download(
-					{ name: `object ${key}`, url, unavailable: "ObjectUnavailable" },
+					{
+						name: `object ${objectName(key)}`,
+						url,
+						unavailable: "ObjectUnavailable",
+					},
 					file,
 					bytes,
 				);

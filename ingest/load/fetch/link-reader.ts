@@ -175,7 +175,7 @@ function checksumOf({ headers }: IncomingMessage): number | undefined {
 }
 
 /** The object store answered with an error. */
-class LinkError extends Error {
+export class LinkError extends Error {
 	readonly status: number;
 	readonly expired: boolean;
 
@@ -241,13 +241,14 @@ function noSpace(error: unknown): boolean {
 	);
 }
 
-/** fetch says only "fetch failed"; its cause has the reason. Neither may show the link, so a code is better than a message. */
+/**
+ * Why a link can't be used, for people of the account: the error's code or name, since messages have the link, the store's name or
+ * its address.
+ */
 export function reasonOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown reason";
 	if (error.name === "TimeoutError") return "no answer in time";
-	const cause = error.cause as NodeJS.ErrnoException | undefined;
-	return (cause?.code ?? cause?.message ?? error.message).replace(
-		/https?:\/\/\S+/g,
-		"…",
-	);
+	if (error instanceof LinkError) return error.message;
+	const cause = error.cause instanceof Error ? error.cause : error;
+	return (cause as NodeJS.ErrnoException).code ?? cause.name;
 }

@@ -1,3 +1,4 @@
+import { objectName } from "../../../contracts/manifest.ts";
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
@@ -31,7 +32,7 @@ async function checkFooters(day: LoadDay, session: Session): Promise<void> {
 		if (footerRows.get(file) !== rows)
 			throw new JobFailure(
 				"ObjectMismatch",
-				`Object ${key} of ${day.date} holds ${footerRows.get(file) ?? "no"} rows, but the manifest says ${rows}`,
+				`Object ${objectName(key)} of ${day.date} holds ${footerRows.get(file) ?? "no"} rows, but the manifest says ${rows}`,
 			);
 }
 
@@ -66,7 +67,7 @@ function unreadable(error: unknown, day: LoadDay): unknown {
 	const object = day.objects.find(({ file }) => error.message.includes(file));
 	return new JobFailure(
 		"ObjectMismatch",
-		`${object ? `Object ${object.key}` : "An object"} of ${day.date} can't be read: ${firstLine(error)}`,
+		`${object ? `Object ${objectName(object.key)}` : "An object"} of ${day.date} can't be read: ${firstLine(error)}`,
 		{ cause: error },
 	);
 }

@@ -10,7 +10,7 @@ import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import { encodeResult } from "../../job/result.ts";
 import { retry } from "../../job/retry.ts";
-import { reasonOf } from "./link-reader.ts";
+import { LinkError, reasonOf } from "./link-reader.ts";
 
 /** Short: the Pod is about to end, and its termination message has the result already. */
 const deadlineMs = 10_000;
@@ -132,7 +132,7 @@ async function put(
 				signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
 			});
 			await response.body?.cancel();
-			if (!response.ok) throw new Error(`HTTP status ${response.status}`);
+			if (!response.ok) throw new LinkError(response.status, "");
 		},
 	);
 }

@@ -6,6 +6,7 @@ import { kinds } from "../../../kube/kinds.ts";
 import type { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
 import { type Result, soonest } from "../../../kube/reconcile/controller.ts";
 import { keyOf } from "../../../kube/resource.ts";
+import { withhold } from "../../../service/withheld.ts";
 import { askArchive } from "../../archive/ask.ts";
 import { report } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
@@ -115,6 +116,8 @@ async function bury(
 	try {
 		return (await routes.bury(sourceKey, account)) ? "buried" : "foreign";
 	} catch (error) {
-		return { trouble: `NATS: ${(error as Error).message}` };
+		return {
+			trouble: `NATS can't be used (${withhold(error, "the operator", "a source key can't be buried")})`,
+		};
 	}
 }

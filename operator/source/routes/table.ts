@@ -8,6 +8,7 @@ import { planKey, type RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Logger } from "../../../service/log.ts";
 import { BucketWatch } from "../../../service/nats/bucket-watch.ts";
 import { isConflict } from "../../../service/nats/connection.ts";
+import { withhold } from "../../../service/withheld.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
 import { KeyOwners } from "./key-owners.ts";
@@ -136,7 +137,7 @@ export class RouteTable {
 		} catch (error) {
 			this.forget();
 			if (!isConflict(error)) {
-				this.#trouble = `NATS: ${(error as Error).message}`;
+				this.#trouble = `NATS can't be used (${withhold(error, "the operator", "routes can't be published")})`;
 				this.#tell(desiredNow());
 			}
 			throw error;

@@ -1,0 +1,162 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { deletionSubject } from "../../../contracts/nats.ts";
+import { ensurePki } from "../../../local/cluster/pki.ts";
+import { askArchive } from "../../../operator/archive/ask.ts";
+import { createLog } from "../../../service/log.ts";
+import { connectNats } from "../../../service/nats/connection.ts";
+import { Settings } from "../../../service/settings.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	newEvent,
+} from "../../support/fixtures/data-plane/archive-fixture.ts";
+import { loadFixture } from "../../support/fixtures/data-plane/load-fixture.ts";
+import { type Disturbance, S3Proxy } from "../../support/proxies/s3-proxy.ts";
+import {
+	type Servers,
+	startServers,
+} from "../../support/servers/archive-servers.ts";
+import { startNats } from "../../support/servers/servers.ts";
+import { temporaryDirectory } from "../../support/servers/test-server.ts";
+import { startTidemill } from "../../support/servers/tidemill-process.ts";
+
+/*
+ * What fails in the platform is told to an account's people without the platform's names and addresses: what operator copies
+ * into a status and an Event, and api into an answer, are the messages of these tests.
+ */
+
+const account = "shop";
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+/** Nothing of the platform is in the text. */
+function expectNothingOf(text: string, internals: string[]) {
+	for (const internal of internals) expect(text).not.toContain(internal);
+	expect(text).not.toMatch(/\b\d{1,3}(\.\d{1,3}){3}\b/);
+	expect(text).not.toMatch(/https?:\/\//);
+}
+
+test.each<[string, "away" | Disturbance, string]>([
+	["is away", "away", "ECONNREFUSED"],
+	[
+		"doesn't know the access key",
+		{ status: 403, code: "InvalidAccessKeyId" },
+		"InvalidAccessKeyId",
+	],
+	[
+		"finds another signature",
+		{ status: 403, code: "SignatureDoesNotMatch" },
+		"SignatureDoesNotMatch",
+	],
+	["refuses the access", { status: 403, code: "AccessDenied" }, "AccessDenied"],
+	[
+		"has lost the bucket",
+		{ status: 404, code: "NoSuchBucket" },
+		"NoSuchBucket",
+	],
+])(
+	"when the store %s, the answer has an id, and archive's log the reason under it",
+	async (_, fault, reason) => {
+		const proxy = await S3Proxy.start(servers.s3);
+		onTestFinished(() => proxy.close());
+		const archive = await ArchiveFixture.open(servers);
+		const { sourceKey } = archive;
+		const log: string[] = [];
+		const process = startTidemill(["archive"], {
+			...archive.env(),
+			S3_ENDPOINT: proxy.endpoint,
+		});
+		process.onLine = (line) => log.push(line);
+		onTestFinished(() => void process.child.kill("SIGKILL"));
+		await archive.publish([newEvent("1", { account, sourceKey })]);
+		await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
+		if (fault === "away") await proxy.close();
+		else proxy.disturb = () => fault;
+
+		const run = randomUUID();
+		const answer = await archive.ask({ run, account, sourceKey });
+		if (answer.ok) throw new Error("the store is not in the way");
+		const { message } = answer.error;
+		const [, id] = /error ([0-9a-f]{8}) in the log of archive/.exec(message)!;
+		expectNothingOf(message, [
+			servers.s3.bucket,
+			archive.prefix,
+			new URL(proxy.endpoint).host,
+			servers.s3.accessKeyId,
+		]);
+		// The answer may be faster than the line.
+		await eventually(() => {
+			const logged = log.find((line) => line.includes(`"${id}"`));
+			expect(logged).toContain(reason);
+			expect(logged).toContain(servers.s3.bucket);
+		});
+	},
+);
+
+test("a Job that can't reach its manifest says so in its result and its log without the link, the host or the bucket", async () => {
+	const directory = await temporaryDirectory("withheld");
+	const { apiserver: tls } = await ensurePki(join(directory, "pki"));
+	const distrusted = await S3Proxy.start(servers.s3, tls);
+	onTestFinished(() => distrusted.close());
+	const path =
+		"/secret-bucket/secret-prefix/runs/1.json?X-Amz-Signature=s3cret";
+	for (const [origin, code] of [
+		["http://127.0.0.1:2", "ECONNREFUSED"],
+		["http://minio.platform.invalid:9000", "ENOTFOUND"],
+		[distrusted.endpoint, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+	] as const) {
+		const fixture = await loadFixture();
+		const { result, log } = await fixture.load(
+			{ run: randomUUID() } as Manifest,
+			{ input: { manifestURL: `${origin}${path}` } },
+		);
+		expect(result, origin).toMatchObject({
+			error: {
+				code: "ManifestUnavailable",
+				message: expect.stringMatching(new RegExp(`${code}|EAI_AGAIN`)),
+			},
+		});
+		for (const text of [JSON.stringify(result), log])
+			expectNothingOf(text, [
+				"secret-bucket",
+				"secret-prefix",
+				"s3cret",
+				new URL(origin).host,
+				"platform.invalid",
+			]);
+	}
+}, 300_000);
+
+test("when NATS is away, operator's question has an answer without its address", async () => {
+	const nats = await startNats();
+	const connection = await connectNats(
+		new Settings({ NATS_URL: nats.url }),
+		"test",
+		createLog("test"),
+	);
+	const ask = () =>
+		askArchive(
+			connection,
+			{ subject: deletionSubject(0), shard: 0 },
+			{},
+			"ArchiveUnavailable",
+			new AbortController().signal,
+		);
+	expect(await ask()).toMatchObject({
+		error: { message: expect.stringContaining("nobody listens") },
+	});
+	await connection.close();
+	await nats.stop();
+	const answer = await ask();
+	if (!("error" in answer)) throw new Error("NATS is there");
+	expect(answer.error.message).toMatch(
+		/error [0-9a-f]{8} in the log of the operator/,
+	);
+	expectNothingOf(answer.error.message, [new URL(nats.url).host]);
+});
