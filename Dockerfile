@@ -7,7 +7,7 @@ WORKDIR /src
 COPY . .
 # DuckDB is a package per platform. Install scripts aren't needed: the builder has a Node.
 RUN npm ci --no-progress --ignore-scripts
-RUN node image/write-files.ts /image
+RUN node tools/image/write-files.ts /image
 
 FROM scratch
 COPY --from=files /image/ /

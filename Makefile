@@ -49,7 +49,7 @@ chart: $(installed) ## Minutes: check the Helm chart, by Helm, kubeconform and a
 
 .PHONY: install-yaml
 install-yaml: $(installed) ## Write install.yaml: the chart with the values to try it out, for kubectl apply (FILE=…)
-	@$(node) generate/chart/install-yaml.ts $(FILE)
+	@$(node) tools/generate/chart/install-yaml.ts $(FILE)
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again, SHARDS=4)
@@ -61,7 +61,7 @@ chaos-controls: servers ## Break each promise in the code, one at a time: the sa
 
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)
-	@$(node) bench/run.ts $(ONLY)
+	@$(node) tools/bench/run.ts $(ONLY)
 
 .PHONY: schemathesis
 schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI document (needs Python 3)
@@ -92,15 +92,15 @@ house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, fo
 
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs neither a daemon nor an image registry, but root on Debian)
-	@$(node) image/build.ts
+	@$(node) tools/image/build.ts
 
 .PHONY: kind-up
 kind-up: $(installed) ## Tidemill in a kind cluster, by its image and chart (needs docker, kind, helm, kubectl)
-	@$(node) deploy/kind/up.ts
+	@$(node) local/kind/up.ts
 
 .PHONY: kind-down
 kind-down: $(installed) ## Remove that cluster
-	@$(node) deploy/kind/down.ts
+	@$(node) local/kind/down.ts
 
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)

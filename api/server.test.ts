@@ -3,8 +3,8 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ApiError, type KubeClient } from "../kube/client/client.ts";
-import { createLog } from "../service/log.ts";
+import { ApiError, type KubeClient } from "../packages/kube/client/client.ts";
+import { createLog } from "../packages/service/log.ts";
 import { usualLimits } from "./http/connections.ts";
 import { createApi } from "./server.ts";
 

@@ -6,8 +6,8 @@ import fastify, {
 	type FastifyReply,
 	type FastifyRequest,
 } from "fastify";
-import type { KubeClient } from "../kube/client/client.ts";
-import type { Logger } from "../service/log.ts";
+import type { KubeClient } from "../packages/kube/client/client.ts";
+import type { Logger } from "../packages/service/log.ts";
 import { noArchive } from "./archive/any-archive.ts";
 import { accountOf, isDnsLabel } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";

@@ -1,7 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { pipelineKind, type Run, runKind } from "../crds/generated/types.ts";
 import { newRun, startedRunName } from "../crds/run.ts";
-import { hasReason } from "../kube/client/errors.ts";
+import { hasReason } from "../packages/kube/client/errors.ts";
 import {
 	type Cluster,
 	chooseCluster,

@@ -10,8 +10,12 @@ import {
 	tokenView,
 } from "../api/tokens/token.ts";
 import { label } from "../crds/labels.ts";
-import { kinds, type RoleBinding, type Secret } from "../kube/kinds.ts";
-import { awaitObject } from "../kube/watch/object-wait.ts";
+import {
+	kinds,
+	type RoleBinding,
+	type Secret,
+} from "../packages/kube/kinds.ts";
+import { awaitObject } from "../packages/kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";

@@ -1,4 +1,4 @@
-import { ApiError, TransportError } from "../kube/client/errors.ts";
+import { ApiError, TransportError } from "../packages/kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../kube/resource.ts";
+import type { KubeObject } from "../packages/kube/resource.ts";
 import { annotation } from "./labels.ts";
 
 /**

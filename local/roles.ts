@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { NatsRole } from "../install/nats/users.ts";
-import { processEnvironment } from "../install/process-environment.ts";
-import { compileCacheDirectory } from "../service/cache.ts";
+import type { NatsRole } from "../operator/install/nats/users.ts";
+import { processEnvironment } from "../operator/install/process-environment.ts";
+import { compileCacheDirectory } from "../packages/service/cache.ts";
 import type { Pki } from "./cluster/pki.ts";
 import { type Home, projectDirectory, tidemillCommand } from "./home/home.ts";
 import type { Ports } from "./ports.ts";
@@ -89,7 +89,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			ports.nodeHealth,
 			{
 				KUBECONFIG: kubeconfig("node"),
-				// The other roles get it from bin/tidemill.ts.
+				// The other roles get it from cli/bin/tidemill.ts.
 				NODE_COMPILE_CACHE: compileCacheDirectory(process.env),
 				SCHEDULER_KUBECONFIG: kubeconfig("scheduler"),
 				TIDEMILL_HOME: home.directory,

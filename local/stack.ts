@@ -1,6 +1,6 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory } from "../service/cache.ts";
+import { cacheDirectory } from "../packages/service/cache.ts";
 import type { LocalServer } from "./binaries/pinned.ts";
 import { kubeconfig } from "./cluster/kubeconfig.ts";
 import { ensurePki, type Pki } from "./cluster/pki.ts";

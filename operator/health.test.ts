@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { kinds } from "../kube/kinds.ts";
+import { kinds } from "../packages/kube/kinds.ts";
 import {
 	type OperatorParts,
 	reasonNotAlive,

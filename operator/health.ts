@@ -1,8 +1,8 @@
-import type { LeaderElection } from "../kube/lease/lease.ts";
-import type { ControllerLoop } from "../kube/reconcile/controller.ts";
-import type { KubeObject } from "../kube/resource.ts";
-import type { Informer } from "../kube/watch/informer.ts";
-import type { NatsState } from "../service/nats/connection.ts";
+import type { LeaderElection } from "../packages/kube/lease/lease.ts";
+import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
+import type { KubeObject } from "../packages/kube/resource.ts";
+import type { Informer } from "../packages/kube/watch/informer.ts";
+import type { NatsState } from "../packages/service/nats/connection.ts";
 
 /** What the operator's health depends on. */
 export interface OperatorParts {

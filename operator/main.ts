@@ -1,25 +1,28 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { framesSubject } from "../contracts/nats.ts";
 import { allNamespaces } from "../crds/installation-claims.ts";
-import { KubeClient } from "../kube/client/client.ts";
-import { loadKubeConfig } from "../kube/client/kube-config.ts";
-import { LeaderElection } from "../kube/lease/lease.ts";
-import { registerKubeMetrics } from "../kube/metrics.ts";
-import type { ControllerLoop } from "../kube/reconcile/controller.ts";
-import { KubeEventRecorder } from "../kube/reconcile/kube-events.ts";
-import { startHealthServer } from "../service/health-server.ts";
-import { createLog } from "../service/log.ts";
-import { observeBacklogs, readBacklogs } from "../service/metrics/backlog.ts";
-import { observeCertificates } from "../service/metrics/certificate.ts";
-import { processRegistry } from "../service/metrics/process.ts";
-import { natsServers } from "../service/nats/address.ts";
-import { connectNats, NatsState } from "../service/nats/connection.ts";
-import { Settings } from "../service/settings.ts";
-import { type Part, runInOrder } from "../service/start-order.ts";
-import { stopSignal } from "../service/stop-signal.ts";
-import { openTracing } from "../service/tracing/tracing.ts";
+import { framesSubject } from "../packages/contracts/nats.ts";
+import { KubeClient } from "../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
+import { LeaderElection } from "../packages/kube/lease/lease.ts";
+import { registerKubeMetrics } from "../packages/kube/metrics.ts";
+import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
+import { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
+import { startHealthServer } from "../packages/service/health-server.ts";
+import { createLog } from "../packages/service/log.ts";
+import {
+	observeBacklogs,
+	readBacklogs,
+} from "../packages/service/metrics/backlog.ts";
+import { observeCertificates } from "../packages/service/metrics/certificate.ts";
+import { processRegistry } from "../packages/service/metrics/process.ts";
+import { natsServers } from "../packages/service/nats/address.ts";
+import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
+import { Settings } from "../packages/service/settings.ts";
+import { type Part, runInOrder } from "../packages/service/start-order.ts";
+import { stopSignal } from "../packages/service/stop-signal.ts";
+import { openTracing } from "../packages/service/tracing/tracing.ts";
 import { createApiSecretController } from "./api-secret/controller.ts";
 import { LedgerView } from "./archive/ledger.ts";
 import { InstallationClaimer } from "./claim/claims.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createLog } from "../service/log.ts";
-import { Settings } from "../service/settings.ts";
+import { createLog } from "../packages/service/log.ts";
+import { Settings } from "../packages/service/settings.ts";
 import { readOperatorSettings } from "./settings.ts";
 
 const required = {

@@ -1,7 +1,13 @@
-import { forever, retainedDays } from "../contracts/stored/retention.ts";
-import type { Logger } from "../service/log.ts";
-import { readSealKeys, type SealKeyRing } from "../service/seal-key.ts";
-import { SettingError, type Settings } from "../service/settings.ts";
+import {
+	forever,
+	retainedDays,
+} from "../packages/contracts/stored/retention.ts";
+import type { Logger } from "../packages/service/log.ts";
+import {
+	readSealKeys,
+	type SealKeyRing,
+} from "../packages/service/seal-key.ts";
+import { SettingError, type Settings } from "../packages/service/settings.ts";
 import type { PodPolicy } from "./job/pod-template.ts";
 import type { JobLimits } from "./job/slots.ts";
 

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { expect, test } from "vitest";
-import { createProgram, loadGroup } from "../bin/program.ts";
+import { createProgram, loadGroup } from "../cli/bin/program.ts";
 import { consoleExamples } from "./support/examples/console-examples.ts";
 
 /*

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { sidebar } from "../docs/.vitepress/sidebar.ts";
-import { startHealthServer } from "../service/health-server.ts";
+import { startHealthServer } from "../packages/service/health-server.ts";
 
 const root = join(import.meta.dirname, "..");
 const pages = globSync("**/*.md", {
@@ -45,13 +45,18 @@ test("every page that the code names exists", () => {
 });
 
 test("CONTRIBUTING.md has every folder, and no other", () => {
-	const table = textOf("CONTRIBUTING.md").matchAll(/^\| (`\w+\/`[^|]*) \|/gm);
-	const listed = [...table].flatMap(([, cell]) =>
-		[...cell!.matchAll(/`(\w+)\/`/g)].map(([, folder]) => folder),
+	const table = textOf("CONTRIBUTING.md").matchAll(
+		/^\| (`[\w/-]+\/`[^|]*) \|/gm,
 	);
-	const hidden = ["node_modules"];
+	const listed = [...table].flatMap(([, cell]) =>
+		[...cell!.matchAll(/`([\w/-]+)\/`/g)].map(([, folder]) => folder),
+	);
+	const hidden = ["node_modules", "packages"];
 	expect(listed.toSorted()).toEqual(
-		folders.filter((folder) => !hidden.includes(folder)).toSorted(),
+		[
+			...folders.filter((folder) => !hidden.includes(folder)),
+			...globSync("packages/*/", { cwd: root }),
+		].toSorted(),
 	);
 });
 

@@ -1,5 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ArchiveNotice } from "../../contracts/archive-notice.ts";
+import type { ArchiveNotice } from "../../packages/contracts/archive-notice.ts";
 
 /** Archive signs up to some hundred links. */
 const timeoutMs = 20_000;

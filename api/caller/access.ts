@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller } from "../http/operation.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../kube/client/client.ts";
+import { ApiError } from "../../packages/kube/client/client.ts";
 import { bearerToken, IdentityCache } from "./authenticator.ts";
 
 function cacheOf(options: { maxEntries?: number } = {}) {

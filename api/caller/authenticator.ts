@@ -1,6 +1,9 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
 import { rateSubjectOf } from "./account.ts";

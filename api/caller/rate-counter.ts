@@ -5,7 +5,7 @@ import {
 	StorageType,
 } from "@nats-io/jetstream";
 import { headers, type NatsConnection } from "@nats-io/transport-node";
-import { rates } from "../../contracts/nats.ts";
+import { rates } from "../../packages/contracts/nats.ts";
 import type { SharedCounter } from "./rate-limit.ts";
 
 /** Longer than any window of the rate limit. */

@@ -1,5 +1,5 @@
-import { eventStates } from "../../contracts/stored-event.ts";
 import type { JsonSchema } from "../../crds/json-schema.ts";
+import { eventStates } from "../../packages/contracts/stored-event.ts";
 
 const time = { type: "string", format: "date-time" };
 

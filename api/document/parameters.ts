@@ -1,4 +1,4 @@
-import { eventStates } from "../../contracts/stored-event.ts";
+import { eventStates } from "../../packages/contracts/stored-event.ts";
 import type { Operation } from "../http/operation.ts";
 import { labelSelector } from "../lists/filters.ts";
 import { defaultPageSize, maxPageSize } from "../lists/page.ts";

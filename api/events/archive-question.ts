@@ -3,14 +3,14 @@ import {
 	type NatsConnection,
 	NoRespondersError,
 } from "@nats-io/transport-node";
-import { eventsSubject } from "../../contracts/nats.ts";
+import { eventsSubject } from "../../packages/contracts/nats.ts";
 import type {
 	EventAnswer,
 	EventsAnswer,
 	EventsRefusal,
 	EventsRequest,
-} from "../../contracts/stored-event.ts";
-import { withhold } from "../../service/withheld.ts";
+} from "../../packages/contracts/stored-event.ts";
+import { withhold } from "../../packages/service/withheld.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller } from "../http/operation.ts";
 

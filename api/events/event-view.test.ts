@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Violation } from "../../contracts/tracking-plan.ts";
+import type { Violation } from "../../packages/contracts/tracking-plan.ts";
 import { capturedView, foundEventView } from "./event-view.ts";
 
 const violations: Violation[] = [

@@ -1,6 +1,9 @@
-import { parameterOf } from "../../contracts/sender/captured-field.ts";
-import type { FoundEvent, StoredEvent } from "../../contracts/stored-event.ts";
-import type { Violation } from "../../contracts/tracking-plan.ts";
+import { parameterOf } from "../../packages/contracts/sender/captured-field.ts";
+import type {
+	FoundEvent,
+	StoredEvent,
+} from "../../packages/contracts/stored-event.ts";
+import type { Violation } from "../../packages/contracts/tracking-plan.ts";
 import type { JsonObject } from "../http/operation.ts";
 
 /** An event in a list. */

@@ -1,7 +1,7 @@
 import type {
 	EventAnswer,
 	EventsRequest,
-} from "../../contracts/stored-event.ts";
+} from "../../packages/contracts/stored-event.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";

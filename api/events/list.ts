@@ -1,4 +1,7 @@
-import { type EventState, eventStates } from "../../contracts/stored-event.ts";
+import {
+	type EventState,
+	eventStates,
+} from "../../packages/contracts/stored-event.ts";
 import { invalidParameter } from "../http/errors.ts";
 import { instantOf } from "../http/instant.ts";
 import type { Handler } from "../http/operation.ts";

@@ -1,6 +1,6 @@
-import type { FoundEvent } from "../../contracts/stored-event.ts";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
+import type { FoundEvent } from "../../packages/contracts/stored-event.ts";
 
 /** Where a Pipeline has an event, or why it hasn't. */
 export interface EventLoad {

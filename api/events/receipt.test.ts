@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { FoundEvent } from "../../contracts/stored-event.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { FoundEvent } from "../../packages/contracts/stored-event.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { ApiRequest, Caller } from "../http/operation.ts";
 import { getReceipt } from "./receipt.ts";
 

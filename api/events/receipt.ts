@@ -1,4 +1,3 @@
-import { maxSourcesAsked } from "../../contracts/stored-event.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -7,7 +6,8 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { hasReason } from "../../kube/client/client.ts";
+import { maxSourcesAsked } from "../../packages/contracts/stored-event.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
 import { requireRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";

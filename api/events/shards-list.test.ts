@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type {
 	EventsRequest,
 	StoredEvent,
-} from "../../contracts/stored-event.ts";
+} from "../../packages/contracts/stored-event.ts";
 import { listInShards } from "./shards-list.ts";
 
 const eventAt = (second: number): StoredEvent => ({

@@ -2,7 +2,7 @@ import type {
 	EventsAnswer,
 	EventsAsked,
 	StoredEvent,
-} from "../../contracts/stored-event.ts";
+} from "../../packages/contracts/stored-event.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller } from "../http/operation.ts";
 import type { EventsPlace } from "./sources.ts";

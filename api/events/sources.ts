@@ -1,5 +1,5 @@
-import { unitedShards } from "../../contracts/shards/source-shards.ts";
 import type { Source } from "../../crds/generated/types.ts";
+import { unitedShards } from "../../packages/contracts/shards/source-shards.ts";
 import { requireRight } from "../caller/access.ts";
 import type { Caller } from "../http/operation.ts";
 import { sources } from "../resources/api-resource.ts";

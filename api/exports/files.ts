@@ -1,5 +1,5 @@
-import { exportCursorForm } from "../../contracts/stored/export.ts";
 import type { Operation } from "../../crds/generated/types.ts";
+import { exportCursorForm } from "../../packages/contracts/stored/export.ts";
 import { linksOf } from "../archive/links.ts";
 import { requireRight } from "../caller/access.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../kube/client/client.ts";
-import { TransportError } from "../../kube/client/errors.ts";
+import { ApiError } from "../../packages/kube/client/client.ts";
+import { TransportError } from "../../packages/kube/client/errors.ts";
 import { requestErrorOf } from "./error-translation.ts";
 import { RequestError, unauthorized } from "./errors.ts";
 

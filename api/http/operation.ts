@@ -1,21 +1,21 @@
 import type { FastifyReply } from "fastify";
-import type { KeptRefusal } from "../../contracts/live/refused-request.ts";
-import type { LogRequest } from "../../contracts/manifest.ts";
+import type { KeptRefusal } from "../../packages/contracts/live/refused-request.ts";
+import type { LogRequest } from "../../packages/contracts/manifest.ts";
 import type {
 	ExportAnswer,
 	ExportRequest,
-} from "../../contracts/stored/export.ts";
+} from "../../packages/contracts/stored/export.ts";
 import type {
 	UploadAnswer,
 	UploadRequest,
-} from "../../contracts/stored/import.ts";
+} from "../../packages/contracts/stored/import.ts";
 import type {
 	EventAnswer,
 	EventsAnswer,
 	EventsRequest,
-} from "../../contracts/stored-event.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import type { Logger } from "../../service/log.ts";
+} from "../../packages/contracts/stored-event.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import type { TailListener, TailQuestion } from "./tail-listener.ts";
 
 /** One operation of the API. The routes and the OpenAPI document both derive from these. */

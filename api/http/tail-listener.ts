@@ -1,7 +1,7 @@
 import type {
 	TailedEvent,
 	TailPosition,
-} from "../../contracts/live/event-tail.ts";
+} from "../../packages/contracts/live/event-tail.ts";
 
 /** Whose new events are asked for. */
 export interface TailQuestion {

@@ -1,7 +1,10 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
-import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import {
+	ApiError,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
 import { memoryIdempotencyStore } from "../../test/support/doubles/idempotency/memory-store.ts";
 import { RequestError } from "../http/errors.ts";
 import type { IdempotentRequest } from "../http/operation.ts";

@@ -1,11 +1,14 @@
 import { hash } from "node:crypto";
 import { annotation } from "../../crds/labels.ts";
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
 import type {
 	KubeObject,
 	ObjectMeta,
 	ResourceKind,
-} from "../../kube/resource.ts";
+} from "../../packages/kube/resource.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { IdempotentRequest } from "../http/operation.ts";

@@ -2,9 +2,9 @@ import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value API.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../contracts/nats.ts";
-import { FairQuota } from "../../service/fair-quota.ts";
-import { countMessages } from "../../service/nats/connection.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { FairQuota } from "../../packages/service/fair-quota.ts";
+import { countMessages } from "../../packages/service/nats/connection.ts";
 import type {
 	IdempotencyRecord,
 	IdempotencyStore,

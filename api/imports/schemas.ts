@@ -1,8 +1,8 @@
+import type { JsonSchema } from "../../crds/json-schema.ts";
 import {
 	maxImportFiles,
 	maxUploadBytes,
-} from "../../contracts/stored/import.ts";
-import type { JsonSchema } from "../../crds/json-schema.ts";
+} from "../../packages/contracts/stored/import.ts";
 
 const sha256 = {
 	description: "SHA-256 of the file's content, 64 hex digits.",

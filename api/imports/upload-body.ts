@@ -3,7 +3,7 @@ import {
 	maxImportFiles,
 	maxUploadBytes,
 	type UploadRequest,
-} from "../../contracts/stored/import.ts";
+} from "../../packages/contracts/stored/import.ts";
 import { RequestError } from "../http/errors.ts";
 
 interface FieldError {

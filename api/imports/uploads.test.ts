@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { UploadAnswer } from "../../contracts/stored/import.ts";
+import type { UploadAnswer } from "../../packages/contracts/stored/import.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { createUploads } from "./uploads.ts";
 

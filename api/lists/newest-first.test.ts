@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { type Run, runKind } from "../../crds/generated/types.ts";
-import type { KubeClient, ListOptions } from "../../kube/client/client.ts";
+import type {
+	KubeClient,
+	ListOptions,
+} from "../../packages/kube/client/client.ts";
 import { newestFirst } from "./newest-first.ts";
 
 /** Runs by name: run-000 is the newest. */

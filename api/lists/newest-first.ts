@@ -1,4 +1,4 @@
-import { ageOf, type KubeObject } from "../../kube/resource.ts";
+import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
 import { RequestError } from "../http/errors.ts";
 import type { ApiRequest } from "../http/operation.ts";
 import {

@@ -4,8 +4,8 @@ import {
 	ApiError,
 	type KubeClient,
 	type ListOptions,
-} from "../../kube/client/client.ts";
-import type { ObjectMeta } from "../../kube/resource.ts";
+} from "../../packages/kube/client/client.ts";
+import type { ObjectMeta } from "../../packages/kube/resource.ts";
 import { page } from "./page.ts";
 
 test("a page has 100 items by default, and no cursor if it is the last", async () => {

@@ -1,5 +1,8 @@
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { invalidParameter } from "../http/errors.ts";
 import type { ApiRequest } from "../http/operation.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";

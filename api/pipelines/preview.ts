@@ -1,5 +1,3 @@
-import { keptFrom, retainedDays } from "../../contracts/stored/retention.ts";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import {
 	type Pipeline,
 	type Source,
@@ -8,7 +6,12 @@ import {
 } from "../../crds/generated/types.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
-import { hasReason } from "../../kube/client/errors.ts";
+import {
+	keptFrom,
+	retainedDays,
+} from "../../packages/contracts/stored/retention.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
+import { hasReason } from "../../packages/kube/client/errors.ts";
 import type { Handler } from "../http/operation.ts";
 import { pipelines } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";

@@ -1,4 +1,4 @@
-import type { RefusedRequest } from "../../contracts/live/refused-request.ts";
+import type { RefusedRequest } from "../../packages/contracts/live/refused-request.ts";
 import { requireSource } from "../events/sources.ts";
 import { RequestError } from "../http/errors.ts";
 import { instantOf } from "../http/instant.ts";

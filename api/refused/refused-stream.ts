@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { maxKeptOfSource } from "../../contracts/live/refused-request.ts";
-import { refused } from "../../contracts/nats.ts";
-import { readStoredBatch } from "../../service/nats/stored-batch.ts";
+import { maxKeptOfSource } from "../../packages/contracts/live/refused-request.ts";
+import { refused } from "../../packages/contracts/nats.ts";
+import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
 import type { Caller } from "../http/operation.ts";
 
 /** Reads from the stream of refused requests, by the account and the key of one Source alone. */

@@ -1,5 +1,5 @@
-import { maxHeadBytes } from "../../contracts/live/refused-request.ts";
 import type { JsonSchema } from "../../crds/json-schema.ts";
+import { maxHeadBytes } from "../../packages/contracts/live/refused-request.ts";
 
 const text = (description: string) => ({ description, type: "string" });
 const count = (description: string) => ({

@@ -1,4 +1,3 @@
-import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import {
 	type Destination,
 	destinationKind,
@@ -12,7 +11,8 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import type { Kind } from "../../crds/spec-validator.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import type { Filter } from "../lists/filters.ts";
 import type { SecretField } from "./secret-fields.ts";
 

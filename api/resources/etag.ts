@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import { RequestError } from "../http/errors.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { label, managedByApi } from "../../crds/labels.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { type Caller, writeOptions } from "../http/operation.ts";
 import type { InlineSecret } from "./secret-fields.ts";
 

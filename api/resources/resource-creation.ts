@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { hasReason } from "../../kube/client/client.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
 import {
 	type Caller,
 	type Handler,

@@ -1,4 +1,4 @@
-import { hasReason } from "../../kube/client/client.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";

@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { hasReason } from "../../kube/client/client.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { selectorsOf } from "../lists/filters.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
-import { ApiError, hasReason } from "../../kube/client/client.ts";
+import { ApiError, hasReason } from "../../packages/kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
 import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";

@@ -1,5 +1,5 @@
 import type { Run } from "../../crds/generated/types.ts";
-import type { ObjectMeta } from "../../kube/resource.ts";
+import type { ObjectMeta } from "../../packages/kube/resource.ts";
 import { isObject, type JsonObject } from "../http/operation.ts";
 import type { Resource } from "./api-resource.ts";
 

@@ -1,7 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { LogAnswer, LogRequest } from "../../contracts/manifest.ts";
-import { logSubject } from "../../contracts/nats.ts";
 import type { Operation, Run } from "../../crds/generated/types.ts";
+import type {
+	LogAnswer,
+	LogRequest,
+} from "../../packages/contracts/manifest.ts";
+import { logSubject } from "../../packages/contracts/nats.ts";
 import { askAnyArchive } from "../archive/any-archive.ts";
 import type { Caller } from "../http/operation.ts";
 

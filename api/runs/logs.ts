@@ -5,7 +5,7 @@ import {
 	type Run,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { hasReason } from "../../kube/client/client.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pipeline } from "../../crds/generated/types.ts";
-import type { ConditionStatus } from "../../kube/conditions.ts";
+import type { ConditionStatus } from "../../packages/kube/conditions.ts";
 import { requireReady } from "./pipeline-readiness.ts";
 
 function pipeline(

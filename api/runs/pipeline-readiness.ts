@@ -1,6 +1,6 @@
 import type { Pipeline } from "../../crds/generated/types.ts";
 import { pausesScheduleOnly } from "../../crds/run.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import { RequestError } from "../http/errors.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { label } from "../../crds/labels.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { resourcePath } from "../../kube/resource.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { resourcePath } from "../../packages/kube/resource.ts";
 
 /** The progress of a Run, from the last log line that has these fields (load writes one a second). */
 export interface Progress {

@@ -7,8 +7,8 @@ import {
 import { annotation } from "../../crds/labels.ts";
 import { hasEnded, newRun, startedRunName } from "../../crds/run.ts";
 import { validateSpec } from "../../crds/spec-validator.ts";
-import { hasReason } from "../../kube/client/client.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { flatPath, invalidParameter, RequestError } from "../http/errors.ts";
 import {
 	type Caller,

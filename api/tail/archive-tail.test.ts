@@ -7,8 +7,8 @@ import {
 	test,
 	vi,
 } from "vitest";
-import type { TailPosition } from "../../contracts/live/event-tail.ts";
-import { tailSubject } from "../../contracts/nats.ts";
+import type { TailPosition } from "../../packages/contracts/live/event-tail.ts";
+import { tailSubject } from "../../packages/contracts/nats.ts";
 import type { TailListener } from "../http/tail-listener.ts";
 import { followArchive } from "./archive-tail.ts";
 

@@ -10,10 +10,10 @@ import {
 	type TailPosition,
 	tailNoticeMs,
 	tailRenewMs,
-} from "../../contracts/live/event-tail.ts";
-import { tailSubject } from "../../contracts/nats.ts";
-import { backoffMs } from "../../service/backoff.ts";
-import { pause } from "../../service/pause.ts";
+} from "../../packages/contracts/live/event-tail.ts";
+import { tailSubject } from "../../packages/contracts/nats.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import { pause } from "../../packages/service/pause.ts";
 import type { TailListener, TailQuestion } from "../http/tail-listener.ts";
 
 /** The only one that the API's user may listen to. */

@@ -1,5 +1,5 @@
-import type { TailPosition } from "../../contracts/live/event-tail.ts";
-import { streamName } from "../../contracts/nats.ts";
+import type { TailPosition } from "../../packages/contracts/live/event-tail.ts";
+import { streamName } from "../../packages/contracts/nats.ts";
 import { invalidParameter } from "../http/errors.ts";
 
 /** The id of a server-sent event: `<epoch of the shard's stream>.<sequence>.<index>`. No two streams have one epoch. */

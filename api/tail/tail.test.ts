@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ApiError, type KubeClient } from "../../kube/client/client.ts";
-import { createLog } from "../../service/log.ts";
+import {
+	ApiError,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import { createLog } from "../../packages/service/log.ts";
 import type { TailListener, TailQuestion } from "../http/tail-listener.ts";
 import { createApi } from "../server.ts";
 

@@ -1,11 +1,14 @@
 import { annotation, label } from "../../crds/labels.ts";
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
 import {
 	kinds,
 	type RoleBinding,
 	type ServiceAccount,
-} from "../../kube/kinds.ts";
-import { resourcePath } from "../../kube/resource.ts";
+} from "../../packages/kube/kinds.ts";
+import { resourcePath } from "../../packages/kube/resource.ts";
 import { RequestError } from "../http/errors.ts";
 import {
 	type Caller,

@@ -1,5 +1,5 @@
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
-import type { RoleBinding, ServiceAccount } from "../../kube/kinds.ts";
+import type { RoleBinding, ServiceAccount } from "../../packages/kube/kinds.ts";
 import { type ErrorDetail, RequestError } from "../http/errors.ts";
 import type { JsonObject } from "../http/operation.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import { annotation, label } from "../../crds/labels.ts";
-import { ApiError, type KubeClient } from "../../kube/client/client.ts";
-import { kinds } from "../../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import {
+	ApiError,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import type { Caller, IdempotentRequest } from "../http/operation.ts";
 import { neverExpires, objectName, tokenView } from "./token.ts";
 import { createToken, revokeToken } from "./tokens.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { label } from "../../crds/labels.ts";
-import { kinds, type RoleBinding } from "../../kube/kinds.ts";
+import { kinds, type RoleBinding } from "../../packages/kube/kinds.ts";
 import { hasRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";

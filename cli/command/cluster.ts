@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { SettingError } from "../../service/settings.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { SettingError } from "../../packages/service/settings.ts";
 import { CommandError, NoKubeconfig } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
 
@@ -19,8 +19,8 @@ export async function chooseCluster(
 ): Promise<Cluster> {
 	// They take most of a second, which help and a wrong command line needn't.
 	const [{ KubeClient }, { loadKubeConfig }] = await Promise.all([
-		import("../../kube/client/client.ts"),
-		import("../../kube/client/kube-config.ts"),
+		import("../../packages/kube/client/client.ts"),
+		import("../../packages/kube/client/kube-config.ts"),
 	]);
 	const path =
 		options.kubeconfig ||

@@ -1,6 +1,6 @@
 // Typed by its flags and arguments; see group.ts.
 import { Option } from "@commander-js/extra-typings";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { UsageError } from "./errors.ts";
 
 /** Options for UTC dates. */

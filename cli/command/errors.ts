@@ -1,5 +1,5 @@
-import { ApiError, TransportError } from "../../kube/client/errors.ts";
-import { SettingError } from "../../service/settings.ts";
+import { ApiError, TransportError } from "../../packages/kube/client/errors.ts";
+import { SettingError } from "../../packages/service/settings.ts";
 
 /** The command line is invalid. The message says how to correct it. */
 export class UsageError extends Error {

@@ -6,7 +6,7 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import type { Candidate, Question } from "./candidates.ts";
 

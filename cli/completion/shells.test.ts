@@ -5,7 +5,7 @@ import { scripts } from "./scripts.ts";
 
 /* The scripts in the shells that they are for. A shell that the machine lacks is skipped: apt-get install zsh fish. */
 
-const bin = join(import.meta.dirname, "../../bin");
+const bin = join(import.meta.dirname, "../bin");
 
 test.skipIf(lacks("fish"))(
 	"fish completes commands, their options and values, each with what it does",

@@ -5,10 +5,18 @@ import {
 	type InstallationClaims,
 	operatorLeaseLabels,
 } from "../../crds/installation-claims.ts";
-import { hasReason, TransportError } from "../../kube/client/errors.ts";
-import type { Condition } from "../../kube/conditions.ts";
-import { kinds, type Lease, type Pod, type Wire } from "../../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import {
+	hasReason,
+	TransportError,
+} from "../../packages/kube/client/errors.ts";
+import type { Condition } from "../../packages/kube/conditions.ts";
+import {
+	kinds,
+	type Lease,
+	type Pod,
+	type Wire,
+} from "../../packages/kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
 import {
 	claimNamesOf,

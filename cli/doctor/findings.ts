@@ -1,5 +1,5 @@
 import { isNamespace, overlapsOf } from "../../crds/installation-claims.ts";
-import type { Lease } from "../../kube/kinds.ts";
+import type { Lease } from "../../packages/kube/kinds.ts";
 import {
 	type Facts,
 	group,

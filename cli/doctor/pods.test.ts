@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Job, Pod } from "../../kube/kinds.ts";
+import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import {
 	isPodless,
 	isTroubled,

@@ -1,4 +1,8 @@
-import type { Job, PersistentVolumeClaim, Pod } from "../../kube/kinds.ts";
+import type {
+	Job,
+	PersistentVolumeClaim,
+	Pod,
+} from "../../packages/kube/kinds.ts";
 import { type Finding, failed } from "./finding.ts";
 
 /** What Kubernetes tells of an object. */

@@ -2,8 +2,8 @@ import { Readable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import type { Pod } from "../../kube/kinds.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { Pod } from "../../packages/kube/kinds.ts";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
 import { type LoggedKind, writeJobLog } from "./job-log.ts";
 

@@ -8,7 +8,7 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { hasReason } from "../../kube/client/errors.ts";
+import { hasReason } from "../../packages/kube/client/errors.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 

@@ -4,9 +4,9 @@ import {
 	operationKind,
 } from "../../crds/generated/types.ts";
 import { hasEnded, operationName } from "../../crds/operation.ts";
-import { TransportError } from "../../kube/client/errors.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { TransportError } from "../../packages/kube/client/errors.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { ProgressLines } from "./progress-lines.ts";

@@ -5,10 +5,10 @@ import {
 } from "../../api/runs/run-log.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { ApiError } from "../../kube/client/client.ts";
-import { TransportError } from "../../kube/client/errors.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
-import { pause } from "../../service/pause.ts";
+import { ApiError } from "../../packages/kube/client/client.ts";
+import { TransportError } from "../../packages/kube/client/errors.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
+import { pause } from "../../packages/service/pause.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { progressBar } from "./progress-bar.ts";

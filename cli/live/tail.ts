@@ -1,5 +1,5 @@
-import { backoffMs } from "../../service/backoff.ts";
-import { pause } from "../../service/pause.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import { pause } from "../../packages/service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";

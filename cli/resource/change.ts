@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { type Cluster, requireObject } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { nameOf } from "../output/objects.ts";

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Option } from "@commander-js/extra-typings";
-import type { Condition } from "../../kube/conditions.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
+import type { Condition } from "../../packages/kube/conditions.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";

@@ -1,7 +1,7 @@
-import { hasReason } from "../../kube/client/errors.ts";
-import type { Condition } from "../../kube/conditions.ts";
-import { type KubeEvent, kinds } from "../../kube/kinds.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import { hasReason } from "../../packages/kube/client/errors.ts";
+import type { Condition } from "../../packages/kube/conditions.ts";
+import { type KubeEvent, kinds } from "../../packages/kube/kinds.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { table } from "../output/table.ts";
 

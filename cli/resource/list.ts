@@ -1,9 +1,9 @@
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
 import {
 	type KubeObject,
 	type ResourceKind,
 	resourcePath,
-} from "../../kube/resource.ts";
+} from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
 import type { Format } from "../output/format.ts";
 import { objectsText } from "../output/objects.ts";

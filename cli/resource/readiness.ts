@@ -1,5 +1,8 @@
-import { type Condition, findCondition } from "../../kube/conditions.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import { CommandError } from "../command/errors.ts";
 import { nameOf } from "../output/objects.ts";
 

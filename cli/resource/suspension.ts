@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { examples, type Group } from "../command/group.ts";
 import { changeSpec } from "./change.ts";

@@ -1,5 +1,5 @@
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import {
 	type Cluster,
 	chooseCluster,

@@ -6,10 +6,10 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	type ArchiveAnnouncement,
 	announceEveryMs,
-} from "../../contracts/archive-announcement.ts";
-import { bucket } from "../../contracts/nats.ts";
-import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+} from "../../packages/contracts/archive-announcement.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 import { newestFrameVersion } from "../wire/frame.ts";
 
 export interface AnnouncementOptions {

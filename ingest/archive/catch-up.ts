@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { framesSubject } from "../../contracts/nats.ts";
-import type { Logger } from "../../service/log.ts";
+import { framesSubject } from "../../packages/contracts/nats.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
 import { describeLoss } from "./decide/loss.ts";
 import { type Position, resume } from "./decide/resume.ts";

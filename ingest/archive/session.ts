@@ -1,6 +1,6 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { Logger } from "../../service/log.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp } from "./catch-up.ts";
 import type { WakeSignal } from "./concurrency/wake-signal.ts";

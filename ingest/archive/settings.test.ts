@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createLog } from "../../service/log.ts";
-import { Settings } from "../../service/settings.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { Settings } from "../../packages/service/settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 
 function prefixOf(text?: string): string {

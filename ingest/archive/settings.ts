@@ -1,7 +1,10 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Logger } from "../../service/log.ts";
-import { SettingError, type Settings } from "../../service/settings.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import {
+	SettingError,
+	type Settings,
+} from "../../packages/service/settings.ts";
 import type { CutLimits } from "./read/frame-wait.ts";
 import type { StreamSettings } from "./read/shard-stream.ts";
 import type { ObjectStoreSettings } from "./s3/s3-client.ts";

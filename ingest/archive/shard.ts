@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { backoffMs } from "../../service/backoff.ts";
-import { pause } from "../../service/pause.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import { pause } from "../../packages/service/pause.ts";
 import { WakeSignal } from "./concurrency/wake-signal.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";

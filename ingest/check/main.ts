@@ -1,4 +1,4 @@
-import type { CheckInput } from "../../contracts/job.ts";
+import type { CheckInput } from "../../packages/contracts/job.ts";
 import { parseCheckInput } from "../job/input.ts";
 import {
 	type JobContext,
@@ -8,7 +8,7 @@ import {
 } from "../job/process.ts";
 import { openDestination } from "../load/destination-by-type.ts";
 
-/** `tidemill check --input <file>`: verifies a Destination (contracts/job.ts says what goes in and out). */
+/** `tidemill check --input <file>`: verifies a Destination (packages/contracts/job.ts says what goes in and out). */
 export async function main({ input }: JobOptions): Promise<number> {
 	return runJob("check", input, parseCheckInput, check);
 }

@@ -6,7 +6,7 @@ const mib = 1024 * 1024;
  * DuckDB settings for a process that must stay inside its container. Beside `memory_limit` the process needs about
  * 200 MiB for Node and libraries, and up to 60 MiB for each thread's buffers, which DuckDB doesn't count. So DuckDB gets
  * two fifths of the container's memory, or 192 MiB where the process has no limit: more makes a load no faster
- * (bench/README.md). DuckDB spills the rest to `scratch`.
+ * (tools/bench/README.md). DuckDB spills the rest to `scratch`.
  *
  * @param allowedBytes the cgroup's limit; undefined when there is none.
  */

@@ -1,4 +1,4 @@
-import { type JobError, jobExitCode } from "../../contracts/job.ts";
+import { type JobError, jobExitCode } from "../../packages/contracts/job.ts";
 
 /**
  * Every failure of `tidemill load`, `check` and `operation`: whether another attempt can help, and what a person should do.

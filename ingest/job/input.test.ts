@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { JobFailure } from "./errors.ts";
 import { parseCheckInput, parseLoadInput } from "./input.ts";
 

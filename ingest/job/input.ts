@@ -2,7 +2,7 @@ import type {
 	CheckInput,
 	DestinationInput,
 	LoadInput,
-} from "../../contracts/job.ts";
+} from "../../packages/contracts/job.ts";
 import { JobFailure } from "./errors.ts";
 
 /** Parses a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */

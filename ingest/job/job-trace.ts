@@ -1,13 +1,16 @@
-import type { Logger } from "../../service/log.ts";
-import type { Settings } from "../../service/settings.ts";
-import { maxLinks } from "../../service/tracing/span.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import type { Settings } from "../../packages/service/settings.ts";
+import { maxLinks } from "../../packages/service/tracing/span.ts";
 import {
 	contextOf,
 	newContext,
 	parseTraceparent,
 	type TraceContext,
-} from "../../service/tracing/trace-context.ts";
-import { openTracing, type Tracing } from "../../service/tracing/tracing.ts";
+} from "../../packages/service/tracing/trace-context.ts";
+import {
+	openTracing,
+	type Tracing,
+} from "../../packages/service/tracing/tracing.ts";
 
 /** The span of a Job's process, below that of the Run that the variable TRACEPARENT names, with links to the objects it loads. */
 export class JobTrace {

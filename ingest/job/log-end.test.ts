@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { maxLogBytes, maxLogEndBytes } from "../../contracts/job.ts";
-import { createLog } from "../../service/log.ts";
+import { maxLogBytes, maxLogEndBytes } from "../../packages/contracts/job.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { LogEnd } from "./log-end.ts";
 
 test.each([maxLogEndBytes, maxLogBytes])(

@@ -1,4 +1,4 @@
-import { maxLogBytes } from "../../contracts/job.ts";
+import { maxLogBytes } from "../../packages/contracts/job.ts";
 
 /**
  * Keeps the last lines of a log, which outlive the Pod. Nobody needs a permission for the namespace's Pods to read them.

@@ -6,10 +6,10 @@ import {
 	jobExitCode,
 	maxLogBytes,
 	maxLogEndBytes,
-} from "../../contracts/job.ts";
-import { createLog, type Logger } from "../../service/log.ts";
-import { Settings } from "../../service/settings.ts";
-import { stopSignal } from "../../service/stop-signal.ts";
+} from "../../packages/contracts/job.ts";
+import { createLog, type Logger } from "../../packages/service/log.ts";
+import { Settings } from "../../packages/service/settings.ts";
+import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { JobFailure, type Role } from "./errors.ts";
 import { JobTrace } from "./job-trace.ts";
 import { LogEnd } from "./log-end.ts";
@@ -41,7 +41,7 @@ export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
 
 /**
  * Runs a Job's process: reads the input's file, does the work, writes the {@link JobResult} to the file that
- * {@link jobEnv.result} names, and returns the exit code (contracts/job.ts). Never throws.
+ * {@link jobEnv.result} names, and returns the exit code (packages/contracts/job.ts). Never throws.
  */
 export async function runJob<Input>(
 	role: Role,

@@ -3,7 +3,7 @@ import {
 	type JobResult,
 	maxResultBytes,
 	maxUnfitColumns,
-} from "../../contracts/job.ts";
+} from "../../packages/contracts/job.ts";
 import { encodeResult } from "./result.ts";
 
 function failed(message: string): JobResult {

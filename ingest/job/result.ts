@@ -1,5 +1,8 @@
 import { writeFile } from "node:fs/promises";
-import { type JobResult, maxResultBytes } from "../../contracts/job.ts";
+import {
+	type JobResult,
+	maxResultBytes,
+} from "../../packages/contracts/job.ts";
 
 /**
  * A Job's result as the text of its termination message: valid JSON of at most {@link maxResultBytes}. The log has the last

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoffMs } from "../../service/backoff.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
 import { retry, retryBackoff } from "./retry.ts";
 
 /** Work that fails with each of these errors in turn, then returns how often it ran. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Backoff, backoffMs } from "../../service/backoff.ts";
+import { type Backoff, backoffMs } from "../../packages/service/backoff.ts";
 
 export interface RetryOptions {
 	attempts: number;

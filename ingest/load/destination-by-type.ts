@@ -1,4 +1,4 @@
-import type { DestinationInput } from "../../contracts/job.ts";
+import type { DestinationInput } from "../../packages/contracts/job.ts";
 import type { JobContext } from "../job/process.ts";
 import type { Destination } from "./destination/destination.ts";
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
-import { trustAuthorities } from "../../service/trusted-authorities.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { addedRows } from "./addition/added-rows.ts";
 import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";

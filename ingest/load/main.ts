@@ -3,7 +3,7 @@ import { parseLoadInput } from "../job/input.ts";
 import { type JobOptions, runJob } from "../job/process.ts";
 import { load } from "./load.ts";
 
-/** `tidemill load --input <file>`: carries out one Run (contracts/job.ts says what goes in and out). */
+/** `tidemill load --input <file>`: carries out one Run (packages/contracts/job.ts says what goes in and out). */
 export async function main({ input }: JobOptions): Promise<number> {
 	return runJob("load", input, parseLoadInput, load);
 }

@@ -2,10 +2,13 @@ import {
 	type DryRunResult,
 	type Finding,
 	maxFindings,
-} from "../../contracts/operation.ts";
-import type { PlanDocument, Violation } from "../../contracts/tracking-plan.ts";
-import { compilePlan } from "../../plan/compile.ts";
-import { PlanJudge } from "../../plan/judge.ts";
+} from "../../packages/contracts/operation.ts";
+import type {
+	PlanDocument,
+	Violation,
+} from "../../packages/contracts/tracking-plan.ts";
+import { compilePlan } from "../../packages/tracking-plan/compile.ts";
+import { PlanJudge } from "../../packages/tracking-plan/judge.ts";
 import { JobFailure } from "../job/errors.ts";
 import type { StoredEvent } from "./events/stored-events.ts";
 import { TypeHeader } from "./events/type-header.ts";

@@ -1,4 +1,4 @@
-import type { OperationInput } from "../../contracts/operation.ts";
+import type { OperationInput } from "../../packages/contracts/operation.ts";
 import { JobFailure } from "../job/errors.ts";
 
 const types: ReadonlySet<unknown> = new Set<OperationInput["work"]["type"]>([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { maxReportBytes } from "../../contracts/operation.ts";
-import type { Violation } from "../../contracts/tracking-plan.ts";
+import { maxReportBytes } from "../../packages/contracts/operation.ts";
+import type { Violation } from "../../packages/contracts/tracking-plan.ts";
 import type { StoredEvent } from "./events/stored-events.ts";
 import { Inspection } from "./inspection.ts";
 

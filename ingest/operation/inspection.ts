@@ -4,7 +4,7 @@ import {
 	maxReportBytes,
 	type OperationInput,
 	type QuarantinedEvent,
-} from "../../contracts/operation.ts";
+} from "../../packages/contracts/operation.ts";
 import type { StoredEvent } from "./events/stored-events.ts";
 
 type Question = Extract<OperationInput["work"], { type: "Inspect" }>;

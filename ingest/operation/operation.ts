@@ -1,12 +1,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
+import type {
+	Manifest,
+	ManifestDate,
+} from "../../packages/contracts/manifest.ts";
 import type {
 	OperationInput,
 	OperationReport,
-} from "../../contracts/operation.ts";
-import { trustAuthorities } from "../../service/trusted-authorities.ts";
+} from "../../packages/contracts/operation.ts";
+import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
 import { JobFailure } from "../job/errors.ts";

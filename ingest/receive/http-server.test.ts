@@ -3,7 +3,11 @@ import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import {
+	type Route,
+	routeKey,
+	syncedKey,
+} from "../../packages/contracts/route.ts";
 import { routeWith } from "../../test/support/examples/route-example.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";

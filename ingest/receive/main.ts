@@ -4,18 +4,21 @@ import { setFlagsFromString } from "node:v8";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../contracts/nats.ts";
-import { startHealthServer } from "../../service/health-server.ts";
-import { createLog } from "../../service/log.ts";
-import { processRegistry } from "../../service/metrics/process.ts";
-import { BucketWatch } from "../../service/nats/bucket-watch.ts";
-import { connectNats, NatsState } from "../../service/nats/connection.ts";
-import { keepOutput } from "../../service/nats/kept-output.ts";
-import { pause } from "../../service/pause.ts";
-import { readSealKeys } from "../../service/seal-key.ts";
-import { SettingError, Settings } from "../../service/settings.ts";
-import { stopSignal } from "../../service/stop-signal.ts";
-import { openTracing } from "../../service/tracing/tracing.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { startHealthServer } from "../../packages/service/health-server.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { processRegistry } from "../../packages/service/metrics/process.ts";
+import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
+import {
+	connectNats,
+	NatsState,
+} from "../../packages/service/nats/connection.ts";
+import { keepOutput } from "../../packages/service/nats/kept-output.ts";
+import { pause } from "../../packages/service/pause.ts";
+import { readSealKeys } from "../../packages/service/seal-key.ts";
+import { SettingError, Settings } from "../../packages/service/settings.ts";
+import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { openTracing } from "../../packages/service/tracing/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import type { Route } from "../../contracts/route.ts";
+import type { Route } from "../../packages/contracts/route.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 
 function route(source: string, sourceKey = source): Route {

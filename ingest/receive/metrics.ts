@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { Route } from "../../contracts/route.ts";
+import type { Route } from "../../packages/contracts/route.ts";
 import type { Budget } from "./admission/budget.ts";
 import type { KeyOutcome } from "./commit/claims.ts";
 import type { FinishedFrame } from "./commit/committer.ts";

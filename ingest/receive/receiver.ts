@@ -1,4 +1,4 @@
-import type { Tracing } from "../../service/tracing/tracing.ts";
+import type { Tracing } from "../../packages/service/tracing/tracing.ts";
 import type { Limits } from "./admission/limits.ts";
 import type { Claims } from "./commit/claims.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
-import type { Tracing } from "../../service/tracing/tracing.ts";
+import type { Tracing } from "../../packages/service/tracing/tracing.ts";
 import {
 	type EventHead,
 	encodeEventHead,

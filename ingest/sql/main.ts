@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { Settings } from "../../service/settings.ts";
+import { Settings } from "../../packages/service/settings.ts";
 import { DatabaseBusy, openDatabase } from "../duckdb/database.ts";
 import { chooseFile } from "./file-choice.ts";
 import { type SqlOptions, UsageError } from "./options.ts";

@@ -1,4 +1,4 @@
-import type { TraceContext } from "../../service/tracing/trace-context.ts";
+import type { TraceContext } from "../../packages/service/tracing/trace-context.ts";
 
 /** What the sender sent: JSON text, stored as sent, or a form, stored as a JSON object. */
 export type ContentKind = "json" | "form";
@@ -15,7 +15,7 @@ export interface FrameEvent {
 	kind: ContentKind;
 	/** Captured headers and query parameters as a JSON object, empty when there are none. */
 	headers: string;
-	/** The tracking plan's {@link file://../../contracts/tracking-plan.ts Judgement} as JSON; empty without a plan. */
+	/** The tracking plan's {@link file://../../packages/contracts/tracking-plan.ts Judgement} as JSON; empty without a plan. */
 	violations: string;
 	/** The tracking plan keeps the event apart: it is stored, and loaded into no table until it is released. */
 	quarantined?: true | undefined;

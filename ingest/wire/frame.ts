@@ -1,4 +1,4 @@
-import { maxFrameBytes } from "../../contracts/nats.ts";
+import { maxFrameBytes } from "../../packages/contracts/nats.ts";
 import { DecodedEvent } from "./decoded-event.ts";
 import type { ContentKind, FrameEvent } from "./frame-event.ts";
 import { SharedFields } from "./shared-fields.ts";

@@ -6,8 +6,11 @@ import {
 	type StoredMsg,
 } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../contracts/nats.ts";
-import { countMessages, isConflict } from "../../service/nats/connection.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import {
+	countMessages,
+	isConflict,
+} from "../../packages/service/nats/connection.ts";
 import type { IdempotencyEntry } from "./idempotency-entry.ts";
 
 /** An entry, and the revision that a write must name to replace it. */

@@ -18,7 +18,7 @@ import {
 	framesSubject,
 	maxFrameBytes,
 	serverStateSubject,
-} from "../../contracts/nats.ts";
+} from "../../packages/contracts/nats.ts";
 
 /** This machine's clock beside the server's, and beside a clock that can't jump. All are in milliseconds. */
 export interface ClockComparison {

@@ -10,7 +10,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheDirectory } from "../../service/cache.ts";
+import { cacheDirectory } from "../../packages/service/cache.ts";
 import { withLock } from "../process/lock.ts";
 import { problem } from "../terminal/errors.ts";
 import { BuildFailure, buildPrograms } from "./build.ts";

@@ -35,8 +35,8 @@ export async function installResources(kubectl: Kubectl): Promise<void> {
 	const crds = await crdFiles();
 	const roles = [
 		"local/cluster/resources.yaml",
-		"deploy/rbac.yaml",
-		"deploy/roles.yaml",
+		"charts/roles/rbac.yaml",
+		"charts/roles/roles.yaml",
 	];
 	await kubectl(
 		"apply",

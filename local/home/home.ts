@@ -5,7 +5,7 @@ export const projectDirectory = resolve(import.meta.dirname, "../..");
 
 /** What local mode runs as `tidemill`: TIDEMILL_COMMAND, else this checkout's. */
 export function tidemillCommand(env: NodeJS.ProcessEnv = process.env): string {
-	return env.TIDEMILL_COMMAND || join(projectDirectory, "bin/tidemill");
+	return env.TIDEMILL_COMMAND || join(projectDirectory, "cli/bin/tidemill");
 }
 
 /** Where one local Tidemill keeps all its state, so that several can run side by side. */

@@ -1,11 +1,14 @@
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds, type Pod } from "../../kube/kinds.ts";
-import type { Controller } from "../../kube/reconcile/controller.ts";
-import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
-import { type ObjectKey, resourcePath } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
-import type { Informer } from "../../kube/watch/informer.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds, type Pod } from "../../packages/kube/kinds.ts";
+import type { Controller } from "../../packages/kube/reconcile/controller.ts";
+import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
+import { type ObjectKey, resourcePath } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import type { Informer } from "../../packages/kube/watch/informer.ts";
 import { unsupported } from "./pod/unsupported.ts";
 
 export interface SchedulerOptions {

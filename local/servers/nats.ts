@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 // @nats-io/transport-node: the official client, successor of the `nats` package.
 import { connect } from "@nats-io/transport-node";
-import { natsConfig } from "../../install/nats/config.ts";
-import type { NatsRole, NatsUser } from "../../install/nats/users.ts";
+import { natsConfig } from "../../operator/install/nats/config.ts";
+import type { NatsRole, NatsUser } from "../../operator/install/nats/users.ts";
 import type { Program } from "../process/program.ts";
 
 export interface NatsSettings {
@@ -61,7 +61,7 @@ async function hasJetStream({
 
 /**
  * Limits Go to half of the processors. Here NATS shares them with its clients, and an idle processor of Go searches for work
- * for a while on a core that a client could use (figures in bench/README.md).
+ * for a while on a core that a client could use (figures in tools/bench/README.md).
  */
 function goEnvironment(): Record<string, string> {
 	const processors = Math.max(1, Math.floor(availableParallelism() / 2));

@@ -1,7 +1,10 @@
 import { fieldManager } from "../../crds/labels.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { kinds, type Secret } from "../../kube/kinds.ts";
-import { type Result, soonest } from "../../kube/reconcile/controller.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { kinds, type Secret } from "../../packages/kube/kinds.ts";
+import {
+	type Result,
+	soonest,
+} from "../../packages/kube/reconcile/controller.ts";
 import type { ApiSecretAction } from "./decide.ts";
 
 /** Does what was decided. Throws `Conflict` if the Secret has changed since it was read. */

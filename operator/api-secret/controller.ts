@@ -1,5 +1,5 @@
-import { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import { type KubeObject, keyOf } from "../../kube/resource.ts";
+import { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
+import { type KubeObject, keyOf } from "../../packages/kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { secretNamesOf } from "../reconcile/informers.ts";
 import { secretNames } from "../source/webhook/authorization.ts";

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { ObjectMeta, OwnerReference } from "../../kube/resource.ts";
+import type {
+	ObjectMeta,
+	OwnerReference,
+} from "../../packages/kube/resource.ts";
 import { decide } from "./decide.ts";
 
 const createdMs = Date.parse("2026-03-01T12:00:00Z");

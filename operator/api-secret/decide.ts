@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { OwnerReference } from "../../kube/resource.ts";
+import type { OwnerReference } from "../../packages/kube/resource.ts";
 import type { ApiSecretState } from "./state.ts";
 
 export type ApiSecretAction =

@@ -5,14 +5,14 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { managedByApi } from "../../crds/labels.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
 import {
 	apiVersionOf,
 	type KubeObject,
 	type ObjectKey,
 	type OwnerReference,
 	type ResourceKind,
-} from "../../kube/resource.ts";
+} from "../../packages/kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { secretNamesOf } from "../reconcile/informers.ts";
 import { secretNames } from "../source/webhook/authorization.ts";

@@ -5,8 +5,8 @@ import {
 import {
 	type ArchiveNotice,
 	noticeIntervalMs,
-} from "../../contracts/archive-notice.ts";
-import { withhold } from "../../service/withheld.ts";
+} from "../../packages/contracts/archive-notice.ts";
+import { withhold } from "../../packages/service/withheld.ts";
 
 /** Archive's answer if it can't do what it is asked, or can't do it yet. */
 export interface ArchiveRefusal {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SourceLedger } from "../../contracts/ledger.ts";
+import type { SourceLedger } from "../../packages/contracts/ledger.ts";
 import { withLedger } from "./ledger.ts";
 
 const ledger = (archived: number, shard?: number): SourceLedger => ({

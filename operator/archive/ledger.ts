@@ -7,13 +7,13 @@ import type {
 	RetentionState,
 	ShardState,
 	SourceLedger,
-} from "../../contracts/ledger.ts";
-import { bucket } from "../../contracts/nats.ts";
-import { sumOfLedgers } from "../../contracts/shards/ledger-sum.ts";
-import type { SourceRetention } from "../../contracts/stored/retention.ts";
-import type { Logger } from "../../service/log.ts";
-import { BucketWatch } from "../../service/nats/bucket-watch.ts";
-import { onReconnect } from "../../service/nats/connection.ts";
+} from "../../packages/contracts/ledger.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { sumOfLedgers } from "../../packages/contracts/shards/ledger-sum.ts";
+import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
+import { onReconnect } from "../../packages/service/nats/connection.ts";
 
 /** What archive has published about each Source, as last read from NATS. */
 export class LedgerView {

@@ -8,14 +8,18 @@ import {
 	overlapsOf,
 } from "../../crds/installation-claims.ts";
 import { annotation } from "../../crds/labels.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { type Deployment, kinds, type Lease } from "../../kube/kinds.ts";
-import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
-import { apiVersionOf, type ObjectMeta } from "../../kube/resource.ts";
-import { Informer } from "../../kube/watch/informer.ts";
-import { backoffMs } from "../../service/backoff.ts";
-import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import {
+	type Deployment,
+	kinds,
+	type Lease,
+} from "../../packages/kube/kinds.ts";
+import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
+import { apiVersionOf, type ObjectMeta } from "../../packages/kube/resource.ts";
+import { Informer } from "../../packages/kube/watch/informer.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 import type { installationEventReasons } from "../reconcile/reasons.ts";
 import {
 	claimsToHave,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { DestinationInput } from "../../contracts/job.ts";
 import type { Destination } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import type { DestinationInput } from "../../packages/contracts/job.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
 import type { Warehouse } from "../job/template.ts";
 import { defaultLocation } from "./bigquery.ts";
 

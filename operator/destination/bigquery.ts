@@ -1,6 +1,6 @@
-import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import type { Destination } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { secretValue } from "../reconcile/secret-ref.ts";
 

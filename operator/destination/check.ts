@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import type { CheckInput } from "../../contracts/job.ts";
 import {
 	type Destination,
 	type DestinationSpec,
 	destinationKind,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import type { Job, Secret } from "../../kube/kinds.ts";
-import { isControlledBy } from "../../kube/resource.ts";
+import type { CheckInput } from "../../packages/contracts/job.ts";
+import type { Job, Secret } from "../../packages/kube/kinds.ts";
+import { isControlledBy } from "../../packages/kube/resource.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import type { Access } from "./access.ts";
 import { defaultLocation } from "./bigquery.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DestinationSpec } from "../../crds/generated/types.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import {
 	bigQuery,
 	destinationWith,

@@ -1,6 +1,6 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { DestinationProblem } from "./bigquery.ts";
 
 /** What a Destination's Jobs mount and run as, apart from Secrets: who may label those lets Tidemill use them. */

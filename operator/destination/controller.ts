@@ -3,8 +3,8 @@ import {
 	destinationKind,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import { keyOf } from "../../kube/resource.ts";
+import type { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
+import { keyOf } from "../../packages/kube/resource.ts";
 import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { notReady } from "../reconcile/while-permitted.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DestinationStatus } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
 import {
 	at,
 	bigQuery,

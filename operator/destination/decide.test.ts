@@ -3,7 +3,7 @@ import type {
 	DestinationSpec,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
-import type { Pod } from "../../kube/kinds.ts";
+import type { Pod } from "../../packages/kube/kinds.ts";
 import {
 	at,
 	bigQuery,

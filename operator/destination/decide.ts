@@ -3,11 +3,11 @@ import type {
 	DestinationLastCheck,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import type { Job } from "../../kube/kinds.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
-import { ageOf, isControlledBy } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import type { Job } from "../../packages/kube/kinds.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
+import { ageOf, isControlledBy } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { nextLookMs } from "../job/slots.ts";

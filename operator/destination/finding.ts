@@ -8,7 +8,7 @@ import {
 	type ConditionStatus,
 	findCondition,
 	setCondition,
-} from "../../kube/conditions.ts";
+} from "../../packages/kube/conditions.ts";
 import { type Place, placeText } from "../job/slots.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { destinationKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { type Job, kinds } from "../../kube/kinds.ts";
-import { controllerReference } from "../../kube/resource.ts";
-import { createLog } from "../../service/log.ts";
+import { type Job, kinds } from "../../packages/kube/kinds.ts";
+import { controllerReference } from "../../packages/kube/resource.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { storedObjects } from "../../test/support/doubles/stored-objects.ts";
 import {
 	destinationWith,

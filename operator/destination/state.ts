@@ -1,7 +1,7 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { Job, Pod, Secret } from "../../kube/kinds.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
+import type { Job, Pod, Secret } from "../../packages/kube/kinds.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import { podsOfJob } from "../job/pods.ts";
 import type { Place } from "../job/slots.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { kinds } from "../../kube/kinds.ts";
-import type { OwnerReference } from "../../kube/resource.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { OwnerReference } from "../../packages/kube/resource.ts";
 import { storedObjects } from "../../test/support/doubles/stored-objects.ts";
 import { removeJob } from "./apply.ts";
 

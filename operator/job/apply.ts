@@ -3,9 +3,12 @@ import {
 	ApiError,
 	hasReason,
 	type KubeClient,
-} from "../../kube/client/client.ts";
-import { type Job, kinds } from "../../kube/kinds.ts";
-import { isControlledBy, type KubeObject } from "../../kube/resource.ts";
+} from "../../packages/kube/client/client.ts";
+import { type Job, kinds } from "../../packages/kube/kinds.ts";
+import {
+	isControlledBy,
+	type KubeObject,
+} from "../../packages/kube/resource.ts";
 import type { JobWithInput } from "./template.ts";
 
 /** The reason of our own refusal: what has the name that a Job or its input needs belongs to somebody else. */

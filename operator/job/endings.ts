@@ -1,4 +1,4 @@
-import type { JobError } from "../../contracts/job.ts";
+import type { JobError } from "../../packages/contracts/job.ts";
 
 /**
  * How a Job can end without a result of its process. docs/reference/conditions.md is generated from this table.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../kube/kinds.ts";
+import type { Pod } from "../../packages/kube/kinds.ts";
 import { terminated } from "../../test/support/doubles/kubernetes/terminated-pod.ts";
 import { failedAttempts } from "./failed-attempts.ts";
 

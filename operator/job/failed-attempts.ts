@@ -1,5 +1,5 @@
 import type { RunFailedAttempt } from "../../crds/generated/types.ts";
-import type { Pod } from "../../kube/kinds.ts";
+import type { Pod } from "../../packages/kube/kinds.ts";
 import { attemptEnd } from "./outcome.ts";
 
 /** As the CRDs have it. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { JobResult } from "../../contracts/job.ts";
-import type { Job, Pod } from "../../kube/kinds.ts";
+import type { JobResult } from "../../packages/contracts/job.ts";
+import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import { terminated } from "../../test/support/doubles/kubernetes/terminated-pod.ts";
 import { jobOutcome } from "./outcome.ts";
 

@@ -2,10 +2,10 @@ import {
 	type JobError,
 	type JobResult,
 	maxLogEndBytes,
-} from "../../contracts/job.ts";
-import type { Job, Pod } from "../../kube/kinds.ts";
-import { publicWords } from "../../kube/reconcile/public-words.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+} from "../../packages/contracts/job.ts";
+import type { Job, Pod } from "../../packages/kube/kinds.ts";
+import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { endedAs, unexplained } from "./endings.ts";
 import { containerName } from "./template.ts";
 

@@ -1,5 +1,5 @@
 import type { PipelineRunTemplate } from "../../crds/generated/types.ts";
-import type { Job } from "../../kube/kinds.ts";
+import type { Job } from "../../packages/kube/kinds.ts";
 
 /** What people choose about the Pods of Jobs: a Pipeline's `runTemplate`, a Destination's `checkTemplate`. */
 export type PodTemplate = Omit<

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../kube/kinds.ts";
+import type { Pod } from "../../packages/kube/kinds.ts";
 import { lostPodOf, lostPodText, nextLossMs } from "./pods.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");

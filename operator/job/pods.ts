@@ -1,7 +1,7 @@
-import type { KubeClient } from "../../kube/client/client.ts";
-import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
-import { isControlledBy } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { type Job, kinds, type Pod } from "../../packages/kube/kinds.ts";
+import { isControlledBy } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { isGone, isOver } from "./outcome.ts";
 
 /**

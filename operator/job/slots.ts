@@ -1,4 +1,4 @@
-import type { ObjectKey } from "../../kube/resource.ts";
+import type { ObjectKey } from "../../packages/kube/resource.ts";
 
 /** How many Jobs of Runs, Operations and Destinations' checks there may be at once. */
 export interface JobLimits {
@@ -30,7 +30,7 @@ export class JobSlots {
 	readonly #onFree = new Map<JobOwner["kind"], (key: ObjectKey) => void>();
 	/** By namespace: `<kind>/<name>`. */
 	readonly #held = new Map<string, Set<string>>();
-	/** By namespace: the age of each owner that waits (kube/resource.ts ageOf). */
+	/** By namespace: the age of each owner that waits (packages/kube/resource.ts ageOf). */
 	readonly #waiting = new Map<string, Map<string, string>>();
 
 	constructor(limits: JobLimits) {

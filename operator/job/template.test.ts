@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { jobExitCode, jobPaths } from "../../contracts/job.ts";
 import { runKind } from "../../crds/generated/types.ts";
+import { jobExitCode, jobPaths } from "../../packages/contracts/job.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";
 import { jobWithInput } from "./template.ts";
 

@@ -1,18 +1,18 @@
+import type { PipelineResources } from "../../crds/generated/types.ts";
 import {
 	type CheckInput,
 	jobEnv,
 	jobExitCode,
 	jobPaths,
 	type LoadInput,
-} from "../../contracts/job.ts";
-import type { OperationInput } from "../../contracts/operation.ts";
-import type { PipelineResources } from "../../crds/generated/types.ts";
-import type { Job, Secret } from "../../kube/kinds.ts";
+} from "../../packages/contracts/job.ts";
+import type { OperationInput } from "../../packages/contracts/operation.ts";
+import type { Job, Secret } from "../../packages/kube/kinds.ts";
 import {
 	controllerReference,
 	type KubeObject,
 	type ResourceKind,
-} from "../../kube/resource.ts";
+} from "../../packages/kube/resource.ts";
 import {
 	chosenEnv,
 	chosenPodFields,

@@ -4,20 +4,27 @@ import type {
 	ManifestRequest,
 	ResultAnswer,
 	ResultRequest,
-} from "../../contracts/manifest.ts";
+} from "../../packages/contracts/manifest.ts";
 import {
 	importSubject,
 	manifestSubject,
 	releaseSubject,
 	resultSubject,
-} from "../../contracts/nats.ts";
-import type { ReleaseAnswer, ReleaseRequest } from "../../contracts/release.ts";
+} from "../../packages/contracts/nats.ts";
+import type {
+	ReleaseAnswer,
+	ReleaseRequest,
+} from "../../packages/contracts/release.ts";
 import type {
 	ImportAnswer,
 	ImportRequest,
-} from "../../contracts/stored/import.ts";
-import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
+} from "../../packages/contracts/stored/import.ts";
+import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
+import {
+	type KubeObject,
+	keyOf,
+	type ObjectKey,
+} from "../../packages/kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
 import { FairLimit } from "../archive/fair-limit.ts";
 

@@ -1,20 +1,20 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { Condition } from "../../kube/conditions.ts";
-import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
+import type { Condition } from "../../packages/kube/conditions.ts";
+import { type Job, kinds, type Pod } from "../../packages/kube/kinds.ts";
 import {
 	ControllerLoop,
 	type Result,
 	soonest,
-} from "../../kube/reconcile/controller.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
+} from "../../packages/kube/reconcile/controller.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import {
 	isControlledBy,
 	type KubeObject,
 	keyOf,
 	type ObjectKey,
 	type ResourceKind,
-} from "../../kube/resource.ts";
-import type { Informer } from "../../kube/watch/informer.ts";
+} from "../../packages/kube/resource.ts";
+import type { Informer } from "../../packages/kube/watch/informer.ts";
 import { removeJob, startJob } from "../job/apply.ts";
 import { isOver } from "../job/outcome.ts";
 import { podsOfJob } from "../job/pods.ts";

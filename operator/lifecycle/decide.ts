@@ -1,10 +1,13 @@
-import type { JobError, JobResult } from "../../contracts/job.ts";
-import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import type { Job, Pod } from "../../kube/kinds.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
-import { ageOf, type KubeObject } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { JobError, JobResult } from "../../packages/contracts/job.ts";
+import type {
+	ManifestAnswer,
+	ResultAnswer,
+} from "../../packages/contracts/manifest.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import type { Job, Pod } from "../../packages/kube/kinds.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
+import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { failedAttempts } from "../job/failed-attempts.ts";
 import { jobOutcome } from "../job/outcome.ts";

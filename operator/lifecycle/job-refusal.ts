@@ -1,5 +1,5 @@
-import { publicWords } from "../../kube/reconcile/public-words.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
+import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { nameTaken } from "../job/apply.ts";
 import { refusalFinding } from "../reconcile/refusals.ts";
 

@@ -1,8 +1,11 @@
-import type { JobError } from "../../contracts/job.ts";
 import type { RunFailedAttempt } from "../../crds/generated/types.ts";
-import { type Condition, setCondition } from "../../kube/conditions.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { JobError } from "../../packages/contracts/job.ts";
+import {
+	type Condition,
+	setCondition,
+} from "../../packages/kube/conditions.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { JobWithInput } from "../job/template.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";

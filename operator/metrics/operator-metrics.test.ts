@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { pipelineKind, runKind } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import {
 	layout,
 	pipelineOf,

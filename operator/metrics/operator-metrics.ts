@@ -3,8 +3,11 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { type Condition, findCondition } from "../../kube/conditions.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { InstallationClaimer } from "../claim/claims.ts";
 import type { Informers } from "../reconcile/informers.ts";
 import type { NamespacePermissions } from "../reconcile/namespace-permissions.ts";

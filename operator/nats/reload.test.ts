@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test, vi } from "vitest";
-import type { Logger } from "../../service/log.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import { reloadNats } from "./reload.ts";
 
 const message = (json: object) => ({ json: () => json });

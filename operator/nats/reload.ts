@@ -1,7 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { reloadSubject, serverStateSubject } from "../../contracts/nats.ts";
-import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+import {
+	reloadSubject,
+	serverStateSubject,
+} from "../../packages/contracts/nats.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 
 /**
  * Makes NATS's servers read their certificates again from time to time. By themselves they read them only at their start, and

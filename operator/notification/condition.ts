@@ -1,5 +1,5 @@
-import type { Delivery } from "../../contracts/notification/delivery.ts";
-import type { Notification } from "../../contracts/notification/order.ts";
+import type { Delivery } from "../../packages/contracts/notification/delivery.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
 import type { FindingOf } from "../reconcile/findings.ts";
 import type { Webhooks } from "./webhooks.ts";
 

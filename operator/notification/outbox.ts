@@ -8,21 +8,21 @@ import {
 // @nats-io/kv: the NATS makers' own key-value client.
 import { Kvm } from "@nats-io/kv";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
-import { bucket, notifications } from "../../contracts/nats.ts";
+import type { Pipeline, Source } from "../../crds/generated/types.ts";
+import { bucket, notifications } from "../../packages/contracts/nats.ts";
 import {
 	type Delivery,
 	deliveryKey,
 	maxDeliveries,
-} from "../../contracts/notification/delivery.ts";
+} from "../../packages/contracts/notification/delivery.ts";
 import {
 	type Notification,
 	type NotificationOrder,
 	webhookDigest,
-} from "../../contracts/notification/order.ts";
-import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { Logger } from "../../service/log.ts";
-import { BucketWatch } from "../../service/nats/bucket-watch.ts";
-import { onReconnect } from "../../service/nats/connection.ts";
+} from "../../packages/contracts/notification/order.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
+import { onReconnect } from "../../packages/service/nats/connection.ts";
 import type { SealedWebhook, Webhooks } from "./webhooks.ts";
 
 /** Of one namespace: its receivers may fail, and it alone waits. */

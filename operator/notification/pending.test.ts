@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Notification } from "../../contracts/notification/order.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import { dueNotifications, soonerIf } from "./pending.ts";
 import type { Webhooks } from "./webhooks.ts";

@@ -1,6 +1,9 @@
-import type { Notification } from "../../contracts/notification/order.ts";
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import { type Result, soonest } from "../../kube/reconcile/controller.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import {
+	type Result,
+	soonest,
+} from "../../packages/kube/reconcile/controller.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** Of a resource, in its status. */

@@ -1,6 +1,6 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import type { SecretSealer } from "../../service/seal-key.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
+import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { NotificationState } from "./condition.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pipeline } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import { SealKey } from "../../service/seal-key.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import {
 	pipelineOf,
 	sourceOf,

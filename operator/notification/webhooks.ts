@@ -1,11 +1,11 @@
-import type { NotificationWebhook } from "../../contracts/notification/order.ts";
+import type { Pipeline, Source } from "../../crds/generated/types.ts";
+import type { NotificationWebhook } from "../../packages/contracts/notification/order.ts";
 import {
 	webhookDigest,
 	webhookPurpose,
-} from "../../contracts/notification/order.ts";
-import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import type { SealKey, SecretSealer } from "../../service/seal-key.ts";
+} from "../../packages/contracts/notification/order.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
+import type { SealKey, SecretSealer } from "../../packages/service/seal-key.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { secretValue } from "../reconcile/secret-ref.ts";
 

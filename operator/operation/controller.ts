@@ -9,8 +9,8 @@ import {
 	type ControllerLoop,
 	specChanged,
 	specMatters,
-} from "../../kube/reconcile/controller.ts";
-import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+} from "../../packages/kube/reconcile/controller.ts";
+import { keyOf, type ObjectKey } from "../../packages/kube/resource.ts";
 import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { reportOf } from "../reconcile/while-permitted.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import type { OperationReport } from "../../contracts/operation.ts";
-import type { ReleaseAnswer } from "../../contracts/release.ts";
 import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
+import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
+import type { OperationReport } from "../../packages/contracts/operation.ts";
+import type { ReleaseAnswer } from "../../packages/contracts/release.ts";
 import {
 	answeredWith,
 	operationOf,

@@ -1,8 +1,8 @@
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import type { OperationInput } from "../../contracts/operation.ts";
 import type { Operation, OperationStatus } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/operation.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
+import type { OperationInput } from "../../packages/contracts/operation.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { lifecycle } from "../lifecycle/decide.ts";

@@ -1,5 +1,5 @@
 import type { Operation } from "../../crds/generated/types.ts";
-import { ageOf } from "../../kube/resource.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
 import type { OperationAction } from "./action.ts";
 
 /** Ended Operations of a Source that stay. A result takes up to 256 KiB of the operator's memory. */

@@ -1,9 +1,9 @@
-import type { ImportAnswer } from "../../contracts/stored/import.ts";
 import type {
 	Operation,
 	OperationStatusImport,
 } from "../../crds/generated/types.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { ImportAnswer } from "../../packages/contracts/stored/import.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { answerTo } from "../lifecycle/archive-answers.ts";
 import { retryWaitMs } from "../lifecycle/decide.ts";
 import { storedUnder } from "../source/webhook/keys.ts";

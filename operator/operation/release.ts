@@ -1,6 +1,6 @@
-import type { ReleaseAnswer } from "../../contracts/release.ts";
 import type { Operation } from "../../crds/generated/types.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { ReleaseAnswer } from "../../packages/contracts/release.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { answerTo } from "../lifecycle/archive-answers.ts";
 import { retryWaitMs } from "../lifecycle/decide.ts";
 import type { StoredUnder } from "../source/webhook/keys.ts";

@@ -5,7 +5,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
-import type { ObjectKey } from "../../kube/resource.ts";
+import type { ObjectKey } from "../../packages/kube/resource.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import { storedIn } from "../lifecycle/archive-answers.ts";
 import { readWithJob } from "../lifecycle/controller.ts";

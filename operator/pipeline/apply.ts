@@ -1,4 +1,3 @@
-import type { Notification } from "../../contracts/notification/order.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -12,9 +11,16 @@ import {
 	managedByTidemill,
 } from "../../crds/labels.ts";
 import { newRun } from "../../crds/run.ts";
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { type Result, soonest } from "../../kube/reconcile/controller.ts";
-import { controllerReference } from "../../kube/resource.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import {
+	type Result,
+	soonest,
+} from "../../packages/kube/reconcile/controller.ts";
+import { controllerReference } from "../../packages/kube/resource.ts";
 import { soonerIf, withPending } from "../notification/pending.ts";
 import type { NotificationMeans } from "../notification/state.ts";
 import { report } from "../reconcile/actions.ts";

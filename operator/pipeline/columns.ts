@@ -1,5 +1,8 @@
-import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
-import { parameterField } from "../../contracts/sender/captured-field.ts";
+import type {
+	BodyColumnType,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
+import { parameterField } from "../../packages/contracts/sender/captured-field.ts";
 import { plannedType } from "./planned-type.ts";
 import type { References } from "./state.ts";
 

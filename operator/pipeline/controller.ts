@@ -8,8 +8,8 @@ import {
 	ControllerLoop,
 	specChanged,
 	specMatters,
-} from "../../kube/reconcile/controller.ts";
-import { keyOf, type ObjectKey, textOf } from "../../kube/resource.ts";
+} from "../../packages/kube/reconcile/controller.ts";
+import { keyOf, type ObjectKey, textOf } from "../../packages/kube/resource.ts";
 import type { NotificationMeans } from "../notification/state.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";

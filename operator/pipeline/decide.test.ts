@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PipelineSpec } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import {
 	created,
 	ended,

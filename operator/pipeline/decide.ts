@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Notification } from "../../contracts/notification/order.ts";
 import type {
 	Destination,
 	Layout,
@@ -10,7 +9,11 @@ import type {
 } from "../../crds/generated/types.ts";
 import { scheduledRunName } from "../../crds/run.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
-import { type ConditionStatus, findCondition } from "../../kube/conditions.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import {
+	type ConditionStatus,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
 import { dueNotifications } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import {
 	ended,
 	hourly,

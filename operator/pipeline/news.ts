@@ -1,10 +1,10 @@
-import type { Notification } from "../../contracts/notification/order.ts";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { cutToLength } from "../../kube/reconcile/cut-text.ts";
-import { ageOf } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { cutToLength } from "../../packages/kube/reconcile/cut-text.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { type Lateness, runOnTime } from "./schedule/lateness.ts";
 
 /** Of a message. An error may quote what a warehouse said. */

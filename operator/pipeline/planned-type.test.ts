@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonSchema } from "../../contracts/tracking-plan.ts";
+import type { JsonSchema } from "../../packages/contracts/tracking-plan.ts";
 import { plannedType } from "./planned-type.ts";
 
 function planOf(...schemas: (JsonSchema | undefined)[]) {

@@ -1,8 +1,8 @@
-import type { BodyColumnType } from "../../contracts/job.ts";
+import type { BodyColumnType } from "../../packages/contracts/job.ts";
 import type {
 	JsonSchema,
 	PlanDocument,
-} from "../../contracts/tracking-plan.ts";
+} from "../../packages/contracts/tracking-plan.ts";
 
 /** Bounds the search, since strangers write schemas. The plans of real sources take some hundred steps. */
 const maxSteps = 20_000;

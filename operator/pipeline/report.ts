@@ -1,4 +1,3 @@
-import type { Notification } from "../../contracts/notification/order.ts";
 import type {
 	Pipeline,
 	PipelineIncompatibility,
@@ -8,12 +7,13 @@ import type {
 } from "../../crds/generated/types.ts";
 import { rowsText } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
 import {
 	type ConditionStatus,
 	findCondition,
 	setConditions,
-} from "../../kube/conditions.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+} from "../../packages/kube/conditions.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import {
 	deliveryFindingOf,
 	type NotificationState,

@@ -1,4 +1,3 @@
-import { dayMs } from "../../contracts/utc-date.ts";
 import type {
 	Pipeline,
 	PipelineLastRun,
@@ -6,7 +5,8 @@ import type {
 	Run,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { ageOf } from "../../kube/resource.ts";
+import { dayMs } from "../../packages/contracts/utc-date.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
 
 /** What a Pipeline's Runs say about it. */
 export interface RunHistory {

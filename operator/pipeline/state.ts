@@ -5,8 +5,8 @@ import {
 	runKind,
 	type Source,
 } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
+import type { KubeObject, ObjectKey } from "../../packages/kube/resource.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import type { NotificationState } from "../notification/condition.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
-import { createLog } from "../../service/log.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	bigQueryOf,

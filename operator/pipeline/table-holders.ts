@@ -1,5 +1,5 @@
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
-import { ageOf } from "../../kube/resource.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
 import type { Informers } from "../reconcile/informers.ts";
 import { warehouseNameOf } from "./warehouse-name.ts";
 

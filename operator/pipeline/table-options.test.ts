@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { TableColumn } from "../../contracts/job.ts";
 import type { Destination } from "../../crds/generated/types.ts";
+import type { TableColumn } from "../../packages/contracts/job.ts";
 import {
 	bigQueryOf,
 	destinationOf,

@@ -1,5 +1,5 @@
-import type { TableColumn } from "../../contracts/job.ts";
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
+import type { TableColumn } from "../../packages/contracts/job.ts";
 
 /** Why a table can't have the options of `spec.table.bigQuery`, and what to do about it; undefined if it can. */
 export function tableOptionsProblem(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { tableNameOf } from "../../crds/table-name.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
 import {
 	bigQueryOf,
 	destinationOf,

@@ -1,4 +1,3 @@
-import type { Strategy, TableColumn } from "../../contracts/job.ts";
 import type {
 	Destination,
 	Layout,
@@ -6,8 +5,9 @@ import type {
 	Source,
 } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import type { Strategy, TableColumn } from "../../packages/contracts/job.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
 import { type Access, accessTo } from "../destination/access.ts";
 import { checkHash } from "../destination/check.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";

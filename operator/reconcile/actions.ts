@@ -1,7 +1,10 @@
 import { fieldManager } from "../../crds/labels.ts";
-import { type Condition, findCondition } from "../../kube/conditions.ts";
-import { writeStatus } from "../../kube/reconcile/status-writer.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
+import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import type { OperatorContext } from "./context.ts";
 
 /** An object that has a status. */

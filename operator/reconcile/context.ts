@@ -1,7 +1,7 @@
-import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
-import type { Logger } from "../../service/log.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import type { Informers } from "./informers.ts";
 import type { NamespacePermissions } from "./namespace-permissions.ts";

@@ -1,6 +1,6 @@
 import { fieldManager } from "../../crds/labels.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 
 /** Throws `Conflict` if the object has changed since it was read, since others may have added finalizers. */
 export async function setFinalizers<T extends KubeObject>(

@@ -1,4 +1,4 @@
-import type { Finding } from "../../kube/conditions.ts";
+import type { Finding } from "../../packages/kube/conditions.ts";
 import type { Reason, Reasons } from "./reasons.ts";
 
 /** What is found about one condition of a kind. */

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 
 /**
  * How much longer a new object may wait for what it refers to, in milliseconds. People apply several resources at once,

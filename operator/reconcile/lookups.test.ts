@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test, vi } from "vitest";
-import { createLog } from "../../service/log.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	destinationOf,

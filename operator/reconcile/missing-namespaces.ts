@@ -1,8 +1,8 @@
-import type { KubeClient } from "../../kube/client/client.ts";
-import { kinds } from "../../kube/kinds.ts";
-import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
-import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 import type { NamespacePermissions } from "./namespace-permissions.ts";
 import type { installationEventReasons } from "./reasons.ts";
 

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { ApiError, type KubeClient } from "../../kube/client/client.ts";
-import type { ObjectMeta } from "../../kube/resource.ts";
+import {
+	ApiError,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import type { ObjectMeta } from "../../packages/kube/resource.ts";
 import { unlessNamespaceEnds } from "./namespace-end.ts";
 
 const forbidden = new ApiError(403, { reason: "Forbidden" });

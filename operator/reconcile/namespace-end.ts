@@ -1,5 +1,8 @@
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { kinds } from "../../kube/kinds.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 
 /**
  * The answer to a request, or `gone` if it is refused because the namespace is being deleted: Kubernetes may have removed

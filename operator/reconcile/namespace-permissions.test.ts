@@ -1,6 +1,9 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import {
+	ApiError,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
 import { NamespacePermissions } from "./namespace-permissions.ts";
 import { namespaceRules } from "./permission-rules.ts";
 

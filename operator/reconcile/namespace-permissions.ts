@@ -1,8 +1,11 @@
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { backoffMs } from "../../service/backoff.ts";
-import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 import {
 	lackMessage,
 	missingPermissions,

@@ -16,7 +16,7 @@ export interface Permission {
 
 const read = ["get", "list", "watch"];
 
-/** The rules of the ClusterRole tidemill-operator-in-namespace in deploy/rbac.yaml; a test compares. */
+/** The rules of the ClusterRole tidemill-operator-in-namespace in charts/roles/rbac.yaml; a test compares. */
 export const namespaceRules = [
 	rule("batch", ["jobs"], [...read, "create", "patch", "delete"]),
 	rule("", ["pods"], read),

@@ -1,14 +1,14 @@
 import { fieldManager } from "../../crds/labels.ts";
-import type { ApiError } from "../../kube/client/client.ts";
+import type { ApiError } from "../../packages/kube/client/client.ts";
 import {
 	type Condition,
 	findCondition,
 	setCondition,
-} from "../../kube/conditions.ts";
-import { publicWords } from "../../kube/reconcile/public-words.ts";
-import type { Refusal } from "../../kube/reconcile/refusals.ts";
-import { writeStatus } from "../../kube/reconcile/status-writer.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+} from "../../packages/kube/conditions.ts";
+import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
+import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import type { OperatorContext } from "./context.ts";
 
 type Reported = KubeObject & {

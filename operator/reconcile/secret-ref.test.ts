@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { readSecret } from "./secret-ref.ts";
 
 const nothing = { get: () => undefined };

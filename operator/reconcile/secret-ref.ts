@@ -1,6 +1,6 @@
 import { label } from "../../crds/labels.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { kinds, type Secret } from "../../kube/kinds.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import type { Informers } from "./informers.ts";
 
 /** Why the value that a `secretRef` names can't be used. */

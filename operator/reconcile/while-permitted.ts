@@ -1,14 +1,21 @@
 import { fieldManager } from "../../crds/labels.ts";
-import { hasReason } from "../../kube/client/client.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
 import {
 	type Condition,
 	findCondition,
 	setCondition,
-} from "../../kube/conditions.ts";
-import type { Controller, Result } from "../../kube/reconcile/controller.ts";
-import { writeStatus } from "../../kube/reconcile/status-writer.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
-import type { Informer } from "../../kube/watch/informer.ts";
+} from "../../packages/kube/conditions.ts";
+import type {
+	Controller,
+	Result,
+} from "../../packages/kube/reconcile/controller.ts";
+import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
+import {
+	type KubeObject,
+	keyOf,
+	type ObjectKey,
+} from "../../packages/kube/resource.ts";
+import type { Informer } from "../../packages/kube/watch/informer.ts";
 import type { OperatorContext } from "./context.ts";
 import type {
 	NamespacePermissions,

@@ -6,18 +6,18 @@ import {
 } from "../../crds/generated/types.ts";
 import { fieldManager, label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
 import {
 	type ControllerLoop,
 	specChanged,
 	specMatters,
-} from "../../kube/reconcile/controller.ts";
+} from "../../packages/kube/reconcile/controller.ts";
 import {
 	controllerReference,
 	type KubeObject,
 	keyOf,
 	type ObjectKey,
-} from "../../kube/resource.ts";
+} from "../../packages/kube/resource.ts";
 import { isGone, isOver } from "../job/outcome.ts";
 import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
 import type { References } from "../pipeline/state.ts";

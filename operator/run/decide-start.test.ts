@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { Run, RunStatus } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import {
 	destinationOf,
 	runOf,

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Extent, ManifestAnswer } from "../../contracts/manifest.ts";
 import type { Run, RunStatus } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type {
+	Extent,
+	ManifestAnswer,
+} from "../../packages/contracts/manifest.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import {
 	layout,
 	pipelineOf,

@@ -1,5 +1,3 @@
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import { utcDate } from "../../contracts/utc-date.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -8,8 +6,10 @@ import {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
-import { isOwnedBy } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
+import { isOwnedBy } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { retentionIn } from "../archive/retention.ts";
 import { lostPodText } from "../job/pods.ts";
 import { nextLookMs } from "../job/slots.ts";

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
-import type { JobResult } from "../../contracts/job.ts";
-import type { Extent, ManifestAnswer } from "../../contracts/manifest.ts";
 import type { RunStatus } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import type { Job, Pod } from "../../kube/kinds.ts";
+import type { JobResult } from "../../packages/contracts/job.ts";
+import type {
+	Extent,
+	ManifestAnswer,
+} from "../../packages/contracts/manifest.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import {
 	layout,
 	runOf,

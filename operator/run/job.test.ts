@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
 import type { Pipeline } from "../../crds/generated/types.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
 import {
 	bigQueryOf,
 	pipelineOf,

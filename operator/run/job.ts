@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Extent } from "../../contracts/manifest.ts";
 import {
 	type Pipeline,
 	type Run,
@@ -8,6 +6,8 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Extent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import { mayAdopt } from "../pipeline/adoption.ts";
 import type { Target } from "../pipeline/target.ts";

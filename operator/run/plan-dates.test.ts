@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { Extent } from "../../contracts/manifest.ts";
+import type { Extent } from "../../packages/contracts/manifest.ts";
 import {
 	addDays,
 	closedThrough,
 	datesBetween,
-} from "../../contracts/utc-date.ts";
+} from "../../packages/contracts/utc-date.ts";
 import {
 	layout,
 	pipelineOf,

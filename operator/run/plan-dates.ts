@@ -1,6 +1,3 @@
-import type { AskedDates, ManifestRequest } from "../../contracts/manifest.ts";
-import { keptFrom } from "../../contracts/stored/retention.ts";
-import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
 import type {
 	Layout,
 	PipelineLastSuccess,
@@ -8,6 +5,12 @@ import type {
 	RunDates,
 	RunSpec,
 } from "../../crds/generated/types.ts";
+import type {
+	AskedDates,
+	ManifestRequest,
+} from "../../packages/contracts/manifest.ts";
+import { keptFrom } from "../../packages/contracts/stored/retention.ts";
+import { addDays, type UtcDate } from "../../packages/contracts/utc-date.ts";
 import type { RunErrorCode } from "./errors.ts";
 
 /** The dates to ask archive for; archive begins at the first event's date. None if start is after end. */

@@ -1,8 +1,11 @@
 import type { Run } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import type { FinishedSpan } from "../../service/tracing/span.ts";
-import { contextOf, traceparent } from "../../service/tracing/trace-context.ts";
-import type { Tracing } from "../../service/tracing/tracing.ts";
+import type { FinishedSpan } from "../../packages/service/tracing/span.ts";
+import {
+	contextOf,
+	traceparent,
+} from "../../packages/service/tracing/trace-context.ts";
+import type { Tracing } from "../../packages/service/tracing/tracing.ts";
 import type { JobWithInput } from "../job/template.ts";
 import type { Informers } from "../reconcile/informers.ts";
 

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import type { Job } from "../../kube/kinds.ts";
-import { controllerReference, type KubeObject } from "../../kube/resource.ts";
-import { createLog } from "../../service/log.ts";
+import type { Job } from "../../packages/kube/kinds.ts";
+import {
+	controllerReference,
+	type KubeObject,
+} from "../../packages/kube/resource.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { listedClient } from "../../test/support/doubles/kubernetes/listed-client.ts";
 import {
 	destinationOf,

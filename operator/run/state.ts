@@ -1,13 +1,13 @@
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import type { Job } from "../../kube/kinds.ts";
+import type { Job } from "../../packages/kube/kinds.ts";
 import {
 	ageOf,
 	isControlledBy,
 	type KubeObject,
 	type ObjectKey,
-} from "../../kube/resource.ts";
+} from "../../packages/kube/resource.ts";
 import { type LostPod, lostPodOf } from "../job/pods.ts";
 import { storedIn } from "../lifecycle/archive-answers.ts";
 import { readWithJob } from "../lifecycle/controller.ts";

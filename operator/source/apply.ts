@@ -1,13 +1,16 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { retentionSubject } from "../../contracts/nats.ts";
-import type { Notification } from "../../contracts/notification/order.ts";
-import type { RetentionAnswer } from "../../contracts/stored/retention.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
-import { kinds } from "../../kube/kinds.ts";
-import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
-import { type Result, soonest } from "../../kube/reconcile/controller.ts";
-import { keyOf } from "../../kube/resource.ts";
+import { retentionSubject } from "../../packages/contracts/nats.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import type { RetentionAnswer } from "../../packages/contracts/stored/retention.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
+import {
+	type Result,
+	soonest,
+} from "../../packages/kube/reconcile/controller.ts";
+import { keyOf } from "../../packages/kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
 import { soonerIf, withPending } from "../notification/pending.ts";
 import type { NotificationMeans } from "../notification/state.ts";

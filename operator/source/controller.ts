@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { RetentionAnswer } from "../../contracts/stored/retention.ts";
-import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
-import { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import { keyOf, textOf } from "../../kube/resource.ts";
+import type { RetentionAnswer } from "../../packages/contracts/stored/retention.ts";
+import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
+import { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
+import { keyOf, textOf } from "../../packages/kube/resource.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";

@@ -5,8 +5,8 @@ import type {
 	SourceWebhook,
 } from "../../crds/generated/types.ts";
 import { finalizer, label } from "../../crds/labels.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import { SealKey } from "../../service/seal-key.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import {
 	keys,
 	now,

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Notification } from "../../contracts/notification/order.ts";
-import type { RetentionRequest } from "../../contracts/stored/retention.ts";
-import { dayMs } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
-import type { ConditionStatus } from "../../kube/conditions.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import type { RetentionRequest } from "../../packages/contracts/stored/retention.ts";
+import { dayMs } from "../../packages/contracts/utc-date.ts";
+import type { ConditionStatus } from "../../packages/kube/conditions.ts";
 import { dueNotifications } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";

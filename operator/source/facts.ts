@@ -1,7 +1,10 @@
-import type { ReleasedLedger, SourceLedger } from "../../contracts/ledger.ts";
-import { keptFrom } from "../../contracts/stored/retention.ts";
-import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import type { SourceStatus } from "../../crds/generated/types.ts";
+import type {
+	ReleasedLedger,
+	SourceLedger,
+} from "../../packages/contracts/ledger.ts";
+import { keptFrom } from "../../packages/contracts/stored/retention.ts";
+import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import type { SourceState } from "./state.ts";
 
 const factNames = [

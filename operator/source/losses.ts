@@ -1,4 +1,4 @@
-import type { ShardState } from "../../contracts/ledger.ts";
+import type { ShardState } from "../../packages/contracts/ledger.ts";
 import type { FindingsOf } from "../reconcile/findings.ts";
 
 /** The condition EventsLost stands as long as archive remembers the loss: while the lost days could be loaded. */

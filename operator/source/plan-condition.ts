@@ -1,4 +1,4 @@
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import type { FindingOf } from "../reconcile/findings.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { SourceState } from "./state.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { SourceLedger } from "../../contracts/ledger.ts";
 import type { Source } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import type { SourceLedger } from "../../packages/contracts/ledger.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import {
 	now,
 	sourceWith,

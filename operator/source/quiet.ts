@@ -1,8 +1,8 @@
-import type { Notification } from "../../contracts/notification/order.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { durationMs } from "../../crds/schedule/duration.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { FindingOf } from "../reconcile/findings.ts";
 
 const type = "Receiving";

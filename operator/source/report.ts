@@ -1,10 +1,10 @@
-import type { Notification } from "../../contracts/notification/order.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
 import {
 	type ConditionStatus,
 	findCondition,
 	setConditions,
-} from "../../kube/conditions.ts";
+} from "../../packages/kube/conditions.ts";
 import { deliveryFindingOf } from "../notification/condition.ts";
 import { pendingOf } from "../notification/pending.ts";
 import type { ReportAction } from "../reconcile/actions.ts";

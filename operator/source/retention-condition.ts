@@ -4,9 +4,9 @@ import {
 	keptFrom,
 	type RetentionRequest,
 	retainedDays,
-} from "../../contracts/stored/retention.ts";
-import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
-import { findCondition } from "../../kube/conditions.ts";
+} from "../../packages/contracts/stored/retention.ts";
+import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import type { FindingOf } from "../reconcile/findings.ts";
 import type { SourceState } from "./state.ts";
 import type { SourceKeys } from "./webhook/keys.ts";

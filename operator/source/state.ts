@@ -1,15 +1,15 @@
+import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
 import type {
 	ReleasedLedger,
 	RetentionState,
 	ShardState,
 	SourceLedger,
-} from "../../contracts/ledger.ts";
-import type { Route } from "../../contracts/route.ts";
-import type { SourceRetention } from "../../contracts/stored/retention.ts";
-import type { RoutePlan } from "../../contracts/tracking-plan.ts";
-import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import type { SecretSealer } from "../../service/seal-key.ts";
+} from "../../packages/contracts/ledger.ts";
+import type { Route } from "../../packages/contracts/route.ts";
+import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
+import type { RoutePlan } from "../../packages/contracts/tracking-plan.ts";
+import type { Secret } from "../../packages/kube/kinds.ts";
+import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import type { LedgerView } from "../archive/ledger.ts";
 import type { NotificationState } from "../notification/condition.ts";
 import {

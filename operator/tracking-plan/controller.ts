@@ -1,8 +1,8 @@
 import {
 	ControllerLoop,
 	specChanged,
-} from "../../kube/reconcile/controller.ts";
-import { keyOf, textOf } from "../../kube/resource.ts";
+} from "../../packages/kube/reconcile/controller.ts";
+import { keyOf, textOf } from "../../packages/kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { tellRefusal } from "../reconcile/refusals.ts";

@@ -8,7 +8,7 @@ import {
 	type Condition,
 	findCondition,
 	setConditions,
-} from "../../kube/conditions.ts";
+} from "../../packages/kube/conditions.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { FindingsOf } from "../reconcile/findings.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { ConfigMap } from "../../kube/kinds.ts";
+import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import { documentOf } from "./document.ts";
 import { memoryFault } from "./state.ts";
 

@@ -1,13 +1,13 @@
 import type {
-	JsonSchema,
-	PlanDocument,
-} from "../../contracts/tracking-plan.ts";
-import type {
 	TrackingPlan,
 	TrackingPlanSchemaFrom,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { ConfigMap } from "../../kube/kinds.ts";
+import type {
+	JsonSchema,
+	PlanDocument,
+} from "../../packages/contracts/tracking-plan.ts";
+import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 
 /** Why a plan can't judge. Becomes its Ready condition. */

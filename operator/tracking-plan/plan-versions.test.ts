@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planKey } from "../../contracts/tracking-plan.ts";
+import { planKey } from "../../packages/contracts/tracking-plan.ts";
 import { PlanVersions, routePlanOf } from "./plan-versions.ts";
 
 const key = { namespace: "shop", name: "orders" };

@@ -1,5 +1,8 @@
-import { planKey, type RoutePlan } from "../../contracts/tracking-plan.ts";
-import { type ObjectKey, textOf } from "../../kube/resource.ts";
+import {
+	planKey,
+	type RoutePlan,
+} from "../../packages/contracts/tracking-plan.ts";
+import { type ObjectKey, textOf } from "../../packages/kube/resource.ts";
 
 /** A version of a plan that was compiled. */
 export interface PlanVersion {

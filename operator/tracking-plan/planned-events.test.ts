@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
-import type { ConfigMap } from "../../kube/kinds.ts";
+import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import type { Informers } from "../reconcile/informers.ts";
 import { plannedEvents } from "./planned-events.ts";
 

@@ -1,7 +1,7 @@
-import type { PlanDocument } from "../../contracts/tracking-plan.ts";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
-import type { ConfigMap } from "../../kube/kinds.ts";
-import type { ObjectKey } from "../../kube/resource.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
+import type { ConfigMap } from "../../packages/kube/kinds.ts";
+import type { ObjectKey } from "../../packages/kube/resource.ts";
 import { configMapNamesOf, type Informers } from "../reconcile/informers.ts";
 import { documentOf } from "./document.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PlanDocument } from "../../contracts/tracking-plan.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import { SchemaCheck } from "./schema-check.ts";
 
 function planWith(schema: Record<string, unknown>): PlanDocument {

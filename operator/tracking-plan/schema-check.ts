@@ -1,10 +1,10 @@
 import { extname } from "node:path";
-import type { PlanDocument } from "../../contracts/tracking-plan.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import {
 	BeyondLimits,
 	LimitedThread,
 	type ThreadLimits,
-} from "../../service/limited-thread.ts";
+} from "../../packages/service/limited-thread.ts";
 
 /** What a plan takes in a receiver, or what is wrong with its first invalid schema, for people. */
 export type CheckedPlan = { bytes: number } | { fault: string };

@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
-import type { PlanDocument } from "../../contracts/tracking-plan.ts";
-import { compilePlan } from "../../plan/compile.ts";
-import { cacheOf } from "../../plan/program.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
+import { compilePlan } from "../../packages/tracking-plan/compile.ts";
+import { cacheOf } from "../../packages/tracking-plan/program.ts";
 import type { CheckedPlan } from "./schema-check.ts";
 
 // A thread of SchemaCheck: a plan comes in, and goes out as a CheckedPlan.

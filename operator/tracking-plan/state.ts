@@ -1,11 +1,11 @@
+import type { TrackingPlan } from "../../crds/generated/types.ts";
 import {
 	maxAccountPlanBytes,
 	maxPlanBytes,
-} from "../../contracts/tracking-plan.ts";
-import type { TrackingPlan } from "../../crds/generated/types.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { keyOf, textOf } from "../../kube/resource.ts";
-import { planVersion } from "../../plan/version.ts";
+} from "../../packages/contracts/tracking-plan.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { keyOf, textOf } from "../../packages/kube/resource.ts";
+import { planVersion } from "../../packages/tracking-plan/version.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { configMapNamesOf } from "../reconcile/informers.ts";
 import { documentOf, type PlanFault } from "./document.ts";

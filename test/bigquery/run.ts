@@ -101,7 +101,7 @@ async function test(trial: Trial, folder: string): Promise<number> {
 				...environmentOf(trial),
 				TEST_REPORT: file,
 				// These tests start no process of Tidemill's, so nothing need be bundled.
-				TEST_PROGRAM: join(root, "bin/tidemill.ts"),
+				TEST_PROGRAM: join(root, "cli/bin/tidemill.ts"),
 				TMPDIR: folder,
 			},
 		},

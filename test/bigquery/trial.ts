@@ -2,8 +2,6 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import pino from "pino";
-import { type BigQueryInput, jobEnv } from "../../contracts/job.ts";
-import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import type { JobContext } from "../../ingest/job/process.ts";
 import { BigQueryDataset } from "../../ingest/load/bigquery/dataset.ts";
 import { withFailures } from "../../ingest/load/bigquery/destination.ts";
@@ -14,6 +12,8 @@ import {
 import { GoogleRefusal } from "../../ingest/load/bigquery/rest/google-refusal.ts";
 import { RestClient } from "../../ingest/load/bigquery/rest/rest-client.ts";
 import { openDestination } from "../../ingest/load/destination-by-type.ts";
+import { type BigQueryInput, jobEnv } from "../../packages/contracts/job.ts";
+import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
 
 /** What one run of `make test-bigquery` works in: a dataset of its own in somebody's project. */
 export interface Trial {

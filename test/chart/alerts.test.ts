@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { metricsPage } from "../../generate/metrics-page.ts";
+import { metricsPage } from "../../tools/generate/metrics-page.ts";
 import {
 	type AlertSeries,
 	allUp,

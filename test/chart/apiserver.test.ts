@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { stringify } from "yaml";
-import { installYaml } from "../../generate/chart/install-yaml.ts";
+import { installYaml } from "../../tools/generate/chart/install-yaml.ts";
 import {
 	foreignDefinitions,
 	foreignKinds,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metricsPage } from "../../generate/metrics-page.ts";
+import { metricsPage } from "../../tools/generate/metrics-page.ts";
 import { dashboard, dashboardQueries } from "../support/alerts/dashboard.ts";
 import { examples, render, renderText } from "../support/chart/render.ts";
 import type { Rendered } from "../support/chart/rendered.ts";

@@ -2,9 +2,9 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { bucket } from "../../contracts/nats.ts";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
 import { reloadServers } from "../../operator/nats/reload.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
 import {
 	type NatsCluster,
 	startNatsCluster,

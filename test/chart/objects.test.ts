@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { helm } from "../../generate/chart/helm.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
+import { helm } from "../../tools/generate/chart/helm.ts";
 import { foreignKinds } from "../support/chart/foreign-kinds.ts";
 import {
 	kindName,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { helm } from "../../generate/chart/helm.ts";
+import { helm } from "../../tools/generate/chart/helm.ts";
 import { chart, examples, render } from "../support/chart/render.ts";
 
 /* Values that can't work: the message names the path, the value and the right form. */

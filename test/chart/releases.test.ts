@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { helm } from "../../generate/chart/helm.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
+import { helm } from "../../tools/generate/chart/helm.ts";
 import {
 	chart,
 	examples,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { loadCluster } from "../../kube/client/cluster.ts";
+import { loadCluster } from "../../packages/kube/client/cluster.ts";
 import {
 	type OidcIssuer,
 	startOidcIssuer,
@@ -28,7 +28,7 @@ beforeAll(async () => {
 	issuer = await startOidcIssuer();
 	controlPlane = await startControlPlane(issuer);
 	const { kubectl, kubeconfig } = controlPlane;
-	const roles = join(import.meta.dirname, "../../deploy/roles.yaml");
+	const roles = join(import.meta.dirname, "../../charts/roles/roles.yaml");
 	await kubectl("apply", `--filename=${roles}`);
 	for (const account of ["shop", "bank"])
 		await kubectl("create", "namespace", account);

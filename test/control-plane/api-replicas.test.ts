@@ -13,9 +13,9 @@ import {
 import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
 import { NatsIdempotencyStore } from "../../api/idempotency/nats-store.ts";
 import { runKind } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	type ApiClient,
 	apiClient,

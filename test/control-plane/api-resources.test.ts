@@ -3,8 +3,8 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
 import {
 	type ApiClient,
 	startAccountApi,

@@ -31,7 +31,7 @@ let kept: NonNullable<ApiOptions["askLog"]> = async () => undefined;
 beforeAll(async () => {
 	node = await ProcessNodeFixture.start();
 	api = await startApi(undefined, { askLog: (question) => kept(question) });
-	const roles = join(import.meta.dirname, "../../deploy/roles.yaml");
+	const roles = join(import.meta.dirname, "../../charts/roles/roles.yaml");
 	await kubectl(["apply", `--filename=${roles}`]);
 	token = await tokenOf(
 		node.namespace,

@@ -13,8 +13,8 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
 import {
 	type ApiClient,
 	apiClient,

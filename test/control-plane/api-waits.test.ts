@@ -18,10 +18,10 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { kinds } from "../../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { uselessKey } from "../support/doubles/bigquery/service-account.ts";
 import {
 	type ApiClient,

@@ -9,10 +9,10 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadCluster } from "../../kube/client/cluster.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadCluster } from "../../packages/kube/client/cluster.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	ask,
 	startApi,
@@ -33,7 +33,7 @@ let api: TestApi;
 beforeAll(async () => {
 	await kubectl([
 		"apply",
-		`--filename=${join(import.meta.dirname, "../../deploy/roles.yaml")}`,
+		`--filename=${join(import.meta.dirname, "../../charts/roles/roles.yaml")}`,
 	]);
 	for (const namespace of [shop, bank]) {
 		await admin.create(kinds.namespace, { metadata: { name: namespace } });

@@ -20,8 +20,8 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
 import { inProcess } from "../support/cli/in-process.ts";
 import { newAccount } from "../support/fixtures/control-plane/api-fixture.ts";
 

@@ -24,10 +24,10 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import type { ResourceKind } from "../../kube/resource.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import type { ResourceKind } from "../../packages/kube/resource.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
 	apiClient,
@@ -38,7 +38,7 @@ import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
 import { programOf, project } from "../support/servers/role-server.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
-const bin = join(import.meta.dirname, "../../bin");
+const bin = join(import.meta.dirname, "../../cli/bin");
 
 let account: string;
 

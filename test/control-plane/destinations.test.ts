@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { JobResult } from "../../contracts/job.ts";
 import {
 	type Destination,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds, type Pod } from "../../kube/kinds.ts";
+import type { JobResult } from "../../packages/contracts/job.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds, type Pod } from "../../packages/kube/kinds.ts";
 import { terminated } from "../support/doubles/kubernetes/terminated-pod.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {

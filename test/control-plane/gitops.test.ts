@@ -8,8 +8,8 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
-import { kinds } from "../../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { argoHealthOf } from "../support/doubles/kubernetes/argocd-health.ts";
 import { kstatusOf } from "../support/doubles/kubernetes/kstatus.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
@@ -20,7 +20,7 @@ import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
  * for differences between Git and the cluster. The operator must make none.
  */
 
-const base = join(import.meta.dirname, "../../deploy/gitops/base");
+const base = join(import.meta.dirname, "../../examples/gitops/base");
 const { resources } = parse(
 	readFileSync(join(base, "kustomization.yaml"), "utf8"),
 ) as { resources: string[] };
@@ -97,8 +97,8 @@ test.each([
 );
 
 test.each([
-	["deploy/gitops/base", "shop"],
-	["deploy/kind/quickstart", "default"],
+	["examples/gitops/base", "shop"],
+	["examples/kind/quickstart", "default"],
 ])("kustomize builds %s", async (folder, namespace) => {
 	const path = join(import.meta.dirname, "../..", folder);
 	const built = parseAllDocuments(await kubectlDone(["kustomize", path]));

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { claimsOf } from "../../crds/installation-claims.ts";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { type Deployment, kinds } from "../../kube/kinds.ts";
-import { Informer } from "../../kube/watch/informer.ts";
-import { createLog } from "../../service/log.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { type Deployment, kinds } from "../../packages/kube/kinds.ts";
+import { Informer } from "../../packages/kube/watch/informer.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 import {

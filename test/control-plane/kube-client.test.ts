@@ -4,14 +4,14 @@ import {
 	type ApiError,
 	hasReason,
 	KubeClient,
-} from "../../kube/client/client.ts";
-import { loadCluster } from "../../kube/client/cluster.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { tokenClients } from "../../kube/client/token-clients.ts";
-import { type ConfigMap, kinds, type Pod } from "../../kube/kinds.ts";
-import { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
-import { writeStatus } from "../../kube/reconcile/status-writer.ts";
-import { createLog } from "../../service/log.ts";
+} from "../../packages/kube/client/client.ts";
+import { loadCluster } from "../../packages/kube/client/cluster.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { tokenClients } from "../../packages/kube/client/token-clients.ts";
+import { type ConfigMap, kinds, type Pod } from "../../packages/kube/kinds.ts";
+import { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
+import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { newNamespace } from "../support/servers/new-namespace.ts";
 
 const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));

@@ -8,12 +8,12 @@ import {
 	test,
 	vi,
 } from "vitest";
-import { ApiError, KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { type ConfigMap, kinds } from "../../kube/kinds.ts";
-import { Informer } from "../../kube/watch/informer.ts";
-import { awaitObject } from "../../kube/watch/object-wait.ts";
-import { createLog } from "../../service/log.ts";
+import { ApiError, KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { type ConfigMap, kinds } from "../../packages/kube/kinds.ts";
+import { Informer } from "../../packages/kube/watch/informer.ts";
+import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { outages } from "../support/fixtures/control-plane/shared-control-plane.ts";
 import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
 import { TcpProxy } from "../support/proxies/tcp-proxy.ts";

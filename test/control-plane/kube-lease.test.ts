@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, inject, test, vi } from "vitest";
-import { KubeClient } from "../../kube/client/client.ts";
-import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { LeaderElection } from "../../kube/lease/lease.ts";
-import { createLog } from "../../service/log.ts";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { LeaderElection } from "../../packages/kube/lease/lease.ts";
+import { createLog } from "../../packages/service/log.ts";
 
 const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const log = createLog("test");

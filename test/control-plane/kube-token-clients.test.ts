@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { loadCluster } from "../../kube/client/cluster.ts";
-import { tokenClients } from "../../kube/client/token-clients.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadCluster } from "../../packages/kube/client/cluster.ts";
+import { tokenClients } from "../../packages/kube/client/token-clients.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 
 const { caData, ...cluster } = loadCluster(inject("kubeconfig"));

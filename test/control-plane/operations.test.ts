@@ -1,17 +1,17 @@
 import { expect, test, vi } from "vitest";
-import type {
-	OperationInput,
-	OperationReport,
-} from "../../contracts/operation.ts";
 import {
 	type Operation,
 	operationKind,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { Informer } from "../../kube/watch/informer.ts";
-import { createLog } from "../../service/log.ts";
+import type {
+	OperationInput,
+	OperationReport,
+} from "../../packages/contracts/operation.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { Informer } from "../../packages/kube/watch/informer.ts";
+import { createLog } from "../../packages/service/log.ts";
 import {
 	eventReasons,
 	refuseJobs,

@@ -1,7 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { framesSubject } from "../../contracts/nats.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -11,6 +10,7 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { freePort } from "../../local/ports.ts";
+import { framesSubject } from "../../packages/contracts/nats.ts";
 import { firing, scrape } from "../support/alerts/firing.ts";
 import {
 	dailyLoad,

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { kinds } from "../../kube/kinds.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	type OperatorFixture,
 	startOperatorFixture,

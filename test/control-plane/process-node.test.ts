@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { kinds } from "../../kube/kinds.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	ProcessNodeFixture,
 	podSpec,

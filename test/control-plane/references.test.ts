@@ -6,8 +6,8 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	client,
 	RunScene,

@@ -4,9 +4,12 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { type Condition, findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,

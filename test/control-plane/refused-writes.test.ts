@@ -7,8 +7,8 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { newRun } from "../../crds/run.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	client,

@@ -1,16 +1,16 @@
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
-import { bucket } from "../../contracts/nats.ts";
-import { routeKey } from "../../contracts/route.ts";
+import { RouteTable } from "../../operator/source/routes/table.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { routeKey } from "../../packages/contracts/route.ts";
 import {
 	type SourceShards,
 	shardsKey,
-} from "../../contracts/shards/source-shards.ts";
-import { RouteTable } from "../../operator/source/routes/table.ts";
-import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats/connection.ts";
-import { Settings } from "../../service/settings.ts";
+} from "../../packages/contracts/shards/source-shards.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
 import { routeWith } from "../support/examples/route-example.ts";
 import { startNats } from "../support/servers/servers.ts";
 

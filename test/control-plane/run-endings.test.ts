@@ -5,12 +5,12 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { resourcePath } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
-import { Informer } from "../../kube/watch/informer.ts";
-import { createLog } from "../../service/log.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { resourcePath } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { Informer } from "../../packages/kube/watch/informer.ts";
+import { createLog } from "../../packages/service/log.ts";
 import {
 	eventReasons,
 	refuseJobs,

@@ -4,8 +4,8 @@ import {
 	type PipelineSpec,
 	pipelineKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	client,

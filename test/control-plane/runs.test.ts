@@ -1,14 +1,14 @@
 import { expect, test, vi } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import {
 	type Pipeline,
 	pipelineKind,
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	client,

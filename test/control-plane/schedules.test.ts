@@ -6,8 +6,8 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { dailySlot } from "../support/examples/daily-slot.ts";
 import {
 	client,

@@ -5,8 +5,8 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 
 /* Tidemill reads a Secret only if it has the label. It notices the label, and says how to set it. */

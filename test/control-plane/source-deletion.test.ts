@@ -1,6 +1,5 @@
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { bucket } from "../../contracts/nats.ts";
 import {
 	pipelineKind,
 	type Run,
@@ -8,8 +7,9 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { createLog } from "../../service/log.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { runInstantNode } from "../support/doubles/kubernetes/instant-node.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";

@@ -3,13 +3,13 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { retentionKey, shardKey } from "../../contracts/ledger.ts";
-import { bucket } from "../../contracts/nats.ts";
-import { routeKey, syncedKey } from "../../contracts/route.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { kinds } from "../../kube/kinds.ts";
-import { SealKey } from "../../service/seal-key.ts";
+import { retentionKey, shardKey } from "../../packages/contracts/ledger.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { routeKey, syncedKey } from "../../packages/contracts/route.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,

@@ -3,14 +3,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { bucket } from "../../contracts/nats.ts";
 import {
 	type Source,
 	sourceKind,
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import {
 	issueAuthority,
 	issueCertificate,
-} from "../../install/certificates/certificate.ts";
-import { observeCertificates } from "../../service/metrics/certificate.ts";
+} from "../../operator/install/certificates/certificate.ts";
+import { observeCertificates } from "../../packages/service/metrics/certificate.ts";
 import { firing, type Scrape, scrape } from "../support/alerts/firing.ts";
 import {
 	type ReceiveFixture,

@@ -1,8 +1,8 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { SnsResponder } from "../../notify/sns/responder.ts";
-import type { getText } from "../../notify/webhook/get.ts";
-import { createLog } from "../../service/log.ts";
+import { SnsResponder } from "../../ingest/notify/sns/responder.ts";
+import type { getText } from "../../ingest/notify/webhook/get.ts";
+import { createLog } from "../../packages/service/log.ts";
 import {
 	type ReceiveFixture,
 	readFrames,

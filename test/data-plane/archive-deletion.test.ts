@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { DeletedLedger } from "../../contracts/ledger.ts";
-import { bucket } from "../../contracts/nats.ts";
-import { utcDate } from "../../contracts/utc-date.ts";
 import { mapConcurrently } from "../../ingest/archive/concurrency/map-concurrently.ts";
-import { DeletionSweep } from "../../ingest/archive/deletion/deletion-sweep.ts";
 import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
+import { DeletionSweep } from "../../ingest/lake/deletion/deletion-sweep.ts";
 import { encodeFrameHead } from "../../ingest/wire/frame.ts";
+import type { DeletedLedger } from "../../packages/contracts/ledger.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	eventually,

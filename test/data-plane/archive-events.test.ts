@@ -2,20 +2,20 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { askArchiveForEvents } from "../../api/events/archive-question.ts";
+import { framesOf } from "../../ingest/lake/events/stream-frames.ts";
+import {
+	eventIdText,
+	newEventId,
+} from "../../ingest/receive/accept/event-id.ts";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import type {
 	EventAnswer,
 	EventsAnswer,
 	EventsAsked,
 	FoundEvent,
 	StoredEvent,
-} from "../../contracts/stored-event.ts";
-import { utcDate } from "../../contracts/utc-date.ts";
-import { framesOf } from "../../ingest/archive/events/stream-frames.ts";
-import {
-	eventIdText,
-	newEventId,
-} from "../../ingest/receive/accept/event-id.ts";
-import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
+} from "../../packages/contracts/stored-event.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,

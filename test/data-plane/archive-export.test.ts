@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { dayMs, utcDate } from "../../contracts/utc-date.ts";
+import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import {
 	ArchiveFixture,

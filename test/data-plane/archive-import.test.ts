@@ -4,15 +4,18 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeNdjson } from "../../cli/stored/ndjson.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
-import type { ImportResult, ImportWork } from "../../contracts/operation.ts";
+import { performOperation } from "../../ingest/operation/operation.ts";
+import { newEventId } from "../../ingest/receive/accept/event-id.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type {
+	ImportResult,
+	ImportWork,
+} from "../../packages/contracts/operation.ts";
 import type {
 	EventsAnswer,
 	StoredEvent,
-} from "../../contracts/stored-event.ts";
-import { addDays, dayMs, utcDate } from "../../contracts/utc-date.ts";
-import { performOperation } from "../../ingest/operation/operation.ts";
-import { newEventId } from "../../ingest/receive/accept/event-id.ts";
+} from "../../packages/contracts/stored-event.ts";
+import { addDays, dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,

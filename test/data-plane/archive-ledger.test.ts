@@ -1,10 +1,10 @@
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { SourceLedger } from "../../contracts/ledger.ts";
-import { bucket } from "../../contracts/nats.ts";
-import { utcDate } from "../../contracts/utc-date.ts";
 import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
+import type { SourceLedger } from "../../packages/contracts/ledger.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	eventually,

@@ -5,12 +5,12 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { createInbox } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ShardState, shardKey } from "../../contracts/ledger.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
-import { bucket, framesSubject } from "../../contracts/nats.ts";
-import { utcDate } from "../../contracts/utc-date.ts";
 import type { CutRecord } from "../../ingest/archive/decide/cut.ts";
 import type { CutLoss } from "../../ingest/archive/decide/loss.ts";
+import { type ShardState, shardKey } from "../../packages/contracts/ledger.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { bucket, framesSubject } from "../../packages/contracts/nats.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { firing } from "../support/alerts/firing.ts";
 import { mortal } from "../support/faults/mortal-archive.ts";
 import {

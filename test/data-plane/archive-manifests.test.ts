@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { logSizes, maxResultBytes } from "../../contracts/job.ts";
-import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
+import { SourceTails } from "../../ingest/archive/read/source-tails.ts";
+import { logSizes, maxResultBytes } from "../../packages/contracts/job.ts";
+import type {
+	Manifest,
+	ManifestAnswer,
+} from "../../packages/contracts/manifest.ts";
 import {
 	addDays,
 	closedThrough,
 	datesBetween,
 	dayMs,
 	utcDate,
-} from "../../contracts/utc-date.ts";
-import { SourceTails } from "../../ingest/archive/read/source-tails.ts";
+} from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	eventually,

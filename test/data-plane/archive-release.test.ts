@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
+import { ReleasedLedgers } from "../../ingest/lake/release/released-ledgers.ts";
 import {
 	type ReleasedLedger,
 	releasedKey,
 	type SourceLedger,
-} from "../../contracts/ledger.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
-import { bucket } from "../../contracts/nats.ts";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
-import { ReleasedLedgers } from "../../ingest/archive/release/released-ledgers.ts";
-import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
-import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
+} from "../../packages/contracts/ledger.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,

@@ -4,22 +4,22 @@ import { join } from "node:path";
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Manifest } from "../../contracts/manifest.ts";
-import type { SourceRetention } from "../../contracts/stored/retention.ts";
-import {
-	addDays,
-	dayMs,
-	startOfDate,
-	utcDate,
-} from "../../contracts/utc-date.ts";
 import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
-import { RetentionKeeper } from "../../ingest/archive/retention/retention-keeper.ts";
-import { RetentionStore } from "../../ingest/archive/retention/retention-store.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ObjectStore,
 } from "../../ingest/archive/s3/object-store.ts";
+import { RetentionKeeper } from "../../ingest/lake/retention/retention-keeper.ts";
+import { RetentionStore } from "../../ingest/lake/retention/retention-store.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
+import {
+	addDays,
+	dayMs,
+	startOfDate,
+	utcDate,
+} from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import {
 	columns,

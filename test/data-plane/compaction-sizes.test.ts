@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DateCompaction } from "../../ingest/archive/compaction/date-compaction.ts";
+import { DateCompaction } from "../../ingest/lake/compaction/date-compaction.ts";
 import {
 	OutOfMemory,
 	Rewriter,
-} from "../../ingest/archive/compaction/rewriter.ts";
+} from "../../ingest/lake/compaction/rewriter.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { dayMs, utcDate } from "../../contracts/utc-date.ts";
-import { CompactionStore } from "../../ingest/archive/compaction/compaction-store.ts";
-import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
 import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
+import { CompactionStore } from "../../ingest/lake/compaction/compaction-store.ts";
+import { deleteSourceObjects } from "../../ingest/lake/deletion/source-objects.ts";
 import { additionTo, nameOf } from "../../ingest/load/addition/addition.ts";
+import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
 	ArchiveFixture,

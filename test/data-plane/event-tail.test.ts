@@ -1,14 +1,14 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { followArchive } from "../../api/tail/archive-tail.ts";
+import { HeldBytes } from "../../ingest/lake/tail/held-frames.ts";
+import { ShardTails } from "../../ingest/lake/tail/shard-tails.ts";
 import type {
 	TailedEvent,
 	TailPosition,
-} from "../../contracts/live/event-tail.ts";
-import type { Route } from "../../contracts/route.ts";
-import { HeldBytes } from "../../ingest/archive/tail/held-frames.ts";
-import { ShardTails } from "../../ingest/archive/tail/shard-tails.ts";
-import { createLog } from "../../service/log.ts";
+} from "../../packages/contracts/live/event-tail.ts";
+import type { Route } from "../../packages/contracts/route.ts";
+import { createLog } from "../../packages/service/log.ts";
 import {
 	type ReceiveFixture,
 	startReceiveFixture,

@@ -4,7 +4,7 @@ import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeRootDirectory } from "../../image/root-directory.ts";
+import { writeRootDirectory } from "../../tools/image/root-directory.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 let folder: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { utcDate } from "../../contracts/utc-date.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Manifest, ManifestObject } from "../../contracts/manifest.ts";
 import { outputName } from "../../ingest/wire/output-name.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type {
+	Manifest,
+	ManifestObject,
+} from "../../packages/contracts/manifest.ts";
 import {
 	columns,
 	eventsOf,

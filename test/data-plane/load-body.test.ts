@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
-import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
-import type { Judgement } from "../../contracts/tracking-plan.ts";
-import { startOfDate } from "../../contracts/utc-date.ts";
+import type {
+	BodyColumnType,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type { Judgement } from "../../packages/contracts/tracking-plan.ts";
+import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import {
 	eventsOf,

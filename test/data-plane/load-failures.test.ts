@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Manifest } from "../../contracts/manifest.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { parquetObject } from "../support/examples/parquet-object.ts";
 import {
 	eventsOf,

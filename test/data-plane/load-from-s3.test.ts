@@ -9,8 +9,8 @@ import {
 	logSizes,
 	maxLogEndBytes,
 	maxResultBytes,
-} from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
+} from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
 	eventsOf,
 	type LoadFixture,

@@ -1,7 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
+import type {
+	Layout,
+	PipelineLastSuccess,
+} from "../../crds/generated/types.ts";
+import { planDates } from "../../operator/run/plan-dates.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
 	addDays,
 	closedThrough,
@@ -10,12 +15,7 @@ import {
 	startOfDate,
 	type UtcDate,
 	utcDate,
-} from "../../contracts/utc-date.ts";
-import type {
-	Layout,
-	PipelineLastSuccess,
-} from "../../crds/generated/types.ts";
-import { planDates } from "../../operator/run/plan-dates.ts";
+} from "../../packages/contracts/utc-date.ts";
 import { pipelineOf } from "../support/examples/resource-examples.ts";
 import { MovedClock } from "../support/faults/receive-clock.ts";
 import {

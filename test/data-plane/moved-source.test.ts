@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { expect, onTestFinished, test } from "vitest";
-import type { SourceLedger } from "../../contracts/ledger.ts";
-import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
-import { bucket, manifestSubject } from "../../contracts/nats.ts";
-import { type Route, routeKey } from "../../contracts/route.ts";
-import { sumOfLedgers } from "../../contracts/shards/ledger-sum.ts";
+import { askArchive } from "../../operator/archive/ask.ts";
+import type { SourceLedger } from "../../packages/contracts/ledger.ts";
+import type {
+	Manifest,
+	ManifestAnswer,
+} from "../../packages/contracts/manifest.ts";
+import { bucket, manifestSubject } from "../../packages/contracts/nats.ts";
+import { type Route, routeKey } from "../../packages/contracts/route.ts";
+import { sumOfLedgers } from "../../packages/contracts/shards/ledger-sum.ts";
 import {
 	type SourceShards,
 	shardsKey,
-} from "../../contracts/shards/source-shards.ts";
-import { askArchive } from "../../operator/archive/ask.ts";
+} from "../../packages/contracts/shards/source-shards.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {

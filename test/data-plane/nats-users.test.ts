@@ -4,7 +4,21 @@ import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { askArchiveForLog } from "../../api/runs/kept-log.ts";
-import type { LogAnswer } from "../../contracts/manifest.ts";
+import { whileAnnounced } from "../../ingest/archive/announcement.ts";
+import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
+import { openOrders } from "../../ingest/notify/delivery/orders.ts";
+import { DeliveryReports } from "../../ingest/notify/delivery/reports.ts";
+import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
+import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
+import { claimed } from "../../ingest/wire/idempotency-entry.ts";
+import { ensurePki } from "../../local/cluster/pki.ts";
+import {
+	type NatsRole,
+	natsPermissions,
+	natsRoles,
+} from "../../operator/install/nats/users.ts";
+import { NotificationOutbox } from "../../operator/notification/outbox.ts";
+import type { LogAnswer } from "../../packages/contracts/manifest.ts";
 import {
 	bucket,
 	deletionSubject,
@@ -19,30 +33,16 @@ import {
 	streamName,
 	tailSubject,
 	uploadSubject,
-} from "../../contracts/nats.ts";
-import type { Delivery } from "../../contracts/notification/delivery.ts";
+} from "../../packages/contracts/nats.ts";
+import type { Delivery } from "../../packages/contracts/notification/delivery.ts";
 import {
 	type NotificationOrder,
 	webhookDigest,
-} from "../../contracts/notification/order.ts";
-import { whileAnnounced } from "../../ingest/archive/announcement.ts";
-import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
-import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
-import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
-import { claimed } from "../../ingest/wire/idempotency-entry.ts";
-import {
-	type NatsRole,
-	natsPermissions,
-	natsRoles,
-} from "../../install/nats/users.ts";
-import { ensurePki } from "../../local/cluster/pki.ts";
-import { openOrders } from "../../notify/delivery/orders.ts";
-import { DeliveryReports } from "../../notify/delivery/reports.ts";
-import { NotificationOutbox } from "../../operator/notification/outbox.ts";
-import { createLog } from "../../service/log.ts";
-import { BucketWatch } from "../../service/nats/bucket-watch.ts";
-import { connectNats } from "../../service/nats/connection.ts";
-import { Settings } from "../../service/settings.ts";
+} from "../../packages/contracts/notification/order.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
 import { pipelineOf } from "../support/examples/resource-examples.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";

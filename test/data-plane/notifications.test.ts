@@ -2,10 +2,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager, type StreamAPI } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { notifications } from "../../contracts/nats.ts";
-import { webhookPurpose } from "../../contracts/notification/order.ts";
 import type { SealedWebhook } from "../../operator/notification/webhooks.ts";
-import { SealKey } from "../../service/seal-key.ts";
+import { notifications } from "../../packages/contracts/nats.ts";
+import { webhookPurpose } from "../../packages/contracts/notification/order.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
 import {
 	failureOf,

@@ -3,18 +3,18 @@ import { text } from "node:stream/consumers";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import type { JobResult } from "../../contracts/job.ts";
-import { maxLogBytes } from "../../contracts/job.ts";
+import { LogEnd } from "../../ingest/job/log-end.ts";
+import { perform } from "../../ingest/job/process.ts";
+import { performOperation } from "../../ingest/operation/operation.ts";
+import type { JobResult } from "../../packages/contracts/job.ts";
+import { maxLogBytes } from "../../packages/contracts/job.ts";
 import {
 	maxReportBytes,
 	type OperationInput,
 	type OperationReport,
-} from "../../contracts/operation.ts";
-import type { PlanDocument } from "../../contracts/tracking-plan.ts";
-import { startOfDate } from "../../contracts/utc-date.ts";
-import { LogEnd } from "../../ingest/job/log-end.ts";
-import { perform } from "../../ingest/job/process.ts";
-import { performOperation } from "../../ingest/operation/operation.ts";
+} from "../../packages/contracts/operation.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
+import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import { signature } from "../support/doubles/object-server.ts";
 import type { ObjectEvent } from "../support/examples/parquet-object.ts";
 import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";

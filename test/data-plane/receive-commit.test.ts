@@ -1,8 +1,8 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { stringify } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
-import { serverStateSubject } from "../../contracts/nats.ts";
 import type { Frame } from "../../ingest/wire/frame.ts";
+import { serverStateSubject } from "../../packages/contracts/nats.ts";
 import { MovedClock } from "../support/faults/receive-clock.ts";
 import {
 	connectAdmin,

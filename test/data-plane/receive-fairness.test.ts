@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type {
 	LoadOrder,
 	LoadReport,
-} from "../../bench/traffic/load-generator.ts";
+} from "../../tools/bench/traffic/load-generator.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -41,7 +41,8 @@ async function flood(path: string, measureMs: number): Promise<LoadReport> {
 		measureMs,
 	};
 	const { stdout } = await promisify(execFile)(process.execPath, [
-		new URL("../../bench/traffic/load-generator.ts", import.meta.url).pathname,
+		new URL("../../tools/bench/traffic/load-generator.ts", import.meta.url)
+			.pathname,
 		JSON.stringify(order),
 	]);
 	return JSON.parse(stdout);

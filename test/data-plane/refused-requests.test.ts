@@ -1,10 +1,10 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readRefusedFrom } from "../../api/refused/refused-stream.ts";
-import { maxKeptOfSource } from "../../contracts/live/refused-request.ts";
-import { refused } from "../../contracts/nats.ts";
-import type { Route } from "../../contracts/route.ts";
 import { openRefusedStream } from "../../ingest/archive/write/refused-stream.ts";
+import { maxKeptOfSource } from "../../packages/contracts/live/refused-request.ts";
+import { refused } from "../../packages/contracts/nats.ts";
+import type { Route } from "../../packages/contracts/route.ts";
 import {
 	metric,
 	type ReceiveFixture,

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { Manifest } from "../../contracts/manifest.ts";
-import { utcDate } from "../../contracts/utc-date.ts";
 import { ensurePki } from "../../local/cluster/pki.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { startSts } from "../support/doubles/sts.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {

@@ -1,8 +1,8 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
-import { connectNats } from "../../service/nats/connection.ts";
-import { Settings } from "../../service/settings.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
 import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import { startNats } from "../support/servers/servers.ts";

@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
-import { manifestSubject } from "../../contracts/nats.ts";
-import type { Route } from "../../contracts/route.ts";
 import { askArchive } from "../../operator/archive/ask.ts";
+import type {
+	Manifest,
+	ManifestAnswer,
+} from "../../packages/contracts/manifest.ts";
+import { manifestSubject } from "../../packages/contracts/nats.ts";
+import type { Route } from "../../packages/contracts/route.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { LoadInput } from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import { earlyComment, earlyLabels } from "../support/examples/table-marks.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";

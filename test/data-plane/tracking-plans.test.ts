@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import type {
 	JsonSchema,
 	Judgement,
@@ -9,8 +10,7 @@ import type {
 	PlanPolicy,
 	RoutePlan,
 	ViolationKind,
-} from "../../contracts/tracking-plan.ts";
-import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
+} from "../../packages/contracts/tracking-plan.ts";
 import {
 	announceArchive,
 	metric,

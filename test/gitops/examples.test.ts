@@ -5,9 +5,9 @@ import { parse, parseAllDocuments } from "yaml";
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
 
 const root = join(import.meta.dirname, "../..");
-const files = globSync("deploy/{argocd,flux,gitops}/**/*.yaml", {
+const files = globSync("examples/{argocd,flux,gitops}/**/*.yaml", {
 	cwd: root,
-	exclude: ["**/resource_customizations/**", "deploy/argocd/argocd-cm.yaml"],
+	exclude: ["**/resource_customizations/**", "examples/argocd/argocd-cm.yaml"],
 });
 
 test("every example is a manifest, and names only folders that are here", () => {
@@ -56,7 +56,7 @@ test("every kustomization lists files that are here, and all of them", () => {
 
 test("namespaces come in an earlier wave than Tidemill, and Tidemill before the accounts that use it", () => {
 	const waves = Object.fromEntries(
-		globSync("deploy/argocd/apps/*.yaml", { cwd: root })
+		globSync("examples/argocd/apps/*.yaml", { cwd: root })
 			.flatMap(objectsIn)
 			.map(({ kind, metadata }) => [
 				`${kind} ${metadata.name}`,

@@ -2,8 +2,11 @@ import { execFileSync } from "node:child_process";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { reasonWithoutBuildah, withBuildah } from "../../image/buildah.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
+import {
+	reasonWithoutBuildah,
+	withBuildah,
+} from "../../tools/image/buildah.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /* Which files a build gets: by BuildKit's own code, and by Buildah, with which the other tests build. */
@@ -84,7 +87,7 @@ test.skipIf(reason && !process.env.CI)(
 		const folder = await folderWith([...kept, ...left]);
 		expect(await contextOfBuildah(folder)).toEqual(kept);
 		const sent = context(project);
-		expect(sent).toContain("bin/tidemill.ts");
+		expect(sent).toContain("cli/bin/tidemill.ts");
 		expect(await contextOfBuildah(project)).toEqual(sent);
 	},
 );

@@ -4,9 +4,12 @@ import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { buildArchive, reasonWithoutBuildah } from "../../image/buildah.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
+import {
+	buildArchive,
+	reasonWithoutBuildah,
+} from "../../tools/image/buildah.ts";
 import { startNats } from "../support/servers/servers.ts";
 import {
 	startServer,

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bundle } from "../../image/bundle.ts";
+import { bundle } from "../../tools/image/bundle.ts";
 
 /**
  * Global setup of the projects that start Tidemill's processes: they run the image's bundle, which starts in a third of the

@@ -1,6 +1,6 @@
 /** The pure decisions: state and time in, actions out. `make mutants` changes each of their expressions in turn. */
 export const decisions = [
-	"kube/lease/decide.ts",
+	"packages/kube/lease/decide.ts",
 	"operator/**/decide.ts",
 	"operator/destination/finding.ts",
 	"operator/lifecycle/transition.ts",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Manifest } from "../../contracts/manifest.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { ArchiveFixture } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	CompactionFixture,

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { send } from "../support/senders/http-client.ts";
 import { applyQuickstart } from "../support/senders/quickstart.ts";
 import { openLocalMode } from "../support/servers/local-mode.ts";

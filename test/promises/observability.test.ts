@@ -4,11 +4,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, inject, test, vi } from "vitest";
 import { type Run, runKind, type Source } from "../../crds/generated/types.ts";
-import { metricsPage } from "../../generate/metrics-page.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { locateHome } from "../../local/home/home.ts";
 import { readState } from "../../local/home/state-file.ts";
 import type { Ports } from "../../local/ports.ts";
+import { metricsPage } from "../../tools/generate/metrics-page.ts";
 import { dashboardQueries } from "../support/alerts/dashboard.ts";
 import {
 	allUp,

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, test, vi } from "vitest";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import type { Run } from "../../crds/generated/types.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { send } from "../support/senders/http-client.ts";
 import {
 	applyQuickstart,

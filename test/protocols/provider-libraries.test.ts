@@ -8,13 +8,13 @@ import {
 } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import type { SignatureScheme } from "../../contracts/route.ts";
 import { Budget } from "../../ingest/receive/admission/budget.ts";
 import { Limits } from "../../ingest/receive/admission/limits.ts";
 import { readSignature } from "../../ingest/receive/authorization/presented-signature.ts";
 import { isTimely } from "../../ingest/receive/authorization/signature-check.ts";
 import { AmazonSns } from "../../ingest/receive/sns/amazon-sns.ts";
 import { verifiedMessage } from "../../ingest/receive/sns/verified-message.ts";
+import type { SignatureScheme } from "../../packages/contracts/route.ts";
 import { isSigned } from "../support/bodies/signed-body.ts";
 import { type SnsTopic, snsTopic } from "../support/senders/sns-topic.ts";
 

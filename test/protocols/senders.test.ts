@@ -7,7 +7,6 @@ import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
-import { routeKey } from "../../contracts/route.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { validateSpec } from "../../crds/spec-validator.ts";
 import { judgeHead } from "../../ingest/receive/accept/request-head.ts";
@@ -22,7 +21,8 @@ import { AmazonSns } from "../../ingest/receive/sns/amazon-sns.ts";
 import { RouteTable } from "../../ingest/receive/url/route-table.ts";
 import { authorize } from "../../operator/source/webhook/authorization.ts";
 import { routeOf } from "../../operator/source/webhook/route.ts";
-import { SealKey } from "../../service/seal-key.ts";
+import { routeKey } from "../../packages/contracts/route.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import { type SnsTopic, snsTopic } from "../support/senders/sns-topic.ts";
 
 /* Each example of docs/senders.md, from the Source to the verdict of receive: operator's half of the way, then receive's. */

@@ -8,7 +8,6 @@ import { sign as signForGitHub } from "@octokit/webhooks-methods";
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
-import type { SignatureAuthorization } from "../../contracts/route.ts";
 import type { Source, SourceWebhook } from "../../crds/generated/types.ts";
 import { readSignature } from "../../ingest/receive/authorization/presented-signature.ts";
 import {
@@ -16,7 +15,8 @@ import {
 	openSigningKeys,
 } from "../../ingest/receive/authorization/signature-check.ts";
 import { authorize } from "../../operator/source/webhook/authorization.ts";
-import { SealKey } from "../../service/seal-key.ts";
+import type { SignatureAuthorization } from "../../packages/contracts/route.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import { isSigned } from "../support/bodies/signed-body.ts";
 
 /** How signatures get from a Source and its Secrets to a verdict: operator's half of the way, then receive's. */

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { ensurePki, type Pki } from "../../local/cluster/pki.ts";
-import { createLog } from "../../service/log.ts";
-import { readNatsAddress } from "../../service/nats/address.ts";
-import { connectNats } from "../../service/nats/connection.ts";
-import { Settings } from "../../service/settings.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { readNatsAddress } from "../../packages/service/nats/address.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
 
 let directory: string;
 let pki: Pki;

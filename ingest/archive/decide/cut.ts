@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Deviations } from "../../../contracts/ledger.ts";
+import type { Deviations } from "../../../packages/contracts/ledger.ts";
 import {
 	closedThrough,
 	type UtcDate,
 	utcDate,
-} from "../../../contracts/utc-date.ts";
+} from "../../../packages/contracts/utc-date.ts";
 import { type Frame, frameId } from "../../wire/frame.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { Alarm } from "./alarm.ts";

@@ -2,9 +2,9 @@ import {
 	type Deviation,
 	type Deviations,
 	maxDeviationType,
-} from "../../../contracts/ledger.ts";
-import { keyOf, Tally } from "../../../contracts/shards/deviations.ts";
-import type { Judgement } from "../../../contracts/tracking-plan.ts";
+} from "../../../packages/contracts/ledger.ts";
+import { keyOf, Tally } from "../../../packages/contracts/shards/deviations.ts";
+import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 
 /** How events deviate from their tracking plan, by type and kind; undefined if none does. */

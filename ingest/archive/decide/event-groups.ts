@@ -1,4 +1,4 @@
-import { dayMs } from "../../../contracts/utc-date.ts";
+import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 
 /** The events of one account, source and date, in quarantine or not. There is at least one. */

@@ -1,4 +1,4 @@
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 
 /**
  * Frames whose senders were told that they are stored, and that can't come back. Archive reports them and goes on without

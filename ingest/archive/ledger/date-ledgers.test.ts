@@ -1,10 +1,10 @@
 import pino from "pino";
 import { expect, test } from "vitest";
-import { streamName } from "../../../contracts/nats.ts";
+import { streamName } from "../../../packages/contracts/nats.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import type { CompactionRecord } from "../../lake/compaction/record.ts";
+import { ManifestObjects } from "../../lake/manifest/manifest-objects.ts";
 import { outputName } from "../../wire/output-name.ts";
-import type { CompactionRecord } from "../compaction/record.ts";
-import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { DateObjects } from "./date-objects.ts";

@@ -1,5 +1,8 @@
-import { shardOfStream } from "../../../contracts/nats.ts";
-import { closedThrough, type UtcDate } from "../../../contracts/utc-date.ts";
+import { shardOfStream } from "../../../packages/contracts/nats.ts";
+import {
+	closedThrough,
+	type UtcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import type { DateFolder, ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { DateObjects } from "./date-objects.ts";

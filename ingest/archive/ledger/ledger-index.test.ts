@@ -3,7 +3,7 @@ import {
 	addDays,
 	datesBetween,
 	type UtcDate,
-} from "../../../contracts/utc-date.ts";
+} from "../../../packages/contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { LostGroup } from "../decide/loss.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";

@@ -1,7 +1,14 @@
-import type { Deviations, SourceLedger } from "../../../contracts/ledger.ts";
-import { sumOfDeviations } from "../../../contracts/shards/deviations.ts";
-import { retainedDays } from "../../../contracts/stored/retention.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type {
+	Deviations,
+	SourceLedger,
+} from "../../../packages/contracts/ledger.ts";
+import { sumOfDeviations } from "../../../packages/contracts/shards/deviations.ts";
+import { retainedDays } from "../../../packages/contracts/stored/retention.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { type CutLoss, framesOf, type Loss } from "../decide/loss.ts";
 import type { SourceName } from "../s3/object-keys.ts";
@@ -199,7 +206,7 @@ export class LedgerIndex {
 	}
 }
 
-/** The published view of a source; see contracts/ledger.ts. */
+/** The published view of a source; see packages/contracts/ledger.ts. */
 export function ledgerOf(source: IndexedSource): SourceLedger {
 	const { account, sourceKey, firstEventDate, lastEventTime } = source;
 	const oldest = addDays(

@@ -1,6 +1,6 @@
-import type { Deviations } from "../../../contracts/ledger.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
-import type { Logger } from "../../../service/log.ts";
+import type { Deviations } from "../../../packages/contracts/ledger.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { DateObjects } from "./date-objects.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addDays, utcDate } from "../../../contracts/utc-date.ts";
+import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import {
 	expectedGroups,

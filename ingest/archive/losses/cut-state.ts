@@ -1,5 +1,5 @@
-import { retainedDays } from "../../../contracts/stored/retention.ts";
-import { addDays, utcDate } from "../../../contracts/utc-date.ts";
+import { retainedDays } from "../../../packages/contracts/stored/retention.ts";
+import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import type { CutLoss } from "../decide/loss.ts";
 

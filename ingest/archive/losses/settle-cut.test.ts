@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { utcDate } from "../../../contracts/utc-date.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
-import { CompactionStore } from "../compaction/compaction-store.ts";
+import { CompactionStore } from "../../lake/compaction/compaction-store.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import type { Loss } from "../decide/loss.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { type CutLoss, describeLoss, type Loss } from "../decide/loss.ts";
 import { PositionLost } from "../read/frame-queue.ts";

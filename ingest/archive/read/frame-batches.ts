@@ -4,7 +4,7 @@ import {
 	JetStreamError,
 	type JsMsg,
 } from "@nats-io/jetstream";
-import { maxFrameBytes } from "../../../contracts/nats.ts";
+import { maxFrameBytes } from "../../../packages/contracts/nats.ts";
 
 /** Of one batch. A frame of the largest size must fit with its headers, or JetStream never sends it. */
 const batchBytes = maxFrameBytes + 64 * 1024;

@@ -1,7 +1,7 @@
 import type { JetStreamClient, JsMsg } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { afterEach, expect, test } from "vitest";
-import { makeRoomForInput } from "../../../service/nats/input-room.ts";
+import { makeRoomForInput } from "../../../packages/service/nats/input-room.ts";
 import { NatsServerDouble } from "../../../test/support/doubles/nats-server.ts";
 import { encodeEvent, encodeFrameHead } from "../../wire/frame.ts";
 import { FrameQueue } from "./frame-queue.ts";

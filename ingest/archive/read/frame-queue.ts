@@ -4,7 +4,7 @@ import {
 	type JetStreamClient,
 	type JsMsg,
 } from "@nats-io/jetstream";
-import { freeInput } from "../../../service/nats/input-room.ts";
+import { freeInput } from "../../../packages/service/nats/input-room.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
 import { readFrameTraces, traceHeader } from "../../wire/frame-traces.ts";
 import { SharedFields } from "../../wire/shared-fields.ts";

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket, streamName } from "../../../contracts/nats.ts";
-import { isConflict } from "../../../service/nats/connection.ts";
+import { bucket, streamName } from "../../../packages/contracts/nats.ts";
+import { isConflict } from "../../../packages/service/nats/connection.ts";
 
 /**
  * The name of a shard's next stream. Archivers that create it at the same time agree on the name first: nats-server 2.15.2

@@ -12,9 +12,9 @@ import {
 	duplicateWindowMs,
 	framesSubject,
 	streamName,
-} from "../../../contracts/nats.ts";
-import type { Logger } from "../../../service/log.ts";
-import { isStreamNotFound } from "../../../service/nats/connection.ts";
+} from "../../../packages/contracts/nats.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
 import { inspectShardStream } from "../../wire/stream-inspection.ts";
 import type { FrameMark } from "../decide/cut.ts";

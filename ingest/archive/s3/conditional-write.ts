@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../../../service/backoff.ts";
+import { backoffMs } from "../../../packages/service/backoff.ts";
 import { attemptsOf, statusOf } from "./store-error.ts";
 
 const conflictAttempts = 6;

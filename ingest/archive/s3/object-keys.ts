@@ -1,5 +1,5 @@
-import { streamName } from "../../../contracts/nats.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { streamName } from "../../../packages/contracts/nats.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 
 /** Identifies a source in the bucket. */
 export interface SourceName {
@@ -61,7 +61,7 @@ export class ObjectKeys {
 		return `${this.#prefix}cuts/`;
 	}
 
-	/** Cut records of all streams that a shard has had; see contracts/nats.ts streamName. */
+	/** Cut records of all streams that a shard has had; see packages/contracts/nats.ts streamName. */
 	cutsOfShard(shard: number): string {
 		return `${this.allCuts()}${streamsOf(shard)}`;
 	}

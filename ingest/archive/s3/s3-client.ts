@@ -4,8 +4,8 @@ import {
 	S3Client,
 	type S3ClientConfig,
 } from "@aws-sdk/client-s3";
-import type { SecretFiles } from "../../../service/secret-files.ts";
-import { trustAuthorities } from "../../../service/trusted-authorities.ts";
+import type { SecretFiles } from "../../../packages/service/secret-files.ts";
+import { trustAuthorities } from "../../../packages/service/trusted-authorities.ts";
 
 export interface ObjectStoreSettings {
 	bucket: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { partBytes } from "./multipart-upload.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { S3ObjectStore } from "./s3-object-store.ts";

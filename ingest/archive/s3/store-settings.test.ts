@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLog } from "../../../service/log.ts";
-import { Settings } from "../../../service/settings.ts";
+import { createLog } from "../../../packages/service/log.ts";
+import { Settings } from "../../../packages/service/settings.ts";
 import { readStoreSettings } from "./store-settings.ts";
 
 let directory: string;

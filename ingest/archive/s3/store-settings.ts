@@ -1,13 +1,16 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { Logger } from "../../../service/log.ts";
-import type { TlsServer } from "../../../service/metrics/certificate.ts";
-import { SecretFiles } from "../../../service/secret-files.ts";
-import { SettingError, type Settings } from "../../../service/settings.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { TlsServer } from "../../../packages/service/metrics/certificate.ts";
+import { SecretFiles } from "../../../packages/service/secret-files.ts";
+import {
+	SettingError,
+	type Settings,
+} from "../../../packages/service/settings.ts";
 import {
 	readAuthorities,
 	trustAuthorities,
-} from "../../../service/trusted-authorities.ts";
+} from "../../../packages/service/trusted-authorities.ts";
 import type {
 	Encryption,
 	ObjectStoreSettings,

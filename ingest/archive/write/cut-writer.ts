@@ -1,4 +1,4 @@
-import type { Tracing } from "../../../service/tracing/tracing.ts";
+import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";

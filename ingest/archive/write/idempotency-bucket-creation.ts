@@ -6,7 +6,7 @@ import {
 	StorageType,
 } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../../contracts/nats.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
 import {
 	IdempotencyBucket,
 	idempotencyStream,

@@ -12,13 +12,13 @@ import {
 	type ShardState,
 	type SourceLedger,
 	shardKey,
-} from "../../../contracts/ledger.ts";
-import { bucket } from "../../../contracts/nats.ts";
+} from "../../../packages/contracts/ledger.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
 import {
 	type SourceRetention,
 	sourceRetentionKey,
-} from "../../../contracts/stored/retention.ts";
-import { isConflict } from "../../../service/nats/connection.ts";
+} from "../../../packages/contracts/stored/retention.ts";
+import { isConflict } from "../../../packages/service/nats/connection.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
 const attempts = 10;

@@ -1,12 +1,12 @@
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
-import { maxLinks } from "../../../service/tracing/span.ts";
+import { maxLinks } from "../../../packages/service/tracing/span.ts";
 import {
 	contextOf,
 	newContext,
 	type TraceContext,
-} from "../../../service/tracing/trace-context.ts";
-import type { Tracing } from "../../../service/tracing/tracing.ts";
+} from "../../../packages/service/tracing/trace-context.ts";
+import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 
 interface TracedObject {

@@ -10,10 +10,10 @@ import {
 	maxKeptOfSource,
 	maxRecordBytes,
 	refusedStream,
-} from "../../../contracts/live/refused-request.ts";
-import { refused } from "../../../contracts/nats.ts";
-import type { Logger } from "../../../service/log.ts";
-import { pause } from "../../../service/pause.ts";
+} from "../../../packages/contracts/live/refused-request.ts";
+import { refused } from "../../../packages/contracts/nats.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { pause } from "../../../packages/service/pause.ts";
 
 /** How long the stream may be missing after NATS has lost its memory. */
 const lookEveryMs = 30_000;

@@ -1,4 +1,4 @@
-import type { ManifestObject } from "../../../contracts/manifest.ts";
+import type { ManifestObject } from "../../../packages/contracts/manifest.ts";
 import { outputName } from "../../wire/output-name.ts";
 import { addUnfit, type UnfitRows } from "./unfit-rows.ts";
 

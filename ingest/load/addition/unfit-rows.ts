@@ -1,4 +1,7 @@
-import { maxUnfitColumns, type UnfitValues } from "../../../contracts/job.ts";
+import {
+	maxUnfitColumns,
+	type UnfitValues,
+} from "../../../packages/contracts/job.ts";
 
 /** By column: how many of its values don't fit it, and are NULL there. Columns without such values may be absent. */
 export type UnfitRows = Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-import type { BigQueryInput } from "../../../contracts/job.ts";
+import type { BigQueryInput } from "../../../packages/contracts/job.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import type {

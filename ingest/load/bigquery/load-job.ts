@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../../../service/backoff.ts";
+import { backoffMs } from "../../../packages/service/backoff.ts";
 import { retryBackoff } from "../../job/retry.ts";
 import type { Job } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import {

@@ -1,4 +1,4 @@
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 
 /**
  * The id of one day's partition, `table$YYYYMMDD`

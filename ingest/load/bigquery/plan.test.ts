@@ -3,7 +3,7 @@ import type {
 	BigQueryInput,
 	LoadInput,
 	TableColumn,
-} from "../../../contracts/job.ts";
+} from "../../../packages/contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";

@@ -1,5 +1,5 @@
-import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { incompatibility, newColumns } from "../destination/incompatibility.ts";
 import { missingDays } from "../destination/table-mark.ts";

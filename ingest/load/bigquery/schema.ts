@@ -1,4 +1,4 @@
-import type { TableColumn } from "../../../contracts/job.ts";
+import type { TableColumn } from "../../../packages/contracts/job.ts";
 import { columnSql } from "../destination/columns.ts";
 import type {
 	ExistingColumn,

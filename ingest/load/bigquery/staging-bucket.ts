@@ -1,4 +1,4 @@
-import type { BigQueryInput } from "../../../contracts/job.ts";
+import type { BigQueryInput } from "../../../packages/contracts/job.ts";
 import type { JobContext } from "../../job/process.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 import type { RestClient } from "./rest/rest-client.ts";

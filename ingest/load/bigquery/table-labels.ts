@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
 import { pipelineOf, type TableMark } from "../destination/table-mark.ts";
 import type { Table } from "./rest/api.ts";
 

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { dayMs } from "../../../contracts/utc-date.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { inParallel } from "../../job/in-parallel.ts";
 import type { JobContext } from "../../job/process.ts";

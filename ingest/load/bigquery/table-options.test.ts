@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { LoadInput, TableOptions } from "../../../contracts/job.ts";
+import type {
+	LoadInput,
+	TableOptions,
+} from "../../../packages/contracts/job.ts";
 import type { Table } from "./rest/api.ts";
 import {
 	copiedDescription,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LoadInput } from "../../../contracts/job.ts";
-import { dayMs } from "../../../contracts/utc-date.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
+import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import type { Table } from "./rest/api.ts";
 
 /** What a table has beside its columns and the labels of loads. */

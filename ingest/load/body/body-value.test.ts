@@ -2,7 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { BodyColumnType, TableColumn } from "../../../contracts/job.ts";
+import type {
+	BodyColumnType,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
 import { addUnfit, unfitValues } from "../addition/unfit-rows.ts";

@@ -1,4 +1,7 @@
-import type { BodyColumnType, TableColumn } from "../../../contracts/job.ts";
+import type {
+	BodyColumnType,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 
 /** A value of the body as a column of a DuckDB table, by expressions over the rows of {@link eventRows}. */

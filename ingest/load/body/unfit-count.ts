@@ -1,4 +1,4 @@
-import type { TableColumn } from "../../../contracts/job.ts";
+import type { TableColumn } from "../../../packages/contracts/job.ts";
 import { quoteName } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { UnfitRows } from "../addition/unfit-rows.ts";

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import type { LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { JobContext } from "../../job/process.ts";

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
-import type { TableColumn } from "../../../contracts/job.ts";
+import type { TableColumn } from "../../../packages/contracts/job.ts";
 import { columnSql } from "./columns.ts";
 
 const event =

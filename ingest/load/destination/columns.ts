@@ -1,4 +1,4 @@
-import type { TableColumn } from "../../../contracts/job.ts";
+import type { TableColumn } from "../../../packages/contracts/job.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import { bodyColumnsOf, bodyValueSql, readable } from "../body/body-value.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Strategy } from "../../../contracts/job.ts";
+import type { Strategy } from "../../../packages/contracts/job.ts";
 import { incompatibility, type WantedColumn } from "./incompatibility.ts";
 
 const id: WantedColumn = { name: "event_id", from: "EventID", type: "TEXT" };

@@ -1,4 +1,4 @@
-import type { Strategy, TableColumn } from "../../../contracts/job.ts";
+import type { Strategy, TableColumn } from "../../../packages/contracts/job.ts";
 
 /** A column of the existing table, with its type in the warehouse's terms. */
 export interface ExistingColumn {

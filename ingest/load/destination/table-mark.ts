@@ -1,6 +1,6 @@
-import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import { addDays, type UtcDate } from "../../../packages/contracts/utc-date.ts";
 
 /**
  * What loads leave on a table, beside its rows. A table without the mark isn't one that loads have filled: it was dropped,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { TableMark } from "./table-mark.ts";

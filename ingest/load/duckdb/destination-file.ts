@@ -2,7 +2,7 @@ import "../../duckdb/allocator.ts";
 import { link, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { type DuckDBInput, jobEnv } from "../../../contracts/job.ts";
+import { type DuckDBInput, jobEnv } from "../../../packages/contracts/job.ts";
 import { openDatabase } from "../../duckdb/database.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
 import { Session } from "../../duckdb/session.ts";

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { DuckDBInput, LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type {
+	DuckDBInput,
+	LoadInput,
+} from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";

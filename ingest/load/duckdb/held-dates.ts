@@ -1,6 +1,6 @@
-import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { LoadInput } from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { HeldDate } from "../addition/addition.ts";

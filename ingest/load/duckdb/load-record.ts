@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type {
+	LoadInput,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { nameOf, type RecordedLoad } from "../addition/addition.ts";
 import { eventRows } from "../body/body-value.ts";

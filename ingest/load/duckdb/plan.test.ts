@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type {
+	LoadInput,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { ExistingColumn } from "../destination/incompatibility.ts";
 import { TableChanged } from "../destination/table-changed.ts";

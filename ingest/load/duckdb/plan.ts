@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type {
+	LoadInput,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { HeldDate } from "../addition/addition.ts";
 import { columnSql } from "../destination/columns.ts";

@@ -1,4 +1,4 @@
-import type { TableColumn } from "../../../contracts/job.ts";
+import type { TableColumn } from "../../../packages/contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
 import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";

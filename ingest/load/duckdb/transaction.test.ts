@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type {
+	LoadInput,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import { openDatabase } from "../../duckdb/database.ts";
 import { quoteText } from "../../duckdb/quoting.ts";

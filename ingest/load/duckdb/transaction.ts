@@ -1,4 +1,4 @@
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { progressOf } from "../../job/progress.ts";

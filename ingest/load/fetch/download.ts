@@ -1,5 +1,5 @@
-import { objectName } from "../../../contracts/manifest.ts";
-import type { Logger } from "../../../service/log.ts";
+import { objectName } from "../../../packages/contracts/manifest.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { LinkReader } from "./link-reader.ts";
 import type { DayObject, LoadDay } from "./load-days.ts";
 

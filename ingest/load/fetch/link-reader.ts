@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { crc32 } from "node:zlib";
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { type JobErrorCode, JobFailure } from "../../job/errors.ts";
 import { retry } from "../../job/retry.ts";
 

@@ -2,7 +2,7 @@ import type {
 	Manifest,
 	ManifestDate,
 	ManifestObject,
-} from "../../../contracts/manifest.ts";
+} from "../../../packages/contracts/manifest.ts";
 import {
 	type Addition,
 	type KeptRows,

@@ -2,8 +2,8 @@ import type {
 	Extent,
 	Manifest,
 	ManifestObject,
-} from "../../../contracts/manifest.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+} from "../../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { objectName } from "../../../contracts/manifest.ts";
+import { objectName } from "../../../packages/contracts/manifest.ts";
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";

@@ -2,10 +2,10 @@ import {
 	type JobResult,
 	logSizes,
 	maxResultBytes,
-} from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { maxReportBytes } from "../../../contracts/operation.ts";
-import type { Logger } from "../../../service/log.ts";
+} from "../../../packages/contracts/job.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import { maxReportBytes } from "../../../packages/contracts/operation.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import { encodeResult } from "../../job/result.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { maxReportBytes } from "../../../contracts/operation.ts";
-import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
-import { compilePlan } from "../../../plan/compile.ts";
-import { PlanJudge } from "../../../plan/judge.ts";
+import { maxReportBytes } from "../../../packages/contracts/operation.ts";
+import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
+import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
+import { PlanJudge } from "../../../packages/tracking-plan/judge.ts";
 import {
 	githubPayloads,
 	oddities,

@@ -3,9 +3,9 @@ import { stringify } from "yaml";
 import {
 	type DraftResult,
 	maxReportBytes,
-} from "../../../contracts/operation.ts";
-import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
-import { eventTypeOf } from "../../../plan/event-type.ts";
+} from "../../../packages/contracts/operation.ts";
+import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
+import { eventTypeOf } from "../../../packages/tracking-plan/event-type.ts";
 import type { StoredEvent } from "../events/stored-events.ts";
 import { TypeHeader } from "../events/type-header.ts";
 import { schemaOf } from "./schema-of.ts";

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../../contracts/tracking-plan.ts";
+import type { JsonSchema } from "../../../packages/contracts/tracking-plan.ts";
 import { type JsonType, merge, newShape, type Shape } from "./shape.ts";
 
 /** A value of an enumeration was seen so often on average, so that a handful of events proposes none. */

@@ -3,7 +3,7 @@ import type {
 	DuckDBTimestampTZVector,
 	DuckDBVarCharVector,
 } from "@duckdb/node-api";
-import type { Judgement } from "../../../contracts/tracking-plan.ts";
+import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
 import { parquetRows } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 

@@ -1,4 +1,4 @@
-import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
+import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { StoredEvent } from "./stored-events.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import { areHeaders } from "../../wire/imported-headers.ts";
 import type { Row } from "./row.ts";

@@ -3,18 +3,18 @@ import { createReadStream } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import {
 	type ImportResult,
 	type ImportWork,
 	type InvalidRow,
 	maxListedRows,
-} from "../../../contracts/operation.ts";
+} from "../../../packages/contracts/operation.ts";
 import {
 	importPartBytes,
 	maxImportEvents,
 	maxImportParts,
-} from "../../../contracts/stored/import.ts";
+} from "../../../packages/contracts/stored/import.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
 import { parquetRows } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";

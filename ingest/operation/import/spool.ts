@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { appendFile } from "node:fs/promises";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { encodeEvent } from "../../wire/frame.ts";
 import type { ImportedEvent } from "./event-of-row.ts";
 

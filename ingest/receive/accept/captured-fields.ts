@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Route } from "../../../contracts/route.ts";
-import { parameterField } from "../../../contracts/sender/captured-field.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { parameterField } from "../../../packages/contracts/sender/captured-field.ts";
 
 /**
  * What a Source stores of a request beside its body, as a JSON object: headers, and query parameters by

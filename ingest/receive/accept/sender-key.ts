@@ -1,6 +1,6 @@
 import { createHash, hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import type { Refusal } from "../answer/refusal.ts";
 import type { PresentedSignature } from "../authorization/presented-signature.ts";
 import { signedPieces } from "../authorization/signature-check.ts";

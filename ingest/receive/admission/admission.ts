@@ -1,4 +1,4 @@
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import type { Share } from "./budget.ts";
 import type { Waiter } from "./concurrency-limit.ts";
 import type { Limits } from "./limits.ts";

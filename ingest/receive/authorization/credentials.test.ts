@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Route } from "../../../contracts/route.ts";
-import { SealKey } from "../../../service/seal-key.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { SealKey } from "../../../packages/service/seal-key.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { hasUrlKey, isAuthorized } from "./credentials.ts";
 

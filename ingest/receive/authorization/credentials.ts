@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 
 /** Whether this is the URL key that the route was issued with. */
 export function hasUrlKey(route: Route, urlKey: string): boolean {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type {
 	CustomSignature,
 	SignatureAuthorization,
-} from "../../../contracts/route.ts";
+} from "../../../packages/contracts/route.ts";
 import type { Steps } from "../long-work/steps.ts";
 import { type CalledURL, twilioSignature } from "./twilio-signature.ts";
 

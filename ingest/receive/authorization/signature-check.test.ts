@@ -5,7 +5,7 @@ import {
 	sign,
 } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { SealKey } from "../../../service/seal-key.ts";
+import { SealKey } from "../../../packages/service/seal-key.ts";
 import { isSigned } from "../../../test/support/bodies/signed-body.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 import {

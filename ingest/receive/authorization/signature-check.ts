@@ -6,8 +6,8 @@ import {
 	verify,
 } from "node:crypto";
 import { promisify } from "node:util";
-import type { SignatureAuthorization } from "../../../contracts/route.ts";
-import type { SecretSealer } from "../../../service/seal-key.ts";
+import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
+import type { SecretSealer } from "../../../packages/service/seal-key.ts";
 import { type Steps, stepBytes } from "../long-work/steps.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Route } from "../../../contracts/route.ts";
-import { backoffMs } from "../../../service/backoff.ts";
-import { FairQuota } from "../../../service/fair-quota.ts";
-import type { Logger } from "../../../service/log.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { backoffMs } from "../../../packages/service/backoff.ts";
+import { FairQuota } from "../../../packages/service/fair-quota.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { frameId } from "../../wire/frame.ts";
 import {
 	entryKey,

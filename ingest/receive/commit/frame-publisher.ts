@@ -8,8 +8,8 @@ import {
 	type MsgHdrs,
 	type NatsConnection,
 } from "@nats-io/transport-node";
-import { framesSubject } from "../../../contracts/nats.ts";
-import type { Logger } from "../../../service/log.ts";
+import { framesSubject } from "../../../packages/contracts/nats.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { frameId } from "../../wire/frame.ts";
 import { traceHeader } from "../../wire/frame-traces.ts";
 import type { OutgoingFrame } from "./frame-builder.ts";

@@ -1,8 +1,8 @@
 import {
 	type ArchiveAnnouncement,
 	maxSilenceMs,
-} from "../../../contracts/archive-announcement.ts";
-import type { BucketReader } from "../../../service/nats/bucket-watch.ts";
+} from "../../../packages/contracts/archive-announcement.ts";
+import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 import type { FrameVersion } from "../../wire/frame.ts";
 
 /** An announcement, and when it was written, on NATS's clock. */

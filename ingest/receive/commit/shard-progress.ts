@@ -2,7 +2,7 @@ import { jetstream } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket, framesSubject } from "../../../contracts/nats.ts";
+import { bucket, framesSubject } from "../../../packages/contracts/nats.ts";
 import type { ShardProgress } from "../../wire/idempotency-entry.ts";
 
 /** Asks NATS how far a shard's stream and its archiving are. Throws when NATS doesn't answer. @param timeoutMs for each answer. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import {
 	type ClockComparison,
 	inspectShardStream,

@@ -1,5 +1,5 @@
-import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
-import { PlanJudge } from "../../../plan/judge.ts";
+import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
+import { PlanJudge } from "../../../packages/tracking-plan/judge.ts";
 import type {
 	Batch,
 	BatchAnswer,

@@ -1,4 +1,4 @@
-import type { ViolationKind } from "../../../contracts/tracking-plan.ts";
+import type { ViolationKind } from "../../../packages/contracts/tracking-plan.ts";
 
 /** A plan as the judge thread gets it. */
 export interface JudgePlan {

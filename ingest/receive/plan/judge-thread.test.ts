@@ -1,6 +1,6 @@
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
+import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import type { Verdict } from "./judge-messages.ts";
 import { JudgeQueue } from "./judge-queue.ts";
 import { JudgeThread } from "./judge-thread.ts";

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type {
 	Batch,
 	BatchAnswer,

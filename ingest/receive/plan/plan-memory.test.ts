@@ -5,9 +5,9 @@ import { expect, test, vi } from "vitest";
 import {
 	type PlanDocument,
 	planKey,
-} from "../../../contracts/tracking-plan.ts";
-import { compilePlan } from "../../../plan/compile.ts";
-import { cacheOf } from "../../../plan/program.ts";
+} from "../../../packages/contracts/tracking-plan.ts";
+import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
+import { cacheOf } from "../../../packages/tracking-plan/program.ts";
 import { JudgeLoop } from "./judge-loop.ts";
 import { packed } from "./packed-memory.ts";
 import { PlanTable } from "./plan-table.ts";

@@ -2,9 +2,9 @@ import {
 	maxAccountPlanBytes,
 	maxPlanBytes,
 	type RoutePlan,
-} from "../../../contracts/tracking-plan.ts";
-import type { Logger } from "../../../service/log.ts";
-import { Turns } from "../../../service/turns.ts";
+} from "../../../packages/contracts/tracking-plan.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { Turns } from "../../../packages/service/turns.ts";
 import { Budget, type Share } from "../admission/budget.ts";
 import type { Compilation, CompileAnswer } from "./compilation.ts";
 import type { JudgePlan } from "./judge-messages.ts";
@@ -104,7 +104,7 @@ export class PlanTable {
 					this.set(`plan.${name}.${version}`, undefined);
 	}
 
-	/** @param key {@link file://../../../contracts/tracking-plan.ts planKey}. @param document undefined if it is removed. */
+	/** @param key {@link file://../../../packages/contracts/tracking-plan.ts planKey}. @param document undefined if it is removed. */
 	set(key: string, document: string | undefined): void {
 		const [, account, plan, version] = key.split(".");
 		if (!account || !plan || !version) return;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { extname } from "node:path";
-import type { Route } from "../../../contracts/route.ts";
-import { LimitedThread } from "../../../service/limited-thread.ts";
-import type { Logger } from "../../../service/log.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { LimitedThread } from "../../../packages/service/limited-thread.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { type Refusal, refusals, violationOf } from "../answer/refusal.ts";
 import type { LivingArchives } from "../commit/living-archives.ts";
 import type { CompileAnswer } from "./compilation.ts";

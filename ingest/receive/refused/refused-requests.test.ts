@@ -4,7 +4,7 @@ import {
 	maxRecordBytes,
 	type RefusedRequest,
 	refusedStream,
-} from "../../../contracts/live/refused-request.ts";
+} from "../../../packages/contracts/live/refused-request.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { refusals, violationOf } from "../answer/refusal.ts";
 import { fittingText, RefusedRequests, recordOf } from "./refused-requests.ts";

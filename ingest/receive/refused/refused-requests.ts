@@ -4,9 +4,9 @@ import {
 	maxHeadBytes,
 	maxRecordBytes,
 	type RefusedRequest,
-} from "../../../contracts/live/refused-request.ts";
-import { refused } from "../../../contracts/nats.ts";
-import type { Route } from "../../../contracts/route.ts";
+} from "../../../packages/contracts/live/refused-request.ts";
+import { refused } from "../../../packages/contracts/nats.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import type { Refusal } from "../answer/refusal.ts";
 import { credentialsOf, redact } from "./redaction.ts";
 import { Sample } from "./sample.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from "vitest";
-import { sns } from "../../../contracts/nats.ts";
-import type { SnsAnswer } from "../../../contracts/sender/sns.ts";
+import { sns } from "../../../packages/contracts/nats.ts";
+import type { SnsAnswer } from "../../../packages/contracts/sender/sns.ts";
 import { snsTopic } from "../../../test/support/senders/sns-topic.ts";
 import { AmazonSns, type AskNotify } from "./amazon-sns.ts";
 

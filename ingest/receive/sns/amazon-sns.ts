@@ -1,7 +1,10 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { sns } from "../../../contracts/nats.ts";
-import type { SnsAnswer, SnsQuestion } from "../../../contracts/sender/sns.ts";
+import { sns } from "../../../packages/contracts/nats.ts";
+import type {
+	SnsAnswer,
+	SnsQuestion,
+} from "../../../packages/contracts/sender/sns.ts";
 
 /** SNS waits 15 s for an answer: docs.aws.amazon.com/sns/latest/dg/SendMessageToHttp.prepare.html. */
 const timeoutMs = 10_000;
@@ -57,7 +60,7 @@ export class AmazonSns {
 
 	/**
 	 * The key of the certificate there; undefined if it can't be had now.
-	 * @param url allowed by contracts/sender/sns.ts.
+	 * @param url allowed by packages/contracts/sender/sns.ts.
 	 */
 	async keyOf(account: string, url: string): Promise<KeyObject | undefined> {
 		const kept = this.#certificates.get(url);
@@ -79,7 +82,7 @@ export class AmazonSns {
 		return fetched.finally(() => this.#asking.delete(name));
 	}
 
-	/** Confirms a subscription; false if that failed. @param url allowed by contracts/sender/sns.ts. */
+	/** Confirms a subscription; false if that failed. @param url allowed by packages/contracts/sender/sns.ts. */
 	async confirm(account: string, url: string): Promise<boolean> {
 		const answer = await this.#question(sns.confirmation, { account, url });
 		return answer !== "busy" && answer?.ok === true;

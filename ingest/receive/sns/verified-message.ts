@@ -1,6 +1,6 @@
 import { type KeyObject, verify } from "node:crypto";
 import { promisify } from "node:util";
-import { isCertificateURL } from "../../../contracts/sender/sns.ts";
+import { isCertificateURL } from "../../../packages/contracts/sender/sns.ts";
 import type { Limits } from "../admission/limits.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 import type { AmazonSns } from "./amazon-sns.ts";

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import type { ChallengeAnswer } from "../answer/reply.ts";
 
 /*

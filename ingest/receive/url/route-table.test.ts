@@ -1,7 +1,14 @@
 import { hash } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
-import { SealKey, type SecretSealer } from "../../../service/seal-key.ts";
+import {
+	type Route,
+	routeKey,
+	syncedKey,
+} from "../../../packages/contracts/route.ts";
+import {
+	SealKey,
+	type SecretSealer,
+} from "../../../packages/service/seal-key.ts";
 import { isAuthorized } from "../authorization/credentials.ts";
 import { RouteTable } from "./route-table.ts";
 

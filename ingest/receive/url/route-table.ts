@@ -1,7 +1,11 @@
-import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
-import { isPlanKey } from "../../../contracts/tracking-plan.ts";
-import type { BucketReader } from "../../../service/nats/bucket-watch.ts";
-import type { SecretSealer } from "../../../service/seal-key.ts";
+import {
+	type Route,
+	routeKey,
+	syncedKey,
+} from "../../../packages/contracts/route.ts";
+import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
+import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
+import type { SecretSealer } from "../../../packages/service/seal-key.ts";
 import {
 	openSigningKeys,
 	type SigningKey,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import {
 	allowedMethods,
 	answerBodyChallenge,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Route } from "../../../contracts/route.ts";
-import { isConfirmationURL } from "../../../contracts/sender/sns.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { isConfirmationURL } from "../../../packages/contracts/sender/sns.ts";
 import type { ChallengeAnswer } from "../answer/reply.ts";
 
 /*

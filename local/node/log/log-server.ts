@@ -3,7 +3,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
 import type { TLSSocket } from "node:tls";
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type { ContainerLog } from "./container-log.ts";
 import { LogOptionError, parseLogOptions } from "./log-options.ts";
 import { readLog } from "./log-reader.ts";

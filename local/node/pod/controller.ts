@@ -1,12 +1,18 @@
 import { rm } from "node:fs/promises";
-import { hasReason, type KubeClient } from "../../../kube/client/client.ts";
-import { kinds, type Pod } from "../../../kube/kinds.ts";
-import type { Controller, Result } from "../../../kube/reconcile/controller.ts";
-import type { KubeEventRecorder } from "../../../kube/reconcile/kube-events.ts";
-import type { ObjectKey } from "../../../kube/resource.ts";
-import type { Informer } from "../../../kube/watch/informer.ts";
-import { backoffMs } from "../../../service/backoff.ts";
-import type { Logger } from "../../../service/log.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../../packages/kube/client/client.ts";
+import { kinds, type Pod } from "../../../packages/kube/kinds.ts";
+import type {
+	Controller,
+	Result,
+} from "../../../packages/kube/reconcile/controller.ts";
+import type { KubeEventRecorder } from "../../../packages/kube/reconcile/kube-events.ts";
+import type { ObjectKey } from "../../../packages/kube/resource.ts";
+import type { Informer } from "../../../packages/kube/watch/informer.ts";
+import { backoffMs } from "../../../packages/service/backoff.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import { decide } from "./decide.ts";
 import { identityOf, type NodeDirectories, PodDirectory } from "./directory.ts";
 import { type Failure, failures } from "./failures.ts";

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 import { type Failure, failures } from "./failures.ts";
 
 /** What this node process knows of a Pod that it has touched. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 
 /** Where the process node keeps what it needs, below TIDEMILL_HOME. */
 export interface NodeDirectories {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 import type { LogSource } from "../log/log-server.ts";
 import { identityOf, type NodeDirectories, PodDirectory } from "./directory.ts";
 import type { Sandbox } from "./sandbox.ts";

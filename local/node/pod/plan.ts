@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 import { containerEnv, expandVariables } from "../container/environment.ts";
 import { type Mount, toHostPath } from "../container/host-path.ts";
 import type { ProcessSpec } from "../container/process.ts";

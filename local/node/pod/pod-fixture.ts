@@ -1,5 +1,5 @@
-import type { Pod } from "../../../kube/kinds.ts";
-import type { ObjectMeta } from "../../../kube/resource.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
+import type { ObjectMeta } from "../../../packages/kube/resource.ts";
 import type { PodSpec, PodStatus } from "./pod-spec.ts";
 import type { Sources } from "./sources.ts";
 

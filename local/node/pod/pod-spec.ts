@@ -1,4 +1,4 @@
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 
 /** The parts of a Pod, as they are on the wire. */
 export type PodSpec = NonNullable<Pod["spec"]>;

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 import {
 	ContainerProcess,
 	type ProcessEnd,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../../kube/client/client.ts";
+import { ApiError } from "../../../packages/kube/client/client.ts";
 import { ConfigError, sourcesOf } from "./sources.ts";
 
 const refusal = `secrets "input" is forbidden: User "system:node:local" cannot get resource "secrets" in API group "" in the namespace "shop": no relationship found between node 'local' and this object`;

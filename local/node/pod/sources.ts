@@ -1,7 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ApiError, type KubeClient } from "../../../kube/client/client.ts";
-import { kinds, type Pod } from "../../../kube/kinds.ts";
-import { backoffMs } from "../../../service/backoff.ts";
+import {
+	ApiError,
+	type KubeClient,
+} from "../../../packages/kube/client/client.ts";
+import { kinds, type Pod } from "../../../packages/kube/kinds.ts";
+import { backoffMs } from "../../../packages/service/backoff.ts";
 
 /** What the volumes of one Pod may refer to, in the Pod's namespace. */
 export interface Sources {

@@ -1,6 +1,6 @@
-import { findCondition } from "../../../kube/conditions.ts";
-import type { Pod } from "../../../kube/kinds.ts";
-import { rfc3339 } from "../../../kube/timestamps.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
+import { rfc3339 } from "../../../packages/kube/timestamps.ts";
 import type { ContainerState } from "../container/state.ts";
 import { nodeAddress } from "../registration/node-object.ts";
 import type { Failure } from "./failures.ts";

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 import type { Container } from "./pod-spec.ts";
 
 /**

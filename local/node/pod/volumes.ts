@@ -1,6 +1,6 @@
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Pod } from "../../../kube/kinds.ts";
+import type { Pod } from "../../../packages/kube/kinds.ts";
 import type { NodeDirectories, PodDirectory } from "./directory.ts";
 import type { Volume } from "./pod-spec.ts";
 import { ConfigError, type Sources } from "./sources.ts";

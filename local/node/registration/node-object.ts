@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { arch, availableParallelism, release, totalmem, type } from "node:os";
-import type { Node } from "../../../kube/kinds.ts";
-import { rfc3339 } from "../../../kube/timestamps.ts";
+import type { Node } from "../../../packages/kube/kinds.ts";
+import { rfc3339 } from "../../../packages/kube/timestamps.ts";
 
 /** Everything on this machine is reached by its loopback address. */
 export const nodeAddress = "127.0.0.1";

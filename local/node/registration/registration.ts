@@ -1,8 +1,8 @@
-import type { KubeClient } from "../../../kube/client/client.ts";
-import { kinds, type Lease } from "../../../kube/kinds.ts";
-import { microTime } from "../../../kube/timestamps.ts";
-import type { Logger } from "../../../service/log.ts";
-import { pause } from "../../../service/pause.ts";
+import type { KubeClient } from "../../../packages/kube/client/client.ts";
+import { kinds, type Lease } from "../../../packages/kube/kinds.ts";
+import { microTime } from "../../../packages/kube/timestamps.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { pause } from "../../../packages/service/pause.ts";
 import { type NodeFacts, nodeObject } from "./node-object.ts";
 
 /**

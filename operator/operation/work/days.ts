@@ -1,6 +1,10 @@
-import { keptFrom } from "../../../contracts/stored/retention.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { Operation, Source } from "../../../crds/generated/types.ts";
+import { keptFrom } from "../../../packages/contracts/stored/retention.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import { retentionIn } from "../../archive/retention.ts";
 
 interface Days {

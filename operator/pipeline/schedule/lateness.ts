@@ -1,8 +1,8 @@
 import type { Pipeline } from "../../../crds/generated/types.ts";
 import { durationMs } from "../../../crds/schedule/duration.ts";
 import type { Schedule } from "../../../crds/schedule/schedule.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import { rfc3339 } from "../../../kube/timestamps.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import { rfc3339 } from "../../../packages/kube/timestamps.ts";
 import type { FindingsOf } from "../../reconcile/findings.ts";
 import type { Timing } from "./timing.ts";
 

@@ -4,7 +4,7 @@ import type {
 	PipelineStatusSchedule,
 } from "../../../crds/generated/types.ts";
 import { latestSlot, type Schedule } from "../../../crds/schedule/schedule.ts";
-import { rfc3339 } from "../../../kube/timestamps.ts";
+import { rfc3339 } from "../../../packages/kube/timestamps.ts";
 
 /** What a schedule means for a Pipeline at one moment. */
 export interface Timing {

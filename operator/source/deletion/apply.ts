@@ -1,12 +1,15 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { DeletionAnswer } from "../../../contracts/deletion.ts";
-import { deletionSubject } from "../../../contracts/nats.ts";
 import { sourceKind } from "../../../crds/generated/types.ts";
-import { kinds } from "../../../kube/kinds.ts";
-import type { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
-import { type Result, soonest } from "../../../kube/reconcile/controller.ts";
-import { keyOf } from "../../../kube/resource.ts";
-import { withhold } from "../../../service/withheld.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import { deletionSubject } from "../../../packages/contracts/nats.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
+import type { BackgroundWork } from "../../../packages/kube/reconcile/background-work.ts";
+import {
+	type Result,
+	soonest,
+} from "../../../packages/kube/reconcile/controller.ts";
+import { keyOf } from "../../../packages/kube/resource.ts";
+import { withhold } from "../../../packages/service/withheld.ts";
 import { askArchive } from "../../archive/ask.ts";
 import { report } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";

@@ -1,12 +1,12 @@
-import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import { BackgroundWork } from "../../../packages/kube/reconcile/background-work.ts";
 import {
 	ControllerLoop,
 	specChanged,
-} from "../../../kube/reconcile/controller.ts";
-import { keyOf, textOf } from "../../../kube/resource.ts";
+} from "../../../packages/kube/reconcile/controller.ts";
+import { keyOf, textOf } from "../../../packages/kube/resource.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { tellRefusal } from "../../reconcile/refusals.ts";
 import { aboutDeletion, applyDeletion, type DeletionMeans } from "./apply.ts";

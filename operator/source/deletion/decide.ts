@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Source } from "../../../crds/generated/types.ts";
+import { finalizer } from "../../../crds/labels.ts";
 import type {
 	DeletionAnswer,
 	DeletionRequest,
-} from "../../../contracts/deletion.ts";
-import type { Source } from "../../../crds/generated/types.ts";
-import { finalizer } from "../../../crds/labels.ts";
-import { findCondition, setCondition } from "../../../kube/conditions.ts";
+} from "../../../packages/contracts/deletion.ts";
+import {
+	findCondition,
+	setCondition,
+} from "../../../packages/kube/conditions.ts";
 import type { CommonAction } from "../../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
 import { heldUnder, type StoredUnder, storedUnder } from "../webhook/keys.ts";

@@ -1,8 +1,8 @@
-import { KubeClient } from "../../../kube/client/client.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { createLog } from "../../../service/log.ts";
-import { connectNats } from "../../../service/nats/connection.ts";
-import { Settings } from "../../../service/settings.ts";
+import { KubeClient } from "../../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { createLog } from "../../../packages/service/log.ts";
+import { connectNats } from "../../../packages/service/nats/connection.ts";
+import { Settings } from "../../../packages/service/settings.ts";
 import { readOperatorSettings } from "../../settings.ts";
 import { move } from "./apply.ts";
 import { MoveRefusal } from "./decide.ts";

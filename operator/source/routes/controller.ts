@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { ControllerLoop } from "../../../kube/reconcile/controller.ts";
-import { backoffMs } from "../../../service/backoff.ts";
-import { onReconnect } from "../../../service/nats/connection.ts";
-import type { SealKeyRing } from "../../../service/seal-key.ts";
+import { ControllerLoop } from "../../../packages/kube/reconcile/controller.ts";
+import { backoffMs } from "../../../packages/service/backoff.ts";
+import { onReconnect } from "../../../packages/service/nats/connection.ts";
+import type { SealKeyRing } from "../../../packages/service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Route, routeKey } from "../../../contracts/route.ts";
+import { type Route, routeKey } from "../../../packages/contracts/route.ts";
 import { decide } from "./decide.ts";
 
 const route: Route = {

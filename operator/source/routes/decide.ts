@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Route, routeKey } from "../../../contracts/route.ts";
+import { type Route, routeKey } from "../../../packages/contracts/route.ts";
 
 /** What to change so that receivers have exactly the desired routes. */
 export interface RoutePlan {

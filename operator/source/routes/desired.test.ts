@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Source } from "../../../crds/generated/types.ts";
 import { label } from "../../../crds/labels.ts";
-import type { Secret } from "../../../kube/kinds.ts";
+import type { Secret } from "../../../packages/kube/kinds.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { keysSecret, newKeys, readKeys } from "../webhook/keys.ts";
 import { desiredRoutes, type RouteFacts } from "./desired.ts";

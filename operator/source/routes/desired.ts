@@ -1,8 +1,8 @@
-import type { Route } from "../../../contracts/route.ts";
-import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source } from "../../../crds/generated/types.ts";
-import type { Secret } from "../../../kube/kinds.ts";
-import type { SecretSealer } from "../../../service/seal-key.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import type { RoutePlan } from "../../../packages/contracts/tracking-plan.ts";
+import type { Secret } from "../../../packages/kube/kinds.ts";
+import type { SecretSealer } from "../../../packages/service/seal-key.ts";
 import { followedKeys } from "../shards/followed-keys.ts";
 import { authorize } from "../webhook/authorization.ts";
 import { keysSecretName, readKeys, type SourceKeys } from "../webhook/keys.ts";

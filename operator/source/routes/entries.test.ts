@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { routeKey, syncedKey } from "../../../contracts/route.ts";
+import { routeKey, syncedKey } from "../../../packages/contracts/route.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { RouteEntries } from "./entries.ts";
 

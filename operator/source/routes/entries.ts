@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Route, syncedKey } from "../../../contracts/route.ts";
-import { isPlanKey } from "../../../contracts/tracking-plan.ts";
-import type { BucketReader } from "../../../service/nats/bucket-watch.ts";
+import { type Route, syncedKey } from "../../../packages/contracts/route.ts";
+import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
+import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 
 /** An entry of the bucket. */
 interface Entry {

@@ -4,8 +4,8 @@ import {
 	type SourceShards,
 	shardsKey,
 	unitedShards,
-} from "../../../contracts/shards/source-shards.ts";
-import { isConflict } from "../../../service/nats/connection.ts";
+} from "../../../packages/contracts/shards/source-shards.ts";
+import { isConflict } from "../../../packages/service/nats/connection.ts";
 
 /** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
 export const buried = "(deleted)";

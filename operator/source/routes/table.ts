@@ -1,14 +1,21 @@
 // @nats-io/kv: the NATS makers' own key-value API.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../../contracts/nats.ts";
-import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
-import { unitedShards } from "../../../contracts/shards/source-shards.ts";
-import { planKey, type RoutePlan } from "../../../contracts/tracking-plan.ts";
-import type { Logger } from "../../../service/log.ts";
-import { BucketWatch } from "../../../service/nats/bucket-watch.ts";
-import { isConflict } from "../../../service/nats/connection.ts";
-import { withhold } from "../../../service/withheld.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
+import {
+	type Route,
+	routeKey,
+	syncedKey,
+} from "../../../packages/contracts/route.ts";
+import { unitedShards } from "../../../packages/contracts/shards/source-shards.ts";
+import {
+	planKey,
+	type RoutePlan,
+} from "../../../packages/contracts/tracking-plan.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { BucketWatch } from "../../../packages/service/nats/bucket-watch.ts";
+import { isConflict } from "../../../packages/service/nats/connection.ts";
+import { withhold } from "../../../packages/service/withheld.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
 import { KeyOwners } from "./key-owners.ts";

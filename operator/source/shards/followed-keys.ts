@@ -1,6 +1,6 @@
-import type { Route } from "../../../contracts/route.ts";
-import { unitedShards } from "../../../contracts/shards/source-shards.ts";
 import type { Source } from "../../../crds/generated/types.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { unitedShards } from "../../../packages/contracts/shards/source-shards.ts";
 import { heldUnder, type SourceKeys } from "../webhook/keys.ts";
 
 /** What is known of a Source's shards, whatever its Secret says. */

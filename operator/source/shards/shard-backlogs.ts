@@ -1,9 +1,9 @@
-import type { Logger } from "../../../service/log.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type {
 	Backlog,
 	ShardReading,
-} from "../../../service/metrics/backlog.ts";
-import { pause } from "../../../service/pause.ts";
+} from "../../../packages/service/metrics/backlog.ts";
+import { pause } from "../../../packages/service/pause.ts";
 
 /** As the alert TidemillBufferFills has it. */
 const fillingShare = 0.6;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { SourceLedger } from "../../../contracts/ledger.ts";
 import type { Source } from "../../../crds/generated/types.ts";
+import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
 import { ShardLoads } from "./shard-loads.ts";
 
 const now = Date.parse("2026-03-02T12:00:00Z");

@@ -1,6 +1,10 @@
-import { addDays, utcDate } from "../../../contracts/utc-date.ts";
 import type { Source } from "../../../crds/generated/types.ts";
-import { keyOf, type ObjectKey, textOf } from "../../../kube/resource.ts";
+import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
+import {
+	keyOf,
+	type ObjectKey,
+	textOf,
+} from "../../../packages/kube/resource.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { Informers } from "../../reconcile/informers.ts";
 import { type Loads, loadsOf, type PlacedSource, place } from "./placement.ts";

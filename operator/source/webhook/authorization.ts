@@ -1,10 +1,13 @@
+import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import type {
 	Route,
 	SignatureAuthorization,
-} from "../../../contracts/route.ts";
-import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
-import type { Secret } from "../../../kube/kinds.ts";
-import type { SealKey, SecretSealer } from "../../../service/seal-key.ts";
+} from "../../../packages/contracts/route.ts";
+import type { Secret } from "../../../packages/kube/kinds.ts";
+import type {
+	SealKey,
+	SecretSealer,
+} from "../../../packages/service/seal-key.ts";
 import type { Reason } from "../../reconcile/reasons.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
 import { webhookOf } from "./settings.ts";

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { unitedShards } from "../../../contracts/shards/source-shards.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
-import type { Secret } from "../../../kube/kinds.ts";
+import { unitedShards } from "../../../packages/contracts/shards/source-shards.ts";
+import type { Secret } from "../../../packages/kube/kinds.ts";
 
 /** What a Source's URL consists of. */
 export interface SourceKeys {
@@ -12,7 +12,7 @@ export interface SourceKeys {
 	urlKey: string;
 	/** The stream that takes this Source's new events ({@link file://../shards/placement.ts}). */
 	shard: number;
-	/** All that may hold its events ({@link file://../../../contracts/shards/source-shards.ts}). */
+	/** All that may hold its events ({@link file://../../../packages/contracts/shards/source-shards.ts}). */
 	shards: number[];
 	/** The value of the Source's annotation rotate-url that the url key was made for. */
 	rotation?: string;

@@ -1,6 +1,6 @@
-import type { Route } from "../../../contracts/route.ts";
-import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source } from "../../../crds/generated/types.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import type { RoutePlan } from "../../../packages/contracts/tracking-plan.ts";
 import { planNamesOf } from "../../reconcile/informers.ts";
 import {
 	type PlanVersions,

@@ -1,6 +1,9 @@
-import type { Route, SignatureScheme } from "../../../contracts/route.ts";
-import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
+import type {
+	Route,
+	SignatureScheme,
+} from "../../../packages/contracts/route.ts";
+import type { RoutePlan } from "../../../packages/contracts/tracking-plan.ts";
 import { digest, type SourceKeys } from "./keys.ts";
 import { webhookOf } from "./settings.ts";
 

@@ -3,8 +3,8 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../../crds/generated/types.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { OperatorWorld } from "../../support/fixtures/control-plane/operator-world.ts";
 
 /* Who may write Destinations reaches no volume and no identity of another application of the namespace. */

@@ -12,11 +12,17 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../../../crds/generated/types.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { type Condition, findCondition } from "../../../kube/conditions.ts";
-import { kinds } from "../../../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../../packages/kube/conditions.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
+import type {
+	KubeObject,
+	ResourceKind,
+} from "../../../packages/kube/resource.ts";
 import { tokenOf } from "../../support/fixtures/control-plane/api-fixture.ts";
 import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
@@ -74,7 +80,7 @@ let metricsPort: Promise<number>;
 beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
 	[system = "", bound = "", unbound = ""] = await world.namespaces(3);
-	const file = join(import.meta.dirname, "../../../deploy/rbac.yaml");
+	const file = join(import.meta.dirname, "../../../charts/roles/rbac.yaml");
 	await kubectlDone(["apply", `--filename=${file}`]);
 	const token = await tokenOf(system, "tidemill-operator");
 	const user = `--serviceaccount=${system}:tidemill-operator`;

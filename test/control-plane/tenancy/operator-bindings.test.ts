@@ -3,8 +3,6 @@ import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import type { DeletionAnswer } from "../../../contracts/deletion.ts";
-import { deletionSubject } from "../../../contracts/nats.ts";
 import {
 	type Run,
 	runKind,
@@ -12,13 +10,15 @@ import {
 	sourceKind,
 } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import { KubeClient } from "../../../kube/client/client.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import { kinds } from "../../../kube/kinds.ts";
-import { createLog } from "../../../service/log.ts";
-import { connectNats } from "../../../service/nats/connection.ts";
-import { Settings } from "../../../service/settings.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import { deletionSubject } from "../../../packages/contracts/nats.ts";
+import { KubeClient } from "../../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
+import { createLog } from "../../../packages/service/log.ts";
+import { connectNats } from "../../../packages/service/nats/connection.ts";
+import { Settings } from "../../../packages/service/settings.ts";
 import { tokenOf } from "../../support/fixtures/control-plane/api-fixture.ts";
 import {
 	eventReasons,
@@ -32,7 +32,7 @@ import { kubectlDone } from "../../support/servers/kubectl.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import type { TidemillProcess } from "../../support/servers/tidemill-process.ts";
 
-/* The operator does its work with the bindings of deploy/rbac.yaml, and reaches no namespace that has none. */
+/* The operator does its work with the bindings of charts/roles/rbac.yaml, and reaches no namespace that has none. */
 
 const soon = { timeout: 120_000, interval: 50 };
 const forbidden = { status: 403 };
@@ -49,7 +49,7 @@ let operator: TidemillProcess;
 beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
 	[system = "", account = "", stranger = ""] = await world.namespaces(3);
-	const file = join(import.meta.dirname, "../../../deploy/rbac.yaml");
+	const file = join(import.meta.dirname, "../../../charts/roles/rbac.yaml");
 	await kubectlDone(["apply", `--filename=${file}`]);
 	const token = await tokenOf(system, "tidemill-operator");
 	user = `--serviceaccount=${system}:tidemill-operator`;

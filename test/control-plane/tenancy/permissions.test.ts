@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeAll, expect, inject, test, vi } from "vitest";
-import { loadCluster } from "../../../kube/client/cluster.ts";
-import { tokenClients } from "../../../kube/client/token-clients.ts";
+import { loadCluster } from "../../../packages/kube/client/cluster.ts";
+import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
 import {
 	operatorRights,
 	rights,
@@ -24,7 +24,7 @@ let everybody: string[];
 beforeAll(async () => {
 	const made = await newAccount();
 	account = made.account;
-	const file = join(import.meta.dirname, "../../../deploy/rbac.yaml");
+	const file = join(import.meta.dirname, "../../../charts/roles/rbac.yaml");
 	await kubectlDone(["apply", `--filename=${file}`]);
 	everybody = await permissionsOf(made.tokens.nobody);
 });

@@ -4,12 +4,12 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../../crds/generated/types.ts";
-import { KubeClient } from "../../../kube/client/client.ts";
-import { loadCluster } from "../../../kube/client/cluster.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { tokenClients } from "../../../kube/client/token-clients.ts";
-import { kinds, type Secret } from "../../../kube/kinds.ts";
-import type { Draft } from "../../../kube/resource.ts";
+import { KubeClient } from "../../../packages/kube/client/client.ts";
+import { loadCluster } from "../../../packages/kube/client/cluster.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
+import { kinds, type Secret } from "../../../packages/kube/kinds.ts";
+import type { Draft } from "../../../packages/kube/resource.ts";
 import { uselessKey } from "../../support/doubles/bigquery/service-account.ts";
 import {
 	type ApiClient,

@@ -5,7 +5,7 @@ import {
 	trackingPlanKind,
 } from "../../../crds/generated/types.ts";
 import { newRun } from "../../../crds/run.ts";
-import { findCondition } from "../../../kube/conditions.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
 import {
 	dailyLoad,
 	OperatorWorld,

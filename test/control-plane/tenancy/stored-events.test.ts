@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Caller } from "../../../api/http/operation.ts";
-import type {
-	EventAnswer,
-	EventsAnswer,
-} from "../../../contracts/stored-event.ts";
 import {
 	type Pipeline,
 	pipelineKind,
 	type Source,
 	sourceKind,
 } from "../../../crds/generated/types.ts";
-import { listEvents } from "../../../ingest/archive/events/listing.ts";
-import { findEvent } from "../../../ingest/archive/events/lookup.ts";
+import { listEvents } from "../../../ingest/lake/events/listing.ts";
+import { findEvent } from "../../../ingest/lake/events/lookup.ts";
 import type { FrameEvent } from "../../../ingest/wire/frame-event.ts";
+import type {
+	EventAnswer,
+	EventsAnswer,
+} from "../../../packages/contracts/stored-event.ts";
 import { inProcess as tidemill } from "../../support/cli/in-process.ts";
 import {
 	administrator,

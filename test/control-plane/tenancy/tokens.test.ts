@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { loadCluster } from "../../../kube/client/cluster.ts";
-import { tokenClients } from "../../../kube/client/token-clients.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import { loadCluster } from "../../../packages/kube/client/cluster.ts";
+import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { memoryIdempotencyStore } from "../../support/doubles/idempotency/memory-store.ts";
 import {
 	type ApiClient,

@@ -7,11 +7,11 @@ import {
 	runKind,
 	sourceKind,
 } from "../../../crds/generated/types.ts";
-import { KubeClient } from "../../../kube/client/client.ts";
-import { loadCluster } from "../../../kube/client/cluster.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { tokenClients } from "../../../kube/client/token-clients.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import { KubeClient } from "../../../packages/kube/client/client.ts";
+import { loadCluster } from "../../../packages/kube/client/cluster.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import {
 	apiClient,
 	newAccount,

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { type Pipeline, pipelineKind } from "../../../crds/generated/types.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import { kinds, type Secret } from "../../../kube/kinds.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import { kinds, type Secret } from "../../../packages/kube/kinds.ts";
 import {
 	client,
 	manifest,

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addDays, utcDate } from "../../../contracts/utc-date.ts";
 import {
 	eventIdText,
 	newEventId,
 } from "../../../ingest/receive/accept/event-id.ts";
+import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
+import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import {
 	metric,
 	type ReceiveFixture,

@@ -3,8 +3,8 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { performOnce } from "../../../api/idempotency/idempotency-key.ts";
 import { NatsIdempotencyStore } from "../../../api/idempotency/nats-store.ts";
-import { bucket } from "../../../contracts/nats.ts";
-import { ApiError } from "../../../kube/client/client.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
+import { ApiError } from "../../../packages/kube/client/client.ts";
 import { startNats, type TestNats } from "../../support/servers/servers.ts";
 
 let nats: TestNats;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory } from "../../../service/cache.ts";
+import { cacheDirectory } from "../../../packages/service/cache.ts";
 import { withProgress } from "../../support/progress.ts";
 import { outputOf } from "../program.ts";
 

@@ -1,7 +1,7 @@
 import { utimes } from "node:fs/promises";
-import { utcDate } from "../../../contracts/utc-date.ts";
-import { visibleObjects } from "../../../ingest/archive/compaction/record.ts";
+import { visibleObjects } from "../../../ingest/lake/compaction/record.ts";
 import { isOutput } from "../../../ingest/wire/output-name.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { ObjectRow } from "./checks/checks.ts";
 import {
 	type DateObjects,

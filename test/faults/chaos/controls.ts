@@ -153,7 +153,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	},
 	{
 		name: "manifests don't follow compaction records",
-		file: "ingest/archive/manifest/manifest-objects.ts",
+		file: "ingest/lake/manifest/manifest-objects.ts",
 		find: "visibleObjects(objects, nameOf, record);",
 		replace: "visibleObjects(objects, nameOf, undefined);",
 		faults: [killed({ point: "record", when: "after", nth: 1 })],
@@ -161,7 +161,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	},
 	{
 		name: "what a compaction replaces goes before its record stands",
-		file: "ingest/archive/compaction/date-compaction.ts",
+		file: "ingest/lake/compaction/date-compaction.ts",
 		find: "		return { name, rows, bytes, sha256, inputs };\n",
 		replace: `		const { store, keys } = this.#options;
 		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
@@ -173,7 +173,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	},
 	{
 		name: "manifests forget the shards that a Source was in",
-		file: "ingest/archive/shares/source-shards.ts",
+		file: "ingest/lake/shares/source-shards.ts",
 		find: "		return unitedShards([asked], known);\n",
 		replace: "		return [asked];\n",
 		faults: [{ kind: "move", source: 1, after: [5] }],
@@ -194,16 +194,7 @@ function killed(at: PointMoment): Fault {
 }
 
 /** What the program imports to run receive, archive and load. */
-const rooms = [
-	"bin",
-	"cli",
-	"contracts",
-	"crds",
-	"ingest",
-	"kube",
-	"plan",
-	"service",
-];
+const rooms = ["cli", "crds", "ingest", "packages"];
 
 /** Copies the code with the control's edit into a folder that the caller removes. Throws when the edit no longer fits. */
 export async function codeWith(control: Control): Promise<string> {

@@ -3,19 +3,19 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { askArchive } from "../../../operator/archive/ask.ts";
 import {
 	jobEnv,
 	type LoadInput,
 	type TableColumn,
-} from "../../../contracts/job.ts";
+} from "../../../packages/contracts/job.ts";
 import type {
 	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
-} from "../../../contracts/manifest.ts";
-import { manifestSubject } from "../../../contracts/nats.ts";
-import type { Route } from "../../../contracts/route.ts";
-import { askArchive } from "../../../operator/archive/ask.ts";
+} from "../../../packages/contracts/manifest.ts";
+import { manifestSubject } from "../../../packages/contracts/nats.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import type { PlainRow } from "../../support/senders/persistent-sender.ts";
 import {
 	startTidemill,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 import { sendJSON } from "../../support/senders/http-client.ts";
 import {
 	md5,

@@ -14,12 +14,12 @@ import {
 	vi,
 } from "vitest";
 import { runKind } from "../../../crds/generated/types.ts";
-import { KubeClient } from "../../../kube/client/client.ts";
-import { loadCluster } from "../../../kube/client/cluster.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { tokenClients } from "../../../kube/client/token-clients.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
+import { KubeClient } from "../../../packages/kube/client/client.ts";
+import { loadCluster } from "../../../packages/kube/client/cluster.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
 import {
 	type ApiClient,
 	apiClient,

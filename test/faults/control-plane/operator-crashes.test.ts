@@ -8,7 +8,7 @@ import {
 	vi,
 } from "vitest";
 import { type Pipeline, pipelineKind } from "../../../crds/generated/types.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { AheadClock } from "../../support/faults/operator-clock.ts";
 import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {

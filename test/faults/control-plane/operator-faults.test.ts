@@ -8,8 +8,6 @@ import {
 	test,
 	vi,
 } from "vitest";
-import type { SourceLedger } from "../../../contracts/ledger.ts";
-import { bucket } from "../../../contracts/nats.ts";
 import {
 	destinationKind,
 	type Pipeline,
@@ -19,9 +17,11 @@ import {
 	type Source,
 	sourceKind,
 } from "../../../crds/generated/types.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import { kinds } from "../../../kube/kinds.ts";
 import { freePort } from "../../../local/ports.ts";
+import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	dailyLoad,

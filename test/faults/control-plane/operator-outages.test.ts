@@ -8,7 +8,7 @@ import {
 	vi,
 } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { AheadClock } from "../../support/faults/operator-clock.ts";
 import { steadyLease } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {

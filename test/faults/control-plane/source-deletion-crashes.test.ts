@@ -2,8 +2,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import { sourceKind } from "../../../crds/generated/types.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { SourceScene } from "../../support/fixtures/control-plane/source-scene.ts";
 import {
 	ApiserverProxy,

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { SourceLedger } from "../../../contracts/ledger.ts";
-import { bucket } from "../../../contracts/nats.ts";
-import { dayMs, utcDate } from "../../../contracts/utc-date.ts";
+import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
+import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mortal, type Step } from "../../support/faults/mortal-archive.ts";
 import {
 	ArchiveFixture,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { bigQueryFixture } from "../../support/fixtures/data-plane/bigquery-fixture.ts";
 import {
 	columns,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";
-import { bucket, framesSubject } from "../../../contracts/nats.ts";
+import { bucket, framesSubject } from "../../../packages/contracts/nats.ts";
 import {
 	eventually,
 	newEvent,

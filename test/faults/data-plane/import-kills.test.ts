@@ -1,8 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, dayMs, utcDate } from "../../../contracts/utc-date.ts";
 import { newEventId } from "../../../ingest/receive/accept/event-id.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import {
+	addDays,
+	dayMs,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import { startArchiveProcess } from "../../support/faults/archive-process.ts";
 import {
 	ArchiveFixture,

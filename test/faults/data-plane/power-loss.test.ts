@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { framesSubject } from "../../../contracts/nats.ts";
+import { framesSubject } from "../../../packages/contracts/nats.ts";
 import { LoopDisk } from "../../support/faults/loop-disk.ts";
 import {
 	connectAdmin,

@@ -1,10 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type ReleasedLedger, releasedKey } from "../../../contracts/ledger.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { bucket } from "../../../contracts/nats.ts";
-import { addDays, dayMs, utcDate } from "../../../contracts/utc-date.ts";
+import {
+	type ReleasedLedger,
+	releasedKey,
+} from "../../../packages/contracts/ledger.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
+import {
+	addDays,
+	dayMs,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	eventually,

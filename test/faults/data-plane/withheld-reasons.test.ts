@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { deletionSubject } from "../../../contracts/nats.ts";
 import { ensurePki } from "../../../local/cluster/pki.ts";
 import { askArchive } from "../../../operator/archive/ask.ts";
-import { createLog } from "../../../service/log.ts";
-import { connectNats } from "../../../service/nats/connection.ts";
-import { Settings } from "../../../service/settings.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import { deletionSubject } from "../../../packages/contracts/nats.ts";
+import { createLog } from "../../../packages/service/log.ts";
+import { connectNats } from "../../../packages/service/nats/connection.ts";
+import { Settings } from "../../../packages/service/settings.ts";
 import {
 	ArchiveFixture,
 	eventually,

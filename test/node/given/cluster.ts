@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { helm } from "../../../generate/chart/helm.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import {
 	crdFiles,
@@ -8,6 +7,7 @@ import {
 	kubectlOf,
 } from "../../../local/cluster/resources.ts";
 import { LocalError } from "../../../local/terminal/errors.ts";
+import { helm } from "../../../tools/generate/chart/helm.ts";
 import {
 	imageStart,
 	namespaces,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { projectDirectory } from "../../../local/home/home.ts";
 import { LocalError } from "../../../local/terminal/errors.ts";
-import { cacheDirectory } from "../../../service/cache.ts";
+import { cacheDirectory } from "../../../packages/service/cache.ts";
 import { type ImageValues, imageValues } from "../given/image.ts";
 
 /** The version that an upgrade begins with; the newest release once there is one. Its cluster-wide names lack the release. */
@@ -69,6 +69,7 @@ async function build(folder: string, image: string): Promise<void> {
 		await run("npm", ["install", "--no-save", "--loglevel=error"], {
 			cwd: sources,
 		});
+		// Where that commit has it.
 		await run("node_modules/.bin/node", ["image/build.ts"], {
 			cwd: sources,
 			env: {

@@ -46,7 +46,7 @@ export async function buildImages(directory: string): Promise<string[]> {
 
 /** By `make image`, which needs no image registry with this `BUILDER`. */
 async function buildTidemill(archive: string): Promise<void> {
-	const script = join(projectDirectory, "image/build.ts");
+	const script = join(projectDirectory, "tools/image/build.ts");
 	const env = {
 		...process.env,
 		IMAGE: images.tidemill,

@@ -3,7 +3,7 @@ import {
 	type CompactionRecord,
 	supersededNames,
 	visibleObjects,
-} from "../../../ingest/archive/compaction/record.ts";
+} from "../../../ingest/lake/compaction/record.ts";
 import { isOutput } from "../../../ingest/wire/output-name.ts";
 import {
 	type CompactionScenario,

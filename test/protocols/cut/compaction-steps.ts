@@ -5,7 +5,7 @@ import {
 	supersededNames,
 	type VisibleObjects,
 	visibleObjects,
-} from "../../../ingest/archive/compaction/record.ts";
+} from "../../../ingest/lake/compaction/record.ts";
 import { isOutput, outputName } from "../../../ingest/wire/output-name.ts";
 import {
 	type DateWorld,

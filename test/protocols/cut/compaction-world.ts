@@ -1,4 +1,4 @@
-import type { CompactionRecord } from "../../../ingest/archive/compaction/record.ts";
+import type { CompactionRecord } from "../../../ingest/lake/compaction/record.ts";
 
 /** One source's closed date: its folder in the bucket, who rewrites it and who reads it, as one plain value. */
 export interface DateWorld {

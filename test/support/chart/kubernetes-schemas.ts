@@ -1,6 +1,6 @@
 import { access, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory } from "../../../service/cache.ts";
+import { cacheDirectory } from "../../../packages/service/cache.ts";
 import { goModule } from "./go-module.ts";
 
 /** The versions of Kubernetes that the chart is tested with, one of each supported minor. */

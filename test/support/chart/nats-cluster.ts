@@ -5,17 +5,17 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { connect as tlsConnect } from "node:tls";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { passwordVariable } from "../../../install/nats/config.ts";
-import { natsUsers } from "../../../install/nats/users.ts";
-import {
-	type SecretData,
-	secretChanges,
-} from "../../../install/setup/secret-changes.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
-import { connectNats } from "../../../service/nats/connection.ts";
-import { Settings } from "../../../service/settings.ts";
+import { passwordVariable } from "../../../operator/install/nats/config.ts";
+import { natsUsers } from "../../../operator/install/nats/users.ts";
+import {
+	type SecretData,
+	secretChanges,
+} from "../../../operator/install/setup/secret-changes.ts";
+import { connectNats } from "../../../packages/service/nats/connection.ts";
+import { Settings } from "../../../packages/service/settings.ts";
 import { log } from "../fixtures/data-plane/running-archive.ts";
 import {
 	startServer,

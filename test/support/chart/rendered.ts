@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../kube/resource.ts";
+import type { KubeObject } from "../../../packages/kube/resource.ts";
 
 /** An object of the chart, with what tests read of the fields of its kind. */
 export interface Rendered extends KubeObject {

@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { runCommandLine } from "../../../bin/command-line.ts";
+import { runCommandLine } from "../../../cli/bin/command-line.ts";
 
 export interface Answer {
 	stdout: string;

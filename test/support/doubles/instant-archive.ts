@@ -2,9 +2,9 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
-} from "../../../contracts/manifest.ts";
-import { manifestSubject } from "../../../contracts/nats.ts";
-import { utcDate } from "../../../contracts/utc-date.ts";
+} from "../../../packages/contracts/manifest.ts";
+import { manifestSubject } from "../../../packages/contracts/nats.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
 
 /** An archive that costs nothing: it answers at once that no Source has events. */
 export function answerManifests(archive: NatsConnection): void {

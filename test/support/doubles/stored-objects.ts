@@ -1,5 +1,8 @@
-import type { KubeClient } from "../../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+import type { KubeClient } from "../../../packages/kube/client/client.ts";
+import type {
+	KubeObject,
+	ResourceKind,
+} from "../../../packages/kube/resource.ts";
 
 /**
  * A double of the apiserver's get, list and delete (kubernetes.io/docs/reference/using-api/api-concepts): it has these

@@ -1,10 +1,10 @@
-import type { JobResult } from "../../../contracts/job.ts";
 import { encodeResult } from "../../../ingest/job/result.ts";
 import { GoogleRefusal } from "../../../ingest/load/bigquery/rest/google-refusal.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import type { Job, Pod } from "../../../kube/kinds.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";
 import { decide as decideRun } from "../../../operator/run/decide.ts";
+import type { JobResult } from "../../../packages/contracts/job.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import type { Job, Pod } from "../../../packages/kube/kinds.ts";
 import { Fault } from "../doubles/bigquery/fault.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {

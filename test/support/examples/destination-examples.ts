@@ -1,14 +1,14 @@
-import type { JobResult } from "../../../contracts/job.ts";
 import type {
 	Destination,
 	DestinationSpec,
 	DestinationStatus,
 } from "../../../crds/generated/types.ts";
-import type { Job, Pod } from "../../../kube/kinds.ts";
-import { rfc3339 } from "../../../kube/timestamps.ts";
 import { checkHash, checkName } from "../../../operator/destination/check.ts";
 import type { DestinationAction } from "../../../operator/destination/decide.ts";
 import type { DestinationState } from "../../../operator/destination/state.ts";
+import type { JobResult } from "../../../packages/contracts/job.ts";
+import type { Job, Pod } from "../../../packages/kube/kinds.ts";
+import { rfc3339 } from "../../../packages/kube/timestamps.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import { bigQueryOf } from "./resource-examples.ts";
 

@@ -1,4 +1,4 @@
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../packages/contracts/manifest.ts";
 
 /** The manifest of Run uid `u`, without days: for decisions that rest on what was asked. */
 export function manifestOf(changes: Partial<Manifest> = {}): Manifest {

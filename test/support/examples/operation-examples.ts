@@ -3,7 +3,6 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../../crds/generated/types.ts";
-import { findCondition } from "../../../kube/conditions.ts";
 import {
 	type Answered,
 	type AskAction,
@@ -13,6 +12,7 @@ import type { OperationAction } from "../../../operator/operation/action.ts";
 import { decide } from "../../../operator/operation/decide.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
 import { workOf } from "../../../operator/operation/work/work.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
 import { sourceOf } from "./resource-examples.ts";
 
 /** Inputs and results of decisions about an Operation, for tables of decisions. */

@@ -1,7 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBDateValue, DuckDBTimestampTZValue } from "@duckdb/node-api";
-import { dayMs, startOfDate } from "../../../contracts/utc-date.ts";
+import { dayMs, startOfDate } from "../../../packages/contracts/utc-date.ts";
 import { withDuckDB } from "../duckdb.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
 

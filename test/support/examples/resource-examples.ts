@@ -10,9 +10,9 @@ import type {
 	RunStatus,
 	Source,
 } from "../../../crds/generated/types.ts";
-import type { Secret } from "../../../kube/kinds.ts";
 import { checkHash } from "../../../operator/destination/check.ts";
 import type { NotificationState } from "../../../operator/notification/condition.ts";
+import type { Secret } from "../../../packages/kube/kinds.ts";
 
 /** Resources as the apiserver returns them, settled and ready, for tables of decisions. */
 

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Route } from "../../../contracts/route.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
 
 /** The route of a Source that asks nothing of its senders but the url key. */
 export function routeWith(

@@ -1,18 +1,18 @@
-import type { JobResult } from "../../../contracts/job.ts";
-import type { ManifestAnswer } from "../../../contracts/manifest.ts";
 import {
 	pipelineKind,
 	type Run,
 	type RunStatus,
 } from "../../../crds/generated/types.ts";
-import { ApiError } from "../../../kube/client/errors.ts";
-import { findCondition } from "../../../kube/conditions.ts";
-import type { Job, Pod } from "../../../kube/kinds.ts";
-import type { Refusal } from "../../../kube/reconcile/refusals.ts";
-import { controllerReference } from "../../../kube/resource.ts";
 import { aboutOf } from "../../../operator/lifecycle/archive-answers.ts";
 import { decide, type RunAction } from "../../../operator/run/decide.ts";
 import type { RunState } from "../../../operator/run/state.ts";
+import type { JobResult } from "../../../packages/contracts/job.ts";
+import type { ManifestAnswer } from "../../../packages/contracts/manifest.ts";
+import { ApiError } from "../../../packages/kube/client/errors.ts";
+import { findCondition } from "../../../packages/kube/conditions.ts";
+import type { Job, Pod } from "../../../packages/kube/kinds.ts";
+import type { Refusal } from "../../../packages/kube/reconcile/refusals.ts";
+import { controllerReference } from "../../../packages/kube/resource.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {
 	destinationOf,

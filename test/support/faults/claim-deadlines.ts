@@ -1,8 +1,8 @@
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../../contracts/nats.ts";
 import { IdempotencyBucket } from "../../../ingest/wire/idempotency-bucket.ts";
 import { claimMs } from "../../../ingest/wire/idempotency-entry.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
 
 /**
  * Ends the claims of a receiver that died at this instant, as if their two minutes had gone by. Claims that another

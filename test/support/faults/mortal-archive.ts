@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../../../contracts/nats.ts";
 import type { ObjectStore } from "../../../ingest/archive/s3/object-store.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
 import type { ArchiveOptions } from "../fixtures/data-plane/running-archive.ts";
 
 /** A step of archiving a cut: what is written where. */

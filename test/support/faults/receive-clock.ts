@@ -6,7 +6,7 @@ import {
 	startOfDate,
 	type UtcDate,
 	utcDate,
-} from "../../../contracts/utc-date.ts";
+} from "../../../packages/contracts/utc-date.ts";
 import { sendJSON } from "../senders/http-client.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
 

@@ -1,6 +1,6 @@
 import { expect, vi } from "vitest";
-import type { JobError } from "../../../contracts/job.ts";
 import { type Run, runKind } from "../../../crds/generated/types.ts";
+import type { JobError } from "../../../packages/contracts/job.ts";
 import type { LocalMode } from "../servers/local-mode.ts";
 import { untilKnown } from "./http-client.ts";
 

@@ -3,9 +3,12 @@ import type { AddressInfo } from "node:net";
 import {
 	issueCertificate,
 	type KeyPair,
-} from "../../../install/certificates/certificate.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+} from "../../../operator/install/certificates/certificate.ts";
+import type { KubeClient } from "../../../packages/kube/client/client.ts";
+import type {
+	KubeObject,
+	ResourceKind,
+} from "../../../packages/kube/resource.ts";
 
 /** What an admission webhook is told of a request (admission.k8s.io/v1 AdmissionReview). */
 export interface AdmissionRequest {

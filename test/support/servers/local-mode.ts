@@ -6,12 +6,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { inject, vi } from "vitest";
-import { KubeClient } from "../../../kube/client/client.ts";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { locateHome } from "../../../local/home/home.ts";
 import { readState } from "../../../local/home/state-file.ts";
 import type { Ports } from "../../../local/ports.ts";
 import type { Secrets } from "../../../local/secrets.ts";
+import { KubeClient } from "../../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
 import { sparingGo, temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "../../..");

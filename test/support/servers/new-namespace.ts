@@ -1,6 +1,6 @@
 import { expect, vi } from "vitest";
-import type { KubeClient } from "../../../kube/client/client.ts";
-import { kinds } from "../../../kube/kinds.ts";
+import type { KubeClient } from "../../../packages/kube/client/client.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 
 /**
  * A namespace in which Pods can be made: they are refused for as long as Kubernetes has not put its ServiceAccount

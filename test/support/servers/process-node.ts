@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { kubeconfig } from "../../../local/cluster/kubeconfig.ts";
 import { projectDirectory } from "../../../local/home/home.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
-import { compileCacheDirectory } from "../../../service/cache.ts";
+import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
+import { compileCacheDirectory } from "../../../packages/service/cache.ts";
 import { startServer } from "./test-server.ts";
 
 export interface TestProcessNode {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory } from "../../../service/cache.ts";
+import { cacheDirectory } from "../../../packages/service/cache.ts";
 import { withProgress } from "../progress.ts";
 
 /**

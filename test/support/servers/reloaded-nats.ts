@@ -1,10 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { natsConfig, passwordVariable } from "../../../install/nats/config.ts";
-import type { NatsUser } from "../../../install/nats/users.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
+import {
+	natsConfig,
+	passwordVariable,
+} from "../../../operator/install/nats/config.ts";
+import type { NatsUser } from "../../../operator/install/nats/users.ts";
 import { mountSecret } from "../faults/mounted-secret.ts";
 import { startServer, storeDirectory, type TestServer } from "./test-server.ts";
 import { startTidemill } from "./tidemill-process.ts";

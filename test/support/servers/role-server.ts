@@ -55,5 +55,7 @@ export async function startRole(
 /** What Node runs as `tidemill`: the bundle of this repository if TEST_PROGRAM names it, else the sources below the root. */
 export function programOf(root: string): string {
 	const { TEST_PROGRAM: bundled } = process.env;
-	return root === project && bundled ? bundled : join(root, "bin/tidemill.ts");
+	return root === project && bundled
+		? bundled
+		: join(root, "cli/bin/tidemill.ts");
 }

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type NatsRole, natsRoles } from "../../../install/nats/users.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
 import { nats, natsConfigText, natsUrl } from "../../../local/servers/nats.ts";
 import { s3, s3Region } from "../../../local/servers/s3.ts";
+import {
+	type NatsRole,
+	natsRoles,
+} from "../../../operator/install/nats/users.ts";
 
 export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
 

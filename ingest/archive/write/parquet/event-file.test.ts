@@ -7,7 +7,7 @@ import { newEvent } from "../../../../test/support/fixtures/data-plane/archive-f
 import { temporaryDirectory } from "../../../../test/support/servers/test-server.ts";
 import { quoteText } from "../../../duckdb/quoting.ts";
 import { Session } from "../../../duckdb/session.ts";
-import { Rewriter } from "../../compaction/rewriter.ts";
+import { Rewriter } from "../../../lake/compaction/rewriter.ts";
 import { eventFile } from "./event-file.ts";
 
 const { signal } = new AbortController();

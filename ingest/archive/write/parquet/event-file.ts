@@ -1,4 +1,4 @@
-import { dayMs } from "../../../../contracts/utc-date.ts";
+import { dayMs } from "../../../../packages/contracts/utc-date.ts";
 import type { FrameEvent } from "../../../wire/frame-event.ts";
 import {
 	type Column,
@@ -18,7 +18,7 @@ import {
 
 /*
  * Parquet made here (github.com/apache/parquet-format): DuckDB takes 3 ms for a file, however small, and hyparquet-writer
- * twice as long as this (bench/README.md, many-sources).
+ * twice as long as this (tools/bench/README.md, many-sources).
  */
 
 /** A reader holds one row group. */

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 // google-auth-library: tokens from a service account's key or workload identity. Google's BigQuery client, built on it,
 // uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0023).
 import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
-import { jobEnv } from "../../../../contracts/job.ts";
-import { parseServiceAccountKey } from "../../../../contracts/service-account-key.ts";
+import { jobEnv } from "../../../../packages/contracts/job.ts";
+import { parseServiceAccountKey } from "../../../../packages/contracts/service-account-key.ts";
 import { JobFailure } from "../../../job/errors.ts";
 
 /** What tokens are good for (developers.google.com/identity/protocols/oauth2/scopes). */

@@ -1,5 +1,5 @@
 import type { AuthClient } from "google-auth-library";
-import type { Logger } from "../../../../service/log.ts";
+import type { Logger } from "../../../../packages/service/log.ts";
 import { JobFailure } from "../../../job/errors.ts";
 import { retry } from "../../../job/retry.ts";
 import { GoogleRefusal, type GoogleService } from "./google-refusal.ts";

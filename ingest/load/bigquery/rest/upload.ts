@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../../../../service/backoff.ts";
-import type { Logger } from "../../../../service/log.ts";
+import { backoffMs } from "../../../../packages/service/backoff.ts";
+import type { Logger } from "../../../../packages/service/log.ts";
 import { retryBackoff } from "../../../job/retry.ts";
 import { GoogleRefusal } from "./google-refusal.ts";
 import { isTransient, type RestClient } from "./rest-client.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ViolationKind } from "../../../../contracts/tracking-plan.ts";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
 import { outputName } from "../../../../ingest/wire/output-name.ts";
+import type { ViolationKind } from "../../../../packages/contracts/tracking-plan.ts";
 import type { PlainRow } from "../../../support/senders/persistent-sender.ts";
 import type { Expected } from "../scene/planned-events.ts";
 import { type Check, Violation } from "../scene/violation.ts";

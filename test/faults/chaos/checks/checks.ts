@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Deviation, SourceLedger } from "../../../../contracts/ledger.ts";
-import type { Judgement } from "../../../../contracts/tracking-plan.ts";
-import { utcDate } from "../../../../contracts/utc-date.ts";
-import type { CompactionRecord } from "../../../../ingest/archive/compaction/record.ts";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
+import type { CompactionRecord } from "../../../../ingest/lake/compaction/record.ts";
+import type {
+	Deviation,
+	SourceLedger,
+} from "../../../../packages/contracts/ledger.ts";
+import type { Judgement } from "../../../../packages/contracts/tracking-plan.ts";
+import { utcDate } from "../../../../packages/contracts/utc-date.ts";
 import { uuidTimeMs } from "../../../support/examples/event-time.ts";
 import {
 	brokenPromises,

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Route } from "../../../../contracts/route.ts";
-import type { UtcDate } from "../../../../contracts/utc-date.ts";
-import type { CompactionRecord } from "../../../../ingest/archive/compaction/record.ts";
+import type { CompactionRecord } from "../../../../ingest/lake/compaction/record.ts";
+import type { Route } from "../../../../packages/contracts/route.ts";
+import type { UtcDate } from "../../../../packages/contracts/utc-date.ts";
 import type { Scene } from "../scene/scene.ts";
 
 /** A date of one of the seed's Sources, and the names of its objects. */

@@ -28,7 +28,7 @@ export class Clock {
 		this.#write();
 	}
 
-	/** Moves the clock on, to when the date can get no more events (contracts/utc-date.ts, closedThrough). */
+	/** Moves the clock on, to when the date can get no more events (packages/contracts/utc-date.ts, closedThrough). */
 	closeDate(): void {
 		const now = this.now();
 		const closedMs = dayMs - (now % dayMs) + 6 * 60_000;

@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
-import type { Route } from "../../../../contracts/route.ts";
 import { readOwners } from "../../../../operator/source/move/apply.ts";
 import { RouteTable } from "../../../../operator/source/routes/table.ts";
+import type { Route } from "../../../../packages/contracts/route.ts";
 import { eventually } from "./violation.ts";
 
 /** What the operator writes for receivers and archives, by its own code. */

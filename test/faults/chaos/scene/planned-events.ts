@@ -1,9 +1,12 @@
 import type {
 	PlanDocument,
 	PlanPolicy,
-} from "../../../../contracts/tracking-plan.ts";
-import { compilePlan } from "../../../../plan/compile.ts";
-import { type Outcome, PlanJudge } from "../../../../plan/judge.ts";
+} from "../../../../packages/contracts/tracking-plan.ts";
+import { compilePlan } from "../../../../packages/tracking-plan/compile.ts";
+import {
+	type Outcome,
+	PlanJudge,
+} from "../../../../packages/tracking-plan/judge.ts";
 import { md5, type Sent } from "../../../support/senders/persistent-sender.ts";
 import { eventually } from "./violation.ts";
 

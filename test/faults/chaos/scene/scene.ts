@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { jetstreamManager, type StreamState } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket, framesSubject } from "../../../../contracts/nats.ts";
-import type { Route } from "../../../../contracts/route.ts";
+import { bucket, framesSubject } from "../../../../packages/contracts/nats.ts";
+import type { Route } from "../../../../packages/contracts/route.ts";
 import { LoopDisk } from "../../../support/faults/loop-disk.ts";
 import {
 	connectAdmin,

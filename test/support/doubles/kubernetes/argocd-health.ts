@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 // wasmoon: the real Lua, compiled to WebAssembly, so that no package of the system is needed.
 import { LuaFactory } from "wasmoon";
-import type { KubeObject } from "../../../../kube/resource.ts";
+import type { KubeObject } from "../../../../packages/kube/resource.ts";
 
 export const customizations = join(
 	import.meta.dirname,
-	"../../../../deploy/argocd/resource_customizations",
+	"../../../../examples/argocd/resource_customizations",
 );
 
 export interface ArgoHealth {

@@ -1,11 +1,14 @@
-import { type JobResult, jobExitCode } from "../../../../contracts/job.ts";
-import type { KubeClient } from "../../../../kube/client/client.ts";
-import { hasReason } from "../../../../kube/client/errors.ts";
-import { kinds, type Pod } from "../../../../kube/kinds.ts";
-import { Informer } from "../../../../kube/watch/informer.ts";
-import { backoffMs } from "../../../../service/backoff.ts";
-import type { Logger } from "../../../../service/log.ts";
-import { pause } from "../../../../service/pause.ts";
+import {
+	type JobResult,
+	jobExitCode,
+} from "../../../../packages/contracts/job.ts";
+import type { KubeClient } from "../../../../packages/kube/client/client.ts";
+import { hasReason } from "../../../../packages/kube/client/errors.ts";
+import { kinds, type Pod } from "../../../../packages/kube/kinds.ts";
+import { Informer } from "../../../../packages/kube/watch/informer.ts";
+import { backoffMs } from "../../../../packages/service/backoff.ts";
+import type { Logger } from "../../../../packages/service/log.ts";
+import { pause } from "../../../../packages/service/pause.ts";
 
 /** A Pod with the label `ends-with` fails with this code of docs/reference/errors.md. */
 function resultOf({ metadata }: Pod): JobResult {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../../kube/resource.ts";
+import type { KubeObject } from "../../../../packages/kube/resource.ts";
 
 /** What Flux waits for with `wait: true`, and Helm with `--wait`. */
 export type KStatus = "Current" | "InProgress" | "Failed" | "Terminating";

@@ -1,5 +1,8 @@
-import type { KubeClient } from "../../../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../../../kube/resource.ts";
+import type { KubeClient } from "../../../../packages/kube/client/client.ts";
+import type {
+	KubeObject,
+	ResourceKind,
+} from "../../../../packages/kube/resource.ts";
 
 /** An apiserver that has these objects, by the plural of their kind, in which nothing ever changes. */
 export function listedClient(objects: Record<string, KubeObject[]>) {

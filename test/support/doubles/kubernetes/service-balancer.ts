@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { pause } from "../../../../service/pause.ts";
+import { pause } from "../../../../packages/service/pause.ts";
 
 interface Backend {
 	/** `http://host:port`, which gets the connections. */

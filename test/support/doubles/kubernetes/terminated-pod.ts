@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../kube/kinds.ts";
+import type { Pod } from "../../../../packages/kube/kinds.ts";
 
 /**
  * The status of a Pod whose process has ended and left this message at its terminationMessagePath

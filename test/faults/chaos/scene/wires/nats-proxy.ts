@@ -5,7 +5,7 @@ import {
 	type Server,
 	type Socket,
 } from "node:net";
-import { bucket } from "../../../../../contracts/nats.ts";
+import { bucket } from "../../../../../packages/contracts/nats.ts";
 import type { Clock } from "../clock.ts";
 import { type NatsMessage, NatsMessages } from "./nats-messages.ts";
 import type { Point, Traps, Verdict } from "./traps.ts";

@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import { readResourceSchemas } from "../../crds/resource-schema.ts";
+import { inProcess as tidemill } from "../../test/support/cli/in-process.ts";
+import { createProgram } from "./program.ts";
+
+test.each(["unknown", "toString", "Processes"])(
+	'the command "%s" is refused, with a pointer to help',
+	async (name) => {
+		expect(await tidemill(name)).toEqual({
+			exitCode: 2,
+			stdout: "",
+			stderr: `tidemill: unknown command '${name}'\nSee: tidemill --help\n`,
+		});
+	},
+);
+
+test.each([
+	[["soures", "list"], "(Did you mean sources?)"],
+	[["sources", "lst"], "tidemill sources: unknown command 'lst'\n(Did you"],
+	[["sources", "list", "--outptu", "json"], "(Did you mean --output?)"],
+	[["sources", "list", "-o", "yml"], "choices are table, wide, json, yaml"],
+	[["sources", "list", "x"], "Expected 0 arguments but got 1: x"],
+	[["sources", "create"], "pass a name, or --file"],
+	[["sources", "create", "a", "-f", "b"], "use it alone"],
+	[["destinations", "create", "a"], "pass --duckdb, --bigquery or --file"],
+	[
+		["destinations", "create", "a", "--bigquery", "acme"],
+		'--bigquery is "acme", but must be a project and a dataset',
+	],
+	[
+		["destinations", "create", "a", "--duckdb", "p", "--location", "EU"],
+		"--location is only for --bigquery",
+	],
+	[
+		["destinations", "create", "a", "--duckdb", "p", "--create-dataset"],
+		"--create-dataset is only for --bigquery",
+	],
+	[
+		["destinations", "create", "-f", "a", "--credentials", "b"],
+		"--credentials is only for --bigquery",
+	],
+	[
+		["destinations", "create", "-f", "a", "--claim", "b"],
+		"--claim is only for --duckdb",
+	],
+	[["pipelines", "create", "a", "--source", "b"], "--source and --destination"],
+	[
+		["pipelines", "create", "a", "--daily", "06:00", "--cron", "x"],
+		"'--daily <time>' cannot be used with option '--cron <expression>'",
+	],
+	[["pipelines", "run"], "missing required argument 'pipeline'"],
+	[["pipelines", "run", "a", "--from", "x"], "must be used together"],
+	[
+		["pipelines", "run", "a", "--from", "x", "--to", "y", "--full"],
+		"'--full' cannot be used with option '--from <date>'",
+	],
+	[["runs", "logs", "a", "--tail", "0"], '--tail is "0", but must be between'],
+	[["events", "send", "a"], "either --data or --file"],
+	[["sources", "send", "a"], "either --data or --file"],
+	[
+		["tokens", "create", "a", "--scope", "admin"],
+		"choices are read, run, edit",
+	],
+	[["tokens", "create", "a"], "'-s, --scope <scope>' not specified"],
+	[
+		["tokens", "create", "a", "--scope", "read", "--duration", "366d"],
+		"at most 365d",
+	],
+	[["quarantine", "release", "a", "--days", "x"], '--days is "x", but must be'],
+	[
+		["quarantine", "release", "a", "--days=1", "--to=x"],
+		"'--days <n>' cannot be used with option '--to <date>'",
+	],
+	[["tracking-plans", "create"], "'-f, --file <manifest>' not specified"],
+	[["tracking-plans", "dry-run", "a"], "either --plan or --file"],
+	[["tracking-plans", "draft", "a"], "use exactly one of --body-pointer"],
+	[["sql", "select", "1"], "Expected 1 argument but got 2"],
+	[["sql", "-f", "a", "-d", "b", "q"], "'-f, --file <path>' cannot be used"],
+	[["operator", "x"], "Expected 0 arguments but got 1: x"],
+	[["load", "--inptu", "x"], "(Did you mean --input?)"],
+])(
+	"%j is refused, and the message says what would be right",
+	async (args, message) => {
+		// A command that gets further finds no cluster.
+		const { exitCode, stderr } = await tidemill(
+			...args,
+			...(args[0] === "operator" || args[0] === "load"
+				? []
+				: ["--kubeconfig=/none"]),
+		);
+		expect(stderr).toContain(message);
+		expect(stderr).toMatch(/^See: tidemill .*--help$/m);
+		expect(exitCode).toBe(2);
+	},
+);
+
+test.each([
+	[[], 2, "tidemill [options]"],
+	[["sources"], 2, "tidemill sources"],
+	[["help"], 0, "tidemill [options]"],
+	[["help", "sources", "list"], 0, "tidemill sources list"],
+	[["sources", "ls", "-h"], 0, "tidemill sources list"],
+	[["receive", "--help"], 0, "tidemill receive"],
+])("%j shows how to use the command", async (args, code, usage) => {
+	const { exitCode, stdout, stderr } = await tidemill(...args);
+	expect(code === 0 ? stdout : stderr).toContain(`Usage: ${usage}`);
+	expect(exitCode).toBe(code);
+});
+
+test("each resource has commands, by all the names that kubectl knows", () => {
+	const commands = createProgram().commands;
+	for (const { plural, shortNames } of readResourceSchemas())
+		for (const name of [plural, ...shortNames]) {
+			const found = commands.filter(
+				(command) =>
+					command.name() === name || command.aliases().includes(name),
+			);
+			const named = found.map((command) => command.name().replace("-", ""));
+			expect([name, named]).toEqual([name, [plural]]);
+		}
+});

@@ -1,0 +1,90 @@
+import {
+	CommanderError,
+	type CommandUnknownOpts,
+} from "@commander-js/extra-typings";
+import { SettingError } from "../../packages/service/settings.ts";
+import { messageOf, UsageError } from "../command/errors.ts";
+import { createProgram, loadGroup, skipsVerification } from "./program.ts";
+
+/**
+ * Carries out a command line of `tidemill` and sets the exit code: 1 for a failure, 2 for an invalid command line or setting,
+ * and others as the command's help says.
+ */
+export async function runCommandLine(args: string[]): Promise<void> {
+	if (args[0] === "__complete") return complete(args.slice(1));
+	const program = createProgram();
+	let current: CommandUnknownOpts = program;
+	const follow = (command: CommandUnknownOpts) => {
+		command.exitOverride((error) => {
+			current = command;
+			throw error;
+		});
+		command.commands.forEach(follow);
+	};
+	follow(program);
+	program
+		.hook("preSubcommand", (_, group) => follow(group))
+		.hook("preAction", (_, command) => {
+			current = command;
+		});
+	try {
+		await program.parseAsync(asCommanderReads(args), { from: "user" });
+	} catch (error) {
+		process.exitCode = report(error, pathOf(current));
+	}
+}
+
+/**
+ * `tidemill help sources list` is the same as `tidemill sources list --help`, which finds the commands of a group, too. As in
+ * kubectl, `-o=yaml` is the same as `-o yaml`.
+ */
+function asCommanderReads(args: string[]): string[] {
+	const [name, ...rest] = args.flatMap((arg) =>
+		/^-[a-zA-Z]=/.test(arg) ? [arg.slice(0, 2), arg.slice(3)] : [arg],
+	);
+	if (name === "help") return [...rest, "--help"];
+	return name === undefined ? [] : [name, ...rest];
+}
+
+/** What a shell may put in place of the last word: one a line, with a tab and its description behind it. */
+async function complete(words: string[]): Promise<void> {
+	// It asks the cluster with the kubeconfig's credentials.
+	if (skipsVerification()) return;
+	const { candidatesFor } = await import("../completion/candidates.ts");
+	const found = await candidatesFor(createProgram(), words, loadGroup as never);
+	const { namesStarting } = await import("../completion/names.ts");
+	const named = await namesStarting(words.at(-1) ?? "", found);
+	for (const { word, about } of [...found.candidates, ...named])
+		process.stdout.write(about ? `${word}\t${about}\n` : `${word}\n`);
+}
+
+function pathOf(command: CommandUnknownOpts): string {
+	const { parent } = command;
+	return parent ? `${pathOf(parent)} ${command.name()}` : command.name();
+}
+
+/** Writes what went wrong and returns the exit code. Throws an error that nobody expects. */
+function report(error: unknown, path: string): number {
+	if (error instanceof CommanderError) {
+		if (error.exitCode === 0) return 0;
+		// The help itself says what is missing.
+		if (error.code !== "commander.help")
+			write(path, error.message.replace(/^error: /, ""), help(path));
+		return 2;
+	}
+	const message = messageOf(error);
+	if (message === undefined) throw error;
+	const isUsage = error instanceof UsageError;
+	write(path, message, isUsage ? help(path) : "");
+	// At once: a server that already listens would keep the process alive.
+	if (error instanceof SettingError) process.exit(2);
+	return isUsage ? 2 : 1;
+}
+
+function write(path: string, message: string, help: string): void {
+	process.stderr.write(`${path}: ${message}\n${help}`);
+}
+
+function help(path: string): string {
+	return `See: ${path} --help\n`;
+}

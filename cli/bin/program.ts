@@ -1,0 +1,134 @@
+import { Command } from "@commander-js/extra-typings";
+import { SettingError } from "../../packages/service/settings.ts";
+import type { Group } from "../command/group.ts";
+import { defineRoles } from "./roles.ts";
+import { defineSql } from "./sql.ts";
+
+/** Defined by the file that the command line needs, because each would cost help and the processes their start. */
+const groups: {
+	name: string;
+	/** The short name of the resource in kubectl, and its other names there. */
+	aliases?: string[];
+	about: string;
+	load: () => Promise<{ define(group: Group): void }>;
+}[] = [
+	{
+		name: "sources",
+		aliases: ["wsrc", "source"],
+		about: "webhook connections, each with a URL of its own",
+		load: () => import("../sources.ts"),
+	},
+	{
+		name: "destinations",
+		aliases: ["wdst", "destination"],
+		about: "warehouses that tables are loaded into",
+		load: () => import("../destinations.ts"),
+	},
+	{
+		name: "pipelines",
+		aliases: ["wpl", "pipeline"],
+		about: "what loads a source into a table, on a schedule",
+		load: () => import("../pipelines.ts"),
+	},
+	{
+		name: "runs",
+		aliases: ["wrun", "run"],
+		about: "executions of a pipeline",
+		load: () => import("../runs.ts"),
+	},
+	{
+		name: "tracking-plans",
+		aliases: ["tplan", "trackingplans", "trackingplan", "tracking-plan"],
+		about: "what a source's events should look like",
+		load: () => import("../tracking-plans.ts"),
+	},
+	{
+		name: "operations",
+		// `operation` is the process that performs one.
+		aliases: ["wop"],
+		about: "one-off work on a source's stored events",
+		load: () => import("../operations.ts"),
+	},
+	{
+		name: "events",
+		about: "send an event, and see those that are stored",
+		load: () => import("../events.ts"),
+	},
+	{
+		name: "trace",
+		about:
+			"show where an event is, from its receipt to the tables; it asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN)",
+		load: () => import("../stored/trace.ts"),
+	},
+	{
+		name: "quarantine",
+		about: "events that are kept apart by a tracking plan",
+		load: () => import("../quarantine.ts"),
+	},
+	{
+		name: "doctor",
+		about:
+			"check the cluster, your rights and the installation, and say what to do; the exit code is 1 if something is wrong",
+		load: () => import("../doctor.ts"),
+	},
+	{
+		name: "version",
+		about: "the versions of this command and of the cluster",
+		load: () => import("../version.ts"),
+	},
+	{
+		name: "completion",
+		about: "print the completion of bash, zsh or fish",
+		load: () => import("../completion.ts"),
+	},
+	{
+		name: "tokens",
+		about: "tokens for the REST API",
+		load: () => import("../tokens.ts"),
+	},
+];
+
+/** The whole command line of `tidemill`. Commands of a group are there once `loadGroup` has defined them. */
+export function createProgram(): Command {
+	const program = new Command("tidemill")
+		.description(
+			"Webhooks into your data warehouse, day by day, on Kubernetes.",
+		)
+		.option("-n, --namespace <name>", "the namespace, as in kubectl")
+		.option("--context <name>", "the context of the kubeconfig")
+		.option("--kubeconfig <path>", "the kubeconfig")
+		.configureHelp({ showGlobalOptions: true })
+		// The command line reports errors, with the name of the command.
+		.configureOutput({ outputError: () => undefined })
+		.commandsGroup("Commands:");
+	for (const { name, aliases = [], about } of groups)
+		program
+			.command(name)
+			.helpCommand(false)
+			.aliases(aliases)
+			.description(about);
+	defineSql(program);
+	defineRoles(program);
+	program
+		.hook("preSubcommand", (_, group) => loadGroup(group as Group))
+		.hook("preAction", requireVerification);
+	return program as unknown as Command;
+}
+
+/** Defines the commands of a group, such as `tidemill sources list`. */
+export async function loadGroup(group: Group): Promise<void> {
+	const found = groups.find(({ name }) => name === group.name());
+	if (found && group.commands.length === 0) (await found.load()).define(group);
+}
+
+/** Node's variable would switch off every verification, in each part of the process. */
+export function skipsVerification(): boolean {
+	return process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0";
+}
+
+function requireVerification(): void {
+	if (!skipsVerification()) return;
+	throw new SettingError(
+		'NODE_TLS_REJECT_UNAUTHORIZED is "0", so no certificate would be verified. Unset it, and name private authorities in NATS_CA_FILE, S3_CA_FILE or the kubeconfig.',
+	);
+}

@@ -1,0 +1,252 @@
+import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { MoveOptions } from "../../operator/source/move/main.ts";
+import { UsageError } from "../command/errors.ts";
+import { type ClusterOptions, examples } from "../command/group.ts";
+
+// biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
+type Program = Command<[], {}, ClusterOptions>;
+
+/** A command that runs until it is told to stop, and returns the exit code. It imports its code only when it runs. */
+type Load<Options> = () => Promise<{
+	main(options: Options): Promise<number>;
+}>;
+
+const servers: Record<string, { about: string; load: Load<void> }> = {
+	receive: {
+		about: "accept webhooks and commit them to JetStream",
+		load: () => import("../../ingest/receive/main.ts"),
+	},
+	archive: {
+		about: "move events from JetStream to S3, each into exactly one object",
+		load: () => import("../../ingest/archive/main.ts"),
+	},
+	operator: {
+		about: "reconcile Sources, Destinations, Pipelines, Runs and Operations",
+		load: () => import("../../operator/main.ts"),
+	},
+	api: {
+		about: "serve the REST API",
+		load: () => import("../../api/main.ts"),
+	},
+	notify: {
+		about: "tell people's webhooks about Runs and Sources",
+		load: () => import("../../ingest/notify/main.ts"),
+	},
+};
+
+const jobs: Record<string, { about: string; load: Load<JobOptions> }> = {
+	load: {
+		about: "perform one Run: load its days into the destination",
+		load: () => import("../../ingest/load/main.ts"),
+	},
+	check: {
+		about: "verify that a Destination is writable",
+		load: () => import("../../ingest/check/main.ts"),
+	},
+	operation: {
+		about: "perform one Operation: read a Source's stored events",
+		load: () => import("../../ingest/operation/main.ts"),
+	},
+};
+
+interface JobOptions {
+	input?: string | undefined;
+}
+
+/** Defines the commands of an installation: its processes, and what its administrators run. */
+export function defineRoles(program: Program): void {
+	program
+		.command("ledger")
+		.helpGroup("Commands for administrators, with the settings of archive:")
+		.description("the counts of archived events")
+		.helpCommand(false)
+		.addHelpText("after", examples("tidemill ledger rebuild"))
+		.command("rebuild")
+		.description(
+			"Count the archived events again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived and how many in quarantine. Of a date that the ledger no longer holds, and of a Source in another archive's shards, only the imported events are printed. It reads the same settings as archive and can run beside it.",
+		)
+		.addHelpText("after", examples("tidemill ledger rebuild"))
+		.action(() =>
+			start(
+				() => import("../../ingest/lake/command/ledger-command.ts"),
+				undefined,
+			),
+		);
+	const setup = program
+		.command("setup")
+		.helpGroup("Commands for an installation:")
+		.description(
+			"create the Secrets that the Helm chart needs; the chart runs it",
+		)
+		.option("--release <name>", "the release that they belong to")
+		.option("--nats-passwords <secret>", "a Secret for NATS's passwords")
+		.option("--nats-tls <secret>", "a Secret for NATS's certificate")
+		.option(
+			"--nats-hosts <names>",
+			"the names under which clients reach NATS, separated by commas",
+		)
+		.option("--seal-key <secret>", "a Secret for the key that seals secrets")
+		.option("--s3-keys <secret>", "a Secret for the keys of the bundled store")
+		.action((_, command) =>
+			start(
+				() => import("../../operator/install/setup/main.ts"),
+				command.optsWithGlobals(),
+			),
+		);
+	defineRotate(setup);
+	program
+		.command("nats-reloader")
+		.helpGroup("Commands for an installation:")
+		.description(
+			"have NATS read changed passwords and certificates; the chart runs it beside NATS",
+		)
+		.option("--passwords <folder>", "a file for each user, with the password")
+		.option("--tls <folder>", "tls.crt, tls.key and ca.crt")
+		.option("--users-file <file>", "to write, for the configuration to include")
+		.option("--config <file>", "nats-server's configuration")
+		.option("--monitor <url>", "nats-server's monitoring port")
+		.action((_, command) =>
+			start(
+				() => import("../../operator/install/nats/reloader.ts"),
+				command.optsWithGlobals(),
+			),
+		);
+	for (const [name, { about, load }] of Object.entries(servers)) {
+		const command = processCommand(program, name, about).action(() =>
+			startServer(load),
+		);
+		if (name === "operator") defineMove(command);
+	}
+	for (const [name, { about, load }] of Object.entries(jobs))
+		processCommand(program, name, about)
+			.option("--input <file>", "what the operator wants it to do, as JSON")
+			.action((options) => start(load, options));
+}
+
+function defineRotate(setup: CommandUnknownOpts) {
+	setup
+		.helpCommand(false)
+		.command("rotate")
+		.argument(
+			"<what>",
+			"nats-passwords, nats-certificate, seal-key or store-keys",
+		)
+		.description(
+			"Replace the values of a Secret of the chart step by step, while everything runs. It can be repeated at any time, and goes on where it was interrupted.",
+		)
+		.option(
+			"--release <name>",
+			"the release that the Secret belongs to",
+			"tidemill",
+		)
+		.option(
+			"--secret <name>",
+			"the Secret, if it has another name than the chart's",
+		)
+		.option(
+			"--settle <seconds>",
+			"how long a changed Secret may take until every process has it",
+			"150",
+		)
+		.option(
+			"--now",
+			"remove the former seal key at once; what it has sealed is lost",
+		)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill setup rotate nats-passwords --namespace tidemill-system",
+			),
+		)
+		.action(async (what, options, command) => {
+			const { chooseCluster } = await import("../command/cluster.ts");
+			const { rotate } = await import("../../operator/install/setup/rotate.ts");
+			const settleSeconds = Number(options.settle);
+			if (!(settleSeconds >= 0))
+				throw new UsageError(
+					`--settle is "${options.settle}". It must be a number of seconds.`,
+				);
+			process.exitCode = await rotate(what, {
+				...(await chooseCluster(command.optsWithGlobals() as ClusterOptions)),
+				// Setup itself has an option of the same name, which takes its value.
+				release: (command.optsWithGlobals() as { release: string }).release,
+				secret: options.secret,
+				settleSeconds,
+				isNow: options.now ?? false,
+				say: (line) => process.stdout.write(`${line}\n`),
+			});
+		});
+}
+
+function defineMove(operator: CommandUnknownOpts) {
+	operator
+		.helpCommand(false)
+		.command("move")
+		.helpGroup("Commands for administrators, with the settings of operator:")
+		.description(
+			"Have the new events of a Source go to another shard. Its earlier events stay where they are, and Runs load both. It reads the same settings as operator and runs beside it. It can be repeated at any time, also after it was interrupted.",
+		)
+		.requiredOption("--source <name>", "the Source, in --namespace")
+		.requiredOption("--shard <number>", "the shard of its new events")
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill operator move --namespace shop --source orders --shard 1",
+			),
+		)
+		.action((_, command) => {
+			const options = command.optsWithGlobals() as Partial<MoveOptions>;
+			if (options.namespace === undefined)
+				throw new UsageError("--namespace is missing. Name the Source's.");
+			return start(
+				() => import("../../operator/source/move/main.ts"),
+				options as MoveOptions,
+			);
+		});
+}
+
+function processCommand(program: Program, name: string, about: string) {
+	return program
+		.command(name)
+		.helpGroup("Processes:")
+		.configureHelp({ showGlobalOptions: false })
+		.description(about)
+		.addHelpText(
+			"after",
+			"\nA process of Tidemill. Its settings are environment variables. docs/reference/settings.md lists them.",
+		);
+}
+
+/**
+ * Starts a process. While files of its Secrets can't be used, it waits for them to be put right, and says so on `/readyz`:
+ * kubelet would start a process that ended ever more seldom.
+ */
+async function startServer(load: Load<void>): Promise<void> {
+	const { main } = await load();
+	const { whenFilesWork } = await import(
+		"../../packages/service/secret-files.ts"
+	);
+	const { createLog } = await import("../../packages/service/log.ts");
+	let waiting: { close(): Promise<void> } | undefined;
+	process.exitCode = await whenFilesWork(
+		async () => {
+			await waiting?.close();
+			waiting = undefined;
+			return main();
+		},
+		async (fault) => {
+			const { serveFault } = await import(
+				"../../packages/service/health-server.ts"
+			);
+			waiting = await serveFault(fault);
+		},
+		createLog("start"),
+	);
+}
+
+async function start<Options>(
+	load: Load<Options>,
+	options: Options,
+): Promise<void> {
+	process.exitCode = await (await load()).main(options);
+}

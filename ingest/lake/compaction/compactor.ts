@@ -1,0 +1,237 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { closedThrough } from "../../../packages/contracts/utc-date.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { pause } from "../../../packages/service/pause.ts";
+import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type {
+	FileStore,
+	ListedObject,
+	ObjectStore,
+} from "../../archive/s3/object-store.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { CompactionStore } from "./compaction-store.ts";
+import { DateCompaction } from "./date-compaction.ts";
+import { type DueDate, dueDates } from "./due-dates.ts";
+import {
+	type CompactionRecord,
+	hasOutlivedReaders,
+	supersededNames,
+} from "./record.ts";
+import { Rewriter } from "./rewriter.ts";
+
+const idlePollMs = 1_000;
+const maxTombstonesAgeMs = 60_000;
+const maxBackoffMs = 24 * 3_600_000;
+
+/** What compaction needs of a shard. */
+export interface CompactedShard {
+	readonly number: number;
+	readonly index: LedgerIndex;
+	/** Age of the oldest frame that was read and isn't archived; 0 while nobody reads, as in an alarm. */
+	readonly lagSeconds: number;
+}
+
+export interface CompactorOptions {
+	store: ObjectStore & FileStore;
+	keys: ObjectKeys;
+	shards: readonly CompactedShard[];
+	/** How many objects a date must have to be compacted; 0 turns compaction off. */
+	minObjects: number;
+	/** The average time between two looks for due dates. A date waits twice as long after its first failure. */
+	intervalMs: number;
+	/** A shard with a higher lag is behind, and compaction waits for it. */
+	maxLagSeconds: number;
+	scratch: string;
+	tombstones: Tombstones;
+	metrics: ArchiveMetrics;
+	log: Logger;
+}
+
+/**
+ * Rewrites closed dates into few objects, and removes the replaced objects once nobody can be reading them. All that it
+ * knows comes from the bucket; see docs/decisions/0005-each-event-in-exactly-one-object.md.
+ */
+export class Compactor {
+	readonly #options: CompactorOptions;
+	readonly #records: CompactionStore;
+	/** Keys of fully swept records. A restart re-checks them. */
+	readonly #swept = new Set<string>();
+	/** Dates that failed, by the key of their record, so that they don't keep archive busy. */
+	readonly #failed = new Map<string, { times: number; againMs: number }>();
+
+	constructor(options: CompactorOptions) {
+		this.#options = options;
+		this.#records = new CompactionStore(options.store, options.keys);
+	}
+
+	/** Looks for due dates until the signal fires. A later look repeats what failed. */
+	async run(signal: AbortSignal): Promise<void> {
+		const { intervalMs, log } = this.#options;
+		for (;;) {
+			// The jitter keeps two archives of one shard from doing the same work.
+			const waitMs = (0.5 + Math.random()) * intervalMs;
+			await pause(waitMs, signal);
+			if (signal.aborted) return;
+			try {
+				await this.look(Date.now(), signal);
+			} catch (error) {
+				if (!signal.aborted)
+					log.warn({ err: error }, "compaction failed; trying again");
+			}
+		}
+	}
+
+	/** Removes superseded objects, then compacts the due dates one after the other. */
+	async look(nowMs: number, signal: AbortSignal): Promise<void> {
+		const { shards, keys, minObjects } = this.#options;
+		const records = await this.#records.list();
+		await this.#sweep(records, nowMs);
+		if (minObjects === 0) return;
+		for (const shard of shards) {
+			const { archivedThrough } = shard.index;
+			if (archivedThrough === undefined) continue;
+			const due = dueDates(
+				shard.index.sources(),
+				closedThrough(Date.parse(archivedThrough)),
+				minObjects,
+				(date) => records.has(keys.compaction(date)),
+			);
+			for (const date of due) {
+				const key = keys.compaction(date);
+				if ((this.#failed.get(key)?.againMs ?? 0) > nowMs) continue;
+				await this.#tryCompact(shard.number, date, nowMs, signal);
+			}
+		}
+	}
+
+	async #tryCompact(
+		shard: number,
+		due: DueDate,
+		nowMs: number,
+		signal: AbortSignal,
+	): Promise<void> {
+		const { keys, intervalMs, metrics, log } = this.#options;
+		const { account, sourceKey, date } = due;
+		const key = keys.compaction(due);
+		try {
+			await this.compact(shard, due, signal);
+			this.#failed.delete(key);
+		} catch (error) {
+			if (signal.aborted) throw error;
+			const times = (this.#failed.get(key)?.times ?? 0) + 1;
+			const waitMs = Math.min(maxBackoffMs, intervalMs * 2 ** times);
+			this.#failed.set(key, { times, againMs: nowMs + waitMs });
+			metrics.compactionFailures.inc({ shard });
+			log.warn(
+				{ err: error, shard, account, sourceKey, date, waitMs },
+				"could not compact a date; it stays as it is until the next try",
+			);
+		}
+	}
+
+	async compact(
+		shard: number,
+		due: DueDate,
+		signal: AbortSignal,
+	): Promise<CompactionRecord> {
+		const { store, keys, scratch, metrics, log } = this.#options;
+		const rewriter = await Rewriter.open(scratch, signal);
+		try {
+			const idle = () => this.#idle(due, signal);
+			const work = new DateCompaction({ store, keys, rewriter, idle }, due);
+			const made = await work.run();
+			const record = await this.#records.decide(made);
+			const { account, sourceKey, date, outputs } = record;
+			const replaced = outputs.flatMap(({ inputs }) => inputs).length;
+			const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
+			metrics.compactions.inc({ shard });
+			metrics.compactedObjects.inc({ shard }, replaced);
+			metrics.compactionOutputs.inc({ shard }, outputs.length);
+			metrics.compactionBytes.inc({ shard }, bytes);
+			log.info(
+				{
+					shard,
+					account,
+					sourceKey,
+					date,
+					replaced,
+					outputs: outputs.length,
+					bytes,
+				},
+				"compacted a date",
+			);
+			return record;
+		} finally {
+			await rewriter.close();
+		}
+	}
+
+	/**
+	 * Settles when no shard is behind, since cutting comes first. A shard that has stopped needs nothing, and must not stop
+	 * the others' compaction. Throws if the source is deleted.
+	 */
+	async #idle(due: DueDate, signal: AbortSignal): Promise<void> {
+		const { shards, maxLagSeconds, tombstones } = this.#options;
+		const isBehind = () =>
+			shards.some(({ lagSeconds }) => lagSeconds > maxLagSeconds);
+		while (isBehind()) await delay(idlePollMs, undefined, { signal });
+		signal.throwIfAborted();
+		await tombstones.refresh(maxTombstonesAgeMs);
+		if (tombstones.has(due))
+			throw new Error(`Source ${due.sourceKey} of ${due.account} is deleted`);
+	}
+
+	async #sweep(
+		records: ReadonlyMap<string, ListedObject>,
+		nowMs: number,
+	): Promise<void> {
+		const { log } = this.#options;
+		const unswept = [...records.values()].filter(
+			({ key }) => !this.#swept.has(key),
+		);
+		if (unswept.length === 0) return;
+		const storeNowMs = await this.#storeNowMs(unswept);
+		for (const { key, modifiedMs } of unswept)
+			if (hasOutlivedReaders(modifiedMs, { nowMs, storeNowMs }))
+				await this.#removeSuperseded(key).catch((error) =>
+					log.warn(
+						{ err: error, key },
+						"could not remove superseded objects; trying again",
+					),
+				);
+	}
+
+	/** The latest known time of the store's clock: when it took the newest of these records and of the shards' cuts. */
+	async #storeNowMs(records: readonly ListedObject[]): Promise<number> {
+		const { store, keys, shards } = this.#options;
+		let latest = Math.max(...records.map(({ modifiedMs }) => modifiedMs));
+		for (const { index } of shards)
+			for (const [stream, { first }] of index.newestOfStream)
+				for await (const { modifiedMs } of store.list(keys.cut(stream, first)))
+					latest = Math.max(latest, modifiedMs);
+		return latest;
+	}
+
+	async #removeSuperseded(key: string): Promise<void> {
+		const { store, keys, metrics, log } = this.#options;
+		const record = await this.#records.read(key);
+		if (!record) return;
+		const folder = keys.eventsOfDate(record);
+		const names: string[] = [];
+		for await (const object of store.list(folder))
+			names.push(object.key.slice(folder.length));
+		const superseded = supersededNames(names, record);
+		await store.remove(superseded.map((name) => folder + name));
+		if (superseded.length === 0) this.#swept.add(key);
+		else {
+			const { account, sourceKey, date } = record;
+			metrics.supersededObjects.inc(superseded.length);
+			log.info(
+				{ account, sourceKey, date, removed: superseded.length },
+				"removed superseded objects",
+			);
+		}
+	}
+}

@@ -1,0 +1,191 @@
+import { rm, stat } from "node:fs/promises";
+import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import { fileDigest } from "../../archive/s3/object-read.ts";
+import type { FileStore } from "../../archive/s3/object-store.ts";
+import { outputName } from "../../wire/output-name.ts";
+import type { DueDate } from "./due-dates.ts";
+import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
+import type { CompactionOutput, CompactionRecord } from "./record.ts";
+import { type Contents, OutOfMemory, type Rewriter } from "./rewriter.ts";
+
+const downloadsAtOnce = 8;
+
+/** An object isn't what the ledger or its inputs say. The date stays as it is. */
+export class CompactionMismatch extends Error {
+	override name = "CompactionMismatch";
+}
+
+export interface DateCompactionOptions {
+	store: FileStore;
+	keys: ObjectKeys;
+	rewriter: Rewriter;
+	/** Settles when no shard is behind. Throws if the date must not be compacted any more. */
+	idle: () => Promise<void>;
+}
+
+type Output = Pick<CompactionOutput, "rows" | "bytes" | "sha256">;
+
+interface Input {
+	name: string;
+	file: string;
+	contents: Contents;
+}
+
+/**
+ * Writes the objects that replace a date's objects, and verifies that they hold the same events. Returns the record that
+ * makes them count. Can be repeated, also by two compactors at once: the outputs are the same.
+ * The disk holds one output at a time, with its inputs.
+ */
+export class DateCompaction {
+	readonly #options: DateCompactionOptions;
+	readonly #due: DueDate;
+	readonly #outputs: CompactionOutput[] = [];
+
+	constructor(options: DateCompactionOptions, due: DueDate) {
+		this.#options = options;
+		this.#due = due;
+	}
+
+	/** Throws {@link CompactionMismatch}. */
+	async run(): Promise<CompactionRecord> {
+		const { account, sourceKey, date, objects } = this.#due;
+		let group: Input[] = [];
+		let size = sizeOf([]);
+		for (let at = 0; at < objects.length; at += downloadsAtOnce) {
+			await this.#options.idle();
+			const batch = objects.slice(at, at + downloadsAtOnce);
+			for (const input of await this.#download(batch)) {
+				const { rows, bytes } = input.contents;
+				const together = {
+					objects: size.objects + 1,
+					rows: size.rows + rows,
+					bytes: size.bytes + bytes,
+				};
+				const fits = group.length === 0 || fitTogether(together);
+				if (!fits) await this.#replace(group);
+				size = fits ? together : sizeOf([input.contents]);
+				if (fits) group.push(input);
+				else group = [input];
+			}
+		}
+		await this.#replace(group);
+		return { version: 1, account, sourceKey, date, outputs: this.#outputs };
+	}
+
+	async #download(objects: IndexedObject[]): Promise<Input[]> {
+		const { store, keys, rewriter } = this.#options;
+		const files = await settled(
+			objects.map(async ({ stream, first }) => {
+				const key = keys.events(this.#due, stream, first);
+				const file = rewriter.newFile();
+				if ((await store.getFile(key, file)) === undefined)
+					throw new CompactionMismatch(
+						`The object ${key} is not in the bucket`,
+					);
+				return { key, file };
+			}),
+		);
+		const all = await rewriter.contents(files.map(({ file }) => file));
+		return files.map(({ key, file }, index) => {
+			const { rows } = objects[index]!;
+			const contents = all[index]!;
+			if (contents.rows !== rows)
+				throw new CompactionMismatch(
+					`The object ${key} holds ${contents.rows} rows, but the ledger says ${rows}`,
+				);
+			const name = key.slice(key.lastIndexOf("/") + 1);
+			return { name, file, contents };
+		});
+	}
+
+	/** Replaces objects by one, or by several if one needs too much memory. A single object stays as it is. */
+	async #replace(group: Input[]): Promise<void> {
+		if (group.length > 1) {
+			await this.#options.idle();
+			try {
+				this.#outputs.push(await this.#write(group));
+			} catch (error) {
+				if (!(error instanceof OutOfMemory)) throw error;
+				const half = Math.ceil(group.length / 2);
+				await this.#replace(group.slice(0, half));
+				await this.#replace(group.slice(half));
+				return;
+			}
+		}
+		await Promise.all(group.map(({ file }) => rm(file, { force: true })));
+	}
+
+	async #write(group: Input[]): Promise<CompactionOutput> {
+		const inputs = group.map(({ name }) => name);
+		const name = outputName(inputs);
+		const key = this.#options.keys.eventsOfDate(this.#due) + name;
+		const output =
+			(await this.#existing(key, group)) ?? (await this.#make(key, group));
+		const { rows, bytes, sha256 } = output;
+		return { name, rows, bytes, sha256, inputs };
+	}
+
+	/** The output that is in the store, whoever wrote it; undefined if there is none. */
+	async #existing(key: string, group: Input[]): Promise<Output | undefined> {
+		const { store, rewriter } = this.#options;
+		const file = rewriter.newFile();
+		const sha256 = await store.getFile(key, file);
+		if (sha256 === undefined) return undefined;
+		const { rows } = await this.#verify(file, group, `The object ${key}`);
+		const { size: bytes } = await stat(file);
+		await rm(file);
+		return { rows, bytes, sha256 };
+	}
+
+	async #make(key: string, group: Input[]): Promise<Output> {
+		const { store, rewriter } = this.#options;
+		const size = sizeOf(group.map(({ contents }) => contents));
+		const file = await rewriter.merge(
+			group.map((input) => input.file),
+			rowGroupSize(size),
+		);
+		const { rows } = await this.#verify(
+			file,
+			group,
+			`The file made for ${key}`,
+		);
+		const own = {
+			rows,
+			bytes: (await stat(file)).size,
+			sha256: await fileDigest(file),
+		};
+		const type = "application/vnd.apache.parquet";
+		const written = await store.putNewFile(key, file, type);
+		await rm(file);
+		if (written === "created") return own;
+		// Another compactor was first: what counts is the object in the store.
+		const existing = await this.#existing(key, group);
+		if (!existing) throw new CompactionMismatch(`The object ${key} is gone`);
+		return existing;
+	}
+
+	async #verify(
+		file: string,
+		inputs: readonly Input[],
+		what: string,
+	): Promise<Contents> {
+		const found = (await this.#options.rewriter.contents([file]))[0]!;
+		let [rows, hashes] = [0, 0n];
+		for (const { contents } of inputs) {
+			rows += contents.rows;
+			hashes += contents.hashes;
+		}
+		if (found.rows !== rows || found.ids !== rows || found.hashes !== hashes)
+			throw new CompactionMismatch(
+				`${what} has ${found.rows} rows with ${found.ids} different ids, but the ${inputs.length} objects that it replaces have ${rows}, or other rows. Nothing was replaced. Compare them, and delete the wrong one`,
+			);
+		return found;
+	}
+}
+
+/** Like Promise.all, but waits for all calls before it throws, so that the files' folder can be removed. */
+async function settled<T>(calls: Promise<T>[]): Promise<T[]> {
+	await Promise.allSettled(calls);
+	return Promise.all(calls);
+}

@@ -1,0 +1,50 @@
+import { addDays, type UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
+import type { SourceDate } from "./record.ts";
+
+/**
+ * A date that wasn't compacted within so many days stays as it is. Retention counts from the write of an object, so a later
+ * compaction would prolong the life of its events.
+ */
+export const compactedDays = 7;
+
+export interface DueDate extends SourceDate {
+	/** In the order of their cuts. */
+	objects: IndexedObject[];
+}
+
+/**
+ * The dates to compact, oldest first: closed, not older than a week, with at least `minObjects` objects, and without a
+ * record.
+ */
+export function dueDates(
+	sources: Iterable<IndexedSource>,
+	closedThrough: UtcDate,
+	minObjects: number,
+	hasRecord: (date: SourceDate) => boolean,
+): DueDate[] {
+	const oldest = addDays(closedThrough, 1 - compactedDays);
+	const due: DueDate[] = [];
+	for (const { account, sourceKey, objects: byDate } of sources)
+		for (const [date, objects] of byDate) {
+			if (date < oldest || date > closedThrough) continue;
+			if (objects.count < minObjects) continue;
+			if (hasRecord({ account, sourceKey, date })) continue;
+			due.push({
+				account,
+				sourceKey,
+				date,
+				objects: [...objects].sort(byCut),
+			});
+		}
+	return due.sort((a, b) => compare(a.date, b.date));
+}
+
+function byCut(a: IndexedObject, b: IndexedObject): number {
+	return compare(a.stream, b.stream) || a.first - b.first;
+}
+
+function compare(a: string, b: string): number {
+	return a < b ? -1 : a > b ? 1 : 0;
+}

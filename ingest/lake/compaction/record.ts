@@ -1,0 +1,112 @@
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
+import { isOutput } from "../../wire/output-name.ts";
+
+/** The objects of one source and date: a folder of the bucket (see object-keys.ts, eventsOfDate). */
+export interface SourceDate extends SourceName {
+	date: UtcDate;
+}
+
+/**
+ * The decision that outputs replace objects of a closed date. Each source and date has at most one (`If-None-Match: *`),
+ * and it is written after its outputs. An object that it doesn't name as an input still counts itself.
+ */
+export interface CompactionRecord extends SourceDate {
+	version: 1;
+	/** Empty if compaction would gain nothing. */
+	outputs: CompactionOutput[];
+}
+
+/** All names are names of objects in the date's folder. */
+export interface CompactionOutput {
+	name: string;
+	rows: number;
+	bytes: number;
+	sha256: string;
+	/** The objects that it replaces. It holds exactly their events. */
+	inputs: string[];
+}
+
+/** Throws if this archive can't read the record. */
+export function readRecord(key: string, text: string): CompactionRecord {
+	const record: CompactionRecord = JSON.parse(text);
+	if (record.version !== 1)
+		throw new Error(
+			`The compaction record ${key} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
+		);
+	return record;
+}
+
+export interface VisibleObjects<Original> {
+	originals: Original[];
+	outputs: CompactionOutput[];
+}
+
+/**
+ * The objects that hold each event of a date once: the outputs of its record, and the originals that no output replaces.
+ * Without a record, exactly the originals.
+ */
+export function visibleObjects<Original>(
+	originals: readonly Original[],
+	nameOf: (original: Original) => string,
+	record: CompactionRecord | undefined,
+): VisibleObjects<Original> {
+	const replaced = replacedNames(record);
+	return {
+		originals: originals.filter((original) => !replaced.has(nameOf(original))),
+		outputs: record?.outputs ?? [],
+	};
+}
+
+/**
+ * The objects that now hold exactly the events of the named objects; undefined if a compaction has merged them with other
+ * events.
+ */
+export function sameEvents<Original>(
+	named: readonly Original[],
+	nameOf: (original: Original) => string,
+	record: CompactionRecord | undefined,
+): VisibleObjects<Original> | undefined {
+	const visible = visibleObjects(named, nameOf, record);
+	const names = new Set(named.map(nameOf));
+	const outputs = visible.outputs.filter(({ name }) => !names.has(name));
+	return outputs.every(({ inputs }) => inputs.every((name) => names.has(name)))
+		? { originals: visible.originals, outputs }
+		: undefined;
+}
+
+/**
+ * Names in a date's folder that no reader is told to read: the inputs of its record, and outputs that the record doesn't
+ * name.
+ */
+export function supersededNames(
+	names: readonly string[],
+	record: CompactionRecord,
+): string[] {
+	const replaced = replacedNames(record);
+	const outputs = new Set(record.outputs.map(({ name }) => name));
+	return names.filter((name) =>
+		isOutput(name) ? !outputs.has(name) : replaced.has(name),
+	);
+}
+
+/**
+ * Readers follow a manifest that is older than the compaction, by links that live for a day at most (manifest/responder.ts).
+ * The hour covers the making of the manifest.
+ */
+const readersMs = 25 * 3_600_000;
+
+/**
+ * Whether nobody can be reading the superseded objects: every link to them has expired. `recordedMs` is when the store
+ * took the record. Both clocks must agree, since one may have jumped.
+ */
+export function hasOutlivedReaders(
+	recordedMs: number,
+	{ nowMs, storeNowMs }: { nowMs: number; storeNowMs: number },
+): boolean {
+	return Math.min(nowMs, storeNowMs) - recordedMs > readersMs;
+}
+
+function replacedNames(record: CompactionRecord | undefined): Set<string> {
+	return new Set(record?.outputs.flatMap(({ inputs }) => inputs));
+}

@@ -1,0 +1,81 @@
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { CompactionStore } from "../compaction/compaction-store.ts";
+import { visibleObjects } from "../compaction/record.ts";
+
+/** A source and the objects of its dates. */
+export type ArchivedSource = Pick<
+	IndexedSource,
+	"account" | "sourceKey" | "objects" | "quarantined"
+>;
+
+/** An object with events of one source and date. */
+export interface EventObject {
+	key: string;
+	/** In the date's folder. */
+	name: string;
+	date: UtcDate;
+	quarantined: boolean;
+	/** Of the latest cut that has rows in it. */
+	stream: string;
+	first: number;
+	/** Whether it has the rows of that cut alone. */
+	isOfOneCut: boolean;
+	/** When an Import added it: `stream` and `first` are those of its record. Absent for events that were received. */
+	importedMs?: number;
+}
+
+/** Finds the objects that have each event once, as manifests do. */
+export class SourceObjects {
+	readonly #keys: ObjectKeys;
+	readonly #compactions: CompactionStore;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#keys = keys;
+		this.#compactions = new CompactionStore(store, keys);
+	}
+
+	/** In the order of their cuts; a compacted object stands where its latest cut is. */
+	async ofDate(
+		source: ArchivedSource,
+		date: UtcDate,
+		quarantined: boolean,
+	): Promise<EventObject[]> {
+		const { account, sourceKey } = source;
+		const group = {
+			account,
+			sourceKey,
+			date,
+			...(quarantined && { quarantined: true as const }),
+		};
+		const ofDates = quarantined ? source.quarantined : source.objects;
+		if (!ofDates.has(date)) return [];
+		// Before the objects, as for a manifest. Quarantine isn't compacted.
+		const record = quarantined ? undefined : await this.#compactions.of(group);
+		const all = [...(ofDates.get(date) ?? [])];
+		const folder = this.#keys.eventsOfDate(group);
+		const nameOf = ({ stream, first }: IndexedObject) =>
+			this.#keys.events(group, stream, first).slice(folder.length);
+		const { originals, outputs } = visibleObjects(all, nameOf, record);
+		const latest = new Map<string, string>();
+		for (const { name, inputs } of outputs)
+			for (const input of inputs) latest.set(input, name);
+		const visible = new Set(originals);
+		const objects = new Map<string, EventObject>();
+		for (const each of all) {
+			const own = nameOf(each);
+			const name = visible.has(each) ? own : latest.get(own);
+			if (name === undefined) continue;
+			// The latest of its cuts decides where it stands.
+			objects.delete(name);
+			const { stream, first } = each;
+			const place = { stream, first, isOfOneCut: name === own };
+			const key = folder + name;
+			objects.set(name, { key, name, date, quarantined, ...place });
+		}
+		return [...objects.values()];
+	}
+}

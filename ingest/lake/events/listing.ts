@@ -1,0 +1,228 @@
+import type {
+	EventsAnswer,
+	EventsAsked,
+} from "../../../packages/contracts/stored-event.ts";
+import { mapConcurrently } from "../../archive/concurrency/map-concurrently.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { BufferedEvents, pageMs } from "./buffered-events.ts";
+import { atEnd, type Cursor, readCursor, writeCursor } from "./cursor.ts";
+import type { EventObject } from "./date-objects.ts";
+import type { EventStore, StreamEnds } from "./event-store.ts";
+import { ListedObjects, type Shown } from "./listed-objects.ts";
+import type { OpenObject } from "./object-reader.ts";
+import { type Choice, isBefore, storedEvent } from "./rows/row.ts";
+
+/** Most objects of a quiet source hold a few events. */
+const opensAtOnce = 8;
+/** Cuts since the first page. More come of a person who has slept in between. */
+const maxNewObjects = 200;
+
+/**
+ * A page of a source's events, the newest first: those that weren't archived at the first page in the order of their time, then
+ * object by object, those of Imports last of their date. Each event comes once, also if it is archived between two pages.
+ */
+export async function listEvents(
+	events: EventStore,
+	account: string,
+	sourceKey: string,
+	asked: EventsAsked,
+): Promise<EventsAnswer> {
+	const ends = await events.ends();
+	const cursor = asked.cursor ? readCursor(asked.cursor) : undefined;
+	const listing = new Listing(events, account, sourceKey, asked, ends, cursor);
+	const next = await listing.read();
+	return {
+		ok: true,
+		// Objects of neighbouring cuts overlap by some seconds.
+		events: listing.shown
+			.sort((a, b) => (isBefore(a.row, b.row) ? 1 : -1))
+			.map(({ row, state }) => storedEvent(row, state)),
+		...(next && { cursor: writeCursor(next) }),
+	};
+}
+
+class Listing {
+	readonly shown: Shown[] = [];
+	readonly #events: EventStore;
+	readonly #account: string;
+	readonly #sourceKey: string;
+	readonly #asked: EventsAsked;
+	readonly #ends: StreamEnds;
+	readonly #cursor: Cursor | undefined;
+	/** Where the list began. */
+	readonly #begin: Pick<Cursor, "stream" | "done">;
+	readonly #choice: Omit<Choice, "limit">;
+	readonly #untilMs = performance.now() + pageMs;
+
+	constructor(
+		events: EventStore,
+		account: string,
+		sourceKey: string,
+		asked: EventsAsked,
+		ends: StreamEnds,
+		cursor: Cursor | undefined,
+	) {
+		const { from, to, types } = asked;
+		this.#events = events;
+		this.#account = account;
+		this.#sourceKey = sourceKey;
+		this.#asked = asked;
+		this.#ends = ends;
+		this.#cursor = cursor;
+		this.#begin = cursor ?? ends;
+		this.#choice = {
+			...(from !== undefined && { fromMs: Date.parse(from) }),
+			...(to !== undefined && { toMs: Date.parse(to) }),
+			...(types && { types }),
+		};
+	}
+
+	/** Returns where the next page begins; undefined at the end. */
+	async read(): Promise<Cursor | undefined> {
+		const next = this.#cursor?.object ? undefined : await this.#readRecent();
+		return next ?? this.#readArchived();
+	}
+
+	get #left(): number {
+		return this.#asked.limit - this.shown.length;
+	}
+
+	/** Events that weren't archived at the first page. Returns where the next page goes on with them. */
+	async #readRecent(): Promise<Cursor | undefined> {
+		const { stream, done } = this.#begin;
+		const before = this.#cursor?.after;
+		const choice = {
+			...this.#choice,
+			limit: this.#asked.limit,
+			...(before && { before }),
+		};
+		// The frames first: what is archived meanwhile is in an object then.
+		const buffered = await this.#buffered(choice);
+		const found: Shown[] = buffered.rows.map((row) => ({
+			row,
+			state: row.quarantined ? "quarantined" : "accepted",
+		}));
+		found.push(...(await this.#archivedSince(choice)));
+		const unique = new Map(found.map((each) => [each.row.eventID, each]));
+		const sorted = [...unique.values()]
+			.filter(({ row }) => row.timeMs > buffered.unreadMs)
+			.sort((a, b) => (isBefore(a.row, b.row) ? 1 : -1));
+		this.shown.push(...sorted.slice(0, this.#left));
+		const last = this.#left > 0 ? undefined : this.shown.at(-1)!.row;
+		if (!last && buffered.unreadMs === -Infinity) return undefined;
+		const after = last
+			? { timeMs: last.timeMs, eventID: last.eventID }
+			: { timeMs: buffered.unreadMs + 1, eventID: "" };
+		return { stream, done, after, frame: buffered.readThrough(after) };
+	}
+
+	#buffered(choice: Choice): Promise<BufferedEvents> {
+		const { state } = this.#asked;
+		const isSameStream = this.#begin.stream === this.#ends.stream;
+		return BufferedEvents.read(
+			this.#events,
+			this.#ends,
+			{
+				...choice,
+				account: this.#account,
+				sourceKeys: [this.#sourceKey],
+				...(state && { quarantined: state === "quarantined" }),
+			},
+			// No frame has an event that was released or imported.
+			state === "released" || state === "imported"
+				? 0
+				: isSameStream
+					? this.#cursor?.frame
+					: undefined,
+		);
+	}
+
+	/** Throws {@link RequestFailure} CursorExpired if there is too much. */
+	async #archivedSince(choice: Choice): Promise<Shown[]> {
+		const { stream, done } = this.#begin;
+		if (this.#events.doneOf(stream) === done) return [];
+		const listed = this.#objects();
+		const objects: EventObject[] = [];
+		// What was imported comes with the archived objects.
+		for (const date of listed.receivedDates())
+			for (const object of await listed.receivedOf(date))
+				if (!this.#wasArchived(object)) objects.push(object);
+		if (objects.length > maxNewObjects) throw expired();
+		const found: Shown[] = [];
+		for (const object of objects)
+			for (const pair of await this.#opened([object]))
+				found.push(...(await listed.rows(...pair, choice)));
+		return found;
+	}
+
+	async #readArchived(): Promise<Cursor | undefined> {
+		const { stream, done } = this.#begin;
+		const start = this.#cursor?.object;
+		const listed = this.#objects();
+		for (const date of await listed.dates()) {
+			if (start && date > start.date) continue;
+			let objects = (await listed.ofDate(date)).filter((object) =>
+				this.#wasArchived(object),
+			);
+			if (start?.date === date) {
+				const at = objects.findIndex(
+					({ name, quarantined }) =>
+						name === start.name && quarantined === start.quarantined,
+				);
+				if (at < 0) throw expired();
+				objects = objects.slice(at);
+			}
+			for (let at = 0; at < objects.length; at += opensAtOnce) {
+				const some = await this.#opened(objects.slice(at, at + opensAtOnce));
+				for (const [index, [object, opened]] of some.entries()) {
+					const isStart = start?.date === date && at + index === 0;
+					const rows = await listed.rows(object, opened, {
+						...this.#choice,
+						limit: this.#left,
+						...(isStart && { before: this.#cursor!.after }),
+					});
+					this.shown.push(...rows);
+					const isFull = this.#left === 0;
+					if (!isFull && performance.now() < this.#untilMs) continue;
+					const { name, quarantined } = object;
+					const { timeMs, eventID } = isFull ? rows.at(-1)!.row : atEnd;
+					return {
+						stream,
+						done,
+						after: { timeMs, eventID },
+						object: { date, quarantined, name },
+					};
+				}
+			}
+		}
+		return undefined;
+	}
+
+	#objects(): ListedObjects {
+		const source = this.#events.archived(this.#account, this.#sourceKey);
+		return new ListedObjects(this.#events, source, this.#asked);
+	}
+
+	async #opened(
+		objects: readonly EventObject[],
+	): Promise<(readonly [EventObject, OpenObject])[]> {
+		const opened = await this.#events.inTurn(this.#account, () =>
+			mapConcurrently(objects, opensAtOnce, ({ key }) =>
+				this.#events.reader.open(key),
+			),
+		);
+		return objects.map((object, index) => [object, opened[index]!]);
+	}
+
+	/** At the first page. A new stream's events come among the archived ones. */
+	#wasArchived({ stream, first }: EventObject): boolean {
+		return stream !== this.#begin.stream || first <= this.#begin.done;
+	}
+}
+
+function expired(): RequestFailure {
+	return new RequestFailure(
+		"CursorExpired",
+		"The objects that the cursor names were replaced meanwhile",
+	);
+}

@@ -1,0 +1,184 @@
+import type {
+	EventAnswer,
+	FoundEvent,
+} from "../../../packages/contracts/stored-event.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../archive/concurrency/map-concurrently.ts";
+import type { CutRecord } from "../../archive/decide/cut.ts";
+import type { ArchivedSource } from "./date-objects.ts";
+import { timeOfEventID } from "./event-id-time.ts";
+import type { EventStore } from "./event-store.ts";
+import {
+	afterItsTime,
+	amongImported,
+	atItsTime,
+	disorderMs,
+	type Place,
+	type TimedSearch,
+	type Wanted,
+} from "./object-search.ts";
+import { releasedRows } from "./released-rows.ts";
+import { type EventRow, storedEvent } from "./rows/row.ts";
+
+const sourcesAtOnce = 4;
+/** After this time the search among imported events ends, and so does that for an event that is later than its ID. */
+const searchMs = 6_000;
+
+type Found = { event: FoundEvent; body?: Uint8Array };
+
+/**
+ * Looks for one event: in the stream's frames of the time that its ID has, and in the objects of that date. The objects' cuts
+ * are almost in the order of time, so a few footers lead to the one that has it.
+ */
+export async function findEvent(
+	events: EventStore,
+	wanted: Wanted,
+): Promise<{ answer: EventAnswer; body?: Uint8Array | undefined }> {
+	const { id, keyMs } = wanted;
+	const idMs = timeOfEventID(id) ?? 0;
+	const [from, to] = [utcDate(idMs), utcDate(idMs + keyMs)];
+	const imported: TimedSearch = { untilMs: Infinity, isCut: false };
+	const later: TimedSearch = { untilMs: Infinity, isCut: false };
+	const found =
+		(await inFrames(events, wanted, idMs)) ??
+		(await inObjects(events, wanted, (source) =>
+			atItsTime(events, source, wanted, idMs),
+		)) ??
+		(await inObjects(events, wanted, (source) =>
+			amongImported(events, source, wanted, idMs, begun(imported)),
+		)) ??
+		(keyMs > 0
+			? await inObjects(events, wanted, (source) =>
+					afterItsTime(events, source, wanted, idMs, begun(later)),
+				)
+			: undefined);
+	const isCut = imported.isCut || later.isCut;
+	return {
+		answer: {
+			ok: true,
+			...(found && { event: found.event }),
+			searched: { from, to, ...(isCut && { isCut: true }) },
+		},
+		body: found?.body,
+	};
+}
+
+function begun(search: TimedSearch): TimedSearch {
+	if (search.untilMs === Infinity)
+		search.untilMs = performance.now() + searchMs;
+	return search;
+}
+
+async function inFrames(
+	events: EventStore,
+	{ account, sourceKeys, id, whole, keyMs }: Wanted,
+	idMs: number,
+): Promise<Found | undefined> {
+	const { stream, done, last } = await events.ends();
+	if (done >= last) return undefined;
+	const wanted = {
+		stream,
+		from: done + 1,
+		to: last,
+		sinceMs: idMs - disorderMs,
+	};
+	const choice = { account, sourceKeys, eventID: id, whole, limit: 1 };
+	for await (const { rows, lastMs } of events.buffered(wanted, choice)) {
+		const [row] = rows;
+		if (row) {
+			const { sequence, storedMs, sourceKey } = row;
+			return foundOf(row, {
+				sourceKey: sourceKey!,
+				state: row.quarantined ? "quarantined" : "accepted",
+				stage: "Buffer",
+				frames: { stream, first: sequence!, last: sequence! },
+				storedTime: new Date(storedMs!).toISOString(),
+			});
+		}
+		if (lastMs !== undefined && lastMs > idMs + keyMs + disorderMs)
+			return undefined;
+	}
+	return undefined;
+}
+
+async function inObjects(
+	events: EventStore,
+	{ account, sourceKeys }: Wanted,
+	search: (source: ArchivedSource) => Promise<Place | undefined>,
+): Promise<Found | undefined> {
+	let found: { source: ArchivedSource; place: Place } | undefined;
+	await mapConcurrently(sourceKeys, sourcesAtOnce, async (sourceKey) => {
+		const source = events.archived(account, sourceKey);
+		const place = found ? undefined : await search(source);
+		if (place) found = { source, place };
+	});
+	return found && described(events, found.source, found.place);
+}
+
+async function described(
+	events: EventStore,
+	{ account, sourceKey }: ArchivedSource,
+	{ object, row }: Place,
+): Promise<Found> {
+	const { key, date, quarantined, stream, first, isOfOneCut, importedMs } =
+		object;
+	const cut = isOfOneCut ? await cutOf(events, stream, first) : undefined;
+	const folder = { account, sourceKey, date };
+	const released = quarantined
+		? (await releasedRows(events, folder, object, [row])).get(row.eventID)
+		: undefined;
+	return foundOf(row, {
+		sourceKey,
+		state:
+			importedMs !== undefined
+				? "imported"
+				: released
+					? "released"
+					: quarantined
+						? "quarantined"
+						: "accepted",
+		stage: "Bucket",
+		...(cut && { frames: { stream, first, last: cut.last } }),
+		object: key,
+		storedTime:
+			cut?.firstFrame.time ??
+			new Date(importedMs ?? row.timeMs + disorderMs).toISOString(),
+		...(released && {
+			released: {
+				time: new Date(released.timeMs).toISOString(),
+				object: released.key,
+			},
+		}),
+	});
+}
+
+async function cutOf(events: EventStore, stream: string, first: number) {
+	const { keys, store } = events.options;
+	const text = await store.get(keys.cut(stream, first));
+	return text === undefined ? undefined : (JSON.parse(text) as CutRecord);
+}
+
+function foundOf(
+	row: EventRow,
+	{
+		state,
+		...place
+	}: Omit<FoundEvent, keyof ReturnType<typeof storedEvent>> &
+		Pick<FoundEvent, "state">,
+): Found {
+	const { violations: _, ...head } = storedEvent(row, state);
+	const { judgement, headers, body } = row;
+	const { plan, version, violations, more } = judgement ?? {};
+	return {
+		event: {
+			...head,
+			...place,
+			...(plan !== undefined && { plan }),
+			...(version !== undefined && { planVersion: version }),
+			...(violations && { violations }),
+			...(more !== undefined && { otherViolations: more }),
+			...(headers && { headers: JSON.parse(headers) }),
+		},
+		...(body && { body }),
+	};
+}

@@ -1,0 +1,96 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { importSubject } from "../../../packages/contracts/nats.ts";
+import type { ImportAnswer } from "../../../packages/contracts/stored/import.ts";
+import { keptFrom } from "../../../packages/contracts/stored/retention.ts";
+import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { ManifestObjects } from "../manifest/manifest-objects.ts";
+import { ManifestStore } from "../manifest/manifest-store.ts";
+import type { ReleasedLedgers } from "../release/released-ledgers.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { readImportRequest } from "../request/request.ts";
+import { requireTurn } from "../request/require-turn.ts";
+import { requireUndeleted } from "../request/require-undeleted.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import { RetentionStore } from "../retention/retention-store.ts";
+import { SourceImport } from "./source-import.ts";
+
+const maxTombstonesAgeMs = 60_000;
+/** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its import still waits. */
+const maxWaiting = 16;
+
+/** Answers operator's requests to add the events of Imports to one shard's sources (packages/contracts/stored/import.ts). */
+export class ImportResponder {
+	readonly #options: ImportResponderOptions;
+	readonly #responder: Responder;
+
+	constructor(options: ImportResponderOptions) {
+		this.#options = options;
+		const { connection, shard, log } = options;
+		this.#responder = new Responder({
+			connection,
+			subject: importSubject(shard),
+			log,
+			answer: (text, task) => this.#answer(text, task),
+		});
+	}
+
+	close(): void {
+		this.#responder.close();
+	}
+
+	async #answer(text: string, task: Task): Promise<ImportAnswer> {
+		const { store, keys, turns, tombstones, released, log } = this.#options;
+		const request = readImportRequest(text);
+		const { account, sourceKey, operation, parts } = request;
+		requireTurn(turns, account, maxWaiting, "imports and releases");
+		const idle = async () => {
+			await tombstones.refresh(maxTombstonesAgeMs);
+			requireUndeleted(tombstones, request);
+		};
+		const today = utcDate(Date.now());
+		const retention = await new RetentionStore(store, keys).of(request);
+		// A Job that ran over midnight has seen one day more.
+		const from = keptFrom(retention?.record, utcDate(Date.now() - dayMs));
+		const means = { store, keys, idle, kept: { from, to: today } };
+		const objects = new ManifestObjects(store, keys);
+		const manifests = new ManifestStore(store, keys, objects);
+		const found = await manifests.newest(operation);
+		if (!found)
+			throw new RequestFailure(
+				"ObjectMissing",
+				`The manifest of the Operation ${operation} is not in the bucket`,
+			);
+		const added = new SourceImport(means, request, found.manifest);
+		// Some dates of one part in each turn of the account: they take memory and a processor, which cutting needs. A part that
+		// waits is in no memory.
+		for (let part = 1; part <= parts; part++) {
+			task.progress = () => `part ${part} of ${parts}`;
+			for (let isLeft = true; isLeft; )
+				isLeft = await turns.run(account, () => {
+					task.stopping.throwIfAborted();
+					return added.add(part);
+				});
+		}
+		await released.publish(request);
+		const { dates } = added;
+		log.info({ operation, account, sourceKey, dates }, "imported events");
+		return { ok: true, dates };
+	}
+}
+
+export interface ImportResponderOptions {
+	connection: NatsConnection;
+	shard: number;
+	store: ObjectStore & PartStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	/** Of all shards of this process, together with releases. */
+	turns: WorkerSlots;
+	released: Pick<ReleasedLedgers, "publish">;
+	log: Logger;
+}

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import type {
+	ManifestDate,
+	ManifestObject,
+} from "../../../packages/contracts/manifest.ts";
+import type { ExportFile } from "../../../packages/contracts/stored/export.ts";
+import { RequestFailure } from "../request/errors.ts";
+
+/** NATS takes messages of some megabytes, and a link has a few kB. */
+const filesOfPage = 200;
+
+type Unlinked = Omit<ManifestObject, "url">;
+
+/**
+ * The files behind the cursor `after`: a date, or a number of files of that date with the digest of their list. Throws
+ * {@link RequestFailure} CursorExpired if compaction has replaced some of them: what came before may hold the same events.
+ * If a date fails, the pages before it come first.
+ */
+export async function exportPage(
+	dates: readonly ManifestDate[],
+	after: string,
+	objects: {
+		/** Those that hold the day's events now, always in the same order. */
+		current(day: ManifestDate): Promise<Unlinked[]>;
+		withLinks(some: Unlinked[]): Promise<ManifestObject[]>;
+	},
+): Promise<{ files: ExportFile[]; next?: string }> {
+	const [from = "", taken, list] = after.split(".");
+	const left = dates.filter(
+		({ date, rows }) =>
+			rows > 0 && (date > from || (date === from && taken !== undefined)),
+	);
+	const files: ExportFile[] = [];
+	for (const [index, day] of left.entries()) {
+		const { date } = day;
+		const all = await objects.current(day).catch((error) => {
+			// The next page says it, so who downloads has the other dates.
+			if (files.length === 0) throw error;
+			return undefined;
+		});
+		if (!all) return { files, next: left[index - 1]!.date };
+		const digest = digestOf(all.map(({ key }) => key).join("\n"));
+		const isBegun = date === from;
+		if (isBegun && digest !== list)
+			throw new RequestFailure(
+				"CursorExpired",
+				`The files of ${date} were compacted since the page before`,
+			);
+		const first = isBegun ? Number(taken) : 0;
+		const end = first + filesOfPage - files.length;
+		for (const { key, url, rows, bytes } of await objects.withLinks(
+			all.slice(first, end),
+		)) {
+			const name = `${date}-${digestOf(key)}.parquet`;
+			files.push({ date, name, rows, bytes, url });
+		}
+		if (end < all.length) return { files, next: `${date}.${end}.${digest}` };
+		const hasMore = index < left.length - 1;
+		if (hasMore && files.length >= filesOfPage) return { files, next: date };
+	}
+	return { files };
+}
+
+/** Short and without a word about streams. */
+function digestOf(text: string): string {
+	return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}

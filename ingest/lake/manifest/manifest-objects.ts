@@ -1,0 +1,188 @@
+import type {
+	ManifestDate,
+	ManifestObject,
+} from "../../../packages/contracts/manifest.ts";
+import { objectName } from "../../../packages/contracts/manifest.ts";
+import { mapConcurrently } from "../../archive/concurrency/map-concurrently.ts";
+import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { CompactionStore } from "../compaction/compaction-store.ts";
+import {
+	type CompactionRecord,
+	sameEvents,
+	visibleObjects,
+} from "../compaction/record.ts";
+import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
+import { RequestFailure } from "../request/errors.ts";
+
+/** Finds the objects of a date that a manifest names: each event is in exactly one of them. */
+export class ManifestObjects {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+	readonly #compactions: CompactionStore;
+	readonly #releases: ReleaseStore;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+		this.#compactions = new CompactionStore(store, keys);
+		this.#releases = new ReleaseStore(store, keys);
+	}
+
+	/**
+	 * `objectsOf` returns the objects of all cuts of the date. Throws {@link RequestFailure} ObjectMissing, or
+	 * LedgerMismatch if the objects hold another number of rows than the ledger says.
+	 */
+	async ofDate(
+		group: DateFolder,
+		objectsOf: () => Iterable<IndexedObject> | undefined,
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		if (!objectsOf()) return { date: group.date, rows: 0, objects: [] };
+		const folder = this.#keys.eventsOfDate(group);
+		const nameOf = ({ stream, first }: IndexedObject) =>
+			this.#keys.events(group, stream, first).slice(folder.length);
+		// The record is read before the objects: what it replaces is among them. The list is copied because cuts go on.
+		const record = await this.#recordOf(group);
+		const objects = [...(objectsOf() ?? [])];
+		const rows = sumOf(objects);
+		const bytesOf = new Map<string, number>();
+		for await (const { key, bytes } of this.#store.list(folder))
+			bytesOf.set(key, bytes);
+		const { originals, outputs } = visibleObjects(objects, nameOf, record);
+		const named = [
+			...outputs.map(({ name, rows, inputs }) => ({
+				key: folder + name,
+				rows,
+				inputs: inputs.length,
+			})),
+			...originals.map((original) => ({
+				key: folder + nameOf(original),
+				rows: original.rows,
+			})),
+		];
+		if (sumOf(named) !== rows)
+			throw new RequestFailure(
+				"LedgerMismatch",
+				`The objects of ${group.date} don't hold the ${rows} events that the ledger says`,
+				{ internals: folder },
+			);
+		return {
+			date: group.date,
+			rows,
+			objects: await mapConcurrently(named, 1, async (object) => {
+				const { key, rows } = object;
+				const bytes = bytesOf.get(key);
+				if (bytes === undefined)
+					throw new RequestFailure(
+						"ObjectMissing",
+						`The object ${objectName(key)} with ${rows} events is not in the bucket`,
+						{ internals: key },
+					);
+				const url = await this.#store.presign(key, linkSeconds);
+				return { ...object, url, bytes };
+			}),
+		};
+	}
+
+	/**
+	 * The same events with new links, in the objects that hold them now. Throws {@link RequestFailure} ManifestOutdated if
+	 * a compaction has merged them with later events.
+	 */
+	async renew(
+		group: DateFolder,
+		date: ManifestDate,
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		const objects = await this.current(group, date);
+		return { ...date, objects: await this.withLinks(objects, linkSeconds) };
+	}
+
+	/** The same without links. Throws as {@link renew} does. */
+	async current(
+		group: DateFolder,
+		date: ManifestDate,
+	): Promise<Omit<ManifestObject, "url">[]> {
+		const folder = this.#keys.eventsOfDate(group);
+		const record =
+			date.objects.length > 0 ? await this.#recordOf(group) : undefined;
+		const same = sameEvents(
+			date.objects,
+			({ key }) => key.slice(folder.length),
+			record,
+		);
+		if (!same)
+			throw new RequestFailure(
+				"ManifestOutdated",
+				`The objects of ${date.date} that the manifest names were compacted together with later events`,
+			);
+		const outputs = same.outputs.map(({ name, rows, bytes, inputs }) => ({
+			key: folder + name,
+			rows,
+			bytes,
+			inputs: inputs.length,
+		}));
+		return [...outputs, ...same.originals];
+	}
+
+	/**
+	 * The day with the rows that were released from its quarantine, and those that were imported.
+	 * @param only Without the former. Throws {@link RequestFailure} ObjectMissing.
+	 */
+	async withReleased(
+		day: ManifestDate,
+		releases: DateReleases | undefined,
+		linkSeconds: number,
+		only?: "imported",
+	): Promise<ManifestDate> {
+		const released = await this.released(releases, linkSeconds, only);
+		return {
+			...day,
+			rows: day.rows + sumOf(released),
+			objects: [...day.objects, ...released],
+		};
+	}
+
+	/** The objects with a day's released rows. Throws {@link RequestFailure} ObjectMissing. */
+	async released(
+		releases: DateReleases | undefined,
+		linkSeconds: number,
+		only?: "imported",
+	): Promise<ManifestObject[]> {
+		if (!releases) return [];
+		const all = await this.#releases.read(releases);
+		const records = only ? all.filter(({ imported }) => imported) : all;
+		return mapConcurrently(records, 1, async ({ key, rows }) => {
+			const bytes = releases.bytesOf.get(key);
+			if (bytes === undefined)
+				throw new RequestFailure(
+					"ObjectMissing",
+					`The object ${objectName(key)} with ${rows} released events is not in the bucket`,
+					{ internals: key },
+				);
+			const url = await this.#store.presign(key, linkSeconds);
+			return { key, url, rows, bytes, released: true };
+		});
+	}
+
+	/** The same objects with new links. */
+	withLinks(
+		objects: readonly Omit<ManifestObject, "url">[],
+		linkSeconds: number,
+	): Promise<ManifestObject[]> {
+		return mapConcurrently(objects, 1, async (object) => ({
+			...object,
+			url: await this.#store.presign(object.key, linkSeconds),
+		}));
+	}
+
+	/** Quarantine isn't compacted. */
+	async #recordOf(group: DateFolder): Promise<CompactionRecord | undefined> {
+		return group.quarantined ? undefined : this.#compactions.of(group);
+	}
+}
+
+function sumOf(objects: readonly { rows: number }[]): number {
+	return objects.reduce((sum, { rows }) => sum + rows, 0);
+}

@@ -1,0 +1,261 @@
+import { randomBytes } from "node:crypto";
+import { rm, stat } from "node:fs/promises";
+import { objectName } from "../../../packages/contracts/manifest.ts";
+import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
+import { mapConcurrently } from "../../archive/concurrency/map-concurrently.ts";
+import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
+import { fitPart, rowGroupSize, sizeOf } from "../compaction/output-size.ts";
+import {
+	type Contents,
+	OutOfMemory,
+	Rewriter,
+} from "../compaction/rewriter.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { filterSql } from "./filter-sql.ts";
+import { type ReleaseRecord, ReleaseStore } from "./release-store.ts";
+
+/** Each manifest reads the records of its dates. */
+const maxRecordsOfDate = 1_000;
+/** Those that don't fit into a part any more are downloaded again for the next one. */
+const downloadsAtOnce = 4;
+
+export interface DateReleaseOptions {
+	store: ObjectStore & FileStore;
+	keys: ObjectKeys;
+	scratch: string;
+	/** Settles before anything is written. Throws if the source is deleted. */
+	idle(): Promise<void>;
+	signal: AbortSignal;
+	/** Whether objects of this total size can be one part. */
+	fits?: typeof fitPart;
+}
+
+/** What an Operation releases of one date. */
+export interface DateQuestion {
+	folder: DateFolder;
+	operation: string;
+	filter: ReleaseFilter;
+	/** All objects of the date in quarantine, each stream's in the order of its cuts. May grow. */
+	objects: Iterable<IndexedObject>;
+}
+
+interface PartObject {
+	object: IndexedObject;
+	file: string;
+	contents: Contents;
+}
+
+/** What a record says about the range that it was made of. */
+type Known = Pick<ReleaseRecord, "key" | "stream" | "first" | "last">;
+
+/**
+ * Makes events in quarantine rows of their date, with their ids and times. It copies what archive itself wrote, and the
+ * filter only compares texts: no stranger's schema and no stranger's file comes into archive.
+ *
+ * It goes through each stream's objects in parts that fit the memory and the disk. Nothing stays on the disk after a part.
+ */
+export class DateRelease {
+	readonly #options: DateReleaseOptions;
+	readonly #question: DateQuestion;
+	readonly #releases: ReleaseStore;
+	/** By stream: the last object there was at the beginning, so that a date that still grows comes to an end. */
+	readonly #end = new Map<string, number>();
+	/** By stream: the last object that this Operation is done with, now or before. */
+	readonly #done = new Map<string, number>();
+	/** All records of the date that were read, by number. */
+	readonly #known: Known[] = [];
+	#events = 0;
+
+	constructor(options: DateReleaseOptions, question: DateQuestion) {
+		this.#options = options;
+		this.#question = question;
+		this.#releases = new ReleaseStore(options.store, options.keys);
+		for (const { stream, first } of question.objects)
+			this.#end.set(stream, first);
+	}
+
+	/** How many events the Operation has released, now or before. */
+	get events(): number {
+		return this.#events;
+	}
+
+	/**
+	 * Releases one part. Returns whether any are left. Throws {@link RequestFailure} ReleasesTooMany or ObjectMissing.
+	 */
+	async next(): Promise<boolean> {
+		await this.#look();
+		if (!this.#first()) return false;
+		const { scratch, signal } = this.#options;
+		const rewriter = await Rewriter.open(scratch, signal);
+		try {
+			await this.#release(rewriter, await this.#take(rewriter));
+		} finally {
+			await rewriter.close();
+		}
+		return this.#first() !== undefined;
+	}
+
+	/** Reads the records since the last look. */
+	async #look(): Promise<void> {
+		const { folder } = this.#question;
+		const more = await this.#releases.ofDate(folder, this.#known.length);
+		for (const record of more) this.#note(record);
+	}
+
+	#note({ operation, key, stream, first, last, rows }: ReleaseRecord): void {
+		this.#known.push({ key, stream, first, last });
+		if (operation !== this.#question.operation) return;
+		this.#events += rows;
+		this.#finish(stream, last);
+	}
+
+	/** The objects before it gave their rows to earlier records, or had none to give. */
+	#finish(stream: string, last: number): void {
+		this.#done.set(stream, Math.max(last, this.#done.get(stream) ?? 0));
+	}
+
+	*#left(): Generator<IndexedObject> {
+		for (const object of this.#question.objects) {
+			const { stream, first } = object;
+			const isDone = first <= (this.#done.get(stream) ?? 0);
+			if (!isDone && first <= (this.#end.get(stream) ?? 0)) yield object;
+		}
+	}
+
+	#first(): IndexedObject | undefined {
+		for (const object of this.#left()) return object;
+		return undefined;
+	}
+
+	/** Downloads the next objects of one stream that fit together: at least one, which is bounded by a cut. */
+	async #take(rewriter: Rewriter): Promise<PartObject[]> {
+		const { fits = fitPart, keys } = this.#options;
+		const folder = { ...this.#question.folder, quarantined: true } as const;
+		const part: PartObject[] = [];
+		let size = sizeOf([]);
+		for (const batch of batches(this.#left())) {
+			if (part[0] && part[0].object.stream !== batch[0]!.stream) break;
+			const files = await mapConcurrently(
+				batch,
+				downloadsAtOnce,
+				({ stream, first }) =>
+					this.#download(rewriter, keys.events(folder, stream, first)),
+			);
+			const found = await rewriter.contents(files);
+			for (const [index, object] of batch.entries()) {
+				const contents = found[index]!;
+				const all = sizeOf([size, contents]);
+				const together = { ...all, objects: part.length + 1 };
+				if (part.length > 0 && !fits(together)) return part;
+				size = together;
+				part.push({ object, file: files[index]!, contents });
+			}
+		}
+		return part;
+	}
+
+	/** Returns when the part, or half of one that needs too much memory, has its record or nothing to give. */
+	async #release(rewriter: Rewriter, whole: PartObject[]): Promise<void> {
+		const others = new Map<string, string>();
+		for (let part = whole; ; ) {
+			try {
+				if (await this.#try(rewriter, part, others)) return;
+			} catch (error) {
+				if (!(error instanceof OutOfMemory) || part.length === 1) throw error;
+				part = part.slice(0, Math.ceil(part.length / 2));
+			}
+			await this.#look();
+		}
+	}
+
+	/**
+	 * False if another release came first.
+	 * @param others files of what other releases took, by key.
+	 */
+	async #try(
+		rewriter: Rewriter,
+		part: readonly PartObject[],
+		others: Map<string, string>,
+	): Promise<boolean> {
+		const { store, keys, idle } = this.#options;
+		const { folder, operation, filter } = this.#question;
+		const { account, sourceKey, date } = folder;
+		const { stream, first } = part[0]!.object;
+		const { first: last } = part.at(-1)!.object;
+		if (this.#known.length >= maxRecordsOfDate)
+			throw new RequestFailure(
+				"ReleasesTooMany",
+				`Events of ${date} were released in ${this.#known.length} parts`,
+			);
+		// An event is in one object of quarantine, so no other record can have a row of this part.
+		const overlapping = this.#known
+			.filter(
+				(known) =>
+					known.stream === stream && known.first <= last && known.last >= first,
+			)
+			.map(({ key }) => key);
+		await mapConcurrently(
+			overlapping.filter((key) => !others.has(key)),
+			downloadsAtOnce,
+			async (key) => others.set(key, await this.#download(rewriter, key)),
+		);
+		const { file, rows } = await rewriter.select(
+			part.map((each) => each.file),
+			filterSql(filter),
+			overlapping.map((key) => others.get(key)!),
+			rowGroupSize(sizeOf(part.map(({ contents }) => contents))),
+		);
+		try {
+			if (rows > 0) {
+				await idle();
+				const number = this.#known.length + 1;
+				const attempt = randomBytes(8).toString("hex");
+				const key = keys.released(folder, number, attempt);
+				await store.putNewFile(key, file, "application/vnd.apache.parquet");
+				const { size: bytes } = await stat(file);
+				const range = { stream, first, last };
+				const source = { account, sourceKey, date };
+				const what = { operation, ...range, key, rows, bytes };
+				const record = { version: 1, ...source, ...what } as const;
+				const decided = await this.#releases.decide(number, record);
+				if (decided !== key) {
+					// Nobody names it. If this fails, it goes with its date.
+					await store.remove([key]);
+					return false;
+				}
+				this.#note(record);
+			}
+			this.#finish(stream, last);
+			return true;
+		} finally {
+			await rm(file, { force: true });
+		}
+	}
+
+	async #download(rewriter: Rewriter, key: string): Promise<string> {
+		const file = rewriter.newFile();
+		if ((await this.#options.store.getFile(key, file)) === undefined)
+			throw new RequestFailure(
+				"ObjectMissing",
+				`The object ${objectName(key)} is not in the bucket`,
+				{ internals: key },
+			);
+		return file;
+	}
+}
+
+/** Each of one stream. */
+function* batches(objects: Iterable<IndexedObject>) {
+	let batch: IndexedObject[] = [];
+	for (const object of objects) {
+		const isFull = batch.length === downloadsAtOnce;
+		if (isFull || (batch[0] && batch[0].stream !== object.stream)) {
+			yield batch;
+			batch = [];
+		}
+		batch.push(object);
+	}
+	if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,117 @@
+import type {
+	AddedEvents,
+	ReleasedLedger,
+} from "../../../packages/contracts/ledger.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { hourly } from "../../archive/concurrency/hourly.ts";
+import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { NatsProgress } from "../../archive/write/nats-progress.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { ReleaseStore } from "./release-store.ts";
+
+export interface ReleasedLedgersOptions {
+	progress: () => Promise<Pick<NatsProgress, "setReleased">>;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Pick<Tombstones, "has">;
+	log: Logger;
+}
+
+/** Publishes how many events were released or imported. Counts from their records, so a repeated one counts once. */
+export class ReleasedLedgers {
+	readonly #options: ReleasedLedgersOptions;
+	readonly #releases: ReleaseStore;
+
+	constructor(options: ReleasedLedgersOptions) {
+		this.#options = options;
+		this.#releases = new ReleaseStore(options.store, options.keys);
+	}
+
+	/** Publishes all counts at once and then hourly: this covers a killed archive and a rebuilt NATS. */
+	run(signal: AbortSignal): Promise<void> {
+		const { log } = this.#options;
+		return hourly("counting released events", () => this.publishAll(signal), {
+			log,
+			signal,
+		});
+	}
+
+	/** Goes through all sources, and throws at the end if some failed. */
+	async publishAll(signal: AbortSignal): Promise<void> {
+		const progress = await this.#options.progress();
+		let failed = 0;
+		for await (const source of this.#releases.sources()) {
+			signal.throwIfAborted();
+			try {
+				await this.#publish(source, progress, false);
+			} catch (error) {
+				signal.throwIfAborted();
+				failed++;
+				this.#options.log.warn(
+					{ err: error, ...source },
+					"can't count the released events of a source; going on with the others",
+				);
+			}
+		}
+		if (failed > 0)
+			throw new Error(
+				`The released events of ${failed} ${failed === 1 ? "source" : "sources"} can't be counted`,
+			);
+	}
+
+	/**
+	 * Publishes what the records of a source say now. Returns it.
+	 * @param options.anew reads all records, whatever is published.
+	 */
+	async publish(
+		source: SourceName,
+		{ anew = false } = {},
+	): Promise<ReleasedLedger["released"]> {
+		return this.#publish(source, await this.#options.progress(), anew);
+	}
+
+	async #publish(
+		source: SourceName,
+		progress: Pick<NatsProgress, "setReleased">,
+		anew: boolean,
+	): Promise<ReleasedLedger["released"]> {
+		const { tombstones } = this.#options;
+		const { account, sourceKey } = source;
+		let released: ReleasedLedger["released"] = {};
+		await progress.setReleased(sourceKey, async (published) => {
+			const known = (!anew && published?.released) || {};
+			released = await this.#count(source, known);
+			return tombstones.has(source)
+				? undefined
+				: { version: 1, account, sourceKey, released };
+		});
+		return released;
+	}
+
+	/** @param known what was counted before. Records stay as they are, so only those after them are read. */
+	async #count(
+		source: SourceName,
+		known: ReleasedLedger["released"],
+	): Promise<ReleasedLedger["released"]> {
+		const dates = [...(await this.#releases.ofSource(source))].sort();
+		const released: ReleasedLedger["released"] = {};
+		for (const [date, { records }] of dates) {
+			const releases = records.length;
+			if (releases === 0) continue;
+			const before = known[date];
+			const isBefore =
+				before?.imported !== undefined && before.releases <= releases;
+			const { releases: from } = isBefore ? before : none;
+			let { events, imported = 0 } = isBefore ? before : none;
+			const more = records.slice(from);
+			for (const record of await this.#releases.read({ records: more }))
+				if (record.imported) imported += record.rows;
+				else events += record.rows;
+			released[date] = { events, imported, releases };
+		}
+		return released;
+	}
+}
+
+const none: AddedEvents = { events: 0, releases: 0 };

@@ -1,0 +1,83 @@
+import {
+	forever,
+	retainedDays,
+} from "../../../packages/contracts/stored/retention.ts";
+import {
+	addDays,
+	dayMs,
+	type UtcDate,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
+import type { ListedObject } from "../../archive/s3/object-store.ts";
+
+/** An object stays one day longer than Runs load it, since a Run that began yesterday still reads it. */
+const graceDays = 1;
+
+/** What is known of the time. One clock alone deletes nothing, since it may have jumped. */
+export interface TimeWitnesses {
+	/** This process's clock, milliseconds since the epoch. */
+	nowMs: number;
+	storeNowMs: number;
+	/** The dates on which archive was at work. Each was noted in the store on that day. */
+	daysSeen: readonly UtcDate[];
+}
+
+/**
+ * Whether an object with events has expired: by its date, which both clocks must confirm, and by {@link isAged}.
+ * @param days How long the source's events stay.
+ */
+export function isExpired(
+	object: ListedObject,
+	witnesses: TimeWitnesses,
+	days = retainedDays,
+): boolean {
+	const date = /\/date=(\d{4}-\d\d-\d\d)\//.exec(object.key)?.[1];
+	const today = utcDate(Math.min(witnesses.nowMs, witnesses.storeNowMs));
+	return (
+		date !== undefined &&
+		days !== forever &&
+		date < addDays(today, -(days + graceDays)) &&
+		isAged(object, witnesses, days)
+	);
+}
+
+/**
+ * The expired cut records of one stream, which are given in the order of their keys. Never the newest: it says where
+ * archiving resumes.
+ */
+export function expiredCuts(
+	records: readonly ListedObject[],
+	witnesses: TimeWitnesses,
+): ListedObject[] {
+	return records.slice(0, -1).filter((record) => isAged(record, witnesses));
+}
+
+/** Whether the object was written longer ago than the store removes it: the days, and the day that the store counts from. */
+export function isAged(
+	{ modifiedMs }: ListedObject,
+	witnesses: TimeWitnesses,
+	days = retainedDays,
+): boolean {
+	return (
+		days !== forever &&
+		Math.min(witnesses.nowMs, witnesses.storeNowMs) - modifiedMs >
+			(days + graceDays + 1) * dayMs &&
+		hasBeenFor(days + graceDays, modifiedMs, witnesses)
+	);
+}
+
+/**
+ * Whether an instant is more than so many days ago by both clocks, and archive was at work on as many different days since.
+ * Two clocks that jump by a year together have seen one day.
+ */
+export function hasBeenFor(
+	days: number,
+	sinceMs: number,
+	{ nowMs, storeNowMs, daysSeen }: TimeWitnesses,
+): boolean {
+	const since = utcDate(sinceMs);
+	return (
+		Math.min(nowMs, storeNowMs) - sinceMs > days * dayMs &&
+		daysSeen.filter((day) => day > since).length >= days
+	);
+}

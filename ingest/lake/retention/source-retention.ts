@@ -1,0 +1,86 @@
+import {
+	isLonger,
+	keptFrom,
+	retainedDays,
+	type SourceRetention,
+} from "../../../packages/contracts/stored/retention.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
+import { hasBeenFor, type TimeWitnesses } from "./retention.ts";
+
+/** Fewer days hold so long after they were asked for: time to notice a mistake. */
+export const reprieveDays = 7;
+
+/** What the bucket says about one source. The records of a source are numbered; the newest holds. */
+export interface RetentionRecord extends SourceName {
+	version: 1;
+	days: number;
+	/** Events of earlier dates may have been deleted before `days` was raised. */
+	from: UtcDate;
+	/** Fewer days, which hold once the record is {@link reprieveDays} old. */
+	next?: number;
+}
+
+export interface KeptRecord {
+	record: RetentionRecord;
+	number: number;
+	/** When the store took it, by its clock. */
+	modifiedMs: number;
+}
+
+/**
+ * The record that follows from the days that operator asks for; undefined if the newest one says it already.
+ * @param firstEventDate Of the source, if it has events.
+ */
+export function recordFor(
+	source: SourceName,
+	wanted: number,
+	newest: RetentionRecord | undefined,
+	today: UtcDate,
+	firstEventDate?: UtcDate,
+): RetentionRecord | undefined {
+	const days = newest?.days ?? retainedDays;
+	const from = keptFrom(newest, today);
+	const { account, sourceKey } = source;
+	const base = { version: 1, account, sourceKey, from } as const;
+	if (wanted === days)
+		return newest?.next === undefined ? undefined : { ...base, days };
+	if (isLonger(wanted, days)) {
+		// Nothing was ever deleted, so older events can be imported.
+		const isWhole = !newest && !(firstEventDate && firstEventDate < from);
+		const first = isWhole ? keptFrom({ days: wanted }, today) : from;
+		return { ...base, days: wanted, from: first };
+	}
+	return newest?.next === wanted ? undefined : { ...base, days, next: wanted };
+}
+
+/** The record that lowers the days of this one, once the date has come that people were told, by all witnesses of time. */
+export function loweredRecord(
+	{ record: { next, ...record }, modifiedMs }: KeptRecord,
+	witnesses: TimeWitnesses,
+): RetentionRecord | undefined {
+	const today = utcDate(Math.min(witnesses.nowMs, witnesses.storeNowMs));
+	return next !== undefined &&
+		today >= lowersOn(modifiedMs) &&
+		hasBeenFor(reprieveDays, modifiedMs, witnesses)
+		? { ...record, days: next }
+		: undefined;
+}
+
+export function retentionOf({
+	record,
+	modifiedMs,
+}: KeptRecord): SourceRetention {
+	const { next, ...rest } = record;
+	if (next === undefined) return rest;
+	return { ...rest, next: { days: next, date: lowersOn(modifiedMs) } };
+}
+
+/** The date from which fewer days hold that were asked for at this time. */
+function lowersOn(askedMs: number): UtcDate {
+	return addDays(utcDate(askedMs), reprieveDays + 1);
+}

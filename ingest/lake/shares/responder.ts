@@ -1,0 +1,46 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { shareSubject } from "../../../packages/contracts/nats.ts";
+import type { ShareAnswer } from "../../../packages/contracts/shards/source-share.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { flushSource } from "../request/flush-source.ts";
+import { readShareRequest } from "../request/request.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import { pageOf } from "./share.ts";
+import type { IndexedShard } from "./source-shares.ts";
+
+/** Answers the archives of other shards, which sources of this one have moved from or to (packages/contracts/shards/source-share.ts). */
+export class ShareResponder {
+	readonly #options: ShareResponderOptions;
+	readonly #responder: Responder;
+
+	constructor(options: ShareResponderOptions) {
+		this.#options = options;
+		const { connection, shard, log } = options;
+		this.#responder = new Responder({
+			connection,
+			subject: shareSubject(shard.number),
+			log,
+			answer: (text, task) => this.#answer(text, task),
+		});
+	}
+
+	close(): void {
+		this.#responder.close();
+	}
+
+	async #answer(text: string, task: Task): Promise<ShareAnswer> {
+		const { connection, shard } = this.#options;
+		const { account, sourceKey, from } = readShareRequest(text);
+		await flushSource(connection, shard, sourceKey, task);
+		const source = shard.index.source(account, sourceKey);
+		if (!source) return { ok: true, dates: [] };
+		const { firstEventDate } = source;
+		return { ok: true, firstEventDate, ...pageOf(source, from) };
+	}
+}
+
+export interface ShareResponderOptions {
+	connection: NatsConnection;
+	shard: IndexedShard;
+	log: Logger;
+}

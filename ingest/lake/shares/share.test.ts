@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { DateObjects } from "../../archive/ledger/date-objects.ts";
+import { objectsIn, pageOf, type Share, shareOf } from "./share.ts";
+
+const object = (stream: string, first: number) => ({ stream, first, rows: 2 });
+
+function shareWith(dates: Record<string, number[]>): Share {
+	return {
+		firstEventDate: Object.keys(dates)[0]!,
+		objects: new Map(
+			Object.entries(dates).map(([date, firsts]) => [
+				date,
+				DateObjects.of(firsts.map((first) => object("former", first))),
+			]),
+		),
+		quarantined: new Map([
+			["2026-03-02", DateObjects.of([object("former", 9)])],
+		]),
+	};
+}
+
+test("a share comes whole in pages", () => {
+	const month = Array.from(
+		{ length: 20 },
+		(_, day) => `2026-03-${String(day + 1).padStart(2, "0")}`,
+	);
+	const many = Array.from({ length: 200_000 }, (_, n) => n + 1);
+	const share = shareWith(
+		Object.fromEntries(month.map((date) => [date, many])),
+	);
+	const dates = [];
+	let pages = 0;
+	for (let from: string | undefined = ""; from !== undefined; pages++) {
+		const page = pageOf(share, from);
+		expect(JSON.stringify(page).length).toBeLessThan(8 * 1024 ** 2);
+		dates.push(...page.dates);
+		from = page.next;
+	}
+	expect(pages).toBeGreaterThan(1);
+	const found = shareOf(share.firstEventDate, dates);
+	expect([...found.objects.keys()]).toEqual(month);
+	for (const date of month) expect(found.objects.get(date)!.rows).toBe(400_000);
+	expect([...found.quarantined.keys()]).toEqual(["2026-03-02"]);
+});
+
+test("a date has the objects of all shards, as they are when they are asked for", () => {
+	const [one, other] = [{ "2026-03-01": [1] }, { "2026-03-01": [4] }].map(
+		shareWith,
+	);
+	const shares = [one!, other!];
+	const firsts = () =>
+		objectsIn(shares, "objects", "2026-03-01")?.map(({ first }) => first);
+	expect(firsts()).toEqual([1, 4]);
+	one!.objects.get("2026-03-01")!.add(object("former", 2));
+	expect(firsts()).toEqual([1, 2, 4]);
+	expect(objectsIn(shares, "objects", "2026-03-02")).toBeUndefined();
+});

@@ -1,0 +1,114 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { startHealthServer } from "../../packages/service/health-server.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { processRegistry } from "../../packages/service/metrics/process.ts";
+import {
+	connectNats,
+	NatsState,
+} from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
+import { type Part, runInOrder } from "../../packages/service/start-order.ts";
+import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { Deliverer } from "./delivery/deliverer.ts";
+import { DeliveryReports } from "./delivery/reports.ts";
+import { notifyMetrics } from "./metrics.ts";
+import { readNotifySettings } from "./settings.ts";
+import { SnsResponder } from "./sns/responder.ts";
+import { getText } from "./webhook/get.ts";
+
+/** Of calls at once: 256 receivers that hang still leave places to other accounts. */
+const limits = { overall: 256, perAccount: 4 };
+/** Less than receive waits. */
+const snsTimeoutMs = 8_000;
+/** More than a call's timeout, less than a Pod's 30 s. */
+const stopTimeoutMs = 20_000;
+
+/** The role `notify`: calls webhooks, and is the only process that calls addresses which users choose. Returns the exit code. */
+export async function main(): Promise<number> {
+	const env = new Settings();
+	const log = createLog("notify");
+	const settings = readNotifySettings(env, log);
+	const { allowedNetworks, timeoutMs } = settings;
+	const state = new NatsState();
+	const registry = processRegistry();
+	let nats: NatsConnection | undefined;
+	let deliverer: Deliverer | undefined;
+	const metrics = notifyMetrics(registry, () => deliverer?.inHand ?? 0);
+
+	const healthServer: Part = {
+		name: "health server",
+		start: async () => {
+			const port = { min: 0, max: 65_535, fallback: 0 };
+			const server = await startHealthServer({
+				port: env.integer("HEALTH_PORT", port),
+				host: env.text("HEALTH_HOST", "127.0.0.1"),
+				live: () => undefined,
+				ready: () =>
+					nats && !state.isRefused ? undefined : (state.reason ?? "starting"),
+				registry,
+			});
+			log.info({ healthPort: server.port }, "notify starts");
+			return { stop: () => server.close() };
+		},
+	};
+
+	let connection: NatsConnection;
+	const natsConnection: Part = {
+		name: "NATS",
+		start: async (stopping) => {
+			connection = await connectNats(env, "notify", log, stopping, state);
+			nats = connection;
+			return {
+				failed: failsWhenClosed(connection),
+				stop: () => connection.close(),
+			};
+		},
+	};
+
+	const deliveries: Part = {
+		name: "deliveries",
+		start: async () => {
+			deliverer = new Deliverer({
+				nats: connection,
+				reports: new DeliveryReports(connection, settings.replicas),
+				sealKey: settings.sealKey,
+				call: { allowedNetworks, timeoutMs },
+				limits,
+				onAttempt: metrics.attempted,
+				log,
+			});
+			const stopping = new AbortController();
+			const ended = deliverer.run(stopping.signal);
+			return {
+				stop: async () => {
+					stopping.abort();
+					await ended;
+				},
+			};
+		},
+	};
+
+	const questions: Part = {
+		name: "Amazon SNS",
+		start: async () =>
+			new SnsResponder({
+				nats: connection,
+				get: (url, maxBytes) =>
+					getText(url, maxBytes, { allowedNetworks, timeoutMs: snsTimeoutMs }),
+				log,
+			}).start(),
+	};
+	const parts = [healthServer, natsConnection, deliveries, questions];
+	await runInOrder(parts, stopSignal(), {
+		stopTimeoutMs,
+		log,
+	});
+	log.info("notify has stopped");
+	return 0;
+}
+
+/** The client reconnects for ever, whatever happens. */
+async function failsWhenClosed(nats: NatsConnection): Promise<never> {
+	const cause = await nats.closed();
+	throw new Error("NATS closed the connection for good", { cause });
+}

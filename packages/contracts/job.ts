@@ -1,0 +1,198 @@
+import type { UtcDate } from "./utc-date.ts";
+
+/**
+ * What operator hands to a Job and gets back. The input is a JSON file from a Secret that the Run or Destination owns,
+ * because its manifest URL grants access. The result is the container's termination message; a load's is in the bucket, too.
+ */
+
+/** The paths that operator writes into the Pod template and the Job's process reads. */
+export const jobPaths = {
+	/**
+	 * Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. A Google service account's `key.json` is
+	 * beside it, the variable {@link jobEnv.credentials}.
+	 */
+	input: "/var/run/tidemill/input",
+	/** emptyDir for downloaded objects. Its path is the variable {@link jobEnv.scratch}. */
+	scratch: "/var/run/tidemill/scratch",
+	/** The DuckDB volume. Its path is the variable {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
+	warehouse: "/var/lib/tidemill/warehouse",
+	/** terminationMessagePath, the variable {@link jobEnv.result}. */
+	result: "/dev/termination-log",
+} as const;
+
+export const jobEnv = {
+	scratch: "TIDEMILL_SCRATCH",
+	warehouse: "TIDEMILL_WAREHOUSE",
+	result: "TIDEMILL_RESULT",
+	/** The file's path. The name is Google's (Application Default Credentials). */
+	credentials: "GOOGLE_APPLICATION_CREDENTIALS",
+} as const;
+
+export type Strategy = "Incremental" | "FullReload";
+
+export type DestinationInput = DuckDBInput | BigQueryInput;
+
+export interface DuckDBInput {
+	type: "DuckDB";
+	/** File below the warehouse volume. */
+	path: string;
+}
+
+/** Credentials are the service account's key that {@link jobEnv.credentials} names; without one, workload identity. */
+export interface BigQueryInput {
+	type: "BigQuery";
+	projectId: string;
+	dataset: string;
+	/** Where the dataset is or will be created. */
+	location: string;
+	createDataset: boolean;
+	/** Resource name of the key of Cloud KMS that tables are encrypted with; the dataset's default when absent. */
+	kmsKeyName?: string;
+	/** Base URL of the API; Google's own when absent. */
+	apiEndpoint?: string;
+	/** Bucket of Cloud Storage that load jobs read from; without one, files come with the request that starts a job. */
+	stagingBucket?: string;
+	/** Base URL of Cloud Storage's API; Google's own when absent. */
+	storageEndpoint?: string;
+}
+
+export interface LoadInput {
+	version: 1;
+	run: { name: string; uid: string; account: string; pipeline: string };
+	destination: DestinationInput;
+	table: {
+		name: string;
+		/** In table order. Captured headers are `header_<name>`, captured query parameters `query_<name>`. */
+		columns: TableColumn[];
+		/** Set as the table's description when the destination creates it. */
+		description: string;
+		/** For BigQuery. */
+		options?: TableOptions;
+	};
+	/** A second table, for the events of the same days that are in quarantine; absent for none. */
+	quarantineTable?: {
+		name: string;
+		/** Those of `table`, and `violations`. */
+		columns: TableColumn[];
+		description: string;
+		options?: TableOptions;
+	};
+	strategy: Strategy;
+	/**
+	 * Insert only the objects of a date that the table doesn't hold yet, where that can be known. Absent: replace each date, as
+	 * people expect who changed rows by hand.
+	 */
+	adds?: true;
+	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
+	rebuild: boolean;
+	/** Take over a table that isn't the Pipeline's, as it is (spec.table.adopt). Absent: it is refused. */
+	adopt?: true;
+	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
+	manifestURL: string;
+	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
+	authorities?: string;
+}
+
+/** What a table in BigQuery shall have beside its columns. What is absent stays as the table has it. */
+export interface TableOptions {
+	description?: string;
+	labels?: Record<string, string>;
+	partitionExpirationDays?: number;
+	requirePartitionFilter?: boolean;
+	/** Names of columns. */
+	clusterBy?: string[];
+}
+
+export interface TableColumn {
+	/** Name in the table: `event_id`, `timestamp`, `body`, `date`, `header_x_github_event`, … */
+	name: string;
+	/** Where the value comes from. */
+	from:
+		| "EventID"
+		| "Timestamp"
+		| "Body"
+		| "Date"
+		/** What the tracking plan found, as JSON text (packages/contracts/tracking-plan.ts); NULL for an event that is as planned. */
+		| "Violations"
+		/** A captured field: a header, lower-case, or a query parameter by {@link file://./sender/captured-field.ts}. */
+		| { header: string }
+		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
+		| { bodyPointer: string; type: BodyColumnType };
+}
+
+export type BodyColumnType =
+	| "String"
+	| "Integer"
+	| "Number"
+	| "Boolean"
+	| "Timestamp"
+	| "Date"
+	| "JSON";
+
+export interface CheckInput {
+	version: 1;
+	account: string;
+	destination: DestinationInput;
+}
+
+/** Kubernetes truncates a longer termination message (k8s.io/api core/v1, TerminationMessagePath). */
+export const maxResultBytes = 4096;
+
+/** The termination message: at most {@link maxResultBytes}, so messages are cut to fit. */
+export type JobResult = (
+	| {
+			version: 1;
+			outcome: "Succeeded";
+			/** Rows that the dates have in the table. */
+			rows: number;
+			/** Read from the bucket. */
+			bytes: number;
+			objects: number;
+			/** The rows among `rows` that the Run inserted, if it was one that adds. */
+			addedRows?: number;
+			/** The dates of which the table held every row already, if it was a Run that adds. */
+			unchangedDates?: number;
+			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
+			quarantinedRows?: number;
+			dates?: { start: UtcDate; end: UtcDate };
+			/** Columns from the body whose values didn't all fit, at most {@link maxUnfitColumns}, those with most first. */
+			unfitValues?: UnfitValues[];
+	  }
+	| { version: 1; outcome: "Failed"; error: JobError }
+) & {
+	/** The last lines of the process's log, as far as there is room for them. */
+	log?: string;
+};
+
+/** Values that are NULL in a column because they don't fit its type. */
+export interface UnfitValues {
+	column: string;
+	rows: number;
+}
+
+/** A column's name has at most 63 characters, so these take half of a result. */
+export const maxUnfitColumns = 20;
+
+/** As much of a log as a result has: it must leave room for the rest. */
+export const maxLogEndBytes = 2_000;
+
+/** A longer log goes to the bucket as an object of one of these sizes in bytes, ascending: its end, as far as there is room. */
+export const logSizes = [8 * 1024, 64 * 1024] as const;
+export const maxLogBytes = logSizes[1];
+
+export interface JobError {
+	/** From the table in docs/reference/errors.md, e.g. `DestinationBusy`. */
+	code: string;
+	/** What happened, to what, and what to do next. */
+	message: string;
+	retryable: boolean;
+}
+
+/** Exit codes of `tidemill load` and `tidemill check` (sysexits.h). The Job's podFailurePolicy fails at once on `permanent`. */
+export const jobExitCode = {
+	succeeded: 0,
+	/** EX_TEMPFAIL: a retry may help. */
+	retryable: 75,
+	/** EX_DATAERR: a retry can't help. */
+	permanent: 65,
+} as const;

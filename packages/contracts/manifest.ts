@@ -1,0 +1,179 @@
+import type { UtcDate } from "./utc-date.ts";
+
+/**
+ * How a manifest's dates relate to the days that the Pipeline's table should hold. `Whole`: they are all of them. `Rest`: all
+ * from `start` on, for a table that holds the earlier ones. `Chosen`: days that a person named. Load makes a table only of
+ * `Whole`, so no table lacks days.
+ */
+export type Extent = "Whole" | "Rest" | "Chosen";
+
+/** The dates that operator asks for. */
+export interface AskedDates {
+	extent: Extent;
+	/** Earliest date wanted. Archive clamps it to the first event's date and to today − 30. */
+	start?: UtcDate;
+	/** Latest date wanted. Archive clamps it to the snapshot's date. */
+	end?: UtcDate;
+}
+
+/**
+ * A Run's manifest: which objects hold the events of which dates, as of one instant. Archive writes it once per Run
+ * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`), and every attempt of the Run loads it. When its links expire, archive
+ * writes another manifest beside it (`<Run uid>-2.json`, …) with new links to the objects that hold the same events by then.
+ * A Run that turns out to need the `Whole` extent gets another manifest in the same way, with all dates as of then.
+ */
+export interface Manifest {
+	version: 1;
+	/** metadata.uid of the Run. */
+	run: string;
+	account: string;
+	sourceKey: string;
+	/** `dates` covers every event of the Source acknowledged before this instant, and only archived ones. RFC 3339. */
+	snapshotTime: string;
+	/** The latest date that can gain no more events. */
+	closedThrough: UtcDate;
+	/** Date of the Source's first event; absent when it has none. */
+	firstEventDate?: UtcDate;
+	/** When the presigned URLs expire, RFC 3339. */
+	expiresAt: string;
+	/** What operator asked for: load needs to know how much of the table the dates are. */
+	asked: AskedDates;
+	/**
+	 * Where load puts its result, for operator to find if the Pod is gone ({@link ResultRequest}): a presigned PUT of exactly
+	 * `maxResultBytes` of packages/contracts/job.ts, with these headers. A secret. Each renewal has a place of its own. Archive always
+	 * gives one.
+	 */
+	result?: { url: string; headers: Record<string, string> };
+	/**
+	 * Where a Job puts the end of its log, if that is longer than a result has room for: presigned PUTs of exactly `logSizes`
+	 * of packages/contracts/job.ts, in that order, all to one object. Secrets. Archive always gives them.
+	 */
+	logs?: { url: string; headers: Record<string, string> }[];
+	/**
+	 * Where an Operation's Job puts its report: a presigned PUT of exactly `maxReportBytes` of packages/contracts/operation.ts. Only if
+	 * operator asked for it. A secret.
+	 */
+	report?: { url: string; headers: Record<string, string> };
+	/** For the Job of an Import: the files, and where its parts go, in their order. Secrets. */
+	imports?: {
+		files: { sha256: string; url: string; bytes: number }[];
+		parts: { url: string; headers: Record<string, string> }[];
+	};
+	/** One entry for every date of the range, ascending, even without events. */
+	dates: ManifestDate[];
+}
+
+export interface ManifestDate {
+	date: UtcDate;
+	/** The sum of the objects' rows. */
+	rows: number;
+	objects: ManifestObject[];
+	/** Those in quarantine; only for who asked for them, and absent if there are none. */
+	quarantine?: {
+		rows: number;
+		objects: ManifestObject[];
+		/** The events in these were released, and are in quarantine no more. Only for who asked for them, and absent if there are none. */
+		released?: ManifestObject[];
+	};
+}
+
+export interface ManifestObject {
+	/** Object key, for errors and logs. */
+	key: string;
+	/** Presigned GET. A secret: it lets anyone read the object. */
+	url: string;
+	rows: number;
+	bytes: number;
+	/**
+	 * How many objects compaction made it of, in the order of their names; absent for any other. Its own name derives from
+	 * theirs (ingest/wire/output-name.ts), so a load knows whether it has read them.
+	 */
+	inputs?: number;
+	/** Its rows were released from quarantine, where they still are, too. */
+	released?: true;
+}
+
+/** Operator's request to archive, JSON on {@link file://./nats.ts manifestSubject}. */
+export interface ManifestRequest extends AskedDates {
+	run: string;
+	account: string;
+	sourceKey: string;
+	/** How long the Run may still take: its links work so long, and at most a day. Absent for a day. */
+	linkSeconds?: number;
+	/**
+	 * The table holds the dates before `start`, from `earliest` on, as of `since` (RFC 3339): begin at the first of them of
+	 * which events were released from quarantine later.
+	 */
+	releases?: { earliest: UtcDate; since: string };
+	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
+	renew?: boolean;
+	/**
+	 * It is for an Operation, whose uid takes the Run's place, and whose Job leaves a report. The manifest also names what is
+	 * in quarantine.
+	 */
+	report?: boolean;
+	/** The manifest also names what is in quarantine. */
+	quarantine?: boolean;
+	/** With `report`: the manifest also names which events of its quarantine were released. An Inspect needs that. */
+	released?: boolean;
+	/** The answer says how much the manifest names. */
+	totals?: boolean;
+	/** With `report`: it is for an Import of these files (SHA-256, hex). It names no quarantine, but all that is loaded. */
+	imports?: string[];
+}
+
+export type ManifestAnswer =
+	| {
+			ok: true;
+			/** Presigned GET of the manifest. A secret. */
+			url: string;
+			snapshotTime: string;
+			closedThrough: UtcDate;
+			firstEventDate?: UtcDate;
+			extent: Extent;
+			/** First and last date of the manifest; absent when the range is empty. */
+			dates?: { start: UtcDate; end: UtcDate };
+			expiresAt: string;
+			/** How much the manifest names, for who asked. */
+			totals?: { rows: number; objects: number; bytes: number };
+			/** PEM certificates of the authorities behind the store's certificate; absent when the public ones are enough. */
+			authorities?: string;
+	  }
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** Operator's request for the result of a Run whose Pods are gone, JSON on {@link file://./nats.ts resultSubject}. */
+export interface ResultRequest {
+	run: string;
+	account: string;
+	sourceKey: string;
+}
+
+export type ResultAnswer =
+	| {
+			ok: true;
+			/** What the Job of the Run's newest manifest left: a JobResult as JSON. Absent if it left nothing. */
+			result?: string;
+			/** The report of an Operation's Job: an OperationReport as JSON. Absent if it left none. */
+			report?: string;
+	  }
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** The API's request for the log of a Run or an Operation, JSON on {@link file://./nats.ts logSubject}. */
+export interface LogRequest {
+	/** metadata.uid. */
+	run: string;
+	account: string;
+}
+
+export type LogAnswer =
+	| {
+			ok: true;
+			/** What the last Job left; absent if it left nothing, since its result has all of the log. */
+			log?: string;
+	  }
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** For messages: the key without what stands before the account, which is the platform's. */
+export function objectName(key: string): string {
+	return key.slice(Math.max(0, key.lastIndexOf("account=")));
+}

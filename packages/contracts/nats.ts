@@ -1,0 +1,153 @@
+/**
+ * Every name in NATS: subjects, streams and key-value buckets, with their writers and readers.
+ * One role creates each stream or bucket; the others wait for it.
+ */
+
+/** Receive publishes frames here. It is the only subject of the shard's stream. */
+export function framesSubject(shard: number): string {
+	return `tidemill.frames.${shard}`;
+}
+
+/**
+ * A shard's stream. Archive creates it when no stream has the shard's subject. The epoch (64 random bits, hex) gives a
+ * rebuilt stream a new name, so its sequences never collide with the object keys of the old stream.
+ */
+export function streamName(shard: number, epoch: string): string {
+	return `tidemill-frames-${shard}-${epoch}`;
+}
+
+/** The shard of a {@link streamName}, or of a name that begins with one, as those of objects do; undefined for others. */
+export function shardOfStream(name: string): number | undefined {
+	const shard = /^tidemill-frames-(\d+)-/.exec(name)?.[1];
+	return shard === undefined ? undefined : Number(shard);
+}
+
+/** Operator asks archive for a Run's manifest (request/reply, {@link file://./manifest.ts}). */
+export function manifestSubject(shard: number): string {
+	return `tidemill.archive.${shard}.manifest`;
+}
+
+/** Operator asks archive what a Run's Job left (request/reply, {@link file://./manifest.ts ResultRequest}). */
+export function resultSubject(shard: number): string {
+	return `tidemill.archive.${shard}.result`;
+}
+
+/** The API asks any archive for the log of a Run's Job (request/reply, {@link file://./manifest.ts LogRequest}). */
+export const logSubject = "tidemill.archive.log";
+
+/** The API opens a live tail here, and renews it on that of the archive process ({@link file://./live/event-tail.ts}). */
+export function tailSubject(shardOrProcess: number | string): string {
+	return `tidemill.archive.${shardOrProcess}.tail`;
+}
+/** The API asks any archive for links to the files of an Export (request/reply, {@link file://./stored/export.ts}). */
+export const exportSubject = "tidemill.archive.export";
+
+/** The API asks any archive for links to upload files for an Import (request/reply, {@link file://./stored/import.ts}). */
+export const uploadSubject = "tidemill.archive.upload";
+
+/** Operator asks archive to add the events of an Import (request/reply, {@link file://./stored/import.ts}). */
+export function importSubject(shard: number): string {
+	return `tidemill.archive.${shard}.import`;
+}
+
+/** The API asks archive for stored events (request/reply, {@link file://./stored-event.ts}). */
+export function eventsSubject(shard: number): string {
+	return `tidemill.archive.${shard}.events`;
+}
+
+/** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
+export function releaseSubject(shard: number): string {
+	return `tidemill.archive.${shard}.release`;
+}
+
+/** Operator asks archive to keep a Source's events longer (request/reply, {@link file://./stored/retention.ts}). */
+export function retentionSubject(shard: number): string {
+	return `tidemill.archive.${shard}.retention`;
+}
+
+/**
+ * An archive asks that of another shard of a Source for its share of the events, and operator does before a Source moves
+ * (request/reply, {@link file://./shards/source-share.ts}).
+ */
+export function shareSubject(shard: number): string {
+	return `tidemill.archive.${shard}.share`;
+}
+
+/** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */
+export function deletionSubject(shard: number): string {
+	return `tidemill.archive.${shard}.delete`;
+}
+
+/**
+ * Every JetStream server answers here with its settings, `sync_interval` among them. The system account exports the subject
+ * as a service to Tidemill's account. Receive and archive refuse a stream unless its server proves that it syncs every write.
+ */
+export const serverStateSubject = "$SYS.REQ.SERVER.PING.JSZ";
+
+/** There a server reads its configuration and certificates anew; `*` for all, in a permission. Exported as the one above. */
+export const reloadSubject = (serverId: string) =>
+	`$SYS.REQ.SERVER.${serverId}.RELOAD`;
+
+export const bucket = {
+	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
+	routes: "tidemill-routes",
+	/**
+	 * Created and written by operator: source key → the account that owns it, forever (`create` only), and the shards of a
+	 * Source that has moved ({@link file://./shards/source-shards.ts}), which archive reads.
+	 */
+	sourceKeys: "tidemill-source-keys",
+	/**
+	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone), and
+	 * `next-stream.<shard>` → the name of a stream that is yet to be created.
+	 */
+	objectsDone: "tidemill-objects-done",
+	/** Created and written by archive, watched by receive: {@link file://./archive-announcement.ts}, by process. */
+	archives: "tidemill-archives",
+	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
+	ledger: "tidemill-ledger",
+	/** Created by archive, written by receive and archive: {@link file://../../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
+	idempotency: "tidemill-idempotency",
+	/** Created and written by notify, watched by operator: {@link file://./notification/delivery.ts}. */
+	deliveries: "tidemill-deliveries",
+	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
+	requests: "tidemill-requests",
+} as const;
+
+/** Created by api. Its replicas count requests here: one counter (ADR-49) per window and subject, in memory. */
+export const rates = {
+	stream: "tidemill-rates",
+	subject: (window: number | "*", subject: string) =>
+		`tidemill.rates.${window}.${subject}`,
+} as const;
+
+/**
+ * Refused requests of the last hours ({@link file://./live/refused-request.ts}), in memory. Created by archive, written by receive,
+ * read by api. No Source's push out another's, since receive bounds what an account writes.
+ */
+export const refused = {
+	stream: "tidemill-refused",
+	subject: (account: string, sourceKey: string) =>
+		`tidemill.refused.${account}.${sourceKey}`,
+} as const;
+
+/**
+ * Created by operator, which hands each {@link file://./notification/order.ts NotificationOrder} over here; notify takes it from the
+ * queue when it is delivered or given up.
+ */
+export const notifications = {
+	stream: "tidemill-notifications",
+	subject: (account: string) => `tidemill.notifications.${account}`,
+	consumer: "notify",
+} as const;
+
+/** Receive asks any notify for what only Amazon has (request/reply, {@link file://./sender/sns.ts}). */
+export const sns = {
+	certificate: "tidemill.sns.certificate",
+	confirmation: "tidemill.sns.confirmation",
+} as const;
+
+/** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */
+export const maxFrameBytes = 8 * 1024 * 1024;
+
+/** JetStream's window for repeated message ids. A publish is retried for 60 s at most, well inside it. */
+export const duplicateWindowMs = 5 * 60_000;

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import type { PlanDocument } from "../contracts/tracking-plan.ts";
+import { compilePlan } from "./compile.ts";
+import { PlanJudge } from "./judge.ts";
+
+test("the example in the documentation judges as the page says", () => {
+	const file = new URL(
+		"../../examples/tracking-plan/plan.yaml",
+		import.meta.url,
+	);
+	const { spec } = parse(readFileSync(file, "utf8")) as {
+		spec: Partial<PlanDocument>;
+	};
+	const document = {
+		version: 1,
+		account: "shop",
+		plan: "orders",
+		...spec,
+	} as PlanDocument;
+	const compiled = compilePlan(document);
+	if ("fault" in compiled) throw new Error(compiled.fault);
+	const judge = new PlanJudge(document, compiled.code);
+	const id = "0193a5b0-0000-7000-8000-000000000000";
+	const total = { amount: 5, currency: "GBP" };
+	expect(
+		judge.judge({ id, type: "order.placed", total, coupon: "x" }, undefined),
+	).toMatchObject({
+		outcome: "Accept",
+		judgement: {
+			violations: [
+				{ kind: "ValueMismatch", path: "/total/currency" },
+				{ kind: "UnplannedProperty", path: "/coupon" },
+			],
+			omit: ["/coupon"],
+		},
+	});
+	expect(
+		judge.judge({ id, type: "order.cancelled", why: "late" }, undefined)
+			.judgement,
+	).not.toHaveProperty("violations");
+	expect(judge.judge({ id, type: "order.lost" }, undefined).outcome).toBe(
+		"Quarantine",
+	);
+});

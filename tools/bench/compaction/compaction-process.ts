@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import pino from "pino";
+import { Registry } from "prom-client";
+import { LedgerIndex } from "../../../ingest/archive/ledger/ledger-index.ts";
+import { ArchiveMetrics } from "../../../ingest/archive/metrics/archive-metrics.ts";
+import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
+import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
+import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
+import { Tombstones } from "../../../ingest/archive/write/tombstones.ts";
+import { Compactor } from "../../../ingest/lake/compaction/compactor.ts";
+import type { DueDate } from "../../../ingest/lake/compaction/due-dates.ts";
+
+/** The dates to compact, and the bucket. */
+export interface CompactionWork {
+	settings: ObjectStoreSettings;
+	dates: DueDate[];
+	/** Of the bucket's keys; empty if absent. */
+	prefix?: string;
+}
+
+/** Archive's compactor in its own process, to measure its memory: `node compaction-process.ts <work.json>`. */
+const file = process.argv[2]!;
+const work: CompactionWork = JSON.parse(await readFile(file, "utf8"));
+const { signal } = new AbortController();
+const store = new S3ObjectStore(work.settings, signal);
+const keys = new ObjectKeys(work.prefix ?? "");
+const shard = {
+	number: 0,
+	index: new LedgerIndex(),
+	lagSeconds: 0,
+};
+const compactor = new Compactor({
+	store,
+	keys,
+	shards: [shard],
+	minObjects: 2,
+	intervalMs: 600_000,
+	maxLagSeconds: 1,
+	scratch: dirname(file),
+	tombstones: new Tombstones(store, keys),
+	metrics: new ArchiveMetrics(
+		new Registry(),
+		() => [],
+		async () => [],
+	),
+	log: pino({ level: "silent" }),
+});
+for (const date of work.dates) await compactor.compact(0, date, signal);
+store.close();

@@ -1,0 +1,68 @@
+import { processEnvironment } from "../../../operator/install/process-environment.ts";
+import { startTidemill } from "../../../test/support/servers/tidemill-process.ts";
+import { namespace } from "./objects.ts";
+
+/** The measured operator. */
+export interface OperatorProcess {
+	pid: number;
+	/** Its metrics by name with labels, as in Prometheus' text format. */
+	metrics(): Promise<Map<string, number>>;
+	stop(): Promise<void>;
+}
+
+export async function startOperator(servers: {
+	kubeconfig: string;
+	natsUrl: string;
+}): Promise<OperatorProcess> {
+	const operator = startTidemill(["operator"], {
+		...processEnvironment.operator,
+		KUBECONFIG: servers.kubeconfig,
+		NATS_URL: servers.natsUrl,
+		TIDEMILL_RECEIVE_URL: "https://in.example",
+		TIDEMILL_IMAGE: "tidemill.local/tidemill:bench",
+		WATCH_NAMESPACES: "*",
+		LEASE_NAMESPACE: namespace,
+		HEALTH_PORT: "0",
+	});
+	const port = await new Promise<number>((resolve, reject) => {
+		operator.onLine = (line) => {
+			const { healthPort, level } = JSON.parse(line);
+			if (healthPort) resolve(healthPort);
+			if (level !== "info") process.stderr.write(`${line}\n`);
+		};
+		void operator.ended.then(({ stderr }) => reject(new Error(stderr)));
+	});
+	return {
+		pid: operator.child.pid!,
+		metrics: async () => {
+			const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+			return parse(await answer.text());
+		},
+		stop: async () => {
+			operator.child.kill();
+			await operator.ended;
+		},
+	};
+}
+
+/** Sum of a metric's values over all labels, or over those that contain `label`. */
+export function sumOf(
+	metrics: ReadonlyMap<string, number>,
+	name: string,
+	label = "",
+): number {
+	let sum = 0;
+	for (const [key, value] of metrics)
+		if (key.split("{")[0] === name && key.includes(label)) sum += value;
+	return sum;
+}
+
+function parse(text: string): Map<string, number> {
+	const lines = text.split("\n").filter((line) => line && line[0] !== "#");
+	return new Map(
+		lines.map((line) => {
+			const space = line.lastIndexOf(" ");
+			return [line.slice(0, space), Number(line.slice(space + 1))];
+		}),
+	);
+}

@@ -1,0 +1,238 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryDirectory } from "../../../test/support/servers/test-server.ts";
+import {
+	type Bench,
+	compared,
+	type Goal,
+	type Measurement,
+	type Say,
+} from "../measure/measurement.ts";
+import { roundsOf, wholeRounds } from "../measure/rounds.ts";
+import { variantsOf } from "../traffic/bodies.ts";
+import { githubEvents } from "../traffic/github-plan.ts";
+import type { LoadOrder } from "../traffic/load-generator.ts";
+import { type Contenders, startContenders } from "./contenders.ts";
+import { besideAFlood } from "./fairness.ts";
+import {
+	alternate,
+	cpuOf,
+	each,
+	legsOfRound,
+	load,
+	partsOf,
+	withCpu,
+} from "./leg.ts";
+import { memory } from "./memory.ts";
+
+const closedLoops = [
+	{ connections: 128, goal: 0.97 },
+	{ connections: 512, goal: 1 },
+];
+/** A new generator is slow at first. The requests that pile up meanwhile are done within one and a half seconds. */
+const openModelLeg = { warmUpMs: 2_000, measureMs: 5_000 };
+const sourceCounts = [1, 100, 1_000];
+/** Large bodies get fewer connections, since receive limits the bytes in flight. */
+const sizes: { name: string; order: Partial<LoadOrder>; goal?: number }[] = [
+	{ name: "1 KB", order: { bodyBytes: 1_000 } },
+	{ name: "10 KB", order: { bodyBytes: 10_000 }, goal: 1 },
+	{ name: "GitHub's webhooks (9.9 KB)", order: {} },
+	{
+		name: "100 KB",
+		order: { bodyBytes: 100_000, connections: 64 },
+		goal: 0.8,
+	},
+	{ name: "1 MB", order: { bodyBytes: 1_000_000, connections: 16 }, goal: 0.6 },
+];
+/** Receive with every write synced, against servers that give the same answer and store nothing, or store each event by itself. */
+export const bench: Bench = {
+	about:
+		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baselines: fastify, plain and tuned, nothing stored",
+	run: (say) => wholeRounds(roundsOf(5), say, () => measureAnew(say)),
+};
+
+/** With servers of their own: one start of a process can be a quarter slower than the next, for as long as it runs. */
+async function measureAnew(say: Say): Promise<Measurement[]> {
+	const contenders = await startContenders(Math.max(...sourceCounts));
+	const measures = {
+		closed: closedLoop,
+		publish: againstPublishPerEvent,
+		open: openModel,
+		bodies: bySize,
+		sources: bySources,
+		flood: besideAFlood,
+		memory,
+	};
+	try {
+		const measurements: Measurement[] = [];
+		for (const part of partsOf(measures))
+			measurements.push(...(await measures[part](contenders, say)));
+		return measurements;
+	} finally {
+		await contenders.stop();
+	}
+}
+
+async function closedLoop(
+	{ plain, tuned, receive, pids, emptyStreams }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const measurements: Measurement[] = [];
+	for (const { connections, goal } of closedLoops) {
+		const order = { connections };
+		const legs = await alternate(
+			`${connections} connections`,
+			{
+				plain: () => load(plain, order),
+				tuned: () => load(tuned, order),
+				receive: () => withCpu(pids, () => load(receive, order)),
+			},
+			{ say, after: emptyStreams, count: legsOfRound },
+		);
+		const against = (
+			metric: string,
+			field: Parameters<typeof each>[1],
+			baseline: "plain" | "tuned",
+			goal?: Goal,
+		) =>
+			compared(
+				`${metric} at ${connections} connections, against ${baseline} fastify`,
+				field === "requestsPerSecond" ? "events/s" : "ms",
+				each(legs.receive, field),
+				each(legs[baseline], field),
+				goal,
+			);
+		measurements.push(
+			against("throughput", "requestsPerSecond", "plain", {
+				ratioAtLeast: goal,
+			}),
+			against("throughput", "requestsPerSecond", "tuned"),
+			against("median latency", "p50Ms", "plain"),
+			against("99th percentile", "p99Ms", "plain"),
+			...cpuOf(legs.receive, `at ${connections} connections`),
+		);
+	}
+	return measurements;
+}
+
+async function againstPublishPerEvent(
+	{ receive, publishPerEvent, emptyStreams }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const legs = await alternate(
+		"128 connections",
+		{ each: () => load(publishPerEvent, {}), receive: () => load(receive, {}) },
+		{ say, after: emptyStreams, count: legsOfRound },
+	);
+	return [
+		compared(
+			"throughput at 128 connections, against a publish per event",
+			"events/s",
+			each(legs.receive, "requestsPerSecond"),
+			each(legs.each, "requestsPerSecond"),
+			{ ratioAtLeast: 8 },
+		),
+	];
+}
+
+/**
+ * At 70 % of the closed loop's maximum with as many connections. Each round measures the maximum first, since the machine's
+ * speed changes within minutes.
+ */
+async function openModel(
+	{ plain, receive, emptyStreams }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const connections = 512;
+	let order: Partial<LoadOrder> = {};
+	const atMost = async () => {
+		const { requestsPerSecond } = await load(receive, { connections });
+		order = {
+			...openModelLeg,
+			connections,
+			requestsPerSecond: requestsPerSecond * 0.7,
+		};
+	};
+	let legsSoFar = 0;
+	const leg = (contender: typeof plain) => async () => {
+		if (legsSoFar++ % 2 === 0) await atMost();
+		return load(contender, order);
+	};
+	const legs = await alternate(
+		"70 % of the maximum arriving",
+		{ plain: leg(plain), receive: leg(receive) },
+		{ say, after: emptyStreams, count: legsOfRound },
+	);
+	return (["p50Ms", "p99Ms"] as const).map((field) =>
+		compared(
+			`${field === "p50Ms" ? "median latency" : "99th percentile"}, 70 % of the maximum arriving`,
+			"ms",
+			each(legs.receive, field),
+			each(legs.plain, field),
+			field === "p99Ms" ? { atMost: 15 } : undefined,
+		),
+	);
+}
+
+/** Plain fastify parses the body. */
+async function bySize(
+	{ plain, receive, publishPerEvent, pids, emptyStreams }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const corpus = join(await temporaryDirectory("corpus"), "github.json");
+	await writeFile(corpus, JSON.stringify(variantsOf(githubEvents())));
+	const measurements: Measurement[] = [];
+	for (const { name, order: own, goal } of sizes) {
+		const order = own.bodyBytes ? own : { corpus };
+		const legs = await alternate(
+			name,
+			{
+				plain: () => load(plain, order),
+				each: () => load(publishPerEvent, order),
+				receive: () => withCpu(pids, () => load(receive, order)),
+			},
+			{ say, after: emptyStreams, count: legsOfRound },
+		);
+		const against = (whom: string, baseline: "plain" | "each") =>
+			compared(
+				`bodies of ${name}, ${order.connections ?? 128} connections, against ${whom}`,
+				"events/s",
+				each(legs.receive, "requestsPerSecond"),
+				each(legs[baseline], "requestsPerSecond"),
+				baseline === "plain" && goal ? { ratioAtLeast: goal } : undefined,
+			);
+		measurements.push(
+			against("fastify that parses", "plain"),
+			against("a publish per event", "each"),
+			...cpuOf(legs.receive, `for bodies of ${name}`),
+		);
+	}
+	return measurements;
+}
+
+/** Many sources, against one. */
+async function bySources(
+	{ receive, emptyStreams }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const legs = await alternate(
+		"sources",
+		Object.fromEntries(
+			sourceCounts.map((count) => [
+				// Not a number alone: those come first in an object.
+				`${count} sources`,
+				() => load(receive, { paths: receive.paths.slice(0, count) }),
+			]),
+		),
+		{ say, after: emptyStreams, count: legsOfRound },
+	);
+	const [one, ...others] = Object.entries(legs);
+	return others.map(([name, reports]) =>
+		compared(
+			`throughput with ${name}, against one`,
+			"events/s",
+			each(reports, "requestsPerSecond"),
+			each(one![1], "requestsPerSecond"),
+		),
+	);
+}

@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { compared, figure } from "./measure/measurement.ts";
+import {
+	figuresFile,
+	type Line,
+	latest,
+	linesOf,
+	readmeFile,
+	withTables,
+} from "./tables.ts";
+
+function line(change: Partial<Line> = {}): Line {
+	return {
+		bench: "receive",
+		...figure("throughput", [3, 1, 2], "events/s"),
+		commit: "abc",
+		date: "2026-11-23T10:00:00.000Z",
+		cpu: "2 × Fast",
+		node: "v26.0.0",
+		load: [0.5, 2],
+		settings: "",
+		...change,
+	};
+}
+
+const marked = (name: string) =>
+	`# Benches\n\n<!-- figures ${name} -->\nold\n<!-- end -->\n\nProse.\n`;
+
+test("tools/bench/README.md has the tables of the figures beside it", () => {
+	const readme = readFileSync(readmeFile, "utf8");
+	const lines = linesOf(readFileSync(figuresFile, "utf8"));
+	expect(withTables(readme, lines)).toBe(readme);
+});
+
+test("a table has medians, the least and the most of the rounds, the goal, and what it was measured on", () => {
+	const of = compared("throughput", "events/s", [3, 1, 2], [2, 2, 1], {
+		ratioAtLeast: 0.9,
+	});
+	expect(withTables(marked("receive"), [line(of)])).toBe(`# Benches
+
+<!-- figures receive -->
+
+|  | value | baseline | ratio | rounds | goal |
+| --- | --- | --- | --- | --- | --- |
+| throughput | 2 (1–3) events/s | 2 (1–2) events/s | 1.5 (0.5–2) | 3 | ratio ≥ 0.9 |
+
+2026-11-23, commit abc, 2 × Fast, Node v26.0.0, load average before and after 0.5 and 2.0. Medians, with the least and the most of the rounds.
+
+<!-- end -->
+
+Prose.
+`);
+});
+
+test("a run with settings has a table of its own", () => {
+	const settings = "BENCH_EVENTS=5";
+	const readme = marked("receive");
+	expect(withTables(readme, [line({ settings })])).toBe(readme);
+	expect(
+		withTables(marked(`receive ${settings}`), [line({ settings })]),
+	).toContain("| throughput |");
+});
+
+test("only the newest run's lines are kept, all of them, and other benches' as they were", () => {
+	const other = line({ bench: "load" });
+	const old = [line(), line({ metric: "gone" }), other];
+	const date = "2026-11-24T10:00:00.000Z";
+	const run = [line({ date }), line({ date, metric: "new" })];
+	expect(latest(old, [...old, ...run])).toEqual([...run, other]);
+});
+
+test("rounds of a ratio are compared one by one", () => {
+	expect(compared("m", "s", [10, 1], [10, 1])).toMatchObject({
+		ratio: 1,
+		ratioSpread: [1, 1],
+	});
+	expect(() => compared("m", "s", [1, 2], [1])).toThrow("rounds");
+});

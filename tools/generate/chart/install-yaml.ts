@@ -1,0 +1,32 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { helm } from "./helm.ts";
+
+const namespace = "tidemill-system";
+const chart = join(import.meta.dirname, "../../../charts/tidemill");
+
+/** The chart with the values to try it out, for `kubectl apply`: a release carries it as install.yaml. */
+export async function installYaml(): Promise<string> {
+	const manifests = await helm(
+		...["template", "tidemill", chart, `--namespace=${namespace}`],
+		`--values=${join(chart, "examples/try-out.yaml")}`,
+		// It is there in each cluster.
+		"--set=operator.watchNamespaces={default}",
+		"--skip-tests",
+	);
+	return `${introduction}${manifests}`;
+}
+
+const introduction = `# Tidemill to try out: one NATS server and a bundled object store. For events that matter, install the Helm chart.
+#   kubectl apply --server-side --filename install.yaml
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: ${namespace}
+`;
+
+if (import.meta.main) {
+	const [file = "install.yaml"] = process.argv.slice(2);
+	await writeFile(file, await installYaml());
+	console.log(file);
+}

@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { jsonSchema } from "../../crds/json-schema.ts";
+import { readResourceSchemas } from "../../crds/resource-schema.ts";
+import { apiPage } from "./api-page.ts";
+import { argocdConfigMap } from "./argocd-cm.ts";
+import { bigQueryBehavioursPage } from "./bigquery/behaviours-page.ts";
+import { bigQueryErrorsPage } from "./bigquery/errors-page.ts";
+import { chartFiles } from "./chart/chart-files.ts";
+import { cliPage } from "./cli-page.ts";
+import { clientTypesText } from "./client-types.ts";
+import { conditionsPage } from "./conditions-page.ts";
+import { crdTypesText } from "./crd-types.ts";
+import { errorsPage } from "./errors-page.ts";
+import { eventsPage } from "./events-page.ts";
+import { jsonScanText } from "./json-scan.ts";
+import { jsonSchemaPage } from "./json-schema-page.ts";
+import { metricsPage } from "./metrics-page.ts";
+import { pythonClientFiles } from "./python/client-files.ts";
+import { resourcesPage } from "./resources-page.ts";
+
+/** Every generated file: its path in the repository and its text. */
+export function generatedFiles(): [path: string, text: string][] {
+	const resources = readResourceSchemas();
+	const specSchemas = resources.map(({ kind, schema }) => [
+		kind,
+		jsonSchema(schema.properties!.spec!),
+	]);
+	return [
+		["api/generated/client-types.ts", clientTypesText()],
+		["crds/generated/spec-schemas.json", json(Object.fromEntries(specSchemas))],
+		["crds/generated/types.ts", crdTypesText(resources)],
+		["examples/argocd/argocd-cm.yaml", argocdConfigMap()],
+		["docs/reference/api.md", apiPage()],
+		["docs/reference/bigquery-behaviours.md", bigQueryBehavioursPage()],
+		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
+		["docs/reference/cli.md", cliPage()],
+		["docs/reference/conditions.md", conditionsPage()],
+		["docs/reference/errors.md", errorsPage()],
+		["docs/reference/events.md", eventsPage()],
+		["docs/reference/json-schema.md", jsonSchemaPage()],
+		["docs/reference/metrics.md", metricsPage()],
+		["docs/reference/resources.md", resourcesPage(resources)],
+		["ingest/receive/text/generated/json-scan.ts", jsonScanText()],
+		...pythonClientFiles(),
+		...chartFiles(),
+	];
+}
+
+function json(value: unknown): string {
+	return `${JSON.stringify(value, null, "\t")}\n`;
+}
+
+if (import.meta.main)
+	for (const [path, text] of generatedFiles()) {
+		const file = join(import.meta.dirname, "../..", path);
+		mkdirSync(dirname(file), { recursive: true });
+		writeFileSync(file, text);
+		console.log(path);
+	}

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { operations } from "../../../api/operations.ts";
+import { isPythonName } from "./names.ts";
+import { methodName, pythonOperationsText } from "./operations.ts";
+
+test.each([
+	["listTrackingPlans", "list"],
+	["createSource", "create"],
+	["rotateSourceURL", "rotate_url"],
+	["sendTestEvent", "send_test_event"],
+	["startRun", "start_run"],
+	["getRunLogs", "get_logs"],
+])("the operation %s is the method %s", (id, expected) => {
+	const operation = operations.find((one) => one.id === id)!;
+	expect(methodName(operation)).toBe(expected);
+});
+
+test("no two operations of a collection are one method", () => {
+	const names = operations.map(
+		(one) => `${one.path.split("/")[2]}.${methodName(one)}`,
+	);
+	expect(names).toHaveLength(new Set(names).size);
+});
+
+test("no parameter has a name that Python reserves", () => {
+	const text = pythonOperationsText(operations);
+	const names = [...text.matchAll(/[(*,] (\w+): /g)].map(([, name]) => name);
+	expect(names).toContain("limit");
+	expect(names.filter((name) => !isPythonName(name!))).toEqual([]);
+});
+
+test("an operation that streams has no method", () => {
+	const [first] = operations;
+	const stream = { ...first!, produces: "text/event-stream" as "text/plain" };
+	expect(pythonOperationsText([stream])).not.toContain("def list");
+});
