@@ -249,7 +249,7 @@ test("with Secrets of one's own there is no setup", async () => {
 
 test("the chart accepts the values that Argo CD, Flux and kind get", async () => {
 	const documents = (path: string) =>
-		parseAllDocuments(readFileSync(join(chart, "../../deploy", path), "utf8"))
+		parseAllDocuments(readFileSync(join(chart, "../../examples", path), "utf8"))
 			.map((document) => document.toJS())
 			.filter(Boolean);
 	const application = documents("argocd/apps/tidemill.yaml").find(
