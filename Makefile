@@ -90,6 +90,10 @@ mutants: $(installed) ## Minutes: change the decisions one expression at a time;
 house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, folders, imports and names, beside their targets
 	@$(node) tools/house/main.ts
 
+.PHONY: clients
+clients: $(installed) ## Write the generated part of the Python client, which `pip install ./clients/python` needs
+	@$(node) tools/generate/python/client-files.ts
+
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs neither a daemon nor an image registry, but root on Debian)
 	@$(node) tools/image/build.ts

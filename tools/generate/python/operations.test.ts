@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { operations } from "../../../api/operations.ts";
-import { isPythonName } from "./names.ts";
 import { methodName, pythonOperationsText } from "./operations.ts";
+import { isPythonName } from "./types.ts";
 
 test.each([
 	["listTrackingPlans", "list"],

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { pythonClientFiles } from "./client-files.ts";
-import { synchronousText } from "./synchronous.ts";
+import { pythonClientFiles, synchronousText } from "./client-files.ts";
 
 test.each([
 	["async with AsyncTidemill() as tidemill:", "with Tidemill() as tidemill:"],
