@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { jsonSchema } from "../../crds/json-schema.ts";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { apiPage } from "./api-page.ts";
-import { argocdConfigMap } from "./argocd-cm.ts";
+import { argocdHealthFiles } from "./argocd-health.ts";
 import { bigQueryBehavioursPage } from "./bigquery/behaviours-page.ts";
 import { bigQueryErrorsPage } from "./bigquery/errors-page.ts";
 import { chartFiles } from "./chart/chart-files.ts";
@@ -16,7 +16,6 @@ import { eventsPage } from "./events-page.ts";
 import { jsonScanText } from "./json-scan.ts";
 import { jsonSchemaPage } from "./json-schema-page.ts";
 import { metricsPage } from "./metrics-page.ts";
-import { pythonClientFiles } from "./python/client-files.ts";
 import { resourcesPage } from "./resources-page.ts";
 
 /** Every generated file: its path in the repository and its text. */
@@ -30,7 +29,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["api/generated/client-types.ts", clientTypesText()],
 		["crds/generated/spec-schemas.json", json(Object.fromEntries(specSchemas))],
 		["crds/generated/types.ts", crdTypesText(resources)],
-		["examples/argocd/argocd-cm.yaml", argocdConfigMap()],
+		...argocdHealthFiles(),
 		["docs/reference/api.md", apiPage()],
 		["docs/reference/bigquery-behaviours.md", bigQueryBehavioursPage()],
 		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
@@ -42,7 +41,6 @@ export function generatedFiles(): [path: string, text: string][] {
 		["docs/reference/metrics.md", metricsPage()],
 		["docs/reference/resources.md", resourcesPage(resources)],
 		["ingest/receive/text/generated/json-scan.ts", jsonScanText()],
-		...pythonClientFiles(),
 		...chartFiles(),
 	];
 }
