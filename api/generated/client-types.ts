@@ -585,7 +585,7 @@ export type Destination = {
 		};
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -594,7 +594,7 @@ export type Destination = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -725,7 +725,7 @@ export type DestinationCreate = {
 		};
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -734,7 +734,7 @@ export type DestinationCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -856,7 +856,7 @@ export type DestinationUpdate = {
 		} | null;
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string> | null;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string> | null;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -865,7 +865,7 @@ export type DestinationUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1170,7 +1170,7 @@ export type Pipeline = {
 		};
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -1179,7 +1179,7 @@ export type Pipeline = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1368,7 +1368,7 @@ export type PipelineCreate = {
 		};
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -1377,7 +1377,7 @@ export type PipelineCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1555,7 +1555,7 @@ export type PipelineUpdate = {
 		} | null;
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string> | null;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string> | null;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -1564,7 +1564,7 @@ export type PipelineUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2124,7 +2124,7 @@ export type Operation = {
 		};
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -2133,7 +2133,7 @@ export type Operation = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2340,7 +2340,7 @@ export type OperationCreate = {
 		};
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -2349,7 +2349,7 @@ export type OperationCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2545,7 +2545,7 @@ export type OperationUpdate = {
 		} | null;
 		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string> | null;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string> | null;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -2554,7 +2554,7 @@ export type OperationUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";

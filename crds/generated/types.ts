@@ -118,14 +118,14 @@ export const trackingPlanKind = {
 } as const;
 
 /** Compute resources of the container, as in a Pod. */
-export interface DestinationResources {
+export interface PodResources {
 	/** What the container is guaranteed to get. */
 	requests?: Record<string, number | string>;
 	/** What the container can use at most. */
 	limits?: Record<string, number | string>;
 }
 
-export interface DestinationToleration {
+export interface PodToleration {
 	/** The taint's key. Without it, every key, with operator `Exists`. */
 	key?: string;
 	/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
@@ -138,7 +138,7 @@ export interface DestinationToleration {
 	tolerationSeconds?: number;
 }
 
-export interface DestinationMatchExpression {
+export interface PodMatchExpression {
 	/** Key of the label. */
 	key: string;
 	/** How the label's value is compared with `values`. */
@@ -147,76 +147,76 @@ export interface DestinationMatchExpression {
 	values?: string[];
 }
 
-export interface DestinationNodeSelectorTerm {
+export interface PodNodeSelectorTerm {
 	/** Requirements on the node's labels. */
-	matchExpressions?: DestinationMatchExpression[];
+	matchExpressions?: PodMatchExpression[];
 }
 
 /** The node must match one of the terms. */
-export interface DestinationRequiredDuringSchedulingIgnoredDuringExecution {
+export interface PodRequiredDuringSchedulingIgnoredDuringExecution {
 	/** A node matches a term if it meets all its requirements. */
-	nodeSelectorTerms: DestinationNodeSelectorTerm[];
+	nodeSelectorTerms: PodNodeSelectorTerm[];
 }
 
 /** A node matches if it meets all requirements. */
-export interface DestinationPreference {
+export interface PodPreference {
 	/** Requirements on the node's labels. */
-	matchExpressions?: DestinationMatchExpression[];
+	matchExpressions?: PodMatchExpression[];
 }
 
-export interface DestinationPreferredDuringSchedulingIgnoredDuringExecution {
+export interface PodPreferredDuringSchedulingIgnoredDuringExecution {
 	/** Weight of the term. */
 	weight: number;
 	/** A node matches if it meets all requirements. */
-	preference: DestinationPreference;
+	preference: PodPreference;
 }
 
 /** Which nodes the Pod needs or prefers. */
-export interface DestinationNodeAffinity {
+export interface PodNodeAffinity {
 	/** The node must match one of the terms. */
-	requiredDuringSchedulingIgnoredDuringExecution?: DestinationRequiredDuringSchedulingIgnoredDuringExecution;
+	requiredDuringSchedulingIgnoredDuringExecution?: PodRequiredDuringSchedulingIgnoredDuringExecution;
 	/** The scheduler prefers nodes that match terms with a high sum of weights. */
-	preferredDuringSchedulingIgnoredDuringExecution?: DestinationPreferredDuringSchedulingIgnoredDuringExecution[];
+	preferredDuringSchedulingIgnoredDuringExecution?: PodPreferredDuringSchedulingIgnoredDuringExecution[];
 }
 
 /** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
-export interface DestinationAffinity {
+export interface PodAffinity {
 	/** Which nodes the Pod needs or prefers. */
-	nodeAffinity?: DestinationNodeAffinity;
+	nodeAffinity?: PodNodeAffinity;
 }
 
-export interface DestinationImagePullSecret {
+export interface PodImagePullSecret {
 	/** Name of the Secret. */
 	name: string;
 }
 
-export interface DestinationEnv {
+export interface PodEnv {
 	/** Name of the variable. */
 	name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
 	/** Value of the variable, such as `http://proxy.example:3128`. */
 	value: string;
 }
 
-/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
-export interface DestinationCheckTemplate {
+/** What people choose about the Pods of Jobs. */
+export interface PodTemplate {
 	/** Compute resources of the container, as in a Pod. */
-	resources?: DestinationResources;
+	resources?: PodResources;
 	/** Labels that the Pod's node must have. */
 	nodeSelector?: Record<string, string>;
 	/** Taints that the Pod's node may have, as in a Pod. */
-	tolerations?: DestinationToleration[];
+	tolerations?: PodToleration[];
 	/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
-	affinity?: DestinationAffinity;
+	affinity?: PodAffinity;
 	/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
 	labels?: Record<string, string>;
-	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside a container that holds keys or links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
 	annotations?: Record<string, string>;
 	/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
-	imagePullSecrets?: DestinationImagePullSecret[];
+	imagePullSecrets?: PodImagePullSecret[];
 	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 	priorityClassName?: string;
-	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
-	env?: DestinationEnv[];
+	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+	env?: PodEnv[];
 }
 
 /** The key of a Google service account, where workload identity is not available. */
@@ -264,7 +264,7 @@ export interface DestinationSpec {
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
-	checkTemplate?: DestinationCheckTemplate;
+	checkTemplate?: PodTemplate;
 	/** A BigQuery dataset. */
 	bigQuery?: DestinationBigQuery;
 	/** A DuckDB file. */
@@ -406,106 +406,8 @@ export interface OperationFilter {
 	eventIDs?: string[];
 }
 
-/** Compute resources of the container, as in a Pod. */
-export interface OperationResources {
-	/** What the container is guaranteed to get. */
-	requests?: Record<string, number | string>;
-	/** What the container can use at most. */
-	limits?: Record<string, number | string>;
-}
-
-export interface OperationToleration {
-	/** The taint's key. Without it, every key, with operator `Exists`. */
-	key?: string;
-	/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
-	operator?: "Equal" | "Exists";
-	/** The taint's value. */
-	value?: string;
-	/** The taint's effect. Without it, every effect. */
-	effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-	/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
-	tolerationSeconds?: number;
-}
-
-export interface OperationMatchExpression {
-	/** Key of the label. */
-	key: string;
-	/** How the label's value is compared with `values`. */
-	operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
-	/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
-	values?: string[];
-}
-
-export interface OperationNodeSelectorTerm {
-	/** Requirements on the node's labels. */
-	matchExpressions?: OperationMatchExpression[];
-}
-
-/** The node must match one of the terms. */
-export interface OperationRequiredDuringSchedulingIgnoredDuringExecution {
-	/** A node matches a term if it meets all its requirements. */
-	nodeSelectorTerms: OperationNodeSelectorTerm[];
-}
-
-/** A node matches if it meets all requirements. */
-export interface OperationPreference {
-	/** Requirements on the node's labels. */
-	matchExpressions?: OperationMatchExpression[];
-}
-
-export interface OperationPreferredDuringSchedulingIgnoredDuringExecution {
-	/** Weight of the term. */
-	weight: number;
-	/** A node matches if it meets all requirements. */
-	preference: OperationPreference;
-}
-
-/** Which nodes the Pod needs or prefers. */
-export interface OperationNodeAffinity {
-	/** The node must match one of the terms. */
-	requiredDuringSchedulingIgnoredDuringExecution?: OperationRequiredDuringSchedulingIgnoredDuringExecution;
-	/** The scheduler prefers nodes that match terms with a high sum of weights. */
-	preferredDuringSchedulingIgnoredDuringExecution?: OperationPreferredDuringSchedulingIgnoredDuringExecution[];
-}
-
-/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
-export interface OperationAffinity {
-	/** Which nodes the Pod needs or prefers. */
-	nodeAffinity?: OperationNodeAffinity;
-}
-
-export interface OperationImagePullSecret {
-	/** Name of the Secret. */
-	name: string;
-}
-
-export interface OperationEnv {
-	/** Name of the variable. */
-	name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
-	/** Value of the variable, such as `http://proxy.example:3128`. */
-	value: string;
-}
-
 /** Settings for the Job. It can change until the Job starts. */
-export interface OperationJobTemplate {
-	/** Compute resources of the container, as in a Pod. */
-	resources?: OperationResources;
-	/** Labels that the Pod's node must have. */
-	nodeSelector?: Record<string, string>;
-	/** Taints that the Pod's node may have, as in a Pod. */
-	tolerations?: OperationToleration[];
-	/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
-	affinity?: OperationAffinity;
-	/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
-	labels?: Record<string, string>;
-	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
-	annotations?: Record<string, string>;
-	/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
-	imagePullSecrets?: OperationImagePullSecret[];
-	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
-	priorityClassName?: string;
-	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
-	env?: OperationEnv[];
+export interface OperationJobTemplate extends PodTemplate {
 	/** How long the Operation may take in seconds, including all attempts. */
 	activeDeadlineSeconds: number;
 	/** How often the Operation is retried after a temporary error. */
@@ -825,106 +727,8 @@ export interface PipelineRunHistory {
 	days: number;
 }
 
-/** Compute resources of the container, as in a Pod. */
-export interface PipelineResources {
-	/** What the container is guaranteed to get. */
-	requests?: Record<string, number | string>;
-	/** What the container can use at most. */
-	limits?: Record<string, number | string>;
-}
-
-export interface PipelineToleration {
-	/** The taint's key. Without it, every key, with operator `Exists`. */
-	key?: string;
-	/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
-	operator?: "Equal" | "Exists";
-	/** The taint's value. */
-	value?: string;
-	/** The taint's effect. Without it, every effect. */
-	effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-	/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
-	tolerationSeconds?: number;
-}
-
-export interface PipelineMatchExpression {
-	/** Key of the label. */
-	key: string;
-	/** How the label's value is compared with `values`. */
-	operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
-	/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
-	values?: string[];
-}
-
-export interface PipelineNodeSelectorTerm {
-	/** Requirements on the node's labels. */
-	matchExpressions?: PipelineMatchExpression[];
-}
-
-/** The node must match one of the terms. */
-export interface PipelineRequiredDuringSchedulingIgnoredDuringExecution {
-	/** A node matches a term if it meets all its requirements. */
-	nodeSelectorTerms: PipelineNodeSelectorTerm[];
-}
-
-/** A node matches if it meets all requirements. */
-export interface PipelinePreference {
-	/** Requirements on the node's labels. */
-	matchExpressions?: PipelineMatchExpression[];
-}
-
-export interface PipelinePreferredDuringSchedulingIgnoredDuringExecution {
-	/** Weight of the term. */
-	weight: number;
-	/** A node matches if it meets all requirements. */
-	preference: PipelinePreference;
-}
-
-/** Which nodes the Pod needs or prefers. */
-export interface PipelineNodeAffinity {
-	/** The node must match one of the terms. */
-	requiredDuringSchedulingIgnoredDuringExecution?: PipelineRequiredDuringSchedulingIgnoredDuringExecution;
-	/** The scheduler prefers nodes that match terms with a high sum of weights. */
-	preferredDuringSchedulingIgnoredDuringExecution?: PipelinePreferredDuringSchedulingIgnoredDuringExecution[];
-}
-
-/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
-export interface PipelineAffinity {
-	/** Which nodes the Pod needs or prefers. */
-	nodeAffinity?: PipelineNodeAffinity;
-}
-
-export interface PipelineImagePullSecret {
-	/** Name of the Secret. */
-	name: string;
-}
-
-export interface PipelineEnv {
-	/** Name of the variable. */
-	name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
-	/** Value of the variable, such as `http://proxy.example:3128`. */
-	value: string;
-}
-
 /** Settings for the Jobs of Runs. */
-export interface PipelineRunTemplate {
-	/** Compute resources of the container, as in a Pod. */
-	resources?: PipelineResources;
-	/** Labels that the Pod's node must have. */
-	nodeSelector?: Record<string, string>;
-	/** Taints that the Pod's node may have, as in a Pod. */
-	tolerations?: PipelineToleration[];
-	/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
-	affinity?: PipelineAffinity;
-	/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
-	labels?: Record<string, string>;
-	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
-	annotations?: Record<string, string>;
-	/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
-	imagePullSecrets?: PipelineImagePullSecret[];
-	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
-	priorityClassName?: string;
-	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
-	env?: PipelineEnv[];
+export interface PipelineRunTemplate extends PodTemplate {
 	/** How long a Run may take in seconds, including all attempts. */
 	activeDeadlineSeconds: number;
 	/** How often a Run is retried after a temporary error. */

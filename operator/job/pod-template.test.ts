@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { runKind } from "../../crds/generated/types.ts";
+import { type PodTemplate, runKind } from "../../crds/generated/types.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";
-import { type PodTemplate, podTemplateProblem } from "./pod-template.ts";
+import { podTemplateProblem } from "./pod-template.ts";
 import { jobWithInput } from "./template.ts";
 
 const nothing = { annotations: [], priorityClasses: [] };

@@ -1,11 +1,5 @@
-import type { PipelineRunTemplate } from "../../crds/generated/types.ts";
+import type { PodTemplate } from "../../crds/generated/types.ts";
 import type { Job } from "../../packages/kube/kinds.ts";
-
-/** What people choose about the Pods of Jobs: a Pipeline's `runTemplate`, a Destination's `checkTemplate`. */
-export type PodTemplate = Omit<
-	PipelineRunTemplate,
-	"activeDeadlineSeconds" | "retries"
->;
 
 /** What the operator's administrator allows beyond what Tidemill itself allows. */
 export interface PodPolicy {

@@ -1,4 +1,4 @@
-import type { PipelineResources } from "../../crds/generated/types.ts";
+import type { PodResources, PodTemplate } from "../../crds/generated/types.ts";
 import {
 	type CheckInput,
 	jobEnv,
@@ -13,11 +13,7 @@ import {
 	type KubeObject,
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
-import {
-	chosenEnv,
-	chosenPodFields,
-	type PodTemplate,
-} from "./pod-template.ts";
+import { chosenEnv, chosenPodFields } from "./pod-template.ts";
 
 /** A Job, and the Secret that is mounted as its input, with the credentials. */
 export interface JobWithInput {
@@ -204,7 +200,7 @@ function jobSpec(
 }
 
 /** Our API accepts `cpu: 1`; a Pod's resources are text. */
-function asText({ requests, limits }: PipelineResources) {
+function asText({ requests, limits }: PodResources) {
 	const text = (quantities: Record<string, number | string> = {}) =>
 		Object.fromEntries(
 			Object.entries(quantities).map(([name, value]) => [name, String(value)]),

@@ -1,8 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { parse } from "yaml";
 import type { ResourceSchema, Schema } from "../../crds/resource-schema.ts";
 
 /** The text of crds/generated/types.ts: an interface for each resource and for each object in it. */
 export function crdTypesText(resources: ResourceSchema[]): string {
-	const interfaces = new Interfaces();
+	const interfaces = new Interfaces(readPodTemplate());
 	const kinds = resources.map((resource) => {
 		const { kind, group, version, plural, schema } = resource;
 		const { spec, status } = schema.properties!;
@@ -39,6 +43,13 @@ import type { ObjectMeta } from "../../packages/kube/resource.ts";
 /** Collects interfaces. If a different interface already has a name, the next name applies. */
 class Interfaces {
 	readonly #texts = new Map<string, string>();
+	readonly #podTemplate: Schema;
+
+	/** @param podTemplate What the templates of Jobs in several CRDs have alike: they extend its one interface. */
+	constructor(podTemplate: Schema) {
+		this.#podTemplate = podTemplate;
+		this.add(["PodTemplate"], "Pod", podTemplate);
+	}
 
 	texts(): Iterable<string> {
 		return this.#texts.values();
@@ -63,16 +74,32 @@ class Interfaces {
 	}
 
 	#body(kind: string, parent: string, schema: Schema): string {
-		const fields = Object.entries(schema.properties ?? {}).map(
-			([name, field]) => {
-				const present =
-					schema.required?.includes(name) || field.default !== undefined;
-				const type = this.#type(kind, parent, name, field);
-				const doc = docstring(field.description).replaceAll(/^(?=.)/gm, "\t");
-				return `${doc}\t${name}${present ? "" : "?"}: ${type};\n`;
-			},
+		const beside = this.#besidePodTemplate(schema);
+		const own = Object.entries(beside ?? schema.properties ?? {});
+		const fields = own.map(([name, field]) => {
+			const present =
+				schema.required?.includes(name) || field.default !== undefined;
+			const type = this.#type(kind, parent, name, field);
+			const doc = docstring(field.description).replaceAll(/^(?=.)/gm, "\t");
+			return `${doc}\t${name}${present ? "" : "?"}: ${type};\n`;
+		});
+		return `${beside ? "extends PodTemplate " : ""}{\n${fields.join("")}}\n`;
+	}
+
+	/** What a template of Jobs has beside what all of them have; undefined if the schema is no such template. */
+	#besidePodTemplate(schema: Schema): Record<string, Schema> | undefined {
+		const { properties: alike = {} } = this.#podTemplate;
+		const { properties = {} } = schema;
+		const isTemplate =
+			schema !== this.#podTemplate &&
+			Object.entries(alike).every(([name, field]) =>
+				isDeepStrictEqual(field, properties[name]),
+			);
+		if (!isTemplate) return undefined;
+		const beside = Object.entries(properties).filter(
+			([name]) => !(name in alike),
 		);
-		return `{\n${fields.join("")}}\n`;
+		return Object.fromEntries(beside);
 	}
 
 	#type(kind: string, parent: string, name: string, schema: Schema): string {
@@ -102,6 +129,8 @@ class Interfaces {
 		if (schema.additionalProperties)
 			return `Record<string, ${this.#type(kind, parent, name, schema.additionalProperties)}>`;
 		if (!schema.properties) return "Record<string, unknown>";
+		const beside = this.#besidePodTemplate(schema);
+		if (beside && Object.keys(beside).length === 0) return "PodTemplate";
 		if (name.endsWith("Ref"))
 			return `{ ${Object.keys(schema.properties)
 				.map((key) => `${key}: string`)
@@ -121,4 +150,13 @@ function singular(name: string): string {
 
 function docstring(description: string | undefined): string {
 	return description ? `/** ${description} */\n` : "";
+}
+
+function readPodTemplate(): Schema {
+	const file = join(import.meta.dirname, "../../crds/parts/pod-template.yaml");
+	return {
+		type: "object",
+		description: "What people choose about the Pods of Jobs.",
+		properties: parse(readFileSync(file, "utf8")),
+	};
 }

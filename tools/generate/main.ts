@@ -1,6 +1,3 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { jsonSchema } from "../../crds/json-schema.ts";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { apiPage } from "./api-page.ts";
 import { argocdHealthFiles } from "./argocd-health.ts";
@@ -10,7 +7,7 @@ import { chartFiles } from "./chart/chart-files.ts";
 import { cliPage } from "./cli-page.ts";
 import { clientTypesText } from "./client-types.ts";
 import { conditionsPage } from "./conditions-page.ts";
-import { crdTypesText } from "./crd-types.ts";
+import { crdFiles, schemaFiles, writeFiles } from "./crds.ts";
 import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
 import { jsonScanText } from "./json-scan.ts";
@@ -21,14 +18,10 @@ import { resourcesPage } from "./resources-page.ts";
 /** Every generated file: its path in the repository and its text. */
 export function generatedFiles(): [path: string, text: string][] {
 	const resources = readResourceSchemas();
-	const specSchemas = resources.map(({ kind, schema }) => [
-		kind,
-		jsonSchema(schema.properties!.spec!),
-	]);
 	return [
+		...crdFiles(),
+		...schemaFiles(),
 		["api/generated/client-types.ts", clientTypesText()],
-		["crds/generated/spec-schemas.json", json(Object.fromEntries(specSchemas))],
-		["crds/generated/types.ts", crdTypesText(resources)],
 		...argocdHealthFiles(),
 		["docs/reference/api.md", apiPage()],
 		["docs/reference/bigquery-behaviours.md", bigQueryBehavioursPage()],
@@ -45,14 +38,4 @@ export function generatedFiles(): [path: string, text: string][] {
 	];
 }
 
-function json(value: unknown): string {
-	return `${JSON.stringify(value, null, "\t")}\n`;
-}
-
-if (import.meta.main)
-	for (const [path, text] of generatedFiles()) {
-		const file = join(import.meta.dirname, "../..", path);
-		mkdirSync(dirname(file), { recursive: true });
-		writeFileSync(file, text);
-		console.log(path);
-	}
+if (import.meta.main) writeFiles(generatedFiles());
