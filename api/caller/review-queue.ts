@@ -1,4 +1,4 @@
-import { Turns } from "../../packages/service/turns.ts";
+import { Turns } from "../../packages/fair/turns.ts";
 import { RequestError } from "../http/errors.ts";
 
 export interface ReviewLimits {

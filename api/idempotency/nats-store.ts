@@ -3,7 +3,7 @@ import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
-import { FairQuota } from "../../packages/service/fair-quota.ts";
+import { FairQuota } from "../../packages/fair/fair-quota.ts";
 import { countMessages } from "../../packages/service/nats/connection.ts";
 import type {
 	IdempotencyRecord,

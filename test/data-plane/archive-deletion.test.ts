@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { mapConcurrently } from "../../ingest/archive/concurrency/map-concurrently.ts";
 import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
@@ -10,6 +9,7 @@ import { encodeFrameHead } from "../../ingest/wire/frame.ts";
 import type { DeletedLedger } from "../../packages/contracts/ledger.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../packages/fair/map-concurrently.ts";
 import {
 	ArchiveFixture,
 	eventually,

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../concurrency/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import type { CutLoss } from "../decide/loss.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";

@@ -1,5 +1,5 @@
+import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
 import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
-import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";

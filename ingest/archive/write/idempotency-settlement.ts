@@ -1,4 +1,5 @@
 import { stringify } from "uuid";
+import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
 import { frameId } from "../../wire/frame.ts";
 import {
 	entryKey,
@@ -6,7 +7,6 @@ import {
 	type KeptEntry,
 } from "../../wire/idempotency-bucket.ts";
 import { onStored } from "../../wire/idempotency-entry.ts";
-import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import {
 	type CutRecord,
 	type EventPlace,

@@ -1,4 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type {
@@ -7,7 +8,6 @@ import type {
 	PartStore,
 } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import {
 	ReleaseStore,
 	readsAtOnce,

@@ -15,8 +15,8 @@ import {
 	closedThrough,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { mapConcurrently } from "../../archive/concurrency/map-concurrently.ts";
 import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
 import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import { releaseInTurns } from "./release-turns.ts";
 
 const dates = ["2026-03-01", "2026-03-02", "2026-03-03"];

@@ -1,5 +1,5 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import { requireTurn } from "../request/require-turn.ts";
 import type { Task } from "../request/responder.ts";
 

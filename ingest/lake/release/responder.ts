@@ -5,13 +5,13 @@ import type {
 	ReleaseRequest,
 } from "../../../packages/contracts/release.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { readReleaseRequest } from "../request/request.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";

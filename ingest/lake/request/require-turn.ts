@@ -1,4 +1,4 @@
-import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import { RequestFailure } from "./errors.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../archive/concurrency/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
 import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterEach, expect, test, vi } from "vitest";
-import { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
 import { catchUp } from "./catch-up.ts";
 import { FrameReader } from "./frame-reader.ts";

@@ -13,8 +13,8 @@ import {
 	framesSubject,
 	tailSubject,
 } from "../../../packages/contracts/nats.ts";
+import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { failureOf } from "../request/responder.ts";

@@ -1,4 +1,4 @@
-import { Turns } from "../../../packages/service/turns.ts";
+import { Turns } from "../../../packages/fair/turns.ts";
 
 /** What is at work at once. A receiver that hangs holds a place until its timeout. */
 export interface Limits {

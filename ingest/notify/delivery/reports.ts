@@ -9,7 +9,7 @@ import {
 	maxDeliveries,
 } from "../../../packages/contracts/notification/delivery.ts";
 import type { NotificationOrder } from "../../../packages/contracts/notification/order.ts";
-import { FairQuota } from "../../../packages/service/fair-quota.ts";
+import { FairQuota } from "../../../packages/fair/fair-quota.ts";
 import {
 	countMessages,
 	isConflict,

@@ -1,4 +1,4 @@
-import { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
 import { TurnSharing } from "../long-work/turn-sharing.ts";
 import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Route } from "../../../packages/contracts/route.ts";
+import { FairQuota } from "../../../packages/fair/fair-quota.ts";
 import { backoffMs } from "../../../packages/service/backoff.ts";
-import { FairQuota } from "../../../packages/service/fair-quota.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { frameId } from "../../wire/frame.ts";
 import {

@@ -1,4 +1,4 @@
-import { Turns } from "../../../packages/service/turns.ts";
+import { Turns } from "../../../packages/fair/turns.ts";
 import type { Steps } from "./steps.ts";
 
 /** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */

@@ -1,4 +1,4 @@
-import { Turns } from "../../../packages/service/turns.ts";
+import { Turns } from "../../../packages/fair/turns.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 import type { Batch, BatchAnswer, Verdict } from "./judge-messages.ts";
 import type { JudgeThread } from "./judge-thread.ts";

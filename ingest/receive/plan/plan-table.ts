@@ -3,8 +3,8 @@ import {
 	maxPlanBytes,
 	type RoutePlan,
 } from "../../../packages/contracts/tracking-plan.ts";
+import { Turns } from "../../../packages/fair/turns.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { Turns } from "../../../packages/service/turns.ts";
 import { Budget, type Share } from "../admission/budget.ts";
 import type { Compilation, CompileAnswer } from "./compilation.ts";
 import type { JudgePlan } from "./judge-messages.ts";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { TokenBucket } from "../../fair/token-bucket.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
 import type { KubeClient } from "../client/client.ts";
@@ -11,7 +12,6 @@ import {
 } from "../resource.ts";
 import { microTime } from "../timestamps.ts";
 import { cutToBytes } from "./cut-text.ts";
-import { TokenBucket } from "./token-bucket.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** What a person reads in `kubectl describe`. */

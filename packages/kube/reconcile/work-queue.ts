@@ -1,6 +1,6 @@
+import { TokenBucket } from "../../fair/token-bucket.ts";
 import { type Backoff, backoffMs } from "../../service/backoff.ts";
 import { measureQueue, metrics } from "../metrics.ts";
-import { TokenBucket } from "./token-bucket.ts";
 
 /**
  * Keys, `namespace/name`, that need work. A waiting key is queued once, however often it is added. A key that is added while

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WorkerSlots } from "./worker-slots.ts";
+import { WorkerSlots } from "./fair-limit.ts";
 
 test("as much work runs at once as there are slots, and an account doesn't wait for another's queue", async () => {
 	const slots = new WorkerSlots(2);

@@ -1,4 +1,4 @@
-import { Turns } from "../../packages/service/turns.ts";
+import { Turns } from "./turns.ts";
 
 /** Lets a few pieces of work run at once. The others wait, and accounts take turns. */
 export class WorkerSlots {
