@@ -7,12 +7,12 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { maxSourcesAsked } from "../../packages/contracts/stored-event.ts";
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { requireRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { readPage, readPages } from "../lists/page.ts";
-import { Queues } from "../lists/queues.ts";
 import { type Answered, eventIdOf, findEvent, searchedText } from "./event.ts";
 import { foundEventView } from "./event-view.ts";
 import { type EventLoad, loadOf } from "./loads.ts";
@@ -22,7 +22,7 @@ import { type EventsPlace, placeOf } from "./sources.ts";
 const mostRuns = 1_000;
 
 /** What an account's receipts read doesn't add up, however many it asks for at once. */
-const receipts = new Queues();
+const receipts = new FairLimit({ atOncePerOwner: 1 });
 
 /** `GET /v1/events/{event_id}`: where an event of the account is, from its receipt to the tables. */
 export const getReceipt: Handler = async (caller, { params }) => {

@@ -1,3 +1,4 @@
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import {
 	hasReason,
 	type KubeClient,
@@ -5,7 +6,6 @@ import {
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { invalidParameter } from "../http/errors.ts";
 import type { ApiRequest } from "../http/operation.ts";
-import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { labelSelector, type Selectors } from "./filters.ts";
 
 export const maxPageSize = 1_000;
@@ -13,7 +13,7 @@ export const defaultPageSize = 100;
 /** Of those that read all. */
 const pageSize = 500;
 /** A page of 1,000 needs about 10 MB while it is read. This bounds the memory. */
-const largePages = new ConcurrencyLimit(2);
+const largePages = new FairLimit({ atOnce: 2 });
 
 /** Which objects of an account. */
 export interface Listed<T extends KubeObject> {
@@ -69,7 +69,7 @@ export async function readPage<T extends KubeObject>(
 				left !== undefined && { total: items.length + left }),
 		};
 	};
-	return size > defaultPageSize ? largePages.run(read) : read();
+	return size > defaultPageSize ? largePages.run(namespace, read) : read();
 }
 
 /** All objects, a page at a time. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../packages/contracts/nats.ts";
-import { WorkerSlots } from "../../packages/fair/fair-limit.ts";
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { startHealthServer } from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { readBacklogs } from "../../packages/service/metrics/backlog.ts";
@@ -135,13 +135,16 @@ export async function main(): Promise<number> {
 	const shared = { connection, replicas, store, keys, tombstones, log };
 	const progress = () => NatsProgress.open(connection, replicas);
 	const released = new ReleasedLedgers({ ...shared, progress });
-	const turns = new WorkerSlots(1);
+	const turns = new FairLimit({ atOnce: 1 });
 	const held = new HeldBytes();
 	const tails = archive.shards.map(
 		(shard) => new ShardTails({ connection, shard, held, log }),
 	);
 	metrics.observeTails(tails);
-	const reading = { thread: new RowThread(), turns: new WorkerSlots(2) };
+	const reading = {
+		thread: new RowThread(),
+		turns: new FairLimit({ atOnce: 2 }),
+	};
 	const retention = new RetentionKeeper({
 		store,
 		keys,

@@ -19,6 +19,7 @@ import type {
 	ImportAnswer,
 	ImportRequest,
 } from "../../packages/contracts/stored/import.ts";
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
 import {
 	type KubeObject,
@@ -26,7 +27,6 @@ import {
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
-import { FairLimit } from "../archive/fair-limit.ts";
 
 /** What Runs and Operations ask archive, and what it answers. */
 interface Questions {
@@ -100,7 +100,7 @@ export class ArchiveQuestions {
 	) {
 		this.#nats = nats;
 		this.#work = new BackgroundWork(onNews);
-		this.#limit = new FairLimit(atOnce);
+		this.#limit = new FairLimit({ atOncePerOwner: atOnce });
 	}
 
 	ask(object: KubeObject, ask: AskAction): void {

@@ -1,3 +1,9 @@
+/** What may happen at once after a quiet time, and how fast that grows back. */
+export interface Rate {
+	burst: number;
+	perSecond: number;
+}
+
 /** Lets a burst through at once, and the rest at a steady rate (as golang.org/x/time/rate). */
 export class TokenBucket {
 	readonly #perMs: number;
@@ -6,7 +12,7 @@ export class TokenBucket {
 	#tokens: number;
 	#countedMs: number | undefined;
 
-	constructor({ perSecond, burst }: { perSecond: number; burst: number }) {
+	constructor({ perSecond, burst }: Rate) {
 		this.#perMs = perSecond / 1000;
 		this.#burst = burst;
 		this.#tokens = burst;
@@ -14,13 +20,46 @@ export class TokenBucket {
 
 	/**
 	 * Takes a token. Returns how many milliseconds to wait for it.
-	 * @param nowMs from a monotonic clock.
+	 * @param nowMs from a monotonic clock, as for {@link take}.
 	 */
 	reserve(nowMs: number): number {
+		this.#grow(nowMs);
+		this.#tokens--;
+		return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perMs;
+	}
+
+	/** Takes a token, or returns false if there is none. */
+	take(nowMs: number): boolean {
+		this.#grow(nowMs);
+		if (this.#tokens < 1) return false;
+		this.#tokens--;
+		return true;
+	}
+
+	#grow(nowMs: number): void {
 		const passedMs = nowMs - (this.#countedMs ?? nowMs);
 		this.#countedMs = nowMs;
-		this.#tokens =
-			Math.min(this.#burst, this.#tokens + passedMs * this.#perMs) - 1;
-		return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perMs;
+		this.#tokens = Math.min(this.#burst, this.#tokens + passedMs * this.#perMs);
+	}
+}
+
+/** What each owner has used. The least recently used ones are forgotten, and begin anew. */
+export class RecentOwners<T> {
+	readonly #all = new Map<string, T>();
+	readonly #most: number;
+	readonly #create: () => T;
+
+	constructor(most: number, create: () => T) {
+		this.#most = most;
+		this.#create = create;
+	}
+
+	of(owner: string): T {
+		const found = this.#all.get(owner) ?? this.#create();
+		this.#all.delete(owner);
+		this.#all.set(owner, found);
+		if (this.#all.size > this.#most)
+			this.#all.delete(this.#all.keys().next().value!);
+		return found;
 	}
 }

@@ -42,3 +42,10 @@ test("the longest queue's newest item is found", () => {
 	const turns = waiting("a1", "b1", "b2");
 	expect(turns.newestOfLongest()).toEqual({ owner: "b", item: "b2" });
 });
+
+test("an owner that is passed over keeps its turn", () => {
+	const turns = waiting("a1", "b1", "b2", "c1");
+	expect(turns.take((owner) => owner !== "a")?.item).toBe("b1");
+	expect(turns.take(() => false)).toBeUndefined();
+	expect(takeAll(turns)).toEqual(["a1", "c1", "b2"]);
+});

@@ -17,16 +17,22 @@ export class Turns<T> {
 		this.#size++;
 	}
 
-	/** Takes the next owner's oldest item. The owner is then the last in turn. */
-	take(): { owner: string; item: T } | undefined {
-		const [first] = this.#lanes;
-		if (!first) return undefined;
-		const [owner, lane] = first;
-		const item = lane.shift()!;
-		this.#size--;
-		this.#lanes.delete(owner);
-		if (lane.length > 0) this.#lanes.set(owner, lane);
-		return { owner, item };
+	/**
+	 * Takes the next owner's oldest item. The owner is then the last in turn.
+	 * @param may passes over owners, which keep their turn.
+	 */
+	take(
+		may: (owner: string) => boolean = () => true,
+	): { owner: string; item: T } | undefined {
+		for (const [owner, lane] of this.#lanes) {
+			if (!may(owner)) continue;
+			const item = lane.shift()!;
+			this.#size--;
+			this.#lanes.delete(owner);
+			if (lane.length > 0) this.#lanes.set(owner, lane);
+			return { owner, item };
+		}
+		return undefined;
 	}
 
 	/** Keeps an item that was taken for its owner's next turn, before what the owner added later. */

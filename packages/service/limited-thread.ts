@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { oneAtATime } from "../fair/fair-limit.ts";
 
 export interface ThreadLimits {
 	/** Processor time for one piece of work. */
@@ -27,7 +28,7 @@ export class LimitedThread<Question, Answer> {
 	#thread: Worker | undefined;
 	/** That the thread has done. */
 	#pieces = 0;
-	#last: Promise<unknown> = Promise.resolve();
+	readonly #inTurn = oneAtATime();
 
 	/** @param file answers each message with one message. */
 	constructor(file: URL, limits: ThreadLimits) {
@@ -37,9 +38,7 @@ export class LimitedThread<Question, Answer> {
 
 	/** Rejects with {@link BeyondLimits}, whose message says which limit. */
 	ask(question: Question): Promise<Answer> {
-		const turn = this.#last.then(() => this.#ask(question));
-		this.#last = turn.catch(() => undefined);
-		return turn;
+		return this.#inTurn(() => this.#ask(question));
 	}
 
 	async #ask(question: Question): Promise<Answer> {

@@ -9,7 +9,7 @@ import { encodeFrameHead } from "../../ingest/wire/frame.ts";
 import type { DeletedLedger } from "../../packages/contracts/ledger.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
-import { mapConcurrently } from "../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../packages/fair/fair-limit.ts";
 import {
 	ArchiveFixture,
 	eventually,

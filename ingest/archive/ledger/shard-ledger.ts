@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { CutLoss } from "../decide/loss.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";

@@ -1,5 +1,6 @@
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
 import { WakeSignal } from "../concurrency/wake-signal.ts";
 import { FrameQueue } from "./frame-queue.ts";
 
@@ -22,7 +23,7 @@ export class SourceTails {
 	readonly #lastOf = new Map<string, number>();
 	#stream: string | undefined;
 	#through = 0;
-	#reading: Promise<boolean> = Promise.resolve(true);
+	readonly #inTurn = oneAtATime();
 
 	constructor(connection: NatsConnection) {
 		this.#connection = connection;
@@ -37,8 +38,7 @@ export class SourceTails {
 		waiting: Waiting,
 		signal: AbortSignal,
 	): Promise<number | undefined> {
-		this.#reading = this.#reading.then(() => this.#read(waiting, signal));
-		const isRead = await this.#reading;
+		const isRead = await this.#inTurn(() => this.#read(waiting, signal));
 		signal.throwIfAborted();
 		if (!isRead) return undefined;
 		const last = this.#lastOf.get(sourceKey) ?? 0;

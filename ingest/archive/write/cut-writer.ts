@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";

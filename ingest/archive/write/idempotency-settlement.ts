@@ -1,5 +1,5 @@
 import { stringify } from "uuid";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { frameId } from "../../wire/frame.ts";
 import {
 	entryKey,

@@ -1,5 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type {
@@ -45,7 +45,7 @@ export interface EventStoreOptions {
 	/** Of all shards of this process. */
 	thread: RowThread;
 	/** Of all shards of this process. */
-	turns: WorkerSlots;
+	turns: FairLimit;
 }
 
 /** How far a stream is archived, and where it ends. */

@@ -2,7 +2,7 @@ import type {
 	EventsAnswer,
 	EventsAsked,
 } from "../../../packages/contracts/stored-event.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { BufferedEvents, pageMs } from "./buffered-events.ts";
 import { atEnd, type Cursor, readCursor, writeCursor } from "./cursor.ts";

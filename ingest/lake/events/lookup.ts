@@ -3,7 +3,7 @@ import type {
 	FoundEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import type { ArchivedSource } from "./date-objects.ts";
 import { timeOfEventID } from "./event-id-time.ts";

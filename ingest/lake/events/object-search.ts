@@ -1,5 +1,5 @@
 import { datesBetween, utcDate } from "../../../packages/contracts/utc-date.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ArchivedSource, EventObject } from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
 import { importedObjects } from "./imported-objects.ts";

@@ -3,7 +3,7 @@ import { importSubject } from "../../../packages/contracts/nats.ts";
 import type { ImportAnswer } from "../../../packages/contracts/stored/import.ts";
 import { keptFrom } from "../../../packages/contracts/stored/retention.ts";
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
-import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
@@ -90,7 +90,7 @@ export interface ImportResponderOptions {
 	keys: ObjectKeys;
 	tombstones: Tombstones;
 	/** Of all shards of this process, together with releases. */
-	turns: WorkerSlots;
+	turns: FairLimit;
 	released: Pick<ReleasedLedgers, "publish">;
 	log: Logger;
 }

@@ -2,7 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { exportSubject } from "../../../packages/contracts/nats.ts";
 import type { ExportAnswer } from "../../../packages/contracts/stored/export.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
@@ -26,7 +26,7 @@ export class ExportResponder {
 	readonly #options: ExportResponderOptions;
 	readonly #responder: Responder;
 	/** Links take the processor. */
-	readonly #turns = new WorkerSlots(2);
+	readonly #turns = new FairLimit({ atOnce: 2 });
 
 	constructor(options: ExportResponderOptions) {
 		this.#options = options;

@@ -3,7 +3,7 @@ import type {
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
 import { objectName } from "../../../packages/contracts/manifest.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";

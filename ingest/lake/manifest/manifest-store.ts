@@ -5,7 +5,7 @@ import {
 	importPartBytes,
 	maxImportParts,
 } from "../../../packages/contracts/stored/import.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";

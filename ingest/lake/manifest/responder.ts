@@ -15,7 +15,7 @@ import {
 	closedThrough,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
 import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";

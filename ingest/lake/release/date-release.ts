@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
 import { objectName } from "../../../packages/contracts/manifest.ts";
 import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";

@@ -1,5 +1,5 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type {
 	DateFolder,
 	ObjectKeys,

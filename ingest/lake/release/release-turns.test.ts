@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { releaseInTurns } from "./release-turns.ts";
 
 const dates = ["2026-03-01", "2026-03-02", "2026-03-03"];
 
 function releases() {
-	const turns = new WorkerSlots(1);
+	const turns = new FairLimit({ atOnce: 1 });
 	const log: string[] = [];
 	const stop = new AbortController();
 	const release = (account: string, days: string[], events = 1, parts = 1) =>

@@ -1,5 +1,5 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { requireTurn } from "../request/require-turn.ts";
 import type { Task } from "../request/responder.ts";
 
@@ -22,7 +22,7 @@ export interface Parts {
 export async function releaseInTurns(
 	account: string,
 	dates: readonly UtcDate[],
-	turns: WorkerSlots,
+	turns: FairLimit,
 	task: Task,
 	begin: (date: UtcDate) => Parts,
 ): Promise<{ date: UtcDate; events: number }[]> {

@@ -5,7 +5,7 @@ import type {
 	ReleaseRequest,
 } from "../../../packages/contracts/release.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
@@ -98,7 +98,7 @@ export interface ReleaseResponderOptions {
 	scratch: string;
 	tombstones: Tombstones;
 	/** Of all shards of this process. */
-	turns: WorkerSlots;
+	turns: FairLimit;
 	released: Pick<ReleasedLedgers, "publish">;
 	log: Logger;
 }

@@ -1,4 +1,4 @@
-import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { RequestFailure } from "./errors.ts";
 
 /**
@@ -6,7 +6,7 @@ import { RequestFailure } from "./errors.ts";
  * @param work what waits, such as "releases".
  */
 export function requireTurn(
-	turns: Pick<WorkerSlots, "waitingOf">,
+	turns: Pick<FairLimit, "waitingOf">,
 	account: string,
 	most: number,
 	work: string,

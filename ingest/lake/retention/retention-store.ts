@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterEach, expect, test, vi } from "vitest";
-import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
 import { catchUp } from "./catch-up.ts";
 import { FrameReader } from "./frame-reader.ts";
@@ -47,7 +47,7 @@ async function caughtUp(sequences: number[]): Promise<boolean> {
 		connection,
 		stream,
 		lease,
-		turns: new WorkerSlots(1),
+		turns: new FairLimit({ atOnce: 1 }),
 		isWanted: () => true,
 	});
 	const message = lease.message("renew", 0);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DeliverPolicy, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { FrameReader } from "./frame-reader.ts";
 import type { Lease } from "./lease.ts";
@@ -18,7 +18,7 @@ interface CatchUp {
 	/** Its new frames are being read already. */
 	stream: string;
 	lease: Lease;
-	turns: WorkerSlots;
+	turns: FairLimit;
 	isWanted: () => boolean;
 }
 

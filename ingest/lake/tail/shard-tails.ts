@@ -13,7 +13,7 @@ import {
 	framesSubject,
 	tailSubject,
 } from "../../../packages/contracts/nats.ts";
-import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
@@ -55,7 +55,7 @@ export class ShardTails {
 	readonly #renewOn = tailSubject(randomUUID());
 	readonly #tails = new Map<string, Tail>();
 	/** Reading earlier frames takes turns. */
-	readonly #turns = new WorkerSlots(1);
+	readonly #turns = new FairLimit({ atOnce: 1 });
 	#reading: { stream: string; reader: FrameReader } | undefined;
 	#opening: Promise<string> | undefined;
 	#timer: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@ import type {
 	UploadFile,
 	UploadRequest,
 } from "../../../packages/contracts/stored/import.ts";
-import { mapConcurrently } from "../../../packages/fair/map-concurrently.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";

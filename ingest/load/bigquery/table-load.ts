@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { LoadInput } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { dayMs } from "../../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { JobFailure } from "../../job/errors.ts";
-import { inParallel } from "../../job/in-parallel.ts";
 import type { JobContext } from "../../job/process.ts";
 import { progressOf } from "../../job/progress.ts";
 import type { DayFiles } from "../days/day-files.ts";
@@ -149,7 +149,9 @@ export class TableLoad {
 			await this.#table.current();
 			await this.#dataset.deleteTable(partition);
 		});
-		await inParallel([...replace, ...empty], parallelDays);
+		await mapConcurrently([...replace, ...empty], parallelDays, (each) =>
+			each(),
+		);
 	}
 
 	/** @param createdMs when the table was created that the loads write to. */

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import type { LoadInput } from "../../../packages/contracts/job.ts";
+import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { JobContext } from "../../job/process.ts";
@@ -22,7 +23,7 @@ export class DayFiles {
 	readonly #context: JobContext;
 	readonly #unfit = new Map<LoadDay, UnfitRows>();
 	#session: Promise<Session> | undefined;
-	#turn: Promise<unknown> = Promise.resolve();
+	readonly #inTurn = oneAtATime();
 
 	constructor(
 		{ table: { columns } }: LoadInput,
@@ -50,7 +51,7 @@ export class DayFiles {
 		days: LoadDay[],
 		use: (days: LoadDay[], session: Session) => Promise<T>,
 	): Promise<T> {
-		const result = this.#turn.then(async () => {
+		return this.#inTurn(async () => {
 			try {
 				return await use(await this.all(days), await this.#opened());
 			} finally {
@@ -58,8 +59,6 @@ export class DayFiles {
 					await rm(file, { force: true });
 			}
 		});
-		this.#turn = result.catch(() => undefined);
-		return result;
 	}
 
 	/** The values of a day that don't fit their column; undefined if only its files can tell. */

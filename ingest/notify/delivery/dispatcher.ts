@@ -1,4 +1,4 @@
-import { Turns } from "../../../packages/fair/turns.ts";
+import { FairLimit, NoTurn } from "../../../packages/fair/fair-limit.ts";
 
 /** What is at work at once. A receiver that hangs holds a place until its timeout. */
 export interface Limits {
@@ -8,19 +8,21 @@ export interface Limits {
 
 /** Works on items of accounts: accounts take turns, and none has more than its share of the places. */
 export class Dispatcher<T> {
-	readonly #limits: Limits;
 	readonly #work: (item: T) => Promise<void>;
-	readonly #turns = new Turns<T>();
-	/** Of accounts that have their share of the places, oldest first. */
-	readonly #parked = new Map<string, T[]>();
-	readonly #atWork = new Map<string, number>();
+	readonly #limit: FairLimit;
 	readonly #inHand = new Set<T>();
-	#running = 0;
+	readonly #stopping = new AbortController();
 	#changed = Promise.withResolvers<void>();
 
 	/** @param work never rejects. */
-	constructor(limits: Limits, work: (item: T) => Promise<void>) {
-		this.#limits = limits;
+	constructor(
+		{ overall, perAccount }: Limits,
+		work: (item: T) => Promise<void>,
+	) {
+		this.#limit = new FairLimit({
+			atOnce: overall,
+			atOncePerOwner: perAccount,
+		});
 		this.#work = work;
 	}
 
@@ -36,45 +38,23 @@ export class Dispatcher<T> {
 
 	add(account: string, item: T): void {
 		this.#inHand.add(item);
-		this.#turns.add(account, item);
-		this.#start();
+		void this.#run(account, item);
 	}
 
 	/** Forgets what waits. Settles when nothing is at work. */
 	async stop(): Promise<void> {
-		this.#parked.clear();
-		while (this.#turns.take());
-		while (this.#running > 0) await this.changed;
+		this.#stopping.abort();
+		while (this.#inHand.size > 0) await this.changed;
 	}
 
-	#start(): void {
-		while (this.#running < this.#limits.overall) {
-			const next = this.#turns.take();
-			if (!next) return;
-			const { owner, item } = next;
-			const count = this.#atWork.get(owner) ?? 0;
-			if (count >= this.#limits.perAccount) {
-				const parked = this.#parked.get(owner) ?? [];
-				parked.push(item);
-				this.#parked.set(owner, parked);
-				continue;
-			}
-			this.#running++;
-			this.#atWork.set(owner, count + 1);
-			void this.#work(item).finally(() => this.#done(owner, item));
+	async #run(account: string, item: T): Promise<void> {
+		try {
+			const { signal } = this.#stopping;
+			await this.#limit.run(account, () => this.#work(item), signal);
+		} catch (error) {
+			if (!(error instanceof NoTurn)) throw error;
 		}
-	}
-
-	#done(account: string, item: T): void {
-		this.#running--;
 		this.#inHand.delete(item);
-		const left = this.#atWork.get(account)! - 1;
-		if (left > 0) this.#atWork.set(account, left);
-		else this.#atWork.delete(account);
-		for (const each of this.#parked.get(account)?.toReversed() ?? [])
-			this.#turns.putBack(account, each);
-		this.#parked.delete(account);
-		this.#start();
 		const { resolve } = this.#changed;
 		this.#changed = Promise.withResolvers<void>();
 		resolve();

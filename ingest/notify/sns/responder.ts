@@ -6,15 +6,22 @@ import {
 	type SnsAnswer,
 	type SnsQuestion,
 } from "../../../packages/contracts/sender/sns.ts";
+import {
+	RecentOwners,
+	TokenBucket,
+} from "../../../packages/fair/token-bucket.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
 import type { GetOutcome } from "../webhook/get.ts";
-import { Allowance } from "./allowance.ts";
 
 /** Of calls at once. */
 const limits = { overall: 32, perAccount: 4 };
 /** Questions in memory. Receive asks 4 of an account at once. */
 const maxInHand = 1_000;
+/** Questions of an account: whoever has a webhook URL can write messages with any URL of Amazon's. */
+const rate = { burst: 20, perSecond: 0.1 };
+/** Of accounts. One that is forgotten begins with a full burst. */
+const maxRemembered = 10_000;
 /** Certificates that Amazon has: more than there are. */
 const maxKnown = 200;
 /** Amazon's certificates have 2 KiB, its answers fewer. */
@@ -32,7 +39,10 @@ export interface SnsResponderOptions {
  */
 export class SnsResponder {
 	readonly #options: SnsResponderOptions;
-	readonly #allowance = new Allowance();
+	readonly #rates = new RecentOwners(
+		maxRemembered,
+		() => new TokenBucket(rate),
+	);
 	/** URLs where Amazon had a certificate. */
 	readonly #known = new Set<string>();
 	readonly #dispatcher: Dispatcher<Msg>;
@@ -68,13 +78,13 @@ export class SnsResponder {
 		if (
 			question &&
 			this.#dispatcher.inHand.size < maxInHand &&
-			this.#allowance.take(this.#payerOf(question), performance.now())
+			this.#rates.of(this.#payerOf(question)).take(performance.now())
 		)
 			this.#dispatcher.add(question.account, message);
 		else respond(message, { ok: false });
 	}
 
-	/** What counts the question. Who makes up names uses up the account's allowance, and not that of a certificate which exists. */
+	/** What counts the question. Who makes up names uses up the account's rate, and not that of a certificate which exists. */
 	#payerOf({ account, url }: SnsQuestion): string {
 		return this.#known.has(url) ? `${account} ${url}` : account;
 	}

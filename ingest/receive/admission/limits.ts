@@ -1,4 +1,4 @@
-import { WorkerSlots } from "../../../packages/fair/fair-limit.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { TurnSharing } from "../long-work/turn-sharing.ts";
 import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -23,7 +23,7 @@ export class Limits {
 	readonly bodyRate = new MinimumRate();
 	readonly longWork = new TurnSharing();
 	/** For decompression and for public-key signatures. */
-	readonly threads = new WorkerSlots(maxInThreads);
+	readonly threads = new FairLimit({ atOnce: maxInThreads });
 
 	constructor(budget: Budget) {
 		this.budget = budget;

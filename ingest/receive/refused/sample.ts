@@ -1,16 +1,15 @@
-/** How many may be kept at once after a quiet time, and how fast that grows back. */
-export interface Pace {
-	burst: number;
-	perSecond: number;
-}
+import {
+	type Rate,
+	RecentOwners,
+} from "../../../packages/fair/token-bucket.ts";
 
 interface Paces {
-	ofSource: Pace;
-	ofAccount: Pace;
-	ofAll: Pace;
+	ofSource: Rate;
+	ofAccount: Rate;
+	ofAll: Rate;
 	/** Bytes of records. */
-	ofAccountBytes: Pace;
-	ofSourceBytes: Pace;
+	ofAccountBytes: Rate;
+	ofSourceBytes: Rate;
 }
 
 /** A debugging person sends few; a flood shows itself in the first ones. */
@@ -43,14 +42,14 @@ interface Use {
 export class Sample {
 	readonly #paces: Paces;
 	readonly #all: Use;
-	readonly #accounts = new Map<string, Use>();
-	readonly #bytes = new Map<string, Use>();
-	readonly #sources = new Map<string, Use>();
-	readonly #sourceBytes = new Map<string, Use>();
+	readonly #accounts = newUses();
+	readonly #bytes = newUses();
+	readonly #sources = newUses();
+	readonly #sourceBytes = newUses();
 
 	constructor(paces = usualPaces) {
 		this.#paces = paces;
-		this.#all = { amount: 0, atMs: 0, leftOut: 0 };
+		this.#all = newUse();
 	}
 
 	/**
@@ -60,10 +59,10 @@ export class Sample {
 	take(account: string, sourceKey: string, nowMs: number): number | undefined {
 		const { ofSource, ofAccount, ofAll, ofAccountBytes, ofSourceBytes } =
 			this.#paces;
-		const source = useOf(this.#sources, sourceKey, ofSource, nowMs);
-		const shared = useOf(this.#accounts, account, ofAccount, nowMs);
-		const bytes = useOf(this.#sourceBytes, sourceKey, ofSourceBytes, nowMs);
-		const sharedBytes = useOf(this.#bytes, account, ofAccountBytes, nowMs);
+		const source = faded(this.#sources.of(sourceKey), ofSource, nowMs);
+		const shared = faded(this.#accounts.of(account), ofAccount, nowMs);
+		const bytes = faded(this.#sourceBytes.of(sourceKey), ofSourceBytes, nowMs);
+		const sharedBytes = faded(this.#bytes.of(account), ofAccountBytes, nowMs);
 		const all = faded(this.#all, ofAll, nowMs);
 		const hasRoom =
 			leaves(source, ofSource) >= 1 &&
@@ -84,29 +83,18 @@ export class Sample {
 	/** Counts the bytes of a record that was taken: the stream is one for all accounts, and none fills it alone. */
 	spend(account: string, sourceKey: string, bytes: number): void {
 		for (const use of [
-			this.#bytes.get(account),
-			this.#sourceBytes.get(sourceKey),
+			this.#bytes.of(account),
+			this.#sourceBytes.of(sourceKey),
 		])
-			if (use) use.amount += bytes;
+			use.amount += bytes;
 	}
 }
 
-/** The least recently used ones are forgotten. */
-function useOf(
-	uses: Map<string, Use>,
-	name: string,
-	pace: Pace,
-	nowMs: number,
-): Use {
-	const use = uses.get(name) ?? { amount: 0, atMs: nowMs, leftOut: 0 };
-	uses.delete(name);
-	uses.set(name, use);
-	if (uses.size > maxRemembered) uses.delete(uses.keys().next().value!);
-	return faded(use, pace, nowMs);
-}
+const newUse = (): Use => ({ amount: 0, atMs: 0, leftOut: 0 });
+const newUses = () => new RecentOwners(maxRemembered, newUse);
 
 /** A full burst fades at the pace, and less of it more slowly: so what Sources have used always adds up to their account's. */
-function faded(use: Use, { burst, perSecond }: Pace, nowMs: number): Use {
+function faded(use: Use, { burst, perSecond }: Rate, nowMs: number): Use {
 	const paid = ((nowMs - use.atMs) / 1000) * perSecond;
 	// What is beyond a burst fades at the pace, too: no more than that is ever given back.
 	const beyond = Math.min(paid, Math.max(0, use.amount - burst));
@@ -115,6 +103,6 @@ function faded(use: Use, { burst, perSecond }: Pace, nowMs: number): Use {
 	return use;
 }
 
-function leaves({ amount }: Use, { burst }: Pace): number {
+function leaves({ amount }: Use, { burst }: Rate): number {
 	return burst - amount;
 }

@@ -12,6 +12,10 @@ import {
 	planKey,
 	type RoutePlan,
 } from "../../../packages/contracts/tracking-plan.ts";
+import {
+	mapConcurrently,
+	oneAtATime,
+} from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { BucketWatch } from "../../../packages/service/nats/bucket-watch.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
@@ -21,6 +25,8 @@ import { RouteEntries } from "./entries.ts";
 import { KeyOwners } from "./key-owners.ts";
 
 const readTimeoutMs = 30_000;
+/** Thousands of changes neither wait for each answer in turn nor flood the connection. */
+const atOnce = 64;
 
 /**
  * The buckets of routes and of source keys in NATS, and their only writer. Memory has all that was read and written, so
@@ -37,7 +43,8 @@ export class RouteTable {
 	readonly #moves: BucketWatch;
 	readonly #owners = new KeyOwners();
 	#trouble: string | undefined;
-	#turn: Promise<unknown> = Promise.resolve();
+	/** A route that was planned before its key was buried must not be put afterwards. */
+	readonly #inTurn = oneAtATime();
 	readonly #handlers: ((route: Route) => void)[] = [];
 	readonly #driftHandlers: (() => void)[] = [];
 
@@ -171,13 +178,6 @@ export class RouteTable {
 		return true;
 	}
 
-	/** One at a time: a route that was planned before its key was buried must not be put afterwards. */
-	#inTurn<T>(act: () => Promise<T>): Promise<T> {
-		const result = this.#turn.then(act);
-		this.#turn = result.catch(() => undefined);
-		return result;
-	}
-
 	/** Returns the routes that were put, taken or removed. */
 	async #publish(
 		desiredNow: () => Route[],
@@ -190,7 +190,7 @@ export class RouteTable {
 			decide(desired, this.#owners.all, this.#entries.routes());
 
 		const free = plan().take;
-		await inBatches(free, ({ sourceKey, account }) =>
+		await mapConcurrently(free, atOnce, ({ sourceKey, account }) =>
 			this.#owners.take(sourceKey, account),
 		);
 		const { put, remove } = plan();
@@ -198,11 +198,13 @@ export class RouteTable {
 		const own = desired.filter(
 			({ sourceKey, account }) => owners.get(sourceKey) === account,
 		);
-		await inBatches(own, (route) => this.#addShards(route, heldBy(route)));
+		await mapConcurrently(own, atOnce, (route) =>
+			this.#addShards(route, heldBy(route)),
+		);
 		await this.#putDocuments(routes, desired, documentOf);
-		await inBatches(put, (route) => this.#put(routes, route));
+		await mapConcurrently(put, atOnce, (route) => this.#put(routes, route));
 		const removed = remove.flatMap((key) => this.#entries.get(key) ?? []);
-		await inBatches(remove, (key) => this.#remove(routes, key));
+		await mapConcurrently(remove, atOnce, (key) => this.#remove(routes, key));
 		await this.#removeDocuments(routes);
 		if (!this.#entries.isSynced)
 			await routes.put(syncedKey, new Date().toISOString());
@@ -311,13 +313,4 @@ async function within(ms: number, done: Promise<void>): Promise<void> {
 	} finally {
 		clearTimeout(timer);
 	}
-}
-
-/** Thousands of changes neither wait for each answer in turn nor flood the connection. */
-async function inBatches<T>(
-	items: T[],
-	act: (item: T) => Promise<void>,
-): Promise<void> {
-	for (let start = 0; start < items.length; start += 64)
-		await Promise.all(items.slice(start, start + 64).map(act));
 }
