@@ -7,9 +7,10 @@ import {
 	maxLogBytes,
 	maxLogEndBytes,
 } from "../../packages/contracts/job.ts";
-import { createLog, type Logger } from "../../packages/service/log.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
+import type { DestinationContext } from "../load/destination/destination.ts";
 import { JobFailure, type Role } from "./errors.ts";
 import { JobTrace } from "./job-trace.ts";
 import { LogEnd } from "./log-end.ts";
@@ -21,16 +22,7 @@ export interface JobOptions {
 	input?: string | undefined;
 }
 
-export interface JobContext {
-	log: Logger;
-	/** Fires when the Pod must stop. */
-	signal: AbortSignal;
-	/** Directory for temporary files. */
-	scratch: string;
-	/** Directory that `duckDB.path` is relative to; undefined if the Destination is no file. */
-	warehouse: string | undefined;
-	/** How long to wait for a process that holds the DuckDB file. */
-	busyWaitMs: number;
+export interface JobContext extends DestinationContext {
 	/** Undefined unless the operator traces Runs. */
 	trace?: JobTrace | undefined;
 	/** Registers where the result and the end of the log are stored. Called once the work has ended; `store` never throws. */

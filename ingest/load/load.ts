@@ -6,12 +6,12 @@ import { trustAuthorities } from "../../packages/service/trusted-authorities.ts"
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { addedRows } from "./addition/added-rows.ts";
 import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
-import { DayFiles } from "./days/day-files.ts";
+import { DownloadedDays } from "./days/day-files.ts";
 import type { Destination } from "./destination/destination.ts";
+import type { LoadDay } from "./destination/load-day.ts";
 import { TableChanged } from "./destination/table-changed.ts";
 import { openDestination, takesDaysOneByOne } from "./destination-by-type.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
-import type { LoadDay } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { planTables, type TablePlans } from "./fetch/plan-tables.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
@@ -95,7 +95,11 @@ class Attempt {
 			{ run, pipeline, account, days, ...figures },
 			"downloading the objects",
 		);
-		const files = new DayFiles(this.#input, this.#directory, this.#context);
+		const files = new DownloadedDays(
+			this.#input,
+			this.#directory,
+			this.#context,
+		);
 		try {
 			const ready = takesDaysOneByOne(this.#input.destination)
 				? await sized(plans, files)
@@ -132,7 +136,10 @@ class Attempt {
 		};
 	}
 
-	async #load({ days, apart }: TablePlans, files: DayFiles): Promise<void> {
+	async #load(
+		{ days, apart }: TablePlans,
+		files: DownloadedDays,
+	): Promise<void> {
 		const destination = await this.#open();
 		const input = this.#input;
 		const { quarantineTable: table } = input;
@@ -156,7 +163,7 @@ class Attempt {
 /** Every object is checked before the Destination is changed. */
 async function onDisk(
 	{ days, apart = [] }: TablePlans,
-	files: DayFiles,
+	files: DownloadedDays,
 ): Promise<TablePlans> {
 	const found = await files.all([...days, ...apart]);
 	const own = found.slice(0, days.length);
@@ -166,7 +173,10 @@ async function onDisk(
 }
 
 /** How many rows stay in quarantine only the objects themselves can tell, if any were released. */
-async function sized(plans: TablePlans, files: DayFiles): Promise<TablePlans> {
+async function sized(
+	plans: TablePlans,
+	files: DownloadedDays,
+): Promise<TablePlans> {
 	if (!plans.apart) return plans;
 	const apart: LoadDay[] = [];
 	for (const day of plans.apart)

@@ -15,9 +15,10 @@ import { Session } from "../duckdb/session.ts";
 import { JobFailure } from "../job/errors.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { progressOf } from "../job/progress.ts";
+import type { LoadDay } from "../load/destination/load-day.ts";
 import { downloadObjects } from "../load/fetch/download.ts";
 import { LinkReader } from "../load/fetch/link-reader.ts";
-import { type LoadDay, planDays } from "../load/fetch/load-days.ts";
+import { planDays } from "../load/fetch/load-days.ts";
 import { parseManifest } from "../load/fetch/manifest.ts";
 import { checkObjects } from "../load/fetch/object-check.ts";
 import {

@@ -4,7 +4,8 @@ import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { CompactionStore } from "../../ingest/lake/compaction/compaction-store.ts";
 import { deleteSourceObjects } from "../../ingest/lake/deletion/source-objects.ts";
-import { additionTo, nameOf } from "../../ingest/load/addition/addition.ts";
+import { additionTo } from "../../ingest/load/addition/addition.ts";
+import { nameOf } from "../../ingest/load/destination/load-day.ts";
 import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {

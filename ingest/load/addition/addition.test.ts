@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { outputName } from "../../wire/output-name.ts";
-import { additionTo, type HeldDate } from "./addition.ts";
+import type { HeldDate } from "../destination/load-day.ts";
+import { additionTo } from "./addition.ts";
 
 const folder = "events/account=shop/source=s/date=2026-03-01/";
 

@@ -1,6 +1,11 @@
 import type { ManifestObject } from "../../../packages/contracts/manifest.ts";
 import { outputName } from "../../wire/output-name.ts";
-import { addUnfit, type UnfitRows } from "./unfit-rows.ts";
+import {
+	type HeldDate,
+	type KeptRows,
+	nameOf,
+} from "../destination/load-day.ts";
+import { addUnfit } from "./unfit-rows.ts";
 
 /** A date of a manifest, of which a table may hold a part. */
 export interface WantedDate {
@@ -9,34 +14,6 @@ export interface WantedDate {
 	rows?: number;
 	/** Names of the objects that decide which rows of `objects` count. */
 	deciding?: readonly string[];
-}
-
-/** A date as a table has it. */
-export interface HeldDate {
-	/** Counted now. */
-	rows: number;
-	/** What loads say that they have put there. */
-	loads: readonly RecordedLoad[];
-}
-
-/** What one load has put into one date. */
-export interface RecordedLoad {
-	/** Names of objects, without their folder. */
-	objects: string[];
-	rows: number;
-	unfit: UnfitRows;
-	/** Uid of the Run that inserted the rows; empty for rows of several. */
-	run: string;
-}
-
-/** The rows of a date that stay in the table. */
-export interface KeptRows {
-	rows: number;
-	unfit: UnfitRows;
-	/** What this rests on. */
-	held: HeldDate;
-	/** The names that the objects of these rows have now, if compaction has replaced some. */
-	renamed?: string[];
 }
 
 /** What to insert beside the rows that stay. No objects: the date hasn't changed. */
@@ -84,9 +61,4 @@ export function additionTo(
 			}),
 		},
 	};
-}
-
-/** The name of an object in its folder. */
-export function nameOf({ key }: Pick<ManifestObject, "key">): string {
-	return key.slice(key.lastIndexOf("/") + 1);
 }

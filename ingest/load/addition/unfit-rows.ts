@@ -3,8 +3,7 @@ import {
 	type UnfitValues,
 } from "../../../packages/contracts/job.ts";
 
-/** By column: how many of its values don't fit it, and are NULL there. Columns without such values may be absent. */
-export type UnfitRows = Readonly<Record<string, number>>;
+import type { UnfitRows } from "../destination/load-day.ts";
 
 export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
 	const sum: Record<string, number> = {};

@@ -1,6 +1,6 @@
 import type { BigQueryInput } from "../../../packages/contracts/job.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { JobContext } from "../../job/process.ts";
+import type { DestinationContext } from "../destination/destination.ts";
 import type {
 	Dataset,
 	EncryptionConfiguration,
@@ -18,14 +18,14 @@ import { StagingBucket } from "./staging-bucket.ts";
 export class BigQueryDataset {
 	readonly #client: RestClient;
 	readonly #input: BigQueryInput;
-	readonly #context: JobContext;
+	readonly #context: DestinationContext;
 	/** Undefined if load jobs get their files with the request that starts them. */
 	readonly bucket: StagingBucket | undefined;
 
 	/** Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
 	static async open(
 		input: BigQueryInput,
-		context: JobContext,
+		context: DestinationContext,
 	): Promise<BigQueryDataset> {
 		const { stagingBucket, apiEndpoint, storageEndpoint } = input;
 		const scopes = [scope.bigQuery, ...(stagingBucket ? [scope.storage] : [])];
@@ -50,7 +50,7 @@ export class BigQueryDataset {
 	private constructor(
 		client: RestClient,
 		input: BigQueryInput,
-		context: JobContext,
+		context: DestinationContext,
 		bucket?: StagingBucket,
 	) {
 		this.#client = client;

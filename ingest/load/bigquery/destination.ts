@@ -7,10 +7,12 @@ import type {
 } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { JobContext } from "../../job/process.ts";
-import type { DayFiles } from "../days/day-files.ts";
-import type { Destination } from "../destination/destination.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
+import type {
+	DayFiles,
+	Destination,
+	DestinationContext,
+} from "../destination/destination.ts";
+import type { LoadDay } from "../destination/load-day.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
@@ -25,17 +27,17 @@ import { TableLoad } from "./table-load.ts";
  */
 export class BigQueryDestination implements Destination {
 	readonly #dataset: BigQueryDataset;
-	readonly #context: JobContext;
+	readonly #context: DestinationContext;
 
 	static async open(
 		input: BigQueryInput,
-		context: JobContext,
+		context: DestinationContext,
 	): Promise<BigQueryDestination> {
 		const dataset = await BigQueryDataset.open(input, context);
 		return new BigQueryDestination(dataset, context);
 	}
 
-	private constructor(dataset: BigQueryDataset, context: JobContext) {
+	private constructor(dataset: BigQueryDataset, context: DestinationContext) {
 		this.#dataset = dataset;
 		this.#context = context;
 	}

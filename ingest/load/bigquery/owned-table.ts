@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { JobContext } from "../../job/process.ts";
+import type { DestinationContext } from "../destination/destination.ts";
 import {
 	isSuperseded,
 	type markDuring,
@@ -23,14 +23,14 @@ export class OwnedTable {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
-	readonly #log: JobContext["log"];
+	readonly #log: DestinationContext["log"];
 	#isMarked = false;
 
 	constructor(
 		dataset: BigQueryDataset,
 		input: LoadInput,
 		manifest: Manifest,
-		{ log }: Pick<JobContext, "log">,
+		{ log }: Pick<DestinationContext, "log">,
 	) {
 		this.#dataset = dataset;
 		this.#input = input;

@@ -5,7 +5,7 @@ import type {
 	TableColumn,
 } from "../../../packages/contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
+import type { LoadDay } from "../destination/load-day.ts";
 import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";
 import type { Table } from "./rest/api.ts";
 import { labelsOf } from "./table-labels.ts";

@@ -1,5 +1,5 @@
 import type { BigQueryInput } from "../../../packages/contracts/job.ts";
-import type { JobContext } from "../../job/process.ts";
+import type { DestinationContext } from "../destination/destination.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 import type { RestClient } from "./rest/rest-client.ts";
 import { upload } from "./rest/upload.ts";
@@ -13,13 +13,13 @@ export class StagingBucket {
 	readonly #client: RestClient;
 	readonly #input: BigQueryInput;
 	readonly #bucket: string;
-	readonly #context: JobContext;
+	readonly #context: DestinationContext;
 
 	constructor(
 		client: RestClient,
 		input: BigQueryInput,
 		bucket: string,
-		context: JobContext,
+		context: DestinationContext,
 	) {
 		this.#client = client;
 		this.#input = input;

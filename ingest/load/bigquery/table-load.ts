@@ -5,15 +5,17 @@ import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { JobContext } from "../../job/process.ts";
 import { progressOf } from "../../job/progress.ts";
-import type { DayFiles } from "../days/day-files.ts";
+import type {
+	DayFiles,
+	DestinationContext,
+} from "../destination/destination.ts";
+import { rowsOf } from "../destination/load-day.ts";
 import {
 	markAfter,
 	markDuring,
 	pipelineOf,
 } from "../destination/table-mark.ts";
-import { rowsOf } from "../fetch/load-days.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import type { OwnedTable } from "./owned-table.ts";
@@ -53,14 +55,14 @@ export class TableLoad {
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
 	readonly #files: DayFiles;
-	readonly #context: JobContext;
+	readonly #context: DestinationContext;
 	readonly #table: OwnedTable;
 
 	constructor(
 		dataset: BigQueryDataset,
 		table: OwnedTable,
 		{ input, manifest, files }: Work,
-		context: JobContext,
+		context: DestinationContext,
 	) {
 		this.#dataset = dataset;
 		this.#input = input;

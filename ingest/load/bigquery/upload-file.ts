@@ -4,7 +4,7 @@ import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
+import type { LoadDay } from "../destination/load-day.ts";
 
 /**
  * Each thread holds a row group in memory until it is full. For bodies of 500 bytes the process takes at most 396 MB with

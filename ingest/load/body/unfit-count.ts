@@ -1,7 +1,7 @@
 import type { TableColumn } from "../../../packages/contracts/job.ts";
 import { quoteName } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import type { UnfitRows } from "../addition/unfit-rows.ts";
+import type { UnfitRows } from "../destination/load-day.ts";
 import { bodyColumnsOf, bodyValueSql, eventRows } from "./body-value.ts";
 
 /** Counts the values of the body in these files that don't fit their columns. */

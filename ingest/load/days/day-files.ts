@@ -4,20 +4,20 @@ import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { JobContext } from "../../job/process.ts";
-import type { UnfitRows } from "../addition/unfit-rows.ts";
 import { bodyColumnsOf } from "../body/body-value.ts";
 import { leaveOutOmitted } from "../body/omitted-properties.ts";
 import { withoutReleased } from "../body/released-events.ts";
 import { countUnfit } from "../body/unfit-count.ts";
+import type { DayFiles } from "../destination/destination.ts";
+import type { LoadDay, UnfitRows } from "../destination/load-day.ts";
 import { downloadObjects, filesOf } from "../fetch/download.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
 import { checkObjects } from "../fetch/object-check.ts";
 
 /**
  * Gets the objects of days onto the scratch volume, checks them, and leaves out what tracking plans omit and what was
  * released from quarantine. Throws {@link JobFailure}.
  */
-export class DayFiles {
+export class DownloadedDays implements DayFiles {
 	readonly #columns: LoadInput["table"]["columns"];
 	readonly directory: string;
 	readonly #context: JobContext;
@@ -46,7 +46,6 @@ export class DayFiles {
 		return days.map((day) => found.get(day) ?? day);
 	}
 
-	/** Gets days for `use`, then deletes their files. Waits until no other day is on disk. */
 	async with<T>(
 		days: LoadDay[],
 		use: (days: LoadDay[], session: Session) => Promise<T>,
@@ -61,7 +60,6 @@ export class DayFiles {
 		});
 	}
 
-	/** The values of a day that don't fit their column; undefined if only its files can tell. */
 	unfitOf(day: LoadDay): UnfitRows | undefined {
 		const isNone =
 			day.objects.length === 0 || bodyColumnsOf(this.#columns).length === 0;

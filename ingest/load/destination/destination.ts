@@ -1,9 +1,34 @@
 import type { LoadInput } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { HeldDate } from "../addition/addition.ts";
-import type { DayFiles } from "../days/day-files.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { Session } from "../../duckdb/session.ts";
+import type { HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
+
+/** What a Job gives the Destination that it opens. */
+export interface DestinationContext {
+	log: Logger;
+	/** Fires when the Pod must stop. */
+	signal: AbortSignal;
+	/** Directory for temporary files. */
+	scratch: string;
+	/** Directory that `duckDB.path` is relative to; undefined if the Destination is no file. */
+	warehouse: string | undefined;
+	/** How long to wait for a process that holds the DuckDB file. */
+	busyWaitMs: number;
+}
+
+/** Gets the objects of days onto the scratch volume, checked and as the table shall have them. Throws {@link JobFailure}. */
+export interface DayFiles {
+	readonly directory: string;
+	/** Gets days for `use`, then deletes their files. Waits until no other day is on disk. */
+	with<T>(
+		days: LoadDay[],
+		use: (days: LoadDay[], session: Session) => Promise<T>,
+	): Promise<T>;
+	/** The values of a day that don't fit their column; undefined if only its files can tell. */
+	unfitOf(day: LoadDay): UnfitRows | undefined;
+}
 
 /** A Destination, as load and check see it. Every failure is a {@link JobFailure}. */
 export interface Destination {

@@ -7,7 +7,7 @@ import { openDatabase } from "../../duckdb/database.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
 import { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { JobContext } from "../../job/process.ts";
+import type { DestinationContext } from "../destination/destination.ts";
 import { destinationFailure } from "./failure.ts";
 import { warehouseFile } from "./warehouse-path.ts";
 
@@ -17,7 +17,7 @@ import { warehouseFile } from "./warehouse-path.ts";
  */
 export async function withDestinationFile<T>(
 	{ path }: DuckDBInput,
-	context: JobContext,
+	context: DestinationContext,
 	work: (session: Session) => Promise<T>,
 ): Promise<T> {
 	const { warehouse, scratch, signal, log, busyWaitMs } = context;

@@ -7,9 +7,11 @@ import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { JobContext } from "../../job/process.ts";
-import type { Destination } from "../destination/destination.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
+import type {
+	Destination,
+	DestinationContext,
+} from "../destination/destination.ts";
+import type { LoadDay } from "../destination/load-day.ts";
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
 import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
@@ -22,9 +24,9 @@ const checkWaitMs = 5_000;
 /** A DuckDB file on a volume. A load is one transaction, so the table is either the old one or the new one. */
 export class DuckDBDestination implements Destination {
 	readonly #input: DuckDBInput;
-	readonly #context: JobContext;
+	readonly #context: DestinationContext;
 
-	constructor(input: DuckDBInput, context: JobContext) {
+	constructor(input: DuckDBInput, context: DestinationContext) {
 		this.#input = input;
 		this.#context = context;
 	}

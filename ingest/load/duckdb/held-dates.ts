@@ -3,8 +3,8 @@ import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import type { HeldDate } from "../addition/addition.ts";
 import { newColumns } from "../destination/incompatibility.ts";
+import type { HeldDate } from "../destination/load-day.ts";
 import { recordOf, recordTable } from "./load-record.ts";
 import { duckDBUse, type ExistingTable } from "./plan.ts";
 

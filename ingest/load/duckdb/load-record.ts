@@ -10,11 +10,11 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
-import { nameOf, type RecordedLoad } from "../addition/addition.ts";
 import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";
+import type { LoadDay } from "../destination/load-day.ts";
+import { nameOf, type RecordedLoad } from "../destination/load-day.ts";
 import type { TableMark } from "../destination/table-mark.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
 
 /**
  * Which objects the rows of which table and date come from. It changes in the rows' transaction, and stands in a schema of

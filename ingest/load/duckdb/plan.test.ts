@@ -6,9 +6,9 @@ import type {
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { ExistingColumn } from "../destination/incompatibility.ts";
+import type { LoadDay } from "../destination/load-day.ts";
 import { TableChanged } from "../destination/table-changed.ts";
 import type { TableMark } from "../destination/table-mark.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
 import { recordOf } from "./load-record.ts";
 import { planLoad } from "./plan.ts";
 import type { TableComment } from "./table-comment.ts";

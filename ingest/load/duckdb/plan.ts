@@ -6,13 +6,13 @@ import type {
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { HeldDate } from "../addition/addition.ts";
 import { columnSql } from "../destination/columns.ts";
 import {
 	type ExistingColumn,
 	incompatibility,
 	newColumns,
 } from "../destination/incompatibility.ts";
+import type { HeldDate, LoadDay } from "../destination/load-day.ts";
 import { TableChanged } from "../destination/table-changed.ts";
 import {
 	markAfter,
@@ -20,7 +20,6 @@ import {
 	pipelineOf,
 } from "../destination/table-mark.ts";
 import { type TableUse, useOf } from "../destination/table-owner.ts";
-import type { LoadDay } from "../fetch/load-days.ts";
 import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
 import { type TableComment, writeComment } from "./table-comment.ts";
 

@@ -1,7 +1,7 @@
 import { objectName } from "../../../packages/contracts/manifest.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import type { DayObject, LoadDay } from "../destination/load-day.ts";
 import { LinkReader } from "./link-reader.ts";
-import type { DayObject, LoadDay } from "./load-days.ts";
 
 /** Enough to hide the object store's latency. More would only share the same bandwidth. */
 const concurrency = 6;

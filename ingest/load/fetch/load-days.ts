@@ -1,35 +1,14 @@
 import type {
 	Manifest,
-	ManifestDate,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
+import type { Addition, WantedDate } from "../addition/addition.ts";
 import {
-	type Addition,
-	type KeptRows,
+	type DayObject,
+	type LoadDay,
 	nameOf,
-	type WantedDate,
-} from "../addition/addition.ts";
-import type { UnfitRows } from "../addition/unfit-rows.ts";
-
-/** What to load of a day of the manifest, with a local file for each object. */
-export interface LoadDay extends ManifestDate {
-	/** Of `objects`. */
-	rows: number;
-	objects: DayObject[];
-	/** The rows that stay in the table. Absent if the day is replaced. */
-	kept?: KeptRows;
-	/** Names of objects that decide which rows of `objects` count; see {@link WantedDate}. */
-	deciding?: readonly string[];
-	/** For a day of the quarantine: the objects with events that were released from it. */
-	released?: DayObject[];
-	/** Values of `rows` that don't fit their column. */
-	unfit?: UnfitRows;
-}
-
-export interface DayObject extends ManifestObject {
-	/** Path that the object is downloaded to. */
-	file: string;
-}
+	rowsOf,
+} from "../destination/load-day.ts";
 
 /** For a date of the manifest, what a table lacks of it; undefined if it must be replaced. */
 export type AdditionOf = (
@@ -103,8 +82,4 @@ function withFiles(prefix: string, objects: ManifestObject[]): DayObject[] {
 		...object,
 		file: `${prefix}-${index}.parquet`,
 	}));
-}
-
-export function rowsOf(objects: readonly { rows: number }[]): number {
-	return objects.reduce((sum, { rows }) => sum + rows, 0);
 }

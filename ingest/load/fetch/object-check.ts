@@ -2,7 +2,7 @@ import { objectName } from "../../../packages/contracts/manifest.ts";
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
-import { type LoadDay, rowsOf } from "./load-days.ts";
+import { type LoadDay, rowsOf } from "../destination/load-day.ts";
 
 /**
  * Checks a day's downloaded objects against the manifest: each object's footer has its number of rows, all event ids

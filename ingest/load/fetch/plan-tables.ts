@@ -1,13 +1,9 @@
 import type { LoadInput } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import { additionTo, type HeldDate } from "../addition/addition.ts";
-import {
-	type AdditionOf,
-	type LoadDay,
-	planDays,
-	planQuarantine,
-} from "./load-days.ts";
+import { additionTo } from "../addition/addition.ts";
+import type { HeldDate, LoadDay } from "../destination/load-day.ts";
+import { type AdditionOf, planDays, planQuarantine } from "./load-days.ts";
 
 /** What a table holds, by date; undefined if that can't be known. */
 export type Held = ReadonlyMap<UtcDate, HeldDate> | undefined;
