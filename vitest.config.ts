@@ -20,7 +20,7 @@ const waiting = [
 	"tools/image/build.test.ts",
 	"ingest/lake/imports/source-import.test.ts",
 	"ingest/lake/release/date-release.test.ts",
-	"ingest/job/retry.test.ts",
+	"packages/warehouses/load/retry.test.ts",
 	"ingest/operation/draft/draft.test.ts",
 	"ingest/operation/import/parquet-rows.test.ts",
 	"ingest/receive/http-server.test.ts",

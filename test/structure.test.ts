@@ -53,6 +53,16 @@ test("a folder imports only the folders that CONTRIBUTING.md lists for it", () =
 	expect(others).toEqual([]);
 });
 
+test("only ingest imports what loads a warehouse; the CLI begins to when somebody queries one", () => {
+	const load = /^packages\/warehouses\/(\w+\/)?load\//;
+	const others = sourceImports
+		.filter(({ from, to }) => load.test(to) && !load.test(from))
+		.filter(({ from }) => topOf(from) !== "ingest" && topOf(from) !== "tools");
+	expect(others.map(({ from }) => from)).toEqual(["cli/bin/sql.ts"]);
+	const text = readFileSync(join(root, "cli/bin/sql.ts"), "utf8");
+	expect(text).not.toMatch(/ from "[^"]*\/load\//);
+});
+
 /** A folder of the root, or one of packages/. */
 function roomOf(file: string): string {
 	const depth = file.startsWith("packages/") ? 2 : 1;

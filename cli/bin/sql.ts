@@ -3,8 +3,8 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { formats } from "../../ingest/sql/options.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
+import { formats } from "../../packages/warehouses/sql.ts";
 import { chooseCluster, requireObject } from "../command/cluster.ts";
 import { CommandError, NoKubeconfig } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
@@ -39,7 +39,9 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		)
 		.action(async (query, _, command) => {
 			const options = command.optsWithGlobals();
-			const { main } = await import("../../ingest/sql/main.ts");
+			const { main } = await import(
+				"../../packages/warehouses/duckdb/load/sql/main.ts"
+			);
 			process.exitCode = await main({
 				query,
 				...options,

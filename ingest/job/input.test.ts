@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
-import type { JobFailure } from "./errors.ts";
+import type { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import { parseCheckInput, parseLoadInput } from "./input.ts";
 
 const bigQuery = { type: "BigQuery", projectId: "p", dataset: "d" };

@@ -3,7 +3,7 @@ import type {
 	DestinationInput,
 	LoadInput,
 } from "../../packages/contracts/job.ts";
-import { JobFailure } from "./errors.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 
 /** Parses a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseLoadInput(text: string): LoadInput {

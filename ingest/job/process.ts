@@ -10,8 +10,11 @@ import {
 import { createLog } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
-import type { DestinationContext } from "../load/destination/destination.ts";
-import { JobFailure, type Role } from "./errors.ts";
+import {
+	JobFailure,
+	type Role,
+} from "../../packages/warehouses/load/failure.ts";
+import type { DestinationContext } from "../../packages/warehouses/load/warehouse.ts";
 import { JobTrace } from "./job-trace.ts";
 import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";

@@ -1,6 +1,6 @@
 import type { DestinationInput } from "../../packages/contracts/job.ts";
+import type { Destination } from "../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../job/process.ts";
-import type { Destination } from "./destination/destination.ts";
 
 /**
  * Whether a Destination is given its days one by one, with one day on disk at a time. A DuckDB file is changed in one
@@ -17,11 +17,15 @@ export async function openDestination(
 ): Promise<Destination> {
 	switch (input.type) {
 		case "DuckDB": {
-			const { DuckDBDestination } = await import("./duckdb/destination.ts");
+			const { DuckDBDestination } = await import(
+				"../../packages/warehouses/duckdb/load/destination.ts"
+			);
 			return new DuckDBDestination(input, context);
 		}
 		case "BigQuery": {
-			const { BigQueryDestination } = await import("./bigquery/destination.ts");
+			const { BigQueryDestination } = await import(
+				"../../packages/warehouses/bigquery/load/destination.ts"
+			);
 			return BigQueryDestination.open(input, context);
 		}
 	}

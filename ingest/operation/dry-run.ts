@@ -9,7 +9,7 @@ import type {
 } from "../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
 import { PlanJudge } from "../../packages/tracking-plan/judge.ts";
-import { JobFailure } from "../job/errors.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { StoredEvent } from "./events/stored-events.ts";
 import { TypeHeader } from "./events/type-header.ts";
 

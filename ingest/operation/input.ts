@@ -1,5 +1,5 @@
 import type { OperationInput } from "../../packages/contracts/operation.ts";
-import { JobFailure } from "../job/errors.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 
 const types: ReadonlySet<unknown> = new Set<OperationInput["work"]["type"]>([
 	"DryRun",

@@ -9,13 +9,13 @@ import type {
 	OperationInput,
 	OperationReport,
 } from "../../packages/contracts/operation.ts";
+import { boundedMemory } from "../../packages/duckdb/memory.ts";
+import { Session } from "../../packages/duckdb/session.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
-import { boundedMemory } from "../duckdb/memory.ts";
-import { Session } from "../duckdb/session.ts";
-import { JobFailure } from "../job/errors.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
+import { progressOf } from "../../packages/warehouses/load/progress.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
-import { progressOf } from "../job/progress.ts";
-import type { LoadDay } from "../load/destination/load-day.ts";
 import { downloadObjects } from "../load/fetch/download.ts";
 import { LinkReader } from "../load/fetch/link-reader.ts";
 import { planDays } from "../load/fetch/load-days.ts";

@@ -1,5 +1,5 @@
-import { JobFailure } from "../../ingest/job/errors.ts";
-import { GoogleRefusal } from "../../ingest/load/bigquery/rest/google-refusal.ts";
+import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import { DatasetTaken, type Trial } from "./trial.ts";
 
 /**

@@ -3,17 +3,17 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import pino from "pino";
 import type { JobContext } from "../../ingest/job/process.ts";
-import { BigQueryDataset } from "../../ingest/load/bigquery/dataset.ts";
-import { withFailures } from "../../ingest/load/bigquery/destination.ts";
-import {
-	googleAccount,
-	scope,
-} from "../../ingest/load/bigquery/rest/google-account.ts";
-import { GoogleRefusal } from "../../ingest/load/bigquery/rest/google-refusal.ts";
-import { RestClient } from "../../ingest/load/bigquery/rest/rest-client.ts";
 import { openDestination } from "../../ingest/load/destination-by-type.ts";
 import { type BigQueryInput, jobEnv } from "../../packages/contracts/job.ts";
 import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
+import { BigQueryDataset } from "../../packages/warehouses/bigquery/load/dataset.ts";
+import { withFailures } from "../../packages/warehouses/bigquery/load/destination.ts";
+import {
+	googleAccount,
+	scope,
+} from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
+import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
+import { RestClient } from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
 
 /** What one run of `make test-bigquery` works in: a dataset of its own in somebody's project. */
 export interface Trial {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { BigQuery } from "@google-cloud/bigquery";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { LoadInput } from "../../packages/contracts/job.ts";
 import {
 	googleAccount,
 	scope,
-} from "../../ingest/load/bigquery/rest/google-account.ts";
-import type { LoadInput } from "../../packages/contracts/job.ts";
+} from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
 import {
 	destinationOf,
 	stagedTable,

@@ -5,8 +5,8 @@ import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { CompactionStore } from "../../ingest/lake/compaction/compaction-store.ts";
 import { deleteSourceObjects } from "../../ingest/lake/deletion/source-objects.ts";
 import { additionTo } from "../../ingest/load/addition/addition.ts";
-import { nameOf } from "../../ingest/load/destination/load-day.ts";
 import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
+import { nameOf } from "../../packages/warehouses/load/load-day.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
 	ArchiveFixture,

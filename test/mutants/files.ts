@@ -10,7 +10,7 @@ export const decisions = [
 	"crds/schedule/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",
-	"ingest/load/destination/table-owner.ts",
+	"packages/warehouses/load/table-owner.ts",
 	"ingest/load/fetch/load-days.ts",
 	"ingest/receive/commit/{committer,claims,frame-builder,fair-selection}.ts",
 ];

@@ -1,9 +1,9 @@
 import { alarms } from "../../ingest/archive/decide/alarm.ts";
-import { jobErrors } from "../../ingest/job/errors.ts";
 import { requestErrors } from "../../ingest/lake/request/errors.ts";
 import { refusals } from "../../ingest/receive/answer/refusal.ts";
 import { operationErrors } from "../../operator/operation/errors.ts";
 import { runErrors } from "../../operator/run/errors.ts";
+import { jobErrors } from "../../packages/warehouses/load/failure.ts";
 
 /** The text of docs/reference/errors.md. */
 export function errorsPage(): string {

@@ -2,12 +2,12 @@ import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, onTestFinished, test } from "vitest";
+import { Session } from "../../../packages/duckdb/session.ts";
 import {
 	type ObjectEvent,
 	parquetObject,
 } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
-import { Session } from "../../duckdb/session.ts";
 import { databaseSettings, Rewriter } from "./rewriter.ts";
 
 const date = "2026-03-01";

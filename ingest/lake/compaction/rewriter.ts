@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { openDatabase } from "../../duckdb/database.ts";
-import { quoteText } from "../../duckdb/quoting.ts";
-import { Session } from "../../duckdb/session.ts";
+import { openDatabase } from "../../../packages/duckdb/database.ts";
+import { quoteText } from "../../../packages/duckdb/quoting.ts";
+import { Session } from "../../../packages/duckdb/session.ts";
 import type { Size } from "./output-size.ts";
 
 /** One thread, since cutting comes first. What doesn't fit into memory spills to the scratch folder, up to a limit. */

@@ -1,5 +1,5 @@
 import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
-import { quoteText } from "../../duckdb/quoting.ts";
+import { quoteText } from "../../../packages/duckdb/quoting.ts";
 
 /** The condition on a row in quarantine; its column `violations` has the plan's Judgement. */
 export function filterSql({ types, kinds, eventIDs }: ReleaseFilter): string {

@@ -1,4 +1,4 @@
-import type { KeptRows } from "../destination/load-day.ts";
+import type { KeptRows } from "../../../packages/warehouses/load/load-day.ts";
 
 /** How many rows of a day a Run inserts, or an earlier attempt of it that died before it could say so has. */
 export function addedRows(

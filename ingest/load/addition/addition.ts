@@ -1,10 +1,10 @@
 import type { ManifestObject } from "../../../packages/contracts/manifest.ts";
-import { outputName } from "../../wire/output-name.ts";
 import {
 	type HeldDate,
 	type KeptRows,
 	nameOf,
-} from "../destination/load-day.ts";
+} from "../../../packages/warehouses/load/load-day.ts";
+import { outputName } from "../../wire/output-name.ts";
 import { addUnfit } from "./unfit-rows.ts";
 
 /** A date of a manifest, of which a table may hold a part. */

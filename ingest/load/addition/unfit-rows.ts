@@ -3,7 +3,7 @@ import {
 	type UnfitValues,
 } from "../../../packages/contracts/job.ts";
 
-import type { UnfitRows } from "../destination/load-day.ts";
+import type { UnfitRows } from "../../../packages/warehouses/load/load-day.ts";
 
 export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
 	const sum: Record<string, number> = {};

@@ -1,8 +1,8 @@
 import { rename } from "node:fs/promises";
 import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
-import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
-import type { Session } from "../../duckdb/session.ts";
-import type { LoadDay } from "../destination/load-day.ts";
+import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
+import type { Session } from "../../../packages/duckdb/session.ts";
+import type { LoadDay } from "../../../packages/warehouses/load/load-day.ts";
 import { withoutProperties } from "./without-properties.ts";
 
 /** In a text of JSON each quotation mark has a backslash, so this is the field's name: see packages/contracts/tracking-plan.ts. */

@@ -1,8 +1,12 @@
 import type { TableColumn } from "../../../packages/contracts/job.ts";
-import { quoteName } from "../../duckdb/quoting.ts";
-import type { Session } from "../../duckdb/session.ts";
-import type { UnfitRows } from "../destination/load-day.ts";
-import { bodyColumnsOf, bodyValueSql, eventRows } from "./body-value.ts";
+import { quoteName } from "../../../packages/duckdb/quoting.ts";
+import type { Session } from "../../../packages/duckdb/session.ts";
+import {
+	bodyColumnsOf,
+	bodyValueSql,
+	eventRows,
+} from "../../../packages/warehouses/load/body-value.ts";
+import type { UnfitRows } from "../../../packages/warehouses/load/load-day.ts";
 
 /** Counts the values of the body in these files that don't fit their columns. */
 export async function countUnfit(

@@ -1,15 +1,18 @@
 import { rm } from "node:fs/promises";
 import type { LoadInput } from "../../../packages/contracts/job.ts";
+import { boundedMemory } from "../../../packages/duckdb/memory.ts";
+import type { Session } from "../../../packages/duckdb/session.ts";
 import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
-import { boundedMemory } from "../../duckdb/memory.ts";
-import type { Session } from "../../duckdb/session.ts";
+import { bodyColumnsOf } from "../../../packages/warehouses/load/body-value.ts";
+import type {
+	LoadDay,
+	UnfitRows,
+} from "../../../packages/warehouses/load/load-day.ts";
+import type { DayFiles } from "../../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../../job/process.ts";
-import { bodyColumnsOf } from "../body/body-value.ts";
 import { leaveOutOmitted } from "../body/omitted-properties.ts";
 import { withoutReleased } from "../body/released-events.ts";
 import { countUnfit } from "../body/unfit-count.ts";
-import type { DayFiles } from "../destination/destination.ts";
-import type { LoadDay, UnfitRows } from "../destination/load-day.ts";
 import { downloadObjects, filesOf } from "../fetch/download.ts";
 import { checkObjects } from "../fetch/object-check.ts";
 
@@ -83,8 +86,9 @@ export class DownloadedDays implements DayFiles {
 
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
 	#opened(): Promise<Session> {
-		this.#session ??= import("../../duckdb/session.ts").then(({ Session }) =>
-			Session.inMemory(boundedMemory(this.directory), this.#context.signal),
+		this.#session ??= import("../../../packages/duckdb/session.ts").then(
+			({ Session }) =>
+				Session.inMemory(boundedMemory(this.directory), this.#context.signal),
 		);
 		return this.#session;
 	}

@@ -1,6 +1,9 @@
 import { objectName } from "../../../packages/contracts/manifest.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { DayObject, LoadDay } from "../destination/load-day.ts";
+import type {
+	DayObject,
+	LoadDay,
+} from "../../../packages/warehouses/load/load-day.ts";
 import { LinkReader } from "./link-reader.ts";
 
 /** Enough to hide the object store's latency. More would only share the same bandwidth. */

@@ -2,13 +2,13 @@ import type {
 	Manifest,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
-import type { Addition, WantedDate } from "../addition/addition.ts";
 import {
 	type DayObject,
 	type LoadDay,
 	nameOf,
 	rowsOf,
-} from "../destination/load-day.ts";
+} from "../../../packages/warehouses/load/load-day.ts";
+import type { Addition, WantedDate } from "../addition/addition.ts";
 
 /** For a date of the manifest, what a table lacks of it; undefined if it must be replaced. */
 export type AdditionOf = (

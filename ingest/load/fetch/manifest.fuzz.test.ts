@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { corpusOf, fuzzSettings } from "../../../test/support/fuzz/corpus.ts";
 import { mutated, mutatedJSON } from "../../../test/support/fuzz/mutation.ts";
 import { randomOf } from "../../../test/support/seeded-random.ts";
-import { JobFailure } from "../../job/errors.ts";
 import { planDays } from "./load-days.ts";
 import { parseManifest } from "./manifest.ts";
 

@@ -4,7 +4,7 @@ import type {
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import { JobFailure } from "../../job/errors.ts";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 
 /**
  * Parses a manifest, and checks that it belongs to this Run and is consistent.

@@ -1,8 +1,11 @@
 import { objectName } from "../../../packages/contracts/manifest.ts";
-import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
-import type { Session } from "../../duckdb/session.ts";
-import { JobFailure } from "../../job/errors.ts";
-import { type LoadDay, rowsOf } from "../destination/load-day.ts";
+import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
+import type { Session } from "../../../packages/duckdb/session.ts";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
+import {
+	type LoadDay,
+	rowsOf,
+} from "../../../packages/warehouses/load/load-day.ts";
 
 /**
  * Checks a day's downloaded objects against the manifest: each object's footer has its number of rows, all event ids

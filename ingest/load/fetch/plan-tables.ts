@@ -1,8 +1,11 @@
 import type { LoadInput } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type {
+	HeldDate,
+	LoadDay,
+} from "../../../packages/warehouses/load/load-day.ts";
 import { additionTo } from "../addition/addition.ts";
-import type { HeldDate, LoadDay } from "../destination/load-day.ts";
 import { type AdditionOf, planDays, planQuarantine } from "./load-days.ts";
 
 /** What a table holds, by date; undefined if that can't be known. */

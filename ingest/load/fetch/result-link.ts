@@ -6,10 +6,10 @@ import {
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { maxReportBytes } from "../../../packages/contracts/operation.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { JobFailure } from "../../job/errors.ts";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
+import { retry } from "../../../packages/warehouses/load/retry.ts";
 import type { JobContext } from "../../job/process.ts";
 import { encodeResult } from "../../job/result.ts";
-import { retry } from "../../job/retry.ts";
 import { LinkError, reasonOf } from "./link-reader.ts";
 
 /** Short: the Pod is about to end, and its termination message has the result already. */

@@ -4,8 +4,8 @@ import type {
 	DuckDBVarCharVector,
 } from "@duckdb/node-api";
 import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
-import { parquetRows } from "../../duckdb/quoting.ts";
-import type { Session } from "../../duckdb/session.ts";
+import { parquetRows } from "../../../packages/duckdb/quoting.ts";
+import type { Session } from "../../../packages/duckdb/session.ts";
 
 /** An event as archive has stored it. */
 export interface StoredEvent {

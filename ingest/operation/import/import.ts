@@ -15,10 +15,10 @@ import {
 	maxImportEvents,
 	maxImportParts,
 } from "../../../packages/contracts/stored/import.ts";
-import { boundedMemory } from "../../duckdb/memory.ts";
-import { parquetRows } from "../../duckdb/quoting.ts";
-import { Session } from "../../duckdb/session.ts";
-import { JobFailure } from "../../job/errors.ts";
+import { boundedMemory } from "../../../packages/duckdb/memory.ts";
+import { parquetRows } from "../../../packages/duckdb/quoting.ts";
+import { Session } from "../../../packages/duckdb/session.ts";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import type { JobContext } from "../../job/process.ts";
 import { downloadObjects } from "../../load/fetch/download.ts";
 import { LinkReader } from "../../load/fetch/link-reader.ts";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { Session } from "../../../packages/duckdb/session.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
-import { Session } from "../../duckdb/session.ts";
 import { readParquetRows } from "./parquet-rows.ts";
 
 async function rowsOf(select: string | Buffer, config = {}, zone = "UTC") {

@@ -1,6 +1,10 @@
-import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
-import type { Session } from "../../duckdb/session.ts";
-import { JobFailure } from "../../job/errors.ts";
+import {
+	parquetRows,
+	quoteName,
+	quoteText,
+} from "../../../packages/duckdb/quoting.ts";
+import type { Session } from "../../../packages/duckdb/session.ts";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { type Row, timeNames } from "./row.ts";
 
 /** The rows of a Parquet file with a column `body`. Throws {@link JobFailure} UploadInvalid. */

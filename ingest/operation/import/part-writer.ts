@@ -2,7 +2,7 @@ import {
 	importPartBytes,
 	maxImportParts,
 } from "../../../packages/contracts/stored/import.ts";
-import { JobFailure } from "../../job/errors.ts";
+import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
 
 /** A frame needs the number of its events first, and its length. */

@@ -1,10 +1,10 @@
 import { encodeResult } from "../../../ingest/job/result.ts";
-import { GoogleRefusal } from "../../../ingest/load/bigquery/rest/google-refusal.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";
 import { decide as decideRun } from "../../../operator/run/decide.ts";
 import type { JobResult } from "../../../packages/contracts/job.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import type { Job, Pod } from "../../../packages/kube/kinds.ts";
+import { GoogleRefusal } from "../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { Fault } from "../doubles/bigquery/fault.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {

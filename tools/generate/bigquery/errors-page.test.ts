@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jobErrors } from "../../../ingest/job/errors.ts";
+import { jobErrors } from "../../../packages/warehouses/load/failure.ts";
 import {
 	bigQueryErrors,
 	refusalOf,

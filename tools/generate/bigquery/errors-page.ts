@@ -1,4 +1,4 @@
-import { jobErrors } from "../../../ingest/job/errors.ts";
+import { jobErrors } from "../../../packages/warehouses/load/failure.ts";
 import {
 	bigQueryErrors,
 	refusalOf,

@@ -2,11 +2,11 @@ import { hash, randomBytes, randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { quoteText } from "../../../../packages/duckdb/quoting.ts";
+import { Session } from "../../../../packages/duckdb/session.ts";
 import { readArchivedRows } from "../../../../test/support/examples/archived-rows.ts";
 import { newEvent } from "../../../../test/support/fixtures/data-plane/archive-fixture.ts";
 import { temporaryDirectory } from "../../../../test/support/servers/test-server.ts";
-import { quoteText } from "../../../duckdb/quoting.ts";
-import { Session } from "../../../duckdb/session.ts";
 import { Rewriter } from "../../../lake/compaction/rewriter.ts";
 import { eventFile } from "./event-file.ts";
 

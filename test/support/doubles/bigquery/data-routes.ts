@@ -1,4 +1,4 @@
-import type { Job } from "../../../../ingest/load/bigquery/rest/api.ts";
+import type { Job } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { notFound } from "./fault.ts";
 import { jobResource } from "./resources.ts";

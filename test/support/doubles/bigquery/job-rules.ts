@@ -2,7 +2,7 @@ import type {
 	Field,
 	Job,
 	Table,
-} from "../../../../ingest/load/bigquery/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { invalid } from "./fault.ts";
 
 export type Load = NonNullable<Job["configuration"]["load"]>;

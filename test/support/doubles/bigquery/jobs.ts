@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quoteName, quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import { quoteName, quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type {
 	Field,
 	Job,
 	Table,
-} from "../../../../ingest/load/bigquery/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import {

@@ -1,6 +1,9 @@
 // Types that Google generates from its description of the API: the double answers nothing else.
 import type google from "@google-cloud/bigquery/build/src/types.d.ts";
-import type { Job, Table } from "../../../../ingest/load/bigquery/rest/api.ts";
+import type {
+	Job,
+	Table,
+} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 
 /** What answers say beside what was asked for. */
 export function datasetResource(

@@ -1,8 +1,8 @@
-import { quoteName } from "../../../../ingest/duckdb/quoting.ts";
+import { quoteName } from "../../../../packages/duckdb/quoting.ts";
 import type {
 	Field,
 	TableReference,
-} from "../../../../ingest/load/bigquery/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import type { Api, Call } from "./call.ts";
 import { onPartition, partitionOf } from "./warehouse.ts";
 

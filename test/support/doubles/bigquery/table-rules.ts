@@ -1,4 +1,4 @@
-import type { Table } from "../../../../ingest/load/bigquery/rest/api.ts";
+import type { Table } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { invalid } from "./fault.ts";
 
 /** Refuses a table that BigQuery would refuse to create, or to become by a patch. @param location of its dataset. */

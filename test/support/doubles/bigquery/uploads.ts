@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Job } from "../../../../ingest/load/bigquery/rest/api.ts";
+import type { Job } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { Fault, invalid } from "./fault.ts";
 
 export interface Session {

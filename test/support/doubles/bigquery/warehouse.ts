@@ -3,12 +3,12 @@ import {
 	DuckDBInstance,
 	type Json,
 } from "@duckdb/node-api";
-import { quoteName, quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import { quoteName, quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type {
 	Field,
 	Table,
 	TableReference,
-} from "../../../../ingest/load/bigquery/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 

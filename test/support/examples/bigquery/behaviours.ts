@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BigQuery, Job } from "@google-cloud/bigquery";
-import { quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import { quoteText } from "../../../../packages/duckdb/quoting.ts";
 import { writeParquet } from "./parquet-file.ts";
 
 /**

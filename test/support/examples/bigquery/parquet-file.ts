@@ -1,4 +1,4 @@
-import { quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import { quoteText } from "../../../../packages/duckdb/quoting.ts";
 
 /** Writes the rows of a query of DuckDB's into a file. */
 export async function writeParquet(file: string, query: string): Promise<void> {

@@ -1,0 +1,296 @@
+import type { BigQueryInput } from "../../../contracts/job.ts";
+import { JobFailure } from "../../load/failure.ts";
+import type { DestinationContext } from "../../load/warehouse.ts";
+import type {
+	Dataset,
+	EncryptionConfiguration,
+	Job,
+	Table,
+	TableReference,
+} from "./rest/api.ts";
+import { googleAccount, scope } from "./rest/google-account.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
+import { RestClient } from "./rest/rest-client.ts";
+import { upload } from "./rest/upload.ts";
+import { StagingBucket } from "./staging-bucket.ts";
+
+/** The Destination's dataset: its tables and the jobs that write to them. Throws {@link GoogleRefusal}. */
+export class BigQueryDataset {
+	readonly #client: RestClient;
+	readonly #input: BigQueryInput;
+	readonly #context: DestinationContext;
+	/** Undefined if load jobs get their files with the request that starts them. */
+	readonly bucket: StagingBucket | undefined;
+
+	/** Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
+	static async open(
+		input: BigQueryInput,
+		context: DestinationContext,
+	): Promise<BigQueryDataset> {
+		const { stagingBucket, apiEndpoint, storageEndpoint } = input;
+		const scopes = [scope.bigQuery, ...(stagingBucket ? [scope.storage] : [])];
+		const account = await googleAccount(scopes);
+		const bigQuery = new RestClient(
+			"BigQuery",
+			account,
+			apiEndpoint ?? "https://bigquery.googleapis.com",
+			context,
+		);
+		if (!stagingBucket) return new BigQueryDataset(bigQuery, input, context);
+		const storage = new RestClient(
+			"Cloud Storage",
+			account,
+			storageEndpoint ?? "https://storage.googleapis.com",
+			context,
+		);
+		const bucket = new StagingBucket(storage, input, stagingBucket, context);
+		return new BigQueryDataset(bigQuery, input, context, bucket);
+	}
+
+	private constructor(
+		client: RestClient,
+		input: BigQueryInput,
+		context: DestinationContext,
+		bucket?: StagingBucket,
+	) {
+		this.#client = client;
+		this.#input = input;
+		this.#context = context;
+		this.bucket = bucket;
+	}
+
+	/** Checks that the dataset exists in its location; creates it if the Destination allows. Throws {@link JobFailure}. */
+	async ensure(): Promise<void> {
+		const { projectId, dataset, location, createDataset } = this.#input;
+		const encryption = this.encryption();
+		const action = `read dataset ${projectId}.${dataset}`;
+		let found = await this.#find<Dataset>(this.#path(), action);
+		if (!found && createDataset)
+			found = await this.#create<Dataset>(
+				`/bigquery/v2/projects/${projectId}/datasets`,
+				{
+					datasetReference: { projectId, datasetId: dataset },
+					location,
+					...(encryption && { defaultEncryptionConfiguration: encryption }),
+				},
+				this.#path(),
+				`create dataset ${projectId}.${dataset}`,
+			);
+		if (!found)
+			throw new JobFailure(
+				"DatasetMissing",
+				`There is no dataset ${projectId}.${dataset}`,
+			);
+		if (found.location.toLowerCase() !== location.toLowerCase())
+			throw new JobFailure(
+				"LocationMismatch",
+				`Dataset ${projectId}.${dataset} is in ${found.location}, not in ${location}`,
+			);
+	}
+
+	/** Of tables; undefined for the dataset's default. */
+	encryption(): EncryptionConfiguration | undefined {
+		const { kmsKeyName } = this.#input;
+		return kmsKeyName === undefined ? undefined : { kmsKeyName };
+	}
+
+	/** A job that replaces an encrypted table names its key (reference of JobConfigurationLoad). */
+	jobEncryption() {
+		const key = this.encryption();
+		return key && { destinationEncryptionConfiguration: key };
+	}
+
+	reference(tableId: string): TableReference {
+		const { projectId, dataset } = this.#input;
+		return { projectId, datasetId: dataset, tableId };
+	}
+
+	async findTable(name: string): Promise<Table | undefined> {
+		return this.#find<Table>(this.#table(name), `read table ${name}`);
+	}
+
+	/** Leaves an existing table as it is. */
+	async createTable(
+		name: string,
+		table: Omit<Table, "tableReference">,
+	): Promise<Table> {
+		return this.#create<Table>(
+			`${this.#path()}/tables`,
+			{ ...table, tableReference: this.reference(name) },
+			this.#table(name),
+			`create table ${name}`,
+		);
+	}
+
+	/** @param etag if the table has another, nothing changes and the result is undefined. */
+	async patchTable(
+		name: string,
+		changes: Partial<Table>,
+		etag?: string,
+	): Promise<Table | undefined> {
+		try {
+			return await this.#client.call<Table>({
+				method: "PATCH",
+				path: this.#table(name),
+				body: changes,
+				...(etag && { headers: { "if-match": etag } }),
+				action: `change table ${name}`,
+			});
+		} catch (error) {
+			if (error instanceof GoogleRefusal && error.status === 412)
+				return undefined;
+			throw error;
+		}
+	}
+
+	/** With a partition decorator, deletes only the partition. Does nothing if it doesn't exist. */
+	async deleteTable(name: string): Promise<void> {
+		try {
+			await this.#client.call({
+				method: "DELETE",
+				path: this.#table(name),
+				action: `delete table ${name}`,
+			});
+		} catch (error) {
+			if (!isNotFound(error)) throw error;
+		}
+	}
+
+	async findJob(jobId: string): Promise<Job | undefined> {
+		return this.#find<Job>(this.#job(jobId), `read job ${jobId}`, {
+			location: this.#input.location,
+		});
+	}
+
+	async startJob(
+		jobId: string,
+		configuration: Job["configuration"],
+	): Promise<Job> {
+		return this.#client.call<Job>({
+			method: "POST",
+			path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
+			body: this.#newJob(jobId, configuration),
+			action: `start job ${jobId}`,
+		});
+	}
+
+	/**
+	 * Starts a load job with a file.
+	 * @param table whose data it is; the job may write to its staging table.
+	 * @param beforeStart is called before the request that may start the job. If it throws, no job starts.
+	 */
+	async startLoad(
+		table: string,
+		jobId: string,
+		configuration: Job["configuration"] & { load: object },
+		{ file, beforeStart }: { file: string; beforeStart?: () => Promise<void> },
+	): Promise<Job> {
+		const { load } = configuration;
+		if (this.bucket) {
+			const uri = await this.bucket.upload(table, jobId, file);
+			await beforeStart?.();
+			const sourceUris = [uri];
+			return this.startJob(jobId, {
+				...configuration,
+				load: { ...load, sourceUris },
+			});
+		}
+		return upload<Job>(
+			this.#client,
+			{
+				path: `/upload/bigquery/v2/projects/${this.#input.projectId}/jobs`,
+				resource: this.#newJob(jobId, configuration),
+				name: `job ${jobId}`,
+			},
+			file,
+			{ ...this.#context, beforeStart },
+		);
+	}
+
+	/** Unfinished jobs of this Google account. */
+	async unfinishedJobs(): Promise<Job[]> {
+		const jobs: Job[] = [];
+		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+			const page: { jobs?: Job[]; nextPageToken?: string } =
+				await this.#client.call({
+					method: "GET",
+					path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
+					query: {
+						projection: "full",
+						stateFilter: ["pending", "running"],
+						...(pageToken && { pageToken }),
+					},
+					action: "list unfinished jobs",
+				});
+			jobs.push(...(page.jobs ?? []));
+			pageToken = page.nextPageToken;
+		}
+		return jobs;
+	}
+
+	/** Asks BigQuery to cancel a job. The job may still succeed. */
+	async cancelJob(jobId: string): Promise<void> {
+		await this.#client.call({
+			method: "POST",
+			path: `${this.#job(jobId)}/cancel`,
+			query: { location: this.#input.location },
+			action: `cancel job ${jobId}`,
+		});
+	}
+
+	#newJob(jobId: string, configuration: Job["configuration"]): Job {
+		const { projectId, location } = this.#input;
+		return { jobReference: { projectId, jobId, location }, configuration };
+	}
+
+	#path(): string {
+		const { projectId, dataset } = this.#input;
+		return `/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
+	}
+
+	#table(name: string): string {
+		return `${this.#path()}/tables/${encodeURIComponent(name)}`;
+	}
+
+	#job(jobId: string): string {
+		return `/bigquery/v2/projects/${this.#input.projectId}/jobs/${jobId}`;
+	}
+
+	async #find<T>(
+		path: string,
+		action: string,
+		query: Record<string, string> = {},
+	): Promise<T | undefined> {
+		try {
+			return await this.#client.call<T>({ method: "GET", path, query, action });
+		} catch (error) {
+			if (isNotFound(error)) return undefined;
+			throw error;
+		}
+	}
+
+	async #create<T>(
+		collection: string,
+		body: object,
+		path: string,
+		action: string,
+	): Promise<T> {
+		try {
+			return await this.#client.call<T>({
+				method: "POST",
+				path: collection,
+				body,
+				action,
+			});
+		} catch (error) {
+			// Another client created it, or our own earlier request whose answer was lost.
+			if (!(error instanceof GoogleRefusal) || error.reason !== "duplicate")
+				throw error;
+			return this.#client.call<T>({ method: "GET", path, action });
+		}
+	}
+}
+
+function isNotFound(error: unknown): boolean {
+	return error instanceof GoogleRefusal && error.status === 404;
+}

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "../../../service/backoff.ts";
+import { retryBackoff } from "../../load/retry.ts";
+import type { Job } from "./rest/api.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
+
+/** Finds and starts one BigQuery job by its id. */
+export interface JobAccess {
+	/** Undefined when there is no such job. */
+	find(jobId: string): Promise<Job | undefined>;
+	/** Throws {@link GoogleRefusal} of reason `duplicate` when the job exists. */
+	start(jobId: string): Promise<Job>;
+}
+
+/** What to do next about one attempt. */
+export type NextStep = "Start" | "Wait" | "Done" | "NextAttempt";
+
+/**
+ * The attempt's number rises only after its job failed, or wrote to a table that has since been deleted. So two processes
+ * that do the same work, at once or one after the other, share one job.
+ * @param job what BigQuery knows of the attempt's job.
+ * @param tableCreatedMs creation time of the table that the job writes to.
+ */
+export function nextStepFor(
+	job: Job | undefined,
+	tableCreatedMs: number,
+): NextStep {
+	if (!job) return "Start";
+	if (job.status?.state !== "DONE") return "Wait";
+	if (job.status.errorResult) return "NextAttempt";
+	const createdMs = Number(job.statistics?.creationTime ?? Infinity);
+	return createdMs < tableCreatedMs ? "NextAttempt" : "Done";
+}
+
+/** Jobs that one process starts for the same data before it gives up: BigQuery allows 1,500 load jobs per table and day. */
+const maxStarts = 3;
+
+/**
+ * Completes a job, whichever process started it: waits for a running job, accepts one that succeeded, and starts another
+ * after one that failed. Throws the {@link GoogleRefusal} of the last job that this process started.
+ */
+export async function completeJob(
+	jobs: JobAccess,
+	idOf: (attempt: number) => string,
+	tableCreatedMs: number,
+	signal: AbortSignal,
+): Promise<Job> {
+	let started = 0;
+	for (let attempt = 1; ; attempt++) {
+		const jobId = idOf(attempt);
+		let job = await jobs.find(jobId);
+		let isOurs = false;
+		if (nextStepFor(job, tableCreatedMs) === "Start") {
+			({ job, isOurs } = await startOrFind(jobs, jobId));
+			if (isOurs) started++;
+		}
+		job =
+			nextStepFor(job, tableCreatedMs) === "Wait"
+				? await untilEnded(() => jobs.find(jobId), signal)
+				: job;
+		if (job && nextStepFor(job, tableCreatedMs) === "Done") return job;
+		if (!isOurs) continue;
+		const refusal = new GoogleRefusal(0, job?.status?.errorResult ?? {});
+		if (!refusal.isTransient || started >= maxStarts) throw refusal;
+		await delay(backoffMs(started + 1, retryBackoff), undefined, {
+			signal,
+		});
+	}
+}
+
+async function startOrFind(
+	jobs: JobAccess,
+	jobId: string,
+): Promise<{ job: Job; isOurs: boolean }> {
+	try {
+		return { job: await jobs.start(jobId), isOurs: true };
+	} catch (error) {
+		const isDuplicate =
+			error instanceof GoogleRefusal && error.reason === "duplicate";
+		const job = isDuplicate ? await jobs.find(jobId) : undefined;
+		if (!job) throw error;
+		return { job, isOurs: false };
+	}
+}
+
+/** The job once it has ended; undefined when there is none. */
+export async function untilEnded(
+	find: () => Promise<Job | undefined>,
+	signal: AbortSignal,
+): Promise<Job | undefined> {
+	for (let waitMs = 100; ; waitMs = Math.min(waitMs * 1.5, 5_000)) {
+		const job = await find();
+		if (!job || job.status?.state === "DONE") return job;
+		await delay(waitMs, undefined, { signal });
+	}
+}

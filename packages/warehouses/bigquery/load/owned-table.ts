@@ -1,0 +1,120 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { JobFailure } from "../../load/failure.ts";
+import {
+	isSuperseded,
+	type markDuring,
+	pipelineOf,
+} from "../../load/table-mark.ts";
+import { ownerOf } from "../../load/table-owner.ts";
+import type { DestinationContext } from "../../load/warehouse.ts";
+import type { BigQueryDataset } from "./dataset.ts";
+import { bigQueryUse, stagingTableOf } from "./plan.ts";
+import type { Table } from "./rest/api.ts";
+import { labelsOf, markFor, markOf } from "./table-labels.ts";
+import { optionChanges } from "./table-options.ts";
+
+/**
+ * The table that a Run writes to. Throws {@link JobFailure} for a table that it must not write to: before it has marked the
+ * table, all that {@link useOf} refuses; then TableNotOurs or Superseded once somebody else has marked it.
+ */
+export class OwnedTable {
+	readonly #dataset: BigQueryDataset;
+	readonly #input: LoadInput;
+	readonly #manifest: Manifest;
+	readonly #log: DestinationContext["log"];
+	#isMarked = false;
+
+	constructor(
+		dataset: BigQueryDataset,
+		input: LoadInput,
+		manifest: Manifest,
+		{ log }: Pick<DestinationContext, "log">,
+	) {
+		this.#dataset = dataset;
+		this.#input = input;
+		this.#manifest = manifest;
+		this.#log = log;
+	}
+
+	/**
+	 * Undefined if there is no such table. If this Run was killed right after a copy that left no labels on it, it has those of
+	 * the staging table, which the Run makes after it has marked the table.
+	 */
+	async find(): Promise<Table | undefined> {
+		const table = await this.#dataset.findTable(this.#input.table.name);
+		const isFull = this.#input.strategy === "FullReload";
+		if (!table || !isFull || markOf(table)) return table;
+		const staging = await this.#dataset.findTable(stagingTableOf(this.#input));
+		return { ...table, labels: { ...staging?.labels, ...table.labels } };
+	}
+
+	/**
+	 * Marks the table as this Run's. Returns it as it was before.
+	 * @param isKept sets the options that the table lacks, too.
+	 */
+	async mark(next: typeof markDuring, isKept = true): Promise<Table> {
+		for (;;) {
+			const table = await this.current();
+			const before = markOf(table);
+			const isOurs = this.#ownerOf(table) === "Ours";
+			const mark = next(
+				isOurs ? before : undefined,
+				this.#manifest,
+				pipelineOf(this.#input),
+			);
+			const options = isKept ? optionChanges(table, this.#input) : {};
+			const changed = Object.keys(options);
+			const isSame = changed.length === 0 && isDeepStrictEqual(mark, before);
+			const changes = {
+				...options,
+				labels: { ...options.labels, ...labelsOf(mark) },
+			};
+			const { name } = this.#input.table;
+			if (changed.length > 0)
+				this.#log.info({ changed }, `setting options of table ${name}`);
+			if (
+				isSame ||
+				(await this.#dataset.patchTable(name, changes, table.etag))
+			) {
+				this.#isMarked = true;
+				return table;
+			}
+		}
+	}
+
+	/**
+	 * The current table, read before each change: a process that was paused until its successor had finished finds the
+	 * successor's labels here. BigQuery has no fence between this read and the next request (docs/bigquery.md).
+	 */
+	async current(): Promise<Table> {
+		const { name } = this.#input.table;
+		const table = await this.find();
+		if (!table)
+			throw new JobFailure(
+				"BigQueryUnavailable",
+				`Table ${name} was deleted during the load`,
+			);
+		if (!this.#isMarked) {
+			bigQueryUse(this.#input, this.#manifest, table);
+			return table;
+		}
+		if (this.#ownerOf(table) === "Other")
+			throw new JobFailure(
+				"TableNotOurs",
+				`Table ${name} is not this Pipeline's any more: somebody changed its mark during the load, which stopped`,
+			);
+		const mark = markOf(table);
+		if (isSuperseded(mark, this.#manifest))
+			throw new JobFailure(
+				"Superseded",
+				`Table ${name} has the data of Run uid ${mark.run}, whose snapshot is later`,
+			);
+		return table;
+	}
+	#ownerOf(table: Table): ReturnType<typeof ownerOf> {
+		const mark = markFor(table, this.#input);
+		return ownerOf(mark, this.#input, this.#manifest);
+	}
+}

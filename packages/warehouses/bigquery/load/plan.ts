@@ -1,0 +1,154 @@
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { incompatibility, newColumns } from "../../load/incompatibility.ts";
+import type { LoadDay } from "../../load/load-day.ts";
+import { missingDays } from "../../load/table-mark.ts";
+import { type TableUse, useOf } from "../../load/table-owner.ts";
+import { partitionOf } from "./partition-decorator.ts";
+import type { Table } from "./rest/api.ts";
+import { existingColumns, wantedColumns } from "./schema.ts";
+import { markFor } from "./table-labels.ts";
+import { keyProblem } from "./table-options.ts";
+
+/** One load job. A repeated Run finds the job by its name. */
+export interface PlannedLoad {
+	/** Unique for the table in the Run. */
+	name: string;
+	/** What the job replaces: a day's partition, or the staging table. */
+	table: string;
+	/** Those with events: one for a partition, all for the staging table. */
+	days: LoadDay[];
+}
+
+/** What a Run does in BigQuery, in the order of these fields. */
+export interface BigQueryPlan {
+	/** What happens to the table itself. */
+	table: "Keep" | "Create" | "Replace";
+	/** In any order. */
+	loads: PlannedLoad[];
+	/** Partitions to delete, since their days have no events. */
+	emptyDays: string[];
+	/** For a full reload: the table that all days go into by one job. One copy job then replaces the old table with it. */
+	staging?: string;
+}
+
+/**
+ * Decides how the days get into the table.
+ * @param existing undefined when there is no table.
+ * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards.
+ */
+export function planBigQuery(
+	input: LoadInput,
+	manifest: Manifest,
+	days: LoadDay[],
+	existing: Table | undefined,
+): BigQueryPlan {
+	const { name, columns } = input.table;
+	const use = existing && bigQueryUse(input, manifest, existing);
+	const table = !use ? "Create" : use.replaces ? "Replace" : "Keep";
+	const added = newColumns(existing ? existingColumns(existing) : [], columns);
+	// The days that the table holds lack the values of a new column.
+	const missing = missingDays(
+		added.length > 0 ? undefined : use?.mark,
+		manifest,
+	);
+	if (missing !== undefined)
+		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
+	const full = days.filter(({ rows }) => rows > 0);
+	if (input.strategy === "FullReload") {
+		const staging = stagingTableOf(input);
+		return {
+			table,
+			loads:
+				full.length > 0
+					? [{ name: "staging", table: staging, days: full }]
+					: [],
+			emptyDays: [],
+			staging,
+		};
+	}
+	return {
+		table,
+		loads: full.map((day) => ({
+			name: day.date.replaceAll("-", ""),
+			table: partitionOf(name, day.date),
+			days: [day],
+		})),
+		// A new table has no partitions.
+		emptyDays:
+			table === "Keep"
+				? days
+						.filter(({ rows }) => rows === 0)
+						.map(({ date }) => partitionOf(name, date))
+				: [],
+	};
+}
+
+/** Deterministic, so that a repeated Run finds its jobs. BigQuery never accepts a job id twice. */
+export function jobIdOf(
+	{ run, asked }: Manifest,
+	table: string,
+	name: string,
+	attempt: number,
+): string {
+	// A Run that has begun with a part and goes on with the whole window loads other rows.
+	return `tidemill_${run}_${asked.extent.toLowerCase()}_${table}_${name}_${attempt}`;
+}
+
+/** Whether a job id is one that {@link jobIdOf} gives to a Run. */
+export function isJobOf(run: string, jobId: string): boolean {
+	return jobId.startsWith(`tidemill_${run}_`);
+}
+
+/** Of a full reload: a Run has its own. */
+export function stagingTableOf({
+	table,
+	run,
+}: Pick<LoadInput, "table" | "run">): string {
+	return `${table.name}_tidemill_${run.uid.replaceAll("-", "")}`;
+}
+
+/** See {@link useOf}. */
+export function bigQueryUse(
+	input: LoadInput,
+	manifest: Manifest,
+	existing: Table,
+): TableUse {
+	const { type = "TABLE", numRows, streamingBuffer } = existing;
+	const isTable = type === "TABLE";
+	return useOf(input, manifest, {
+		mark: isTable ? markFor(existing, input) : undefined,
+		otherKind: isTable ? undefined : type,
+		// A view has no rows of its own, either (cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table.FIELDS.num_rows).
+		isEmpty: isTable && numRows === "0" && !streamingBuffer,
+		misfit: incompatibilityOf(existing, input),
+	});
+}
+
+function incompatibilityOf(
+	existing: Table,
+	input: LoadInput,
+): string | undefined {
+	const {
+		table: { columns },
+		strategy,
+	} = input;
+	const { type = "TABLE", timePartitioning, rangePartitioning } = existing;
+	if (type !== "TABLE") return `it is a ${type}`;
+	const reason =
+		incompatibility(
+			existingColumns(existing),
+			wantedColumns(columns),
+			strategy,
+		) ?? keyProblem(existing, input);
+	if (reason !== undefined) return reason;
+	if (strategy === "FullReload")
+		return timePartitioning || rangePartitioning
+			? "it is partitioned, and a full reload would undo that"
+			: undefined;
+	const date = columns.find(({ from }) => from === "Date")!.name;
+	return timePartitioning?.type === "DAY" && timePartitioning.field === date
+		? undefined
+		: `it is not partitioned by day of "${date}"`;
+}

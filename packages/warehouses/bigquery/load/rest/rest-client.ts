@@ -1,0 +1,140 @@
+import type { AuthClient } from "google-auth-library";
+import type { Logger } from "../../../../service/log.ts";
+import { JobFailure } from "../../../load/failure.ts";
+import { retry } from "../../../load/retry.ts";
+import { GoogleRefusal, type GoogleService } from "./google-refusal.ts";
+
+export interface RestRequest {
+	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+	/** A path below the API's base URL, or a whole URL from the API. */
+	path: string;
+	query?: Record<string, string | string[]>;
+	headers?: Record<string, string>;
+	/** Bytes are sent as they are, anything else as JSON. */
+	body?: object | Uint8Array;
+	/** Follows "refused to" in messages: "read dataset shop". */
+	action: string;
+}
+
+/** Calls the REST API of one of Google's services. */
+export class RestClient {
+	readonly service: GoogleService;
+	readonly #auth: AuthClient;
+	readonly #endpoint: string;
+	readonly #log: Logger;
+	readonly #signal: AbortSignal;
+
+	constructor(
+		service: GoogleService,
+		auth: AuthClient,
+		endpoint: string,
+		{ log, signal }: { log: Logger; signal: AbortSignal },
+	) {
+		this.service = service;
+		this.#auth = auth;
+		this.#endpoint = endpoint.replace(/\/+$/, "");
+		this.#log = log;
+		this.#signal = signal;
+	}
+
+	/**
+	 * Returns the answer's JSON, undefined if empty. Repeats the request after a transient error, so it must be idempotent.
+	 * Throws {@link GoogleRefusal}, {@link ConnectionFailed} or {@link JobFailure}.
+	 */
+	async call<T>(request: RestRequest): Promise<T> {
+		return retry(
+			{
+				attempts: 6,
+				signal: this.#signal,
+				isTransient,
+				onRetry: (error, attempt) =>
+					this.#log.warn(
+						{ attempt, reason: (error as Error).message },
+						`${this.service} failed to ${request.action}; trying again`,
+					),
+			},
+			async () => {
+				const response = await this.send(request);
+				const text = await response.text();
+				if (!response.ok) throw this.refusal(response.status, text);
+				return (text ? JSON.parse(text) : undefined) as T;
+			},
+		);
+	}
+
+	/** Sends one request and returns its answer, whatever the status. Throws {@link ConnectionFailed}. */
+	async send({
+		method,
+		path,
+		query = {},
+		headers = {},
+		body,
+	}: RestRequest): Promise<Response> {
+		const url = new URL(path.startsWith("/") ? this.#endpoint + path : path);
+		for (const [name, values] of Object.entries(query))
+			for (const value of [values].flat()) url.searchParams.append(name, value);
+		const isBytes = body instanceof Uint8Array;
+		const authorization = await this.#headers(url);
+		try {
+			return await fetch(url, {
+				method,
+				headers: {
+					...authorization,
+					...(body && !isBytes && { "content-type": "application/json" }),
+					...headers,
+				},
+				...(body && {
+					body: isBytes
+						? (body as Uint8Array<ArrayBuffer>)
+						: JSON.stringify(body),
+				}),
+				redirect: "manual",
+				signal: AbortSignal.any([this.#signal, AbortSignal.timeout(timeoutMs)]),
+			});
+		} catch (error) {
+			this.#signal.throwIfAborted();
+			throw new ConnectionFailed(url.host, error);
+		}
+	}
+
+	/** Reads an answer that is no success. */
+	refusal(status: number, body: string): GoogleRefusal {
+		return GoogleRefusal.ofAnswer(status, body, this.service);
+	}
+
+	async #headers(url: URL): Promise<Record<string, string>> {
+		try {
+			const headers = await this.#auth.getRequestHeaders(url);
+			return Object.fromEntries(headers);
+		} catch (error) {
+			this.#signal.throwIfAborted();
+			throw new JobFailure(
+				"CredentialsRefused",
+				`Google gave no access token: ${(error as Error).message}`,
+				{ cause: error },
+			);
+		}
+	}
+}
+
+/** No answer came. fetch says only "fetch failed"; its cause has the reason. */
+export class ConnectionFailed extends Error {
+	override name = "ConnectionFailed";
+
+	constructor(host: string, error: unknown) {
+		const { name, message, cause } = error as Error;
+		const { code, message: why } = (cause ?? {}) as NodeJS.ErrnoException;
+		const words = name === "TimeoutError" ? "no answer in time" : message;
+		super(`${host}: ${code || why || words}`, { cause: error });
+	}
+}
+
+export function isTransient(error: unknown): boolean {
+	return (
+		error instanceof ConnectionFailed ||
+		(error instanceof GoogleRefusal && error.isTransient)
+	);
+}
+
+/** Per request. Enough for a chunk of an upload at 64 KiB/s. */
+const timeoutMs = 130_000;

@@ -1,0 +1,40 @@
+import type { TableColumn } from "../../../contracts/job.ts";
+import { columnSql } from "../../load/columns.ts";
+import type {
+	ExistingColumn,
+	WantedColumn,
+} from "../../load/incompatibility.ts";
+import type { Field, Table } from "./rest/api.ts";
+
+/**
+ * DuckDB's type → BigQuery's, by the names that tables.get has (cloud.google.com/bigquery/docs/reference/rest/v2/tables), as
+ * Parquet carries it over. JSON is a STRING: BigQuery loads no JSON from Parquet.
+ */
+const types: Record<string, string> = {
+	VARCHAR: "STRING",
+	"TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+	DATE: "DATE",
+	BIGINT: "INTEGER",
+	DOUBLE: "FLOAT",
+	BOOLEAN: "BOOLEAN",
+	JSON: "STRING",
+};
+
+export function wantedColumns(columns: TableColumn[]): WantedColumn[] {
+	return columns.map((column) => ({
+		...column,
+		type: types[columnSql(column).type]!,
+	}));
+}
+
+export function fieldsOf(columns: TableColumn[]): Field[] {
+	return wantedColumns(columns).map(({ name, type }) => ({ name, type }));
+}
+
+/** A REQUIRED or REPEATED column counts as another type than a NULLABLE one. */
+export function existingColumns({ schema }: Table): ExistingColumn[] {
+	return (schema?.fields ?? []).map(({ name, type, mode = "NULLABLE" }) => ({
+		name,
+		type: mode === "NULLABLE" ? type : `${mode} ${type}`,
+	}));
+}

@@ -1,0 +1,298 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { dayMs } from "../../../contracts/utc-date.ts";
+import { mapConcurrently } from "../../../fair/fair-limit.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { rowsOf } from "../../load/load-day.ts";
+import { progressOf } from "../../load/progress.ts";
+import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
+import type { DayFiles, DestinationContext } from "../../load/warehouse.ts";
+import type { BigQueryDataset } from "./dataset.ts";
+import { completeJob, untilEnded } from "./load-job.ts";
+import type { OwnedTable } from "./owned-table.ts";
+import { isPartition } from "./partition-decorator.ts";
+import {
+	type BigQueryPlan,
+	isJobOf,
+	jobIdOf,
+	type PlannedLoad,
+} from "./plan.ts";
+import type { Job, Table } from "./rest/api.ts";
+import { fieldsOf } from "./schema.ts";
+import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
+import {
+	copiedDescription,
+	copiedLabels,
+	optionsOf,
+	stagingDescription,
+	stagingOptionsOf,
+} from "./table-options.ts";
+import { writeUpload } from "./upload-file.ts";
+
+/** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
+const parallelDays = 4;
+
+/** What a Run puts into one table. */
+interface Work {
+	input: LoadInput;
+	manifest: Manifest;
+	/** Gets the plan's days. */
+	files: DayFiles;
+}
+
+/** Carries out a plan on one table. Throws {@link GoogleRefusal} or {@link JobFailure}. */
+export class TableLoad {
+	readonly #dataset: BigQueryDataset;
+	readonly #input: LoadInput;
+	readonly #manifest: Manifest;
+	readonly #files: DayFiles;
+	readonly #context: DestinationContext;
+	readonly #table: OwnedTable;
+
+	constructor(
+		dataset: BigQueryDataset,
+		table: OwnedTable,
+		{ input, manifest, files }: Work,
+		context: DestinationContext,
+	) {
+		this.#dataset = dataset;
+		this.#input = input;
+		this.#manifest = manifest;
+		this.#files = files;
+		this.#context = context;
+		this.#table = table;
+	}
+
+	async carryOut(plan: BigQueryPlan): Promise<void> {
+		const { name } = this.#input.table;
+		// The table's rows go before the first day comes, so no object may turn out to be broken after that.
+		if (plan.table === "Replace")
+			for (const day of plan.loads.flatMap(({ days }) => days))
+				await this.#files.with([day], async () => undefined);
+		const found =
+			plan.table === "Create"
+				? undefined
+				: await this.#table.mark(markDuring, plan.table === "Keep");
+		await this.#endPredecessors();
+		if (plan.table === "Replace") {
+			await this.#table.current();
+			await this.#dataset.deleteTable(name);
+		}
+		const table =
+			found && plan.table === "Keep" ? found : await this.#createTable();
+		if (plan.staging !== undefined)
+			await this.#replaceTable(plan.staging, plan, table);
+		else await this.#replaceDays(plan);
+		await this.#table.mark(markAfter);
+		await this.#deleteFiles((isOurs) => isOurs);
+	}
+
+	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */
+	async #endPredecessors(): Promise<void> {
+		const jobs = (await this.#dataset.unfinishedJobs()).filter(
+			({ configuration: { labels = {} } }) =>
+				labels[label.table] === this.#jobLabels()[label.table] &&
+				labels[label.run] !== this.#manifest.run,
+		);
+		for (const { jobReference } of jobs) {
+			const { jobId } = jobReference;
+			this.#context.log.info({ jobId }, "cancelling an earlier Run's job");
+			await this.#dataset.cancelJob(jobId);
+		}
+		for (const { jobReference } of jobs)
+			await untilEnded(
+				() => this.#dataset.findJob(jobReference.jobId),
+				this.#context.signal,
+			);
+		await this.#deleteFiles((isOurs) => !isOurs);
+	}
+
+	/** Of this Run's jobs or others', which have ended: killed and failed loads leave files in the bucket. */
+	async #deleteFiles(which: (isOurs: boolean) => boolean): Promise<void> {
+		const { run, table } = this.#input;
+		await this.#dataset.bucket?.deleteFiles(table.name, (jobId) =>
+			which(isJobOf(run.uid, jobId)),
+		);
+	}
+
+	async #createTable(): Promise<Table> {
+		const { name, columns } = this.#input.table;
+		const options = optionsOf(this.#input);
+		const table = await this.#dataset.createTable(name, {
+			...options,
+			labels: { ...options.labels, ...this.#labels() },
+			schema: { fields: fieldsOf(columns) },
+		});
+		await this.#table.mark(markDuring);
+		return table;
+	}
+
+	/** A table's while the load writes to it. */
+	#labels() {
+		const pipeline = pipelineOf(this.#input);
+		return labelsOf(markDuring(undefined, this.#manifest, pipeline));
+	}
+
+	async #replaceDays({ loads, emptyDays }: BigQueryPlan): Promise<void> {
+		const replace = this.#loads(loads, async () => {
+			const { creationTime } = await this.#table.current();
+			return Number(creationTime);
+		});
+		const empty = emptyDays.map((partition) => async () => {
+			await this.#table.current();
+			await this.#dataset.deleteTable(partition);
+		});
+		await mapConcurrently([...replace, ...empty], parallelDays, (each) =>
+			each(),
+		);
+	}
+
+	/** @param createdMs when the table was created that the loads write to. */
+	#loads(
+		loads: PlannedLoad[],
+		createdMs: () => Promise<number>,
+	): (() => Promise<void>)[] {
+		let progress = progressOf(
+			loads.flatMap(({ days }) => days),
+			0,
+		);
+		const say = () => this.#context.log.info(progress, "loading days");
+		say();
+		return loads.map((load) => async () => {
+			await this.#load(load, await createdMs());
+			progress = {
+				...progress,
+				daysDone: progress.daysDone + load.days.length,
+				rowsDone: progress.rowsDone + rowsOf(load.days),
+			};
+			say();
+		});
+	}
+
+	async #replaceTable(
+		staging: string,
+		plan: BigQueryPlan,
+		former: Table,
+	): Promise<void> {
+		const { name, columns } = this.#input.table;
+		const labels = { ...copiedLabels(this.#input, former), ...this.#labels() };
+		// If no attempt finishes the Run, BigQuery deletes its staging table.
+		const expirationTime = String(Date.now() + dayMs);
+		const { creationTime } = await this.#dataset.createTable(staging, {
+			...stagingOptionsOf(this.#input, former),
+			description: stagingDescription(name),
+			labels,
+			schema: { fields: fieldsOf(columns) },
+			expirationTime,
+		});
+		// An earlier attempt may have made the table.
+		await this.#dataset.patchTable(staging, { expirationTime });
+		const stagedMs = Number(creationTime);
+		for (const load of this.#loads(plan.loads, async () => stagedMs))
+			await load();
+		const table = await this.#table.current();
+		const sinceMs = Math.max(stagedMs, Number(table.creationTime));
+		await this.#complete("copy", sinceMs, (jobId) =>
+			this.#dataset.startJob(jobId, {
+				labels: this.#jobLabels(),
+				copy: {
+					sourceTable: this.#dataset.reference(staging),
+					destinationTable: this.#dataset.reference(name),
+					writeDisposition: "WRITE_TRUNCATE",
+					createDisposition: "CREATE_NEVER",
+					...this.#dataset.jobEncryption(),
+				},
+			}),
+		);
+		// BigQuery's pages don't say what the copy brings along. With the staging table's expiration, the table would vanish.
+		await this.#dataset.patchTable(name, {
+			description: copiedDescription(this.#input, former),
+			labels,
+			expirationTime: ownExpiration(former),
+		});
+		await this.#dataset.deleteTable(staging);
+	}
+
+	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
+		const { name, columns } = this.#input.table;
+		const wanted = rowsOf(load.days);
+		const configuration: Job["configuration"] & { load: object } = {
+			labels: this.#jobLabels(),
+			load: {
+				destinationTable: this.#dataset.reference(load.table),
+				sourceFormat: "PARQUET",
+				writeDisposition: "WRITE_TRUNCATE",
+				createDisposition: "CREATE_NEVER",
+				...this.#dataset.jobEncryption(),
+				...(isPartition(load.table) && {
+					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
+				}),
+			},
+		};
+		const beforeStart = async () => {
+			await this.#table.current();
+		};
+		const file = join(this.#files.directory, `${load.name}.parquet`);
+		const start = async (jobId: string) => {
+			try {
+				await this.#files.with(load.days, (days, session) =>
+					writeUpload(days, wanted, columns, file, session),
+				);
+				const source = { file, beforeStart };
+				return await this.#dataset.startLoad(
+					name,
+					jobId,
+					configuration,
+					source,
+				);
+			} finally {
+				await rm(file, { force: true });
+			}
+		};
+		const job = await this.#complete(load.name, tableCreatedMs, start);
+		const { jobId } = job.jobReference;
+		await this.#dataset.bucket?.deleteFiles(name, (id) => id === jobId);
+		const rows = Number(job.statistics?.load?.outputRows);
+		if (rows !== wanted)
+			throw new JobFailure(
+				"RowsDiffer",
+				`BigQuery put ${rows} rows into ${load.table}, but ${wanted} were sent`,
+			);
+		// An earlier attempt's job has the rows, but doesn't say which values they lack.
+		for (const day of load.days)
+			if (this.#files.unfitOf(day) === undefined)
+				await this.#files.with([day], async () => undefined);
+	}
+
+	/** @param tableCreatedMs earlier jobs wrote to a former table, and don't count. */
+	#complete(
+		name: string,
+		tableCreatedMs: number,
+		start: (jobId: string) => Promise<Job>,
+	): Promise<Job> {
+		const { name: table } = this.#input.table;
+		return completeJob(
+			{ find: (jobId) => this.#dataset.findJob(jobId), start },
+			(attempt) => jobIdOf(this.#manifest, table, name, attempt),
+			tableCreatedMs,
+			this.#context.signal,
+		);
+	}
+
+	#jobLabels() {
+		const { run, table, destination } = this.#input;
+		const dataset = destination.type === "BigQuery" ? destination.dataset : "";
+		return {
+			[label.run]: run.uid,
+			[label.table]: tableDigest(dataset, table.name),
+		};
+	}
+}
+
+/** A load that was interrupted may have left the staging table's expiration on the table. */
+function ownExpiration(table: Table): string | null {
+	const mark = markOf(table);
+	return mark && !mark.holds ? null : (table.expirationTime ?? null);
+}

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LoadInput } from "../../../contracts/job.ts";
+import { dayMs } from "../../../contracts/utc-date.ts";
+import type { Table } from "./rest/api.ts";
+
+/** What a table has beside its columns and the labels of loads. */
+export type Options = Pick<
+	Table,
+	| "description"
+	| "labels"
+	| "timePartitioning"
+	| "requirePartitionFilter"
+	| "clustering"
+	| "encryptionConfiguration"
+>;
+
+/** The options that a load creates its table with. */
+export function optionsOf(input: LoadInput): Options {
+	const { options = {}, columns, description } = input.table;
+	const { labels, partitionExpirationDays, requirePartitionFilter } = options;
+	const date = columns.find(({ from }) => from === "Date")?.name;
+	return {
+		...stagingOptionsOf(input),
+		description: options.description ?? description,
+		...(labels && { labels }),
+		...(date !== undefined && {
+			timePartitioning: {
+				type: "DAY",
+				field: date,
+				...(partitionExpirationDays !== undefined && {
+					expirationMs: String(partitionExpirationDays * dayMs),
+				}),
+			},
+		}),
+		...(requirePartitionFilter !== undefined && { requirePartitionFilter }),
+	};
+}
+
+/**
+ * A staging table's: how its rows are stored, since a copy job takes that along.
+ * @param former The table that the copy replaces.
+ */
+export function stagingOptionsOf(
+	{ table, destination }: LoadInput,
+	former?: Table,
+): Options {
+	const fields = table.options?.clusterBy ?? former?.clustering?.fields;
+	const isPossible = fields?.every((field) =>
+		table.columns.some(({ name }) => name === field),
+	);
+	const kmsKeyName = wantedKey(destination);
+	return {
+		...(fields && isPossible && { clustering: { fields } }),
+		...(kmsKeyName !== undefined && {
+			encryptionConfiguration: { kmsKeyName },
+		}),
+	};
+}
+
+export function stagingDescription(table: string): string {
+	return `Staging table of a Run that loads ${table}`;
+}
+
+/** What a table is described by after a copy: as before, unless people chose something, or an interrupted copy left its own. */
+export function copiedDescription(input: LoadInput, former: Table): string {
+	const { name, options } = input.table;
+	return (
+		options?.description ??
+		(former.description === stagingDescription(name)
+			? input.table.description
+			: (former.description ?? ""))
+	);
+}
+
+/**
+ * The labels of people, for a staging table and for the table after a copy: BigQuery's pages don't say whose labels a copy
+ * leaves, only that WRITE_TRUNCATE might not preserve a table's metadata
+ * (cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition). On the staging
+ * table they outlast a Run that dies right after its copy.
+ */
+export function copiedLabels(
+	{ table }: LoadInput,
+	former: Table,
+): Record<string, string> {
+	return { ...former.labels, ...table.options?.labels };
+}
+
+/**
+ * What a tables.patch must change for the table to have the options that people chose. Others are theirs to set in
+ * BigQuery, as dbt and Terraform leave alone what they don't name.
+ */
+export function optionChanges(existing: Table, input: LoadInput): Options {
+	const { description, partitionExpirationDays } = input.table.options ?? {};
+	const { description: _, timePartitioning, ...chosen } = optionsOf(input);
+	const wanted: Options = {
+		...chosen,
+		...(description !== undefined && { description }),
+		...(partitionExpirationDays !== undefined &&
+			timePartitioning && { timePartitioning }),
+	};
+	const key = keyOf(existing);
+	const present: Table = {
+		...existing,
+		encryptionConfiguration: key === undefined ? {} : { kmsKeyName: key },
+	};
+	return Object.fromEntries(
+		Object.entries(wanted).filter(
+			([name, value]) => !holds(present[name as keyof Options], value),
+		),
+	);
+}
+
+/**
+ * Why the table can't get the Destination's key, in words that follow "Table x is incompatible: ". tables.patch changes the
+ * key of a table that has one; a table without one must be copied
+ * (cloud.google.com/bigquery/docs/customer-managed-encryption#change_to_kms).
+ */
+export function keyProblem(
+	existing: Table,
+	{ destination }: LoadInput,
+): string | undefined {
+	return wantedKey(destination) !== undefined && keyOf(existing) === undefined
+		? "it is not encrypted with a key of Cloud KMS. To keep its days, copy it onto itself with bq cp --destination_kms_key"
+		: undefined;
+}
+
+function wantedKey(destination: LoadInput["destination"]): string | undefined {
+	return destination.type === "BigQuery" ? destination.kmsKeyName : undefined;
+}
+
+/** The key that a table is encrypted with, without its version. */
+function keyOf({ encryptionConfiguration }: Table): string | undefined {
+	return encryptionConfiguration?.kmsKeyName?.replace(
+		/\/cryptoKeyVersions\/.*$/,
+		"",
+	);
+}
+
+/** Whether a value has all that is wanted of it. It may have more. */
+function holds(value: unknown, wanted: unknown): boolean {
+	if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted))
+		return isDeepStrictEqual(value, wanted);
+	return Object.entries(wanted).every(([name, part]) =>
+		holds((value as Record<string, unknown> | undefined)?.[name], part),
+	);
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import type { DuckDBInput, LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
+import { JobFailure } from "../../load/failure.ts";
+import type { LoadDay } from "../../load/load-day.ts";
+import type { Destination, DestinationContext } from "../../load/warehouse.ts";
+import { withDestinationFile } from "./destination-file.ts";
+import { heldDates } from "./held-dates.ts";
+import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
+import { readComment } from "./table-comment.ts";
+import { carryOut } from "./transaction.ts";
+
+/** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
+const checkWaitMs = 5_000;
+
+/** A DuckDB file on a volume. A load is one transaction, so the table is either the old one or the new one. */
+export class DuckDBDestination implements Destination {
+	readonly #input: DuckDBInput;
+	readonly #context: DestinationContext;
+
+	constructor(input: DuckDBInput, context: DestinationContext) {
+		this.#input = input;
+		this.#context = context;
+	}
+
+	held(input: LoadInput, manifest: Manifest) {
+		return withDestinationFile(this.#input, this.#context, async (session) => {
+			const existing = await existingTable(input.table.name, session);
+			return heldDates(input, manifest, existing, session);
+		});
+	}
+
+	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		return withDestinationFile(this.#input, this.#context, async (session) => {
+			const existing = await existingTable(input.table.name, session);
+			if (existing) duckDBUse(input, manifest, existing);
+		});
+	}
+
+	async load(
+		input: LoadInput,
+		manifest: Manifest,
+		days: LoadDay[],
+	): Promise<void> {
+		await withDestinationFile(this.#input, this.#context, async (session) => {
+			const planned = async () => {
+				const existing = await existingTable(input.table.name, session);
+				const held = days.some(({ kept }) => kept)
+					? await heldDates(input, manifest, existing, session)
+					: undefined;
+				return planLoad(input, manifest, days, existing, held);
+			};
+			await carryOut(planned, session, this.#context.log);
+		});
+	}
+
+	/**
+	 * Opens or creates the file, commits a table, and drops it. A file in use passes: the process that has it open could
+	 * read it, and every Run waits for the file itself.
+	 */
+	async check(): Promise<void> {
+		const { busyWaitMs, log } = this.#context;
+		try {
+			await withDestinationFile(
+				this.#input,
+				{ ...this.#context, busyWaitMs: Math.min(checkWaitMs, busyWaitMs) },
+				async (session) => {
+					const probe = quoteName(`tidemill_check_${randomUUID()}`);
+					await session.run(`CREATE TABLE ${probe} (written TIMESTAMPTZ)`);
+					await session.run(`DROP TABLE ${probe}`);
+					await session.run("CHECKPOINT");
+				},
+			);
+		} catch (error) {
+			if (!(error instanceof JobFailure) || error.code !== "DestinationBusy")
+				throw error;
+			log.info("the DuckDB file is in use, so the check did not write to it");
+		}
+	}
+}
+
+async function existingTable(
+	table: string,
+	session: Session,
+): Promise<ExistingTable | undefined> {
+	const columns = await session.rows<{ name: string; type: string }>(
+		`SELECT column_name AS name, data_type AS type FROM information_schema.columns` +
+			` WHERE table_catalog = current_database() AND table_schema = current_schema()` +
+			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY ordinal_position`,
+	);
+	if (columns.length === 0) return undefined;
+	// A view has no row here.
+	const [found] = await session.rows<{ comment: string | null }>(
+		`SELECT comment FROM duckdb_tables() WHERE database_name = current_database()` +
+			` AND schema_name = current_schema() AND lower(table_name) = lower(${quoteText(table)})`,
+	);
+	const isView = found === undefined;
+	return {
+		columns,
+		comment: readComment(found?.comment ?? ""),
+		isEmpty: !isView && (await isEmpty(table, session)),
+		isView,
+	};
+}
+
+async function isEmpty(table: string, session: Session): Promise<boolean> {
+	const rows = await session.rows(
+		`SELECT 1 AS one FROM ${quoteName(table)} LIMIT 1`,
+	);
+	return rows.length === 0;
+}

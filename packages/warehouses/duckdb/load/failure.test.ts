@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { DatabaseBusy } from "../../../duckdb/database.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { destinationFailure } from "./failure.ts";
+import { PathOutside } from "./warehouse-path.ts";
+
+test.each([
+	[
+		'IO Error: Could not write file "/w/a.duckdb": No space left on device',
+		"DestinationFull",
+	],
+	[
+		'IO Error: Could not write file "/s/duckdb/x.tmp": No space left on device',
+		"ScratchFull",
+	],
+	[
+		'IO Error: The file "/w/a.duckdb" exists, but it is not a valid DuckDB database file!',
+		"DestinationUnreadable",
+	],
+	[
+		'IO Error: Cannot open file "/w/a.duckdb": Permission denied',
+		"DestinationNotWritable",
+	],
+	[
+		"Out of Memory Error: failed to allocate data of size 64.0 MiB",
+		"OutOfMemory",
+	],
+	[
+		"Catalog Error: Existing object orders is of type View, trying to replace with type Table",
+		"TableIncompatible",
+	],
+])("%j is %s, with DuckDB's own words", (message, code) => {
+	const failure = destinationFailure(
+		new Error(`${message}\nSee also …`),
+		"a.duckdb",
+		"/s",
+	) as JobFailure;
+	expect(failure.code).toBe(code);
+	expect(failure.message).toContain(`DuckDB file a.duckdb: ${message}. `);
+});
+
+test.each([
+	[new DatabaseBusy("a.duckdb is in use"), "DestinationBusy"],
+	[new PathOutside('"../a" leads out of the volume'), "PathOutsideVolume"],
+])("%s is %s", (error, code) => {
+	expect(destinationFailure(error, "a", "/s")).toMatchObject({ code });
+});
+
+test("a path below a file is named", () => {
+	const error = Object.assign(new Error("EEXIST: file already exists, mkdir"), {
+		code: "EEXIST",
+	});
+	expect(destinationFailure(error, "a.duckdb/b.duckdb", "/s")).toMatchObject({
+		code: "DestinationNotWritable",
+		message: expect.stringContaining(
+			"DuckDB file a.duckdb/b.duckdb: its directory is a file. ",
+		),
+	});
+});
+
+test("an error of another cause stays unchanged", () => {
+	const error = new TypeError("x is not a function");
+	expect(destinationFailure(error, "a", "/s")).toBe(error);
+	const failure = new JobFailure("ObjectMismatch", "Corrupt");
+	expect(destinationFailure(failure, "a", "/s")).toBe(failure);
+});

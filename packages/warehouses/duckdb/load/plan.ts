@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { columnSql } from "../../load/columns.ts";
+import { JobFailure } from "../../load/failure.ts";
+import {
+	type ExistingColumn,
+	incompatibility,
+	newColumns,
+} from "../../load/incompatibility.ts";
+import type { HeldDate, LoadDay } from "../../load/load-day.ts";
+import { TableChanged } from "../../load/table-changed.ts";
+import { markAfter, missingDays, pipelineOf } from "../../load/table-mark.ts";
+import { type TableUse, useOf } from "../../load/table-owner.ts";
+import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
+import { type TableComment, writeComment } from "./table-comment.ts";
+
+/** What one transaction does to the table, in order. */
+export type LoadStep =
+	| { do: "CreateTable"; columns: TableColumn[] }
+	/** Creates the table empty, in place of any existing one, which may be a view. */
+	| { do: "ReplaceTable"; columns: TableColumn[]; isView?: true }
+	| { do: "Comment"; text: string }
+	| { do: "AddColumns"; columns: TableColumn[] }
+	| { do: "DeleteDay"; date: UtcDate }
+	/** The table must not have these files' events on that date yet. */
+	| { do: "CheckNew"; date: UtcDate; eventID: string; files: string[] }
+	/**
+	 * Keeps DuckDB from trying a dictionary for what it compresses, unless bodies of these files repeat. Texts that all differ, as
+	 * ids and nearly all bodies do, have no use for one, and trying it takes a fifth of the INSERT's CPU time and a copy of each
+	 * row group's bodies. The setting is for all columns at once. A compression in a column's definition would keep people from
+	 * copying the table into a file of a later storage version.
+	 */
+	| { do: "SkipDictionary"; bodiesOf: string[] }
+	/**
+	 * Inserts exactly the days' rows, in one statement. DuckDB compresses and writes rows in groups of 122,880, and each
+	 * thread keeps its last, incomplete group until the transaction ends. Inserted day by day, most of a table would be
+	 * spilled to disk and then rewritten by the next checkpoint.
+	 */
+	| {
+			do: "Insert";
+			/** Days with events, ascending. */
+			days: { date: UtcDate; rows: number }[];
+			files: string[];
+			columns: TableColumn[];
+	  }
+	/** The table must now have `rows` rows: on `date`, or in all if absent. */
+	| { do: "CheckRows"; date?: UtcDate; rows: number }
+	| { do: "Record"; change: RecordChange };
+
+export interface LoadPlan {
+	table: string;
+	steps: LoadStep[];
+}
+
+/** The table as the transaction finds it. */
+export interface ExistingTable {
+	columns: ExistingColumn[];
+	comment: TableComment;
+	isEmpty: boolean;
+	/** It has columns, but holds no rows of its own. */
+	isView: boolean;
+}
+
+/**
+ * Decides how the days get into the table. Incremental replaces the manifest's days, empty ones too, and no others, but
+ * only adds to days that keep rows; FullReload replaces the whole table.
+ * @param held What the table holds of the days; see held-dates.ts.
+ * @param existing undefined when there is no table.
+ * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards;
+ * {@link TableChanged} if rows that a day keeps aren't what they were.
+ */
+export function planLoad(
+	input: LoadInput,
+	manifest: Manifest,
+	days: LoadDay[],
+	existing: ExistingTable | undefined,
+	held?: ReadonlyMap<UtcDate, HeldDate>,
+): LoadPlan {
+	const { name, columns, description } = input.table;
+	const use = existing && duckDBUse(input, manifest, existing);
+	const replaces = input.strategy === "FullReload" || use?.replaces === true;
+	const added = existing ? newColumns(existing.columns, columns) : [];
+	// The days that the table holds lack the values of a new column.
+	const kept = replaces || added.length > 0 ? undefined : use?.mark;
+	const missing = missingDays(kept, manifest);
+	if (missing !== undefined)
+		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
+	const isSame = ({ date, kept: rows }: LoadDay) =>
+		!rows || (kept && isDeepStrictEqual(rows.held, held?.get(date)));
+	if (!days.every(isSame)) throw new TableChanged(name);
+	const steps: LoadStep[] = [];
+	const isView = existing?.isView && { isView: true as const };
+	if (replaces) steps.push({ do: "ReplaceTable", columns, ...isView });
+	else if (!existing) steps.push({ do: "CreateTable", columns });
+	else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
+	const words = existing && !replaces ? existing.comment.words : description;
+	const record = recordOf(input, manifest, kept);
+	const text = writeComment(words, {
+		...markAfter(kept, manifest, pipelineOf(input)),
+		...(record !== undefined && { record }),
+	});
+	steps.push({ do: "Comment", text });
+	if (!replaces)
+		for (const { date, kept } of days)
+			if (!kept) steps.push({ do: "DeleteDay", date });
+	const eventID = columns.find(({ from }) => from === "EventID")?.name;
+	for (const { date, kept, objects } of days)
+		if (kept && objects.length > 0 && eventID !== undefined)
+			steps.push({
+				do: "CheckNew",
+				date,
+				eventID,
+				files: objects.map(({ file }) => file),
+			});
+	const full = days.filter(({ rows }) => rows > 0);
+	const files = full.flatMap(({ objects }) => objects.map(({ file }) => file));
+	const stay = replaces ? [] : (existing?.columns ?? []);
+	if (full.length > 0 && !mayRepeatTexts(columns, stay)) {
+		const hasBodies = columns.some(({ from }) => from === "Body");
+		steps.push({
+			do: "SkipDictionary",
+			bodiesOf: hasBodies ? spread(files, sampledFiles) : [],
+		});
+	}
+	if (full.length > 0)
+		steps.push({
+			do: "Insert",
+			days: full.map(({ date, rows }) => ({ date, rows })),
+			files,
+			columns,
+		});
+	steps.push(...rowChecks(input, days));
+	const change = recordChange(record, manifest, days);
+	const isRecorded = change.dates.length === 0 && change.loads.length === 0;
+	if (!isRecorded) steps.push({ do: "Record", change });
+	return { table: name, steps };
+}
+
+/** See {@link useOf}. */
+export function duckDBUse(
+	input: LoadInput,
+	manifest: Manifest,
+	{ columns, comment, isEmpty, isView }: ExistingTable,
+): TableUse {
+	const wanted = input.table.columns.map((column) => ({
+		...column,
+		type: columnSql(column).type,
+	}));
+	const otherKind = isView ? "view" : undefined;
+	const misfit =
+		otherKind === undefined
+			? incompatibility(columns, wanted, input.strategy)
+			: `it is a ${otherKind}`;
+	const { mark } = comment;
+	return useOf(input, manifest, { mark, otherKind, isEmpty, misfit });
+}
+
+const sampledFiles = 4;
+
+/** At most so many of the values, from all over the list. */
+function spread<T>(values: readonly T[], most: number): T[] {
+	const step = Math.max(1, values.length / most);
+	return values.filter((_, index) => index % step < 1);
+}
+
+/** Whether the table has texts beside ids and bodies that may be few, so that a dictionary makes them smaller and quicker to query. */
+function mayRepeatTexts(
+	columns: TableColumn[],
+	existing: ExistingColumn[],
+): boolean {
+	const differ = columns
+		.filter(({ from }) => from === "EventID" || from === "Body")
+		.map(({ name }) => name.toLowerCase());
+	const all = [...existing, ...columns.map((column) => columnSql(column))];
+	return all.some(
+		({ name, type }) =>
+			!differ.includes(name.toLowerCase()) && /VARCHAR|JSON|BLOB/.test(type),
+	);
+}
+
+function rowChecks(input: LoadInput, days: LoadDay[]): LoadStep[] {
+	if (input.strategy === "Incremental")
+		return days.map(({ date, rows, kept }) => ({
+			do: "CheckRows",
+			date,
+			rows: rows + (kept?.rows ?? 0),
+		}));
+	return [
+		{ do: "CheckRows", rows: days.reduce((sum, day) => sum + day.rows, 0) },
+	];
+}

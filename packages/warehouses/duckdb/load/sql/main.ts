@@ -1,0 +1,82 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { DatabaseBusy, openDatabase } from "../../../../duckdb/database.ts";
+import { Settings } from "../../../../service/settings.ts";
+import { type SqlOptions, UsageError } from "../../../sql.ts";
+import { chooseFile } from "./file-choice.ts";
+import { output } from "./output.ts";
+
+/** A Run holds the file only while it replaces its days. */
+const busyWaitMs = 60_000;
+
+/**
+ * `tidemill sql`: queries a DuckDB Destination, read-only, and prints the result.
+ * Exit codes: 0; 1 if the query fails; 2 if the command line is invalid; 75 if the file stays in use.
+ */
+export async function main(options: SqlOptions): Promise<number> {
+	try {
+		await query(options, options.file ?? (await findFile(options)));
+		return 0;
+	} catch (error) {
+		return report(error);
+	}
+}
+
+async function findFile({
+	namespace = "default",
+	destination,
+	path,
+}: SqlOptions): Promise<string> {
+	const home = new Settings().text("TIDEMILL_HOME", "./.tidemill");
+	const directory = join(home, "warehouse", namespace);
+	if (path !== undefined) return requireFile(directory, path);
+	const names = await readdir(directory).catch(() => undefined);
+	return join(directory, chooseFile(directory, names, destination));
+}
+
+/** DuckDB's own message would be about a database that it can't open. */
+async function requireFile(directory: string, path: string): Promise<string> {
+	const file = join(directory, path);
+	if (await stat(file).catch(() => undefined)) return file;
+	throw new UsageError(
+		`There is no ${file} on this machine. The destination's first run creates it. If it is on a volume of a cluster, copy it here and use --file.`,
+	);
+}
+
+async function query(
+	{ query, format }: SqlOptions,
+	file: string,
+): Promise<void> {
+	const database = await openDatabase({
+		file,
+		readOnly: true,
+		waitMs: busyWaitMs,
+		onWait: (holder) =>
+			process.stderr.write(`Waiting for ${holder}, which has ${file} open.\n`),
+	});
+	try {
+		const connection = await database.connect();
+		await connection.run("SET TimeZone = 'UTC'");
+		const result = await connection.stream(query);
+		const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+		await pipeline(
+			Readable.from(output(result, format, width)),
+			process.stdout,
+			{ end: false },
+		);
+		connection.closeSync();
+	} finally {
+		database.closeSync();
+	}
+}
+
+function report(error: unknown): number {
+	// The reader closed the pipe (`… | head`).
+	if ((error as NodeJS.ErrnoException).code === "EPIPE") return 0;
+	if (!(error instanceof Error)) throw error;
+	process.stderr.write(`tidemill sql: ${error.message}\n`);
+	if (error instanceof UsageError) return 2;
+	return error instanceof DatabaseBusy ? 75 : 1;
+}

@@ -1,0 +1,65 @@
+import { DuckDBInstance } from "@duckdb/node-api";
+import { expect, test } from "vitest";
+import type { Format } from "../../../sql.ts";
+import { output } from "./output.ts";
+
+async function ask(sql: string, format: Format): Promise<string> {
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	try {
+		await connection.run("SET TimeZone = 'UTC'");
+		const pieces = output(await connection.stream(sql), format);
+		return (await Array.fromAsync(pieces)).join("");
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+	}
+}
+
+test("timestamps are in UTC, whatever the process's time zone", async () => {
+	const query =
+		"select timestamptz '2026-03-01 00:30:00.5+02:00' as t, date '2026-03-01' as d";
+	expect(JSON.parse(await ask(query, "json"))).toEqual({
+		t: "2026-02-28 22:30:00.5+00",
+		d: "2026-03-01",
+	});
+	expect(await ask(query, "csv")).toBe(
+		"t,d\r\n2026-02-28 22:30:00.5+00,2026-03-01\r\n",
+	);
+});
+
+test("numbers are JSON numbers unless a reader would round them", async () => {
+	expect(
+		JSON.parse(
+			await ask(
+				"select count(*) as n, 9007199254740993::bigint as big, 1.5::decimal(4,2) as money, 0.1::double as x, 'nan'::double as nan from range(3)",
+				"json",
+			),
+		),
+	).toEqual({ n: 3, big: "9007199254740993", money: 1.5, x: 0.1, nan: "NaN" });
+});
+
+test("nested values are JSON, and NULL is null", async () => {
+	expect(
+		JSON.parse(
+			await ask("select {'a': [1, null]} as s, null as nothing", "json"),
+		),
+	).toEqual({ s: { a: [1, null] }, nothing: null });
+});
+
+test("text is complete and unchanged", async () => {
+	const text = '{"a":"\\u0000 🎉 ü\\n"}\n\t';
+	const query = `select '${text}' as body`;
+	expect(JSON.parse(await ask(query, "json"))).toEqual({ body: text });
+	expect(await ask(query, "csv")).toBe(
+		`body\r\n"${text.replaceAll('"', '""')}"\r\n`,
+	);
+});
+
+test("each row is one line of JSON", async () => {
+	const lines = (await ask("select i from range(5000) t(i)", "json"))
+		.trimEnd()
+		.split("\n");
+	expect(lines).toHaveLength(5000);
+	expect(lines.at(-1)).toBe('{"i":4999}');
+});

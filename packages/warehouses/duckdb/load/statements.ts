@@ -1,0 +1,84 @@
+import type { TableColumn } from "../../../contracts/job.ts";
+import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import { eventRows } from "../../load/body-value.ts";
+import { columnSql } from "../../load/columns.ts";
+import { recordStatements } from "./load-record.ts";
+import type { LoadStep } from "./plan.ts";
+
+/** The SQL statements, in order, of a step that changes the table. */
+export function statements(
+	table: string,
+	step: Exclude<LoadStep, { do: "CheckRows" | "CheckNew" }>,
+): string[] {
+	const name = quoteName(table);
+	switch (step.do) {
+		case "CreateTable":
+			return [`CREATE TABLE ${name} (${definitions(step.columns)})`];
+		case "ReplaceTable":
+			return [
+				...(step.isView ? [`DROP VIEW ${name}`] : []),
+				`CREATE OR REPLACE TABLE ${name} (${definitions(step.columns)})`,
+			];
+		case "Comment":
+			return [`COMMENT ON TABLE ${name} IS ${quoteText(step.text)}`];
+		case "AddColumns":
+			return step.columns.map(
+				(column) => `ALTER TABLE ${name} ADD COLUMN ${definition(column)}`,
+			);
+		case "DeleteDay":
+			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
+		case "SkipDictionary":
+			return ["SET disabled_compression_methods = 'dictionary'"];
+		case "Record":
+			return recordStatements(table, step.change);
+		case "Insert": {
+			const columns = step.columns.map((column) =>
+				columnSql(column, step.columns),
+			);
+			return [
+				`INSERT INTO ${name} (${columns.map((column) => quoteName(column.name)).join(", ")})` +
+					` SELECT ${columns.map(({ expression }) => expression).join(", ")}` +
+					` FROM ${eventRows(step.files, step.columns)}`,
+			];
+		}
+	}
+}
+
+/** Of each file. */
+const sampledRows = 2_048;
+
+/** A query of one row: how many bodies there are among the first ones of each file, and how many of them `differ`. */
+export function bodySample(files: readonly string[]): string {
+	const samples = files.map(
+		(file) => `(SELECT body FROM ${parquetRows([file])} LIMIT ${sampledRows})`,
+	);
+	return `SELECT count(*) AS bodies, count(DISTINCT body) AS differ FROM (${samples.join(" UNION ALL ")})`;
+}
+
+/** A query of one row with the number of `rows` that the step checks. */
+export function rowCount(
+	table: string,
+	step: Extract<LoadStep, { do: "CheckRows" | "CheckNew" }>,
+): string {
+	const conditions = step.date ? [onDate(step.date)] : [];
+	if (step.do === "CheckNew")
+		conditions.push(
+			`${quoteName(step.eventID)} IN (SELECT event_id::VARCHAR FROM ${parquetRows(step.files)})`,
+		);
+	const where =
+		conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
+	return `SELECT count(*) AS rows FROM ${quoteName(table)}${where}`;
+}
+
+function onDate(date: string): string {
+	return `${quoteName("date")} = DATE ${quoteText(date)}`;
+}
+
+function definitions(columns: TableColumn[]): string {
+	return columns.map(definition).join(", ");
+}
+
+function definition(column: TableColumn): string {
+	const { name, type } = columnSql(column);
+	return `${quoteName(name)} ${type}`;
+}

@@ -1,0 +1,96 @@
+import type { Session } from "../../../duckdb/session.ts";
+import type { Logger } from "../../../service/log.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { progressOf } from "../../load/progress.ts";
+import { TableChanged } from "../../load/table-changed.ts";
+import type { LoadPlan, LoadStep } from "./plan.ts";
+import { bodySample, rowCount, statements } from "./statements.ts";
+
+/**
+ * Plans and carries out a load in one transaction, so that the plan rests on the table that it changes. Commits only if the
+ * table then has exactly the planned rows. Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows
+ * differ, and {@link TableChanged} if the table has events already that are to be added.
+ */
+export async function carryOut(
+	planned: () => Promise<LoadPlan>,
+	session: Session,
+	log: Logger,
+): Promise<void> {
+	await session.transaction(async () => {
+		const plan = await planned();
+		for (const step of plan.steps) {
+			if (step.do === "CheckRows") await checkRows(plan.table, step, session);
+			else if (step.do === "CheckNew")
+				await checkNew(plan.table, step, session);
+			else if (step.do === "Insert")
+				await insert(plan.table, step, session, log);
+			else if (step.do !== "SkipDictionary" || (await doDiffer(step, session)))
+				for (const sql of statements(plan.table, step)) await session.run(sql);
+		}
+	});
+}
+
+async function insert(
+	table: string,
+	step: Extract<LoadStep, { do: "Insert" }>,
+	session: Session,
+	log: Logger,
+): Promise<void> {
+	const { rowsTotal } = progressOf(step.days, 0);
+	const logProgress = (rowsDone: number) =>
+		log.info(progressOf(step.days, rowsDone), "loading days");
+	logProgress(0);
+	for (const sql of statements(table, step)) {
+		const inserted = await session.run(sql, (share) =>
+			logProgress(Math.floor(share * rowsTotal)),
+		);
+		if (inserted !== rowsTotal)
+			throw new JobFailure(
+				"ObjectMismatch",
+				`The objects gave ${inserted} rows, but the manifest says ${rowsTotal}`,
+			);
+	}
+	logProgress(rowsTotal);
+}
+
+/** Heartbeats are a few bodies again and again. With a dictionary such a table is a twentieth as large. */
+async function doDiffer(
+	{ bodiesOf }: Extract<LoadStep, { do: "SkipDictionary" }>,
+	session: Session,
+): Promise<boolean> {
+	if (bodiesOf.length === 0) return true;
+	const [sample] = await session.rows<{ bodies: bigint; differ: bigint }>(
+		bodySample(bodiesOf),
+	);
+	return Number(sample!.differ) > 0.9 * Number(sample!.bodies);
+}
+
+async function checkRows(
+	table: string,
+	step: Extract<LoadStep, { do: "CheckRows" }>,
+	session: Session,
+): Promise<void> {
+	const rows = await counted(table, step, session);
+	if (rows !== step.rows)
+		throw new JobFailure(
+			"ObjectMismatch",
+			`Table ${table} would have ${rows} rows${step.date ? ` on ${step.date}` : ""}, but the manifest says ${step.rows}`,
+		);
+}
+
+async function checkNew(
+	table: string,
+	step: Extract<LoadStep, { do: "CheckNew" }>,
+	session: Session,
+): Promise<void> {
+	if ((await counted(table, step, session)) > 0) throw new TableChanged(table);
+}
+
+async function counted(
+	table: string,
+	step: Parameters<typeof rowCount>[1],
+	session: Session,
+): Promise<number> {
+	const [found] = await session.rows<{ rows: bigint }>(rowCount(table, step));
+	return Number(found?.rows);
+}

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import type { Strategy } from "../../contracts/job.ts";
+import { incompatibility, type WantedColumn } from "./incompatibility.ts";
+
+const id: WantedColumn = { name: "event_id", from: "EventID", type: "TEXT" };
+const date: WantedColumn = { name: "date", from: "Date", type: "DATE" };
+const header: WantedColumn = {
+	name: "header_x",
+	from: { header: "x" },
+	type: "TEXT",
+};
+const violations: WantedColumn = {
+	name: "violations",
+	from: "Violations",
+	type: "TEXT",
+};
+const fromBody: WantedColumn = {
+	name: "total",
+	from: { bodyPointer: "/total", type: "Number" },
+	type: "DOUBLE",
+};
+const other = { name: "mine", type: "INTEGER" };
+
+test.each<[string, Strategy, { name: string; type: string }[], WantedColumn[]]>(
+	[
+		["the same columns", "Incremental", [id, date], [id, date]],
+		["the same columns", "FullReload", [id], [id]],
+		[
+			"names in another case",
+			"Incremental",
+			[{ ...id, name: "EVENT_ID" }],
+			[id],
+		],
+		[
+			"names in another case",
+			"FullReload",
+			[{ ...id, name: "EVENT_ID" }],
+			[id],
+		],
+		["no column of a header", "Incremental", [id, date], [id, date, header]],
+		["no column of violations", "Incremental", [id], [id, violations]],
+		["no column from the body", "Incremental", [id], [id, fromBody]],
+		["one more column", "Incremental", [id, other], [id]],
+		["one column less", "FullReload", [id], [id, header]],
+		["no event ids", "FullReload", [header], [id, header]],
+		[
+			"names in another case",
+			"FullReload",
+			[id],
+			[{ ...id, name: "Event_ID" }],
+		],
+	],
+)("a table with %s is compatible with %s", (_, strategy, existing, wanted) => {
+	expect(incompatibility(existing, wanted, strategy)).toBeUndefined();
+});
+
+test.each<
+	[string, Strategy, { name: string; type: string }[], WantedColumn[], string]
+>([
+	[
+		"a column of another type",
+		"Incremental",
+		[{ ...id, type: "UUID" }, date],
+		[id, date],
+		'its column "event_id" has type UUID, but the load needs TEXT',
+	],
+	[
+		"a column of another type in another case",
+		"Incremental",
+		[{ ...id, type: "UUID" }],
+		[{ ...id, name: "Event_ID" }],
+		'its column "Event_ID" has type UUID, but the load needs TEXT',
+	],
+	[
+		"a column of another type",
+		"FullReload",
+		[{ ...id, type: "UUID" }],
+		[id],
+		'its column "event_id" has type UUID, but the load needs TEXT',
+	],
+	[
+		"a column from the body of another type",
+		"Incremental",
+		[id, { ...fromBody, type: "TEXT" }],
+		[id, fromBody],
+		'its column "total" has type TEXT, but the load needs DOUBLE',
+	],
+	[
+		"no event ids",
+		"Incremental",
+		[date],
+		[id, date],
+		'it has no column "event_id"',
+	],
+	[
+		"a column that the load doesn't fill",
+		"FullReload",
+		[id, other],
+		[id],
+		'a full reload would drop its column "mine"',
+	],
+])(
+	"a table with %s is incompatible with %s",
+	(_, strategy, existing, wanted, reason) => {
+		expect(incompatibility(existing, wanted, strategy)).toBe(reason);
+	},
+);

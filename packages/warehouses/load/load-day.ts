@@ -1,0 +1,61 @@
+import type { ManifestDate, ManifestObject } from "../../contracts/manifest.ts";
+
+/** What to load of a day of the manifest, with a local file for each object. */
+export interface LoadDay extends ManifestDate {
+	/** Of `objects`. */
+	rows: number;
+	objects: DayObject[];
+	/** The rows that stay in the table. Absent if the day is replaced. */
+	kept?: KeptRows;
+	/** Names of objects that decide which rows of `objects` count. */
+	deciding?: readonly string[];
+	/** For a day of the quarantine: the objects with events that were released from it. */
+	released?: DayObject[];
+	/** Values of `rows` that don't fit their column. */
+	unfit?: UnfitRows;
+}
+
+export interface DayObject extends ManifestObject {
+	/** Path that the object is downloaded to. */
+	file: string;
+}
+
+/** A date as a table has it. */
+export interface HeldDate {
+	/** Counted now. */
+	rows: number;
+	/** What loads say that they have put there. */
+	loads: readonly RecordedLoad[];
+}
+
+/** What one load has put into one date. */
+export interface RecordedLoad {
+	/** Names of objects, without their folder. */
+	objects: string[];
+	rows: number;
+	unfit: UnfitRows;
+	/** Uid of the Run that inserted the rows; empty for rows of several. */
+	run: string;
+}
+
+/** The rows of a date that stay in the table. */
+export interface KeptRows {
+	rows: number;
+	unfit: UnfitRows;
+	/** What this rests on. */
+	held: HeldDate;
+	/** The names that the objects of these rows have now, if compaction has replaced some. */
+	renamed?: string[];
+}
+
+/** By column: how many of its values don't fit it, and are NULL there. Columns without such values may be absent. */
+export type UnfitRows = Readonly<Record<string, number>>;
+
+export function rowsOf(objects: readonly { rows: number }[]): number {
+	return objects.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** The name of an object in its folder. */
+export function nameOf({ key }: Pick<ManifestObject, "key">): string {
+	return key.slice(key.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,103 @@
+import type { LoadInput } from "../../contracts/job.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
+import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
+
+/**
+ * What loads leave on a table, beside its rows. A table without the mark isn't one that loads have filled: it was dropped,
+ * restored, or made by somebody else.
+ */
+export interface TableMark {
+	/** Uid of the Run that wrote last. */
+	run: string;
+	/** The snapshot time of that Run's manifest, in milliseconds since the epoch. */
+	snapshotMs: number;
+	/** The Pipeline that loads the table, `<namespace>/<name>`. Marks of early builds lack it. */
+	pipeline?: string;
+	/** Of the Source that the Pipeline loads into it, also before `holds` says so. Marks of early builds lack it. */
+	sourceKey?: string;
+	/** Names what the Destination has recorded about the table's rows; absent if nothing (see duckdb/load-record.ts). */
+	record?: string;
+	/** Absent until a load of the whole window is complete. */
+	holds?: {
+		sourceKey: string;
+		/** The table lacks no event of the Source through this date, from the beginning of the window on. */
+		through: UtcDate;
+	};
+}
+
+/** A Pipeline as marks name it: wherever it is applied again, it is the same. */
+export function pipelineOf({ run }: Pick<LoadInput, "run">): string {
+	return `${run.account}/${run.pipeline}`;
+}
+
+/**
+ * Whether a Run with a later snapshot wrote to the table, so that a Run that was paused meanwhile must not bring back older
+ * data.
+ */
+export function isSuperseded(
+	mark: TableMark | undefined,
+	{ run, snapshotTime }: Manifest,
+): mark is TableMark {
+	return (
+		mark !== undefined &&
+		mark.run !== run &&
+		mark.snapshotMs > Date.parse(snapshotTime)
+	);
+}
+
+/**
+ * Why the manifest's days are not enough for a table with this mark, in words that follow "Table x "; undefined if they are.
+ * @param mark undefined for a table that the load would have to make.
+ */
+export function missingDays(
+	mark: TableMark | undefined,
+	{ asked, sourceKey }: Manifest,
+): string | undefined {
+	if (asked.extent === "Whole") return undefined;
+	if (mark?.holds?.sourceKey !== sourceKey)
+		return "has not been loaded completely from this Source";
+	if (asked.extent === "Chosen") return undefined;
+	const { through } = mark.holds;
+	const needed = earlier(addDays(asked.start!, -1), asked.end);
+	return through < needed
+		? `is complete through ${through} only, and the Run loads from ${asked.start} on`
+		: undefined;
+}
+
+/**
+ * The mark while the load writes. It promises nothing that isn't true if the load ends half-way.
+ * @param pipeline That loads: {@link pipelineOf}.
+ */
+export function markDuring(
+	before: TableMark | undefined,
+	manifest: Manifest,
+	pipeline: string,
+): TableMark {
+	return {
+		run: manifest.run,
+		snapshotMs: Date.parse(manifest.snapshotTime),
+		pipeline,
+		sourceKey: manifest.sourceKey,
+		// The whole window may be another Source's.
+		...(manifest.asked.extent !== "Whole" &&
+			before?.holds && { holds: before.holds }),
+	};
+}
+
+/** The mark when all days of the manifest are in the table. */
+export function markAfter(
+	before: TableMark | undefined,
+	manifest: Manifest,
+	pipeline: string,
+): TableMark {
+	const { asked, sourceKey, closedThrough } = manifest;
+	const during = markDuring(before, manifest, pipeline);
+	if (asked.extent === "Chosen") return during;
+	const loaded = earlier(closedThrough, asked.end);
+	const through = [loaded, during.holds?.through ?? loaded].toSorted().at(-1)!;
+	return { ...during, holds: { sourceKey, through } };
+}
+
+function earlier(date: UtcDate, other: UtcDate | undefined): UtcDate {
+	return other !== undefined && other < date ? other : date;
+}
