@@ -33,7 +33,7 @@ import {
 	reasonNotAlive,
 	reasonNotReady,
 } from "./health.ts";
-import { JobSlots } from "./job/slots.ts";
+import { JobSlots } from "./jobs/slots.ts";
 import { OperatorMetrics } from "./metrics/operator-metrics.ts";
 import { reloadNats } from "./nats/reload.ts";
 import { NotificationOutbox } from "./notification/outbox.ts";

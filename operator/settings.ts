@@ -8,8 +8,8 @@ import {
 	type SealKeyRing,
 } from "../packages/service/seal-key.ts";
 import { SettingError, type Settings } from "../packages/service/settings.ts";
-import type { PodPolicy } from "./job/pod-template.ts";
-import type { JobLimits } from "./job/slots.ts";
+import type { JobLimits } from "./jobs/slots.ts";
+import type { PodPolicy } from "./reconcile/context.ts";
 
 /** The operator's settings, beside KUBECONFIG, NATS_URL and the health server's address. */
 export interface OperatorSettings {

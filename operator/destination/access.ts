@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Destination } from "../../crds/generated/types.ts";
 import type { DestinationInput } from "../../packages/contracts/job.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
-import type { Warehouse } from "../job/template.ts";
+import type { Warehouse } from "../jobs/template.ts";
 import { defaultLocation } from "./bigquery.ts";
 
 /** What a Job needs to reach a Destination. */

@@ -8,7 +8,7 @@ import { label, managedByTidemill } from "../../crds/labels.ts";
 import type { CheckInput } from "../../packages/contracts/job.ts";
 import type { Job, Secret } from "../../packages/kube/kinds.ts";
 import { isControlledBy } from "../../packages/kube/resource.ts";
-import { type JobWithInput, jobWithInput } from "../job/template.ts";
+import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import type { Access } from "./access.ts";
 import { defaultLocation } from "./bigquery.ts";
 

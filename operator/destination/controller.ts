@@ -5,7 +5,7 @@ import {
 import { label } from "../../crds/labels.ts";
 import type { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf } from "../../packages/kube/resource.ts";
-import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
+import { createJobLoop, type JobDeps } from "../jobs/controller.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { notReady } from "../reconcile/while-permitted.ts";
 import { type DestinationAction, decide } from "./decide.ts";

@@ -9,7 +9,7 @@ import {
 	findCondition,
 	setCondition,
 } from "../../packages/kube/conditions.ts";
-import { type Place, placeText } from "../job/slots.ts";
+import { type Place, placeText } from "../jobs/slots.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 

@@ -1,5 +1,5 @@
 import type { Operation } from "../../crds/generated/types.ts";
-import { type WorkAction, workTransitions } from "../lifecycle/transition.ts";
+import { type WorkAction, workTransitions } from "../jobs/transition.ts";
 
 /** What is done about an Operation. */
 export type OperationAction = WorkAction<Operation, "Operation">;

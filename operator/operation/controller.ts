@@ -11,7 +11,7 @@ import {
 	specMatters,
 } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey } from "../../packages/kube/resource.ts";
-import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
+import { createJobLoop, type JobDeps } from "../jobs/controller.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { reportOf } from "../reconcile/while-permitted.ts";
 import type { OperationAction } from "./action.ts";

@@ -22,7 +22,7 @@ import {
 	refusalOf,
 } from "../../test/support/examples/run-examples.ts";
 import { decide } from "./decide.ts";
-import { workOf } from "./work/work.ts";
+import { workOf } from "./work.ts";
 
 const now = Date.parse("2026-03-31T12:00:10Z");
 const hour = 3_600_000;

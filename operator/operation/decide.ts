@@ -3,21 +3,21 @@ import { hasEnded } from "../../crds/operation.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { endedAs } from "../job/endings.ts";
-import { podTemplateProblem } from "../job/pod-template.ts";
-import { lifecycle } from "../lifecycle/decide.ts";
-import type { CompleteReason } from "../lifecycle/transition.ts";
+import { lifecycle } from "../jobs/decide.ts";
+import { endedAs } from "../jobs/endings.ts";
+import { podTemplateProblem } from "../jobs/pod-template.ts";
+import type { CompleteReason } from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
 import { type OperationAction, transition } from "./action.ts";
+import { daysOf, keptDays } from "./days.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { decideHistory } from "./history.ts";
 import { decideImport } from "./import.ts";
 import { operationJob } from "./job.ts";
 import { decideRelease } from "./release.ts";
+import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
-import { daysOf, keptDays } from "./work/days.ts";
-import { readReport } from "./work/report.ts";
-import type { PlannedWork } from "./work/work.ts";
+import type { PlannedWork } from "./work.ts";
 
 /** The Job starts a little later, and its attempts end a little late. */
 const linkSlackSeconds = 600;

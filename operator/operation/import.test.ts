@@ -8,8 +8,8 @@ import {
 	types,
 } from "../../test/support/examples/operation-examples.ts";
 import { decide } from "./decide.ts";
-import { importBefore } from "./work/import-before.ts";
-import { workOf } from "./work/work.ts";
+import { importBefore } from "./import-before.ts";
+import { workOf } from "./work.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const sha256 = "ab".repeat(32);

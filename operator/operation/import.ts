@@ -4,8 +4,8 @@ import type {
 } from "../../crds/generated/types.ts";
 import type { ImportAnswer } from "../../packages/contracts/stored/import.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { answerTo } from "../lifecycle/archive-answers.ts";
-import { retryWaitMs } from "../lifecycle/decide.ts";
+import { answerTo } from "../jobs/archive-answers.ts";
+import { retryWaitMs } from "../jobs/decide.ts";
 import { storedUnder } from "../source/webhook/keys.ts";
 import { type OperationAction, transition } from "./action.ts";
 import type { OperationState } from "./state.ts";

@@ -1,7 +1,7 @@
 import { type Operation, operationKind } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
-import { type JobWithInput, jobWithInput } from "../job/template.ts";
+import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 
 /** At most 62 characters, as an Operation's name has at most 52. A Run's Job has the Run's name. */
 export function operationJobName(operation: string): string {

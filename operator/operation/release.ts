@@ -1,13 +1,13 @@
 import type { Operation } from "../../crds/generated/types.ts";
 import type { ReleaseAnswer } from "../../packages/contracts/release.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { answerTo } from "../lifecycle/archive-answers.ts";
-import { retryWaitMs } from "../lifecycle/decide.ts";
+import { answerTo } from "../jobs/archive-answers.ts";
+import { retryWaitMs } from "../jobs/decide.ts";
 import type { StoredUnder } from "../source/webhook/keys.ts";
 import { type OperationAction, transition } from "./action.ts";
+import { keptDays } from "./days.ts";
 import type { OperationState } from "./state.ts";
-import { keptDays } from "./work/days.ts";
-import { eventFilter } from "./work/work.ts";
+import { eventFilter } from "./work.ts";
 
 /** As many as the CRD takes. */
 const maxDates = 400;

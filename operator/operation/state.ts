@@ -6,15 +6,14 @@ import {
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
-import type { PodPolicy } from "../job/pod-template.ts";
-import { storedIn } from "../lifecycle/archive-answers.ts";
-import { readWithJob } from "../lifecycle/controller.ts";
-import type { Outcomes, WorkState } from "../lifecycle/decide.ts";
-import type { OperatorContext } from "../reconcile/context.ts";
+import { storedIn } from "../jobs/archive-answers.ts";
+import { readWithJob } from "../jobs/controller.ts";
+import type { Outcomes, WorkState } from "../jobs/decide.ts";
+import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import { keptDays } from "./days.ts";
+import { importBefore } from "./import-before.ts";
 import { operationJobName } from "./job.ts";
-import { keptDays } from "./work/days.ts";
-import { importBefore } from "./work/import-before.ts";
-import { workOf } from "./work/work.ts";
+import { workOf } from "./work.ts";
 
 /** All that a decision about one Operation rests on. */
 export interface OperationState extends WorkState {

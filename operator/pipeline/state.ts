@@ -7,13 +7,12 @@ import {
 } from "../../crds/generated/types.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../packages/kube/resource.ts";
-import type { PodPolicy } from "../job/pod-template.ts";
 import type { NotificationState } from "../notification/condition.ts";
 import {
 	type NotificationMeans,
 	readNotifications,
 } from "../notification/state.ts";
-import type { OperatorContext } from "../reconcile/context.ts";
+import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
 import {
 	type PlannedEvents,
 	plannedEvents,

@@ -2,7 +2,6 @@ import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import type { PodPolicy } from "../job/pod-template.ts";
 import type { Informers } from "./informers.ts";
 import type { NamespacePermissions } from "./namespace-permissions.ts";
 
@@ -20,4 +19,11 @@ export interface OperatorContext {
 	log: Logger;
 	/** What Kubernetes refused to do for the object, and what is being tried again. */
 	refusal?: Refusal | undefined;
+}
+
+/** What the operator's administrator allows about the Pods of Jobs, beyond what Tidemill itself allows. */
+export interface PodPolicy {
+	/** Keys of annotations. A `*` at the end stands for any text. */
+	annotations: string[];
+	priorityClasses: string[];
 }

@@ -17,13 +17,18 @@ import { hasEnded as isEndedOperation } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { KubeClient, Scope } from "../../packages/kube/client/client.ts";
-import { type Job, kinds, type Pod } from "../../packages/kube/kinds.ts";
+import {
+	isGone,
+	isOver,
+	type Job,
+	kinds,
+	type Pod,
+} from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import {
 	Informer,
 	type InformerOptions,
 } from "../../packages/kube/watch/informer.ts";
-import { isGone, isOver } from "../job/outcome.ts";
 
 export type Informers = ReturnType<typeof createInformers>;
 

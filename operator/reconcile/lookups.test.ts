@@ -8,7 +8,7 @@ import {
 	runOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { JobSlots } from "../job/slots.ts";
+import { JobSlots } from "../jobs/slots.ts";
 import { NotificationOutbox } from "../notification/outbox.ts";
 import { createPipelineController } from "../pipeline/controller.ts";
 import { createRunController } from "../run/controller.ts";

@@ -7,6 +7,7 @@ import {
 import { fieldManager, label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { isGone, isOver } from "../../packages/kube/kinds.ts";
 import {
 	type ControllerLoop,
 	specChanged,
@@ -18,8 +19,7 @@ import {
 	keyOf,
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
-import { isGone, isOver } from "../job/outcome.ts";
-import { createJobLoop, type JobDeps } from "../lifecycle/controller.ts";
+import { createJobLoop, type JobDeps } from "../jobs/controller.ts";
 import type { References } from "../pipeline/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { reportOf } from "../reconcile/while-permitted.ts";

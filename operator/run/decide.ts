@@ -11,15 +11,15 @@ import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { retentionIn } from "../archive/retention.ts";
-import { lostPodText } from "../job/pods.ts";
-import { nextLookMs } from "../job/slots.ts";
-import { lifecycle, type PendingLimit } from "../lifecycle/decide.ts";
-import { isInForce } from "../lifecycle/job-refusal.ts";
+import { lifecycle, type PendingLimit } from "../jobs/decide.ts";
+import { isInForce } from "../jobs/job-refusal.ts";
+import { lostPodText } from "../jobs/pods.ts";
+import { nextLookMs } from "../jobs/slots.ts";
 import {
 	type CompleteReason,
 	type WorkAction,
 	workTransitions,
-} from "../lifecycle/transition.ts";
+} from "../jobs/transition.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
 import { planDates } from "./plan-dates.ts";

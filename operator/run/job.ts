@@ -8,7 +8,7 @@ import {
 import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Extent } from "../../packages/contracts/manifest.ts";
-import { type JobWithInput, jobWithInput } from "../job/template.ts";
+import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/adoption.ts";
 import type { Target } from "../pipeline/target.ts";
 

@@ -6,7 +6,7 @@ import {
 	traceparent,
 } from "../../packages/service/tracing/trace-context.ts";
 import type { Tracing } from "../../packages/service/tracing/tracing.ts";
-import type { JobWithInput } from "../job/template.ts";
+import type { JobWithInput } from "../jobs/template.ts";
 import type { Informers } from "../reconcile/informers.ts";
 
 /** Records a span for each Run that ends from now on. */

@@ -8,10 +8,10 @@ import {
 	type KubeObject,
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
-import { type LostPod, lostPodOf } from "../job/pods.ts";
-import { storedIn } from "../lifecycle/archive-answers.ts";
-import { readWithJob } from "../lifecycle/controller.ts";
-import type { Outcomes, WorkState } from "../lifecycle/decide.ts";
+import { storedIn } from "../jobs/archive-answers.ts";
+import { readWithJob } from "../jobs/controller.ts";
+import type { Outcomes, WorkState } from "../jobs/decide.ts";
+import { type LostPod, lostPodOf } from "../jobs/pods.ts";
 import { type References, referencesOf } from "../pipeline/state.ts";
 import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";

@@ -51,6 +51,9 @@ export type Secret = Wire<V1Secret>;
 export type RoleBinding = Wire<V1RoleBinding>;
 export type ServiceAccount = Wire<V1ServiceAccount>;
 export type Job = Wire<V1Job>;
+export type JobCondition = NonNullable<
+	NonNullable<Job["status"]>["conditions"]
+>[number];
 export type Lease = Wire<V1Lease>;
 /** Kubernetes' own Event (events.k8s.io/v1). */
 export type KubeEvent = Wire<EventsV1Event>;
@@ -77,4 +80,22 @@ function grouped<T extends KubeObject>(
 	plural: string,
 ): ResourceKind<T> {
 	return { group, version: "v1", kind, plural, namespaced: true };
+}
+
+/** The condition that says how a Job has ended: it makes no more Pods. */
+export function endOf({ status }: Job): JobCondition | undefined {
+	return status?.conditions?.find(
+		({ type, status }) =>
+			(type === "Complete" || type === "Failed") && status === "True",
+	);
+}
+
+/** A Job that makes no more Pods. */
+export function isOver(job: Job): boolean {
+	return endOf(job) !== undefined;
+}
+
+/** A Pod without processes. */
+export function isGone({ status }: Pod): boolean {
+	return status?.phase === "Succeeded" || status?.phase === "Failed";
 }

@@ -3,7 +3,7 @@ export const decisions = [
 	"packages/kube/lease/decide.ts",
 	"operator/**/decide.ts",
 	"operator/destination/finding.ts",
-	"operator/lifecycle/transition.ts",
+	"operator/jobs/transition.ts",
 	"operator/run/plan-dates.ts",
 	"operator/pipeline/{adoption,bigquery-quota,report,run-history,target,timing}.ts",
 	"operator/source/facts.ts",

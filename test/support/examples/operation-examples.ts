@@ -7,11 +7,11 @@ import {
 	type Answered,
 	type AskAction,
 	aboutOf,
-} from "../../../operator/lifecycle/archive-answers.ts";
+} from "../../../operator/jobs/archive-answers.ts";
 import type { OperationAction } from "../../../operator/operation/action.ts";
 import { decide } from "../../../operator/operation/decide.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
-import { workOf } from "../../../operator/operation/work/work.ts";
+import { workOf } from "../../../operator/operation/work.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import { sourceOf } from "./resource-examples.ts";
 

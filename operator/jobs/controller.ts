@@ -1,6 +1,11 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Condition } from "../../packages/kube/conditions.ts";
-import { type Job, kinds, type Pod } from "../../packages/kube/kinds.ts";
+import {
+	isOver,
+	type Job,
+	kinds,
+	type Pod,
+} from "../../packages/kube/kinds.ts";
 import {
 	ControllerLoop,
 	type Result,
@@ -15,10 +20,6 @@ import {
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
-import { removeJob, startJob } from "../job/apply.ts";
-import { isOver } from "../job/outcome.ts";
-import { podsOfJob } from "../job/pods.ts";
-import type { JobOwner, JobSlots } from "../job/slots.ts";
 import { type CommonAction, report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import {
@@ -26,9 +27,12 @@ import {
 	wakeByPermission,
 	whilePermitted,
 } from "../reconcile/while-permitted.ts";
+import { removeJob, startJob } from "./apply.ts";
 import { ArchiveQuestions, type AskAction } from "./archive-answers.ts";
 import type { Outcomes } from "./decide.ts";
 import { isInForce } from "./job-refusal.ts";
+import { podsOfJob } from "./pods.ts";
+import type { JobOwner, JobSlots } from "./slots.ts";
 import type { JobAction } from "./transition.ts";
 
 /** What a kind with Jobs works with, beyond {@link OperatorContext}. */

@@ -1,7 +1,7 @@
 import type {
 	OperationSpec,
 	OperationStatus,
-} from "../../../crds/generated/types.ts";
+} from "../../crds/generated/types.ts";
 import {
 	type DraftResult,
 	type DryRunResult,
@@ -14,9 +14,9 @@ import {
 	maxPage,
 	maxReportBytes,
 	type QuarantinedEvent,
-} from "../../../packages/contracts/operation.ts";
-import { maxImportParts } from "../../../packages/contracts/stored/import.ts";
-import type { Violation } from "../../../packages/contracts/tracking-plan.ts";
+} from "../../packages/contracts/operation.ts";
+import { maxImportParts } from "../../packages/contracts/stored/import.ts";
+import type { Violation } from "../../packages/contracts/tracking-plan.ts";
 
 /** The status's part that a report makes. */
 export type ReportFacts = Pick<

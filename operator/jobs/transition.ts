@@ -6,10 +6,10 @@ import {
 } from "../../packages/kube/conditions.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import type { JobWithInput } from "../job/template.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import type { AskAction } from "./archive-answers.ts";
+import type { JobWithInput } from "./template.ts";
 
 /** What a Job carries out, and what keeps how it ended: a Run or an Operation. */
 export interface Work extends KubeObject {

@@ -8,20 +8,15 @@ import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { endedAs } from "../job/endings.ts";
-import { failedAttempts } from "../job/failed-attempts.ts";
-import { jobOutcome } from "../job/outcome.ts";
-import {
-	type LostPod,
-	lostPodOf,
-	lostPodText,
-	nextLossMs,
-} from "../job/pods.ts";
-import { nextLookMs, type Place, placeText } from "../job/slots.ts";
-import type { JobWithInput } from "../job/template.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { type Answered, type AskAction, answerTo } from "./archive-answers.ts";
+import { endedAs } from "./endings.ts";
+import { failedAttempts } from "./failed-attempts.ts";
 import { isInForce, jobRefusal } from "./job-refusal.ts";
+import { jobOutcome } from "./outcome.ts";
+import { type LostPod, lostPodOf, lostPodText, nextLossMs } from "./pods.ts";
+import { nextLookMs, type Place, placeText } from "./slots.ts";
+import type { JobWithInput } from "./template.ts";
 import type {
 	CompleteReason,
 	Facts,

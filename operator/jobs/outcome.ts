@@ -3,7 +3,13 @@ import {
 	type JobResult,
 	maxLogEndBytes,
 } from "../../packages/contracts/job.ts";
-import type { Job, Pod } from "../../packages/kube/kinds.ts";
+import {
+	endOf,
+	isGone,
+	type Job,
+	type JobCondition,
+	type Pod,
+} from "../../packages/kube/kinds.ts";
 import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { endedAs, unexplained } from "./endings.ts";
@@ -83,23 +89,6 @@ export function attemptEnd(
 	};
 }
 
-/** A Job that makes no more Pods. */
-export function isOver(job: Job): boolean {
-	return endOf(job) !== undefined;
-}
-
-/** A Pod without processes. */
-export function isGone({ status }: Pod): boolean {
-	return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
-
-function endOf({ status }: Job): JobCondition | undefined {
-	return status?.conditions?.find(
-		({ type, status }) =>
-			(type === "Complete" || type === "Failed") && status === "True",
-	);
-}
-
 /**
  * Our container has ended, and another one of the Pod goes on: a sidecar that some software has injected. Such a Pod never
  * ends, and so its Job neither. (Kubernetes itself ends restartable init containers, KEP-753.)
@@ -116,10 +105,6 @@ function endBesideSidecar(pod: Pod): JobCondition | undefined {
 		...(ours.finishedAt && { lastTransitionTime: ours.finishedAt }),
 	};
 }
-
-type JobCondition = NonNullable<
-	NonNullable<Job["status"]>["conditions"]
->[number];
 
 function errorOf(
 	ended: JobCondition,

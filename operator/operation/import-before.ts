@@ -1,6 +1,6 @@
-import type { Operation } from "../../../crds/generated/types.ts";
-import { hasEnded } from "../../../crds/operation.ts";
-import { ageOf } from "../../../packages/kube/resource.ts";
+import type { Operation } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/operation.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
 
 /** An Import looks for what the Source has already, so one begins when the one before it has ended. Which one that is. */
 export function importBefore(

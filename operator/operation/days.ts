@@ -1,11 +1,11 @@
-import type { Operation, Source } from "../../../crds/generated/types.ts";
-import { keptFrom } from "../../../packages/contracts/stored/retention.ts";
+import type { Operation, Source } from "../../crds/generated/types.ts";
+import { keptFrom } from "../../packages/contracts/stored/retention.ts";
 import {
 	addDays,
 	type UtcDate,
 	utcDate,
-} from "../../../packages/contracts/utc-date.ts";
-import { retentionIn } from "../../archive/retention.ts";
+} from "../../packages/contracts/utc-date.ts";
+import { retentionIn } from "../archive/retention.ts";
 
 interface Days {
 	start: UtcDate;

@@ -2,17 +2,17 @@ import type {
 	Operation,
 	OperationSpec,
 	TrackingPlan,
-} from "../../../crds/generated/types.ts";
-import type { OperationInput } from "../../../packages/contracts/operation.ts";
-import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
+} from "../../crds/generated/types.ts";
+import type { OperationInput } from "../../packages/contracts/operation.ts";
+import type { ReleaseFilter } from "../../packages/contracts/release.ts";
 import type {
 	PlanDocument,
 	ViolationKind,
-} from "../../../packages/contracts/tracking-plan.ts";
-import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { ConfigMap } from "../../../packages/kube/kinds.ts";
-import { planVersion } from "../../../packages/tracking-plan/version.ts";
-import { documentOf, type PlanFault } from "../../tracking-plan/document.ts";
+} from "../../packages/contracts/tracking-plan.ts";
+import type { UtcDate } from "../../packages/contracts/utc-date.ts";
+import type { ConfigMap } from "../../packages/kube/kinds.ts";
+import { planVersion } from "../../packages/tracking-plan/version.ts";
+import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
 
 /** What the Job does. Archive does the work of a Release and of an Export. */
 export interface PlannedWork {

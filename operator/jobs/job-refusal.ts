@@ -1,7 +1,7 @@
 import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
-import { nameTaken } from "../job/apply.ts";
 import { refusalFinding } from "../reconcile/refusals.ts";
+import { nameTaken } from "./apply.ts";
 
 /** What Kubernetes refuses, and a retry alone doesn't change: a person must. */
 const lastingStatuses: ReadonlySet<number> = new Set([

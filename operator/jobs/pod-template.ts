@@ -1,12 +1,6 @@
 import type { PodTemplate } from "../../crds/generated/types.ts";
 import type { Job } from "../../packages/kube/kinds.ts";
-
-/** What the operator's administrator allows beyond what Tidemill itself allows. */
-export interface PodPolicy {
-	/** Keys of annotations. A `*` at the end stands for any text. */
-	annotations: string[];
-	priorityClasses: string[];
-}
+import type { PodPolicy } from "../reconcile/context.ts";
 
 /**
  * Why people may not choose this. Whoever may write Pipelines may not be allowed to create Pods, and other software acts on

@@ -1,8 +1,13 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { type Job, kinds, type Pod } from "../../packages/kube/kinds.ts";
+import {
+	isGone,
+	isOver,
+	type Job,
+	kinds,
+	type Pod,
+} from "../../packages/kube/kinds.ts";
 import { isControlledBy } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { isGone, isOver } from "./outcome.ts";
 
 /**
  * A Job's Pods.
