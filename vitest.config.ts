@@ -12,7 +12,7 @@ const waiting = [
 	"**/*.fuzz.test.ts",
 	"api/http/connections.test.ts",
 	"api/main.test.ts",
-	"api/tail/tail.test.ts",
+	"api/events/tail.test.ts",
 	"cli/bin/tidemill.test.ts",
 	"cli/completion/{scripts,shells}.test.ts",
 	"cli/live/tail.test.ts",

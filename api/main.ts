@@ -12,11 +12,11 @@ import { stopSignal } from "../packages/service/stop-signal.ts";
 import { askAnyArchive } from "./archive/any-archive.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import { askArchiveForEvents } from "./events/archive-question.ts";
-import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
+import { NatsIdempotencyStore } from "./http/idempotency-store.ts";
 import { readRefusedFrom } from "./refused/refused-stream.ts";
 import { askArchiveForLog } from "./runs/kept-log.ts";
 import { createApi } from "./server.ts";
-import { followArchive } from "./tail/archive-tail.ts";
+import { followArchive } from "./events/archive-tail.ts";
 
 /** A caller gets an answer within this time even if the apiserver sends none. */
 const requestTimeoutMs = 10_000;

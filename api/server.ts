@@ -33,15 +33,15 @@ import {
 	type IdempotentRequest,
 	isObject,
 	type Operation,
-} from "./http/operation.ts";
+} from "./http/endpoint.ts";
 import { fastifyPath, refuseOtherMethods } from "./http/paths.ts";
 import { queryOf } from "./http/query.ts";
 import {
 	type IdempotencyStore,
 	performOnce,
 	requireKey,
-} from "./idempotency/idempotency-key.ts";
-import { operations } from "./operations.ts";
+} from "./http/idempotency-key.ts";
+import { operations } from "./endpoints.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Destination } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import type { Handler } from "../http/operation.ts";
+import type { Handler } from "../http/endpoint.ts";
 import { destinations } from "../resources/api-resource.ts";
-import { annotateOnce } from "./annotation.ts";
+import { annotateOnce } from "../resources/actions.ts";
 
 /**
  * `POST /v1/destinations/{name}/check`: 200 and the Destination after one more check of it, or 202 if the check still runs.

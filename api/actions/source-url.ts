@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Source } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import type { Handler } from "../http/operation.ts";
+import type { Handler } from "../http/endpoint.ts";
 import { sources } from "../resources/api-resource.ts";
-import { annotateOnce } from "./annotation.ts";
+import { annotateOnce } from "../resources/actions.ts";
 
 /**
  * `POST /v1/sources/{name}/rotate-url`: 200 and the Source with its new URL, or 202 if the operator has still to issue it. The

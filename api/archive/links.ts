@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { RequestError } from "../http/errors.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 
 interface Refusal {
 	ok: false;

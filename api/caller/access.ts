@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 
 /** A right in an account, as a role's rule names it. */
 export interface Right {

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 
 /** An operation as a curl command, with the variables of `.tidemill/env`: the URL ends in `/v1`. */
 export function curlSample(

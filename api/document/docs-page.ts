@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
 import { errorCodes } from "../http/errors.ts";
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
 /** The API documentation for people: one HTML page that loads nothing else. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import { operations } from "../operations.ts";
+import { operations } from "../endpoints.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 
 const schemas = openApiSchemas();

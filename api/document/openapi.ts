@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 import { curlSample } from "./curl-sample.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 import { parameters, parametersOf } from "./parameters.ts";

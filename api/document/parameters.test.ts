@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operations } from "../operations.ts";
+import { operations } from "../endpoints.ts";
 import { parameters, parametersOf } from "./parameters.ts";
 
 interface Parameter {

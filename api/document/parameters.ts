@@ -1,7 +1,7 @@
 import { eventStates } from "../../packages/contracts/stored-event.ts";
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 import { labelSelector } from "../lists/filters.ts";
-import { defaultPageSize, maxPageSize } from "../lists/page.ts";
+import { defaultPageSize, maxPageSize } from "../resources/page.ts";
 import { apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import { defaultLogLines, maxLogLines } from "../runs/logs.ts";

@@ -1,5 +1,5 @@
 import { type ErrorCode, errorCodes, problemType } from "../http/errors.ts";
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 
 /** The responses of an operation by status: its answers, then its errors. */
 export function responsesOf(operation: Operation, operations: Operation[]) {

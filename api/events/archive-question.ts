@@ -12,7 +12,7 @@ import type {
 } from "../../packages/contracts/stored-event.ts";
 import { withhold } from "../../packages/service/withheld.ts";
 import { RequestError } from "../http/errors.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 
 /** Archive says every second that it works on the question. */
 const silenceMs = 5_000;

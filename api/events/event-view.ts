@@ -4,7 +4,7 @@ import type {
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
-import type { JsonObject } from "../http/operation.ts";
+import type { JsonObject } from "../http/endpoint.ts";
 
 /** An event in a list. */
 export function eventView({

@@ -3,7 +3,7 @@ import type {
 	EventsRequest,
 } from "../../packages/contracts/stored-event.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import type { Caller, Handler } from "../http/operation.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
 import { capturedView, foundEventView } from "./event-view.ts";
 import { placeOf, requireSource } from "./sources.ts";

@@ -4,8 +4,8 @@ import {
 } from "../../packages/contracts/stored-event.ts";
 import { invalidParameter } from "../http/errors.ts";
 import { instantOf } from "../http/instant.ts";
-import type { Handler } from "../http/operation.ts";
-import { sizeOf } from "../lists/page.ts";
+import type { Handler } from "../http/endpoint.ts";
+import { sizeOf } from "../resources/page.ts";
 import { eventView } from "./event-view.ts";
 import { listInShards } from "./shards-list.ts";
 import { placeOf, requireSource } from "./sources.ts";

@@ -1,4 +1,4 @@
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 import { getSourceEvent } from "./event.ts";
 import { listSourceEvents } from "./list.ts";
 import { getReceipt } from "./receipt.ts";

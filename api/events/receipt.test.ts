@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FoundEvent } from "../../packages/contracts/stored-event.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import type { ApiRequest, Caller } from "../http/operation.ts";
+import type { ApiRequest, Caller } from "../http/endpoint.ts";
 import { getReceipt } from "./receipt.ts";
 
 const id = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";

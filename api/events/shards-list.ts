@@ -4,7 +4,7 @@ import type {
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
 import { RequestError } from "../http/errors.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 import type { EventsPlace } from "./sources.ts";
 
 interface Page {

@@ -1,5 +1,5 @@
-import type { Operation } from "../http/operation.ts";
-import { listExportFiles } from "./files.ts";
+import type { Operation } from "../http/endpoint.ts";
+import { listExportFiles } from "../events/export-files.ts";
 
 /** The operations on Exports. */
 export const exportOperations: Operation[] = [

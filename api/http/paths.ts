@@ -1,6 +1,6 @@
 import type { FastifyInstance, HTTPMethods } from "fastify";
 import { RequestError } from "./errors.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./endpoint.ts";
 
 /** Answers each method that no operation of the path has with 405 and those that it has. */
 export function refuseOtherMethods(

@@ -1,5 +1,5 @@
 import { type ErrorDetail, invalidParameter, RequestError } from "./errors.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./endpoint.ts";
 
 /**
  * The query parameters of a request. Throws a 400 that names each one that the operation doesn't have or that is repeated:

@@ -1,4 +1,4 @@
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 import { createUploads } from "./uploads.ts";
 
 /** The operations for Imports. */

@@ -1,7 +1,7 @@
 import { linksOf } from "../archive/links.ts";
 import { requireRight } from "../caller/access.ts";
-import type { Handler } from "../http/operation.ts";
-import { filesOf } from "./upload-body.ts";
+import type { Handler } from "../http/endpoint.ts";
+import { filesOf } from "../events/upload-body.ts";
 
 /**
  * `POST /v1/uploads`: links to put files into the bucket, for an Import that names them by their SHA-256. It needs the right to

@@ -1,6 +1,6 @@
 import { isDnsLabel } from "../caller/account.ts";
 import { invalidParameter } from "../http/errors.ts";
-import type { ApiRequest } from "../http/operation.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 
 /** A query parameter that limits a list to the objects with this value in a field. */
 export interface Filter {

@@ -1,6 +1,6 @@
 import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
 import { RequestError } from "../http/errors.ts";
-import type { ApiRequest } from "../http/operation.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import {
 	defaultPageSize,
 	type Listed,
@@ -9,7 +9,7 @@ import {
 	page,
 	readPage,
 	sizeOf,
-} from "./page.ts";
+} from "../resources/page.ts";
 
 /** More objects come in the order of their names: the apiserver has no other, and sorting needs all of them. */
 export const newestBound = maxPageSize;

@@ -1,5 +1,5 @@
-import type { Operation } from "../http/operation.ts";
-import { listRefused } from "./refused-requests.ts";
+import type { Operation } from "../http/endpoint.ts";
+import { listRefused } from "../events/refused-requests.ts";
 
 /** The operations on refused requests. */
 export const refusedOperations: Operation[] = [

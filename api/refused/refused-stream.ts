@@ -2,7 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { maxKeptOfSource } from "../../packages/contracts/live/refused-request.ts";
 import { refused } from "../../packages/contracts/nats.ts";
 import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 
 /** Reads from the stream of refused requests, by the account and the key of one Source alone. */
 export function readRefusedFrom(

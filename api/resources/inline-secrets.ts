@@ -1,6 +1,6 @@
 import { label, managedByApi } from "../../crds/labels.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { type Caller, writeOptions } from "../http/operation.ts";
+import { type Caller, writeOptions } from "../http/endpoint.ts";
 import type { InlineSecret } from "./secret-fields.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../http/operation.ts";
+import { isObject, type JsonObject } from "../http/endpoint.ts";
 
 /** JSON Merge Patch (RFC 7396 §2): null removes a member, objects are merged, anything else replaces. Mutates neither. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

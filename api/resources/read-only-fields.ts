@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import type { ErrorDetail } from "../http/errors.ts";
-import type { JsonObject } from "../http/operation.ts";
+import type { JsonObject } from "../http/endpoint.ts";
 import { shownName } from "./views.ts";
 
 /** What a view has beside a resource's spec, status and name. */

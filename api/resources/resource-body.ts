@@ -1,12 +1,12 @@
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
 import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
-import { isObject, type JsonObject } from "../http/operation.ts";
+import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { withoutReadOnly } from "./read-only-fields.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
-import { valueErrors } from "./values/spec-values.ts";
+import { valueErrors } from "./spec-values.ts";
 import { resourceView } from "./views.ts";
 
 /** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */

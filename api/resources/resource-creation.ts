@@ -5,12 +5,12 @@ import {
 	type Handler,
 	type IdempotentRequest,
 	writeOptions,
-} from "../http/operation.ts";
+} from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
 import {
 	createOnce,
 	requestAnnotation,
-} from "../idempotency/idempotency-key.ts";
+} from "../http/idempotency-key.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { withSecrets } from "./inline-secrets.ts";
 import { newSpec } from "./resource-body.ts";

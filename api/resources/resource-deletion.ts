@@ -1,8 +1,8 @@
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
-import type { Caller, Handler } from "../http/operation.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
-import { readPage } from "../lists/page.ts";
+import { readPage } from "./page.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
 import { awaitResource, requireResource, respond } from "./resource-read.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { ApiError, hasReason } from "../../packages/kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
-import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
+import { type Caller, type Handler, writeOptions } from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { isMatch, requireMatch } from "./etag.ts";

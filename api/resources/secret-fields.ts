@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ErrorDetail } from "../http/errors.ts";
-import { isObject, type JsonObject } from "../http/operation.ts";
+import { isObject, type JsonObject } from "../http/endpoint.ts";
 
 /** A place in a spec that refers to a Secret, and where a request may give the secret itself instead. */
 export interface SecretField {

@@ -1,6 +1,6 @@
 import type { Run } from "../../crds/generated/types.ts";
 import type { ObjectMeta } from "../../packages/kube/resource.ts";
-import { isObject, type JsonObject } from "../http/operation.ts";
+import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { Resource } from "./api-resource.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 import { keptLog } from "./kept-log.ts";
 
 test.each([

@@ -6,7 +6,7 @@ import type {
 } from "../../packages/contracts/manifest.ts";
 import { logSubject } from "../../packages/contracts/nats.ts";
 import { askAnyArchive } from "../archive/any-archive.ts";
-import type { Caller } from "../http/operation.ts";
+import type { Caller } from "../http/endpoint.ts";
 
 const timeoutMs = 5_000;
 

@@ -7,7 +7,7 @@ import {
 import { label } from "../../crds/labels.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import type { Caller, Handler } from "../http/operation.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
 import { keptLog } from "./kept-log.ts";
 import { followJobLog, lastLines, readJobLog } from "./run-log.ts";

@@ -1,5 +1,5 @@
 import type { Run } from "../../crds/generated/types.ts";
-import type { Handler } from "../http/operation.ts";
+import type { Handler } from "../http/endpoint.ts";
 import { runView } from "../resources/views.ts";
 import { keptLog } from "./kept-log.ts";
 import { defaultLogLines, orEnd } from "./logs.ts";

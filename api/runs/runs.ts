@@ -15,12 +15,12 @@ import {
 	type Handler,
 	type IdempotentRequest,
 	writeOptions,
-} from "../http/operation.ts";
+} from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
 import {
 	createOnce,
 	requestAnnotation,
-} from "../idempotency/idempotency-key.ts";
+} from "../http/idempotency-key.ts";
 import { type Filter, selectorsOf } from "../lists/filters.ts";
 import { newestFirst } from "../lists/newest-first.ts";
 import { runView } from "../resources/views.ts";

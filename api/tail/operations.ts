@@ -1,5 +1,5 @@
-import type { Operation } from "../http/operation.ts";
-import { tailEvents } from "./tail.ts";
+import type { Operation } from "../http/endpoint.ts";
+import { tailEvents } from "../events/tail.ts";
 
 /** The operations on live tails. */
 export const tailOperations: Operation[] = [

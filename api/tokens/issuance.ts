@@ -14,11 +14,11 @@ import {
 	type Caller,
 	type IdempotentRequest,
 	writeOptions,
-} from "../http/operation.ts";
+} from "../http/endpoint.ts";
 import {
 	createOnce,
 	requestAnnotation,
-} from "../idempotency/idempotency-key.ts";
+} from "../http/idempotency-key.ts";
 import { bindingOf, labelsOf, objectName, type TokenRequest } from "./token.ts";
 
 type Issuer = Pick<Caller, "client" | "account">;

@@ -1,4 +1,4 @@
-import type { Operation } from "../http/operation.ts";
+import type { Operation } from "../http/endpoint.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 
 const tag = "tokens";

@@ -1,7 +1,7 @@
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
 import type { RoleBinding, ServiceAccount } from "../../packages/kube/kinds.ts";
 import { type ErrorDetail, RequestError } from "../http/errors.ts";
-import type { JsonObject } from "../http/operation.ts";
+import type { JsonObject } from "../http/endpoint.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 
 /** What a token may do in its account, with the ClusterRole that permits it. No scope hands out tokens. */

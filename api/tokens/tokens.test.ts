@@ -6,7 +6,7 @@ import {
 } from "../../packages/kube/client/client.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
-import type { Caller, IdempotentRequest } from "../http/operation.ts";
+import type { Caller, IdempotentRequest } from "../http/endpoint.ts";
 import { neverExpires, objectName, tokenView } from "./token.ts";
 import { createToken, revokeToken } from "./tokens.ts";
 

@@ -3,8 +3,8 @@ import { label } from "../../crds/labels.ts";
 import { kinds, type RoleBinding } from "../../packages/kube/kinds.ts";
 import { hasRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
-import type { Caller, Handler } from "../http/operation.ts";
-import { page } from "../lists/page.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
+import { page } from "../resources/page.ts";
 import { endToken, issueToken, requestToken } from "./issuance.ts";
 import { objectName, readTokenRequest, tokenView } from "./token.ts";
 

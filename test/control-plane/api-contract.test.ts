@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Operation } from "../../api/http/operation.ts";
-import { operations } from "../../api/operations.ts";
+import type { Operation } from "../../api/http/endpoint.ts";
+import { operations } from "../../api/endpoints.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
 import {
 	type ApiAnswer,

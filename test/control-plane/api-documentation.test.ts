@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../api/document/openapi.ts";
-import { operations } from "../../api/operations.ts";
+import { operations } from "../../api/endpoints.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
 import {
 	type ApiClient,

@@ -11,7 +11,7 @@ import {
 	test,
 } from "vitest";
 import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
-import { NatsIdempotencyStore } from "../../api/idempotency/nats-store.ts";
+import { NatsIdempotencyStore } from "../../api/http/idempotency-store.ts";
 import { runKind } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";

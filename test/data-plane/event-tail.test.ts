@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { followArchive } from "../../api/tail/archive-tail.ts";
+import { followArchive } from "../../api/events/archive-tail.ts";
 import { HeldBytes } from "../../ingest/lake/tail/held-frames.ts";
 import { ShardTails } from "../../ingest/lake/tail/shard-tails.ts";
 import type {

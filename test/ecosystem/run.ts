@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApiDocument } from "../../api/document/openapi.ts";
-import { operations } from "../../api/operations.ts";
+import { operations } from "../../api/endpoints.ts";
 import { withProgress } from "../support/progress.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 import { makeGoClient } from "./go/client.ts";

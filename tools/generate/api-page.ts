@@ -1,5 +1,5 @@
 import { errorCodes } from "../../api/http/errors.ts";
-import { operations } from "../../api/operations.ts";
+import { operations } from "../../api/endpoints.ts";
 
 /** The text of docs/reference/api.md. */
 export function apiPage(): string {

@@ -3,7 +3,7 @@ import { Ajv, type ErrorObject } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ErrorDetail } from "../../http/errors.ts";
-import { isObject, type JsonObject } from "../../http/operation.ts";
+import { isObject, type JsonObject } from "../../http/endpoint.ts";
 
 /**
  * The first error of each schema of a tracking plan, by the metaschema of its draft. Nothing is compiled, so that nobody's

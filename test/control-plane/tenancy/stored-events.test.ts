@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { Caller } from "../../../api/http/operation.ts";
+import type { Caller } from "../../../api/http/endpoint.ts";
 import {
 	type Pipeline,
 	pipelineKind,

@@ -1,8 +1,8 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { performOnce } from "../../../api/idempotency/idempotency-key.ts";
-import { NatsIdempotencyStore } from "../../../api/idempotency/nats-store.ts";
+import { performOnce } from "../../../api/http/idempotency-key.ts";
+import { NatsIdempotencyStore } from "../../../api/http/idempotency-store.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import { ApiError } from "../../../packages/kube/client/client.ts";
 import { startNats, type TestNats } from "../../support/servers/servers.ts";

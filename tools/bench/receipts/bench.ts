@@ -7,7 +7,7 @@ import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { askArchiveForEvents } from "../../../api/events/archive-question.ts";
 import { getReceipt } from "../../../api/events/receipt.ts";
-import type { ApiRequest, Caller } from "../../../api/http/operation.ts";
+import type { ApiRequest, Caller } from "../../../api/http/endpoint.ts";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import {
 	eventIdText,

@@ -1,7 +1,7 @@
 import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
-import { followArchive } from "../../../api/tail/archive-tail.ts";
+import { followArchive } from "../../../api/events/archive-tail.ts";
 import { HeldBytes } from "../../../ingest/lake/tail/held-frames.ts";
 import { ShardTails } from "../../../ingest/lake/tail/shard-tails.ts";
 import { createLog } from "../../../packages/service/log.ts";

@@ -7,7 +7,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openApiSchemas } from "../../../api/document/openapi-schemas.ts";
-import { operations } from "../../../api/operations.ts";
+import { operations } from "../../../api/endpoints.ts";
 import { pythonOperationsText } from "./operations.ts";
 import { pythonTypesText } from "./types.ts";
 

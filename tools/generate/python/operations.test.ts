@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operations } from "../../../api/operations.ts";
+import { operations } from "../../../api/endpoints.ts";
 import { methodName, pythonOperationsText } from "./operations.ts";
 import { isPythonName } from "./types.ts";
 

@@ -1,7 +1,7 @@
 import type {
 	IdempotencyRecord,
 	IdempotencyStore,
-} from "../../../../api/idempotency/idempotency-key.ts";
+} from "../../../../api/http/idempotency-key.ts";
 
 /** The API's store of Idempotency-Keys in memory, and what it holds. Nothing expires. */
 export function memoryIdempotencyStore(): {

@@ -1,8 +1,8 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { EventStream } from "./event-stream.ts";
-import { OpenTails } from "./open-tails.ts";
-import { idOf, positionOf } from "./tail-position.ts";
+import { EventStream } from "../tail/event-stream.ts";
+import { OpenTails } from "../tail/open-tails.ts";
+import { idOf, positionOf } from "../tail/tail-position.ts";
 
 test("a reader that falls behind is told so, and is cut off", async () => {
 	const stream = new EventStream();

@@ -1,12 +1,12 @@
 import { checkDestination } from "./actions/destination-check.ts";
 import { rotateURL } from "./actions/source-url.ts";
-import { sendTestEvent } from "./actions/test-event.ts";
+import { sendTestEvent } from "./events/test-event.ts";
 import { eventOperations } from "./events/operations.ts";
 import { exportOperations } from "./exports/operations.ts";
-import type { Operation } from "./http/operation.ts";
+import type { Operation } from "./http/endpoint.ts";
 import { importOperations } from "./imports/operations.ts";
 import { labelSelector } from "./lists/filters.ts";
-import { previewPipeline } from "./pipelines/preview.ts";
+import { previewPipeline } from "./runs/preview.ts";
 import { refusedOperations } from "./refused/operations.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
 import { createOf } from "./resources/resource-creation.ts";

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { ExportAnswer } from "../../packages/contracts/stored/export.ts";
-import type { Caller, Handler } from "../http/operation.ts";
-import { listExportFiles } from "./files.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
+import { listExportFiles } from "./export-files.ts";
 
 const file = {
 	date: "2026-03-01",

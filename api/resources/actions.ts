@@ -3,13 +3,13 @@ import {
 	type ApiRequest,
 	type Caller,
 	writeOptions,
-} from "../http/operation.ts";
-import type { ApiResource, Resource } from "../resources/api-resource.ts";
+} from "../http/endpoint.ts";
+import type { ApiResource, Resource } from "./api-resource.ts";
 import {
 	awaitResource,
 	requireResource,
 	respond,
-} from "../resources/resource-read.ts";
+} from "./resource-read.ts";
 
 /** What the operator does once for each new value of an annotation. */
 interface Request<T extends Resource> {

@@ -5,8 +5,8 @@ import {
 } from "../../packages/kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { invalidParameter } from "../http/errors.ts";
-import type { ApiRequest } from "../http/operation.ts";
-import { labelSelector, type Selectors } from "./filters.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
+import { labelSelector, type Selectors } from "../lists/filters.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;

@@ -12,7 +12,7 @@ import {
 } from "../../packages/contracts/stored/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
-import type { Handler } from "../http/operation.ts";
+import type { Handler } from "../http/endpoint.ts";
 import { pipelines } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
 

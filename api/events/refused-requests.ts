@@ -1,10 +1,10 @@
 import type { RefusedRequest } from "../../packages/contracts/live/refused-request.ts";
-import { requireSource } from "../events/sources.ts";
+import { requireSource } from "./sources.ts";
 import { RequestError } from "../http/errors.ts";
 import { instantOf } from "../http/instant.ts";
-import type { Handler } from "../http/operation.ts";
+import type { Handler } from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
-import { sizeOf } from "../lists/page.ts";
+import { sizeOf } from "../resources/page.ts";
 
 /** `GET /v1/sources/{name}/refusals`: the refused requests of the last hours that were kept, newest first. */
 export const listRefused: Handler = async (caller, { params, query }) => {

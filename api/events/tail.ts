@@ -1,14 +1,14 @@
 import { finished } from "node:stream";
-import { type EventsPlace, placeOf, requireSource } from "../events/sources.ts";
+import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { RequestError } from "../http/errors.ts";
-import type { Caller, Handler } from "../http/operation.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
 import { flagOf } from "../http/query.ts";
 import type { TailListener } from "../http/tail-listener.ts";
-import { refusedView } from "../refused/refused-requests.ts";
-import { EventStream } from "./event-stream.ts";
-import { OpenTails } from "./open-tails.ts";
-import { idOf, positionOf } from "./tail-position.ts";
+import { refusedView } from "./refused-requests.ts";
+import { EventStream } from "../tail/event-stream.ts";
+import { OpenTails } from "../tail/open-tails.ts";
+import { idOf, positionOf } from "../tail/tail-position.ts";
 
 const heartbeatMs = 10_000;
 const refusedEveryMs = 500;

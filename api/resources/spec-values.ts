@@ -2,12 +2,12 @@ import {
 	cronFault,
 	cronForm,
 	zoneForm,
-} from "../../../crds/schedule/schedule.ts";
-import { isTimeZone } from "../../../crds/schedule/wall-clock.ts";
-import type { Kind } from "../../../crds/spec-validator.ts";
-import type { ErrorDetail } from "../../http/errors.ts";
-import { isObject, type JsonObject } from "../../http/operation.ts";
-import { planSchemaErrors } from "./plan-schemas.ts";
+} from "../../crds/schedule/schedule.ts";
+import { isTimeZone } from "../../crds/schedule/wall-clock.ts";
+import type { Kind } from "../../crds/spec-validator.ts";
+import type { ErrorDetail } from "../http/errors.ts";
+import { isObject, type JsonObject } from "../http/endpoint.ts";
+import { planSchemaErrors } from "./values/plan-schemas.ts";
 
 /** Wrong values that neither the CRD's schema nor its rules can judge. Without this, only the resource's conditions would tell. */
 export function valueErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {

@@ -3,7 +3,7 @@ import { exportCursorForm } from "../../packages/contracts/stored/export.ts";
 import { linksOf } from "../archive/links.ts";
 import { requireRight } from "../caller/access.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import type { Handler } from "../http/operation.ts";
+import type { Handler } from "../http/endpoint.ts";
 import { operations } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { UploadAnswer } from "../../packages/contracts/stored/import.ts";
-import type { Caller, Handler } from "../http/operation.ts";
-import { createUploads } from "./uploads.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
+import { createUploads } from "../imports/uploads.ts";
 
 const sha256 = "ab".repeat(32);
 const files = [{ sha256, bytes: 5 }];

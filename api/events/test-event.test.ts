@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import type { ApiRequest, Caller } from "../http/operation.ts";
+import type { ApiRequest, Caller } from "../http/endpoint.ts";
 import { sendTestEvent } from "./test-event.ts";
 
 test("an answer that breaks off is the URL's fault", async () => {
