@@ -1,20 +1,27 @@
-import { checkDestination } from "./actions/destination-check.ts";
-import { rotateURL } from "./actions/source-url.ts";
+import { getSourceEvent } from "./events/event.ts";
+import { listExportFiles } from "./events/export-files.ts";
+import { listSourceEvents } from "./events/list.ts";
+import { getReceipt } from "./events/receipt.ts";
+import { listRefused } from "./events/refused-requests.ts";
+import { tailEvents } from "./events/tail.ts";
 import { sendTestEvent } from "./events/test-event.ts";
-import { eventOperations } from "./events/operations.ts";
-import { exportOperations } from "./exports/operations.ts";
-import type { Operation } from "./http/endpoint.ts";
-import { importOperations } from "./imports/operations.ts";
-import { labelSelector } from "./lists/filters.ts";
-import { previewPipeline } from "./runs/preview.ts";
-import { refusedOperations } from "./refused/operations.ts";
+import { createUploads } from "./events/upload-body.ts";
+import type { Endpoint } from "./http/endpoint.ts";
+import { checkDestination, rotateURL } from "./resources/actions.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
+import { labelSelector } from "./resources/page.ts";
 import { createOf } from "./resources/resource-creation.ts";
 import { deleteOf } from "./resources/resource-deletion.ts";
 import { getOf, listOf } from "./resources/resource-read.ts";
 import { replaceOf, updateOf } from "./resources/resource-update.ts";
-import { getOperationLogs, getRunLogs } from "./runs/logs.ts";
-import { getRunProgress } from "./runs/run-progress.ts";
+import {
+	createToken,
+	getToken,
+	listTokens,
+	revokeToken,
+} from "./resources/tokens.ts";
+import { getOperationLogs, getRunLogs, getRunProgress } from "./runs/logs.ts";
+import { previewPipeline } from "./runs/preview.ts";
 import {
 	cancelRun,
 	getRun,
@@ -22,20 +29,275 @@ import {
 	runFilters,
 	startRun,
 } from "./runs/runs.ts";
-import { tailOperations } from "./tail/operations.ts";
-import { tokenOperations } from "./tokens/operations.ts";
 
 const listParameters = [labelSelector, "limit", "cursor"];
 
-/** Every operation of the API. */
-export const operations: Operation[] = [
-	...apiResources.flatMap(operationsOf),
-	...tokenOperations,
-	...refusedOperations,
-	...tailOperations,
-	...eventOperations,
-	...exportOperations,
-	...importOperations,
+function endpointsOf(resource: ApiResource): Endpoint[] {
+	const { collection, kind, noun } = resource;
+	const aNoun = `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+	const many = collection.replace("-", " ");
+	const path = `/v1/${collection}`;
+	const shared = { tag: collection };
+	const answer = (about: string) => ({ about, schema: kind.kind });
+	return [
+		{
+			...shared,
+			id: `list${kind.kind}s`,
+			method: "GET",
+			path,
+			summary: `List ${many}`,
+			handler: listOf(resource),
+			query: [...Object.keys(resource.filters), ...listParameters],
+			answers: {
+				200: { about: `A page of ${many}.`, schema: `${kind.kind}List` },
+			},
+			errors: [410],
+		},
+		{
+			...shared,
+			id: `create${kind.kind}`,
+			method: "POST",
+			path,
+			summary: `Create ${aNoun}`,
+			handler: createOf(resource),
+			query: ["dryRun"],
+			body: { schema: `${kind.kind}Create`, isRequired: true },
+			answers: {
+				200: answer(`The ${noun} that a dry run would create.`),
+				201: answer(`The new ${noun}.`),
+			},
+			errors: [404, 409, 413, 415],
+		},
+		{
+			...shared,
+			id: `get${kind.kind}`,
+			method: "GET",
+			path: `${path}/{name}`,
+			summary: `Show ${aNoun}`,
+			handler: getOf(resource),
+			answers: { 200: answer(`The ${noun}.`) },
+			errors: [404],
+		},
+		{
+			...shared,
+			id: `replace${kind.kind}`,
+			method: "PUT",
+			path: `${path}/{name}`,
+			summary: `Replace ${aNoun}`,
+			handler: replaceOf(resource),
+			query: ["dryRun"],
+			body: { schema: `${kind.kind}Create`, isRequired: true },
+			answers: { 200: answer(`The ${noun} after the change.`) },
+			errors: [404, 409, 412, 413, 415],
+		},
+		{
+			...shared,
+			id: `update${kind.kind}`,
+			method: "PATCH",
+			path: `${path}/{name}`,
+			summary: `Change ${aNoun}`,
+			handler: updateOf(resource),
+			query: ["dryRun"],
+			body: { schema: `${kind.kind}Update`, isRequired: true },
+			answers: { 200: answer(`The ${noun} after the change.`) },
+			errors: [404, 409, 412, 413, 415],
+		},
+		{
+			...shared,
+			id: `delete${kind.kind}`,
+			method: "DELETE",
+			path: `${path}/{name}`,
+			summary: `Delete ${aNoun}`,
+			handler: deleteOf(resource),
+			query: ["force"],
+			answers: {
+				204: { about: "The deletion is complete." },
+				202: answer("The deletion has begun and completes after a cleanup."),
+			},
+			errors: [404, 409, 412],
+		},
+	];
+}
+
+/** The endpoints on stored events. */
+const eventEndpoints: Endpoint[] = [
+	{
+		id: "listSourceEvents",
+		method: "GET",
+		path: "/v1/sources/{name}/events",
+		summary: "List the events of a source, without their bodies",
+		tag: "events",
+		handler: listSourceEvents,
+		query: ["from", "to", "type", "state", "limit", "cursor"],
+		answers: { 200: { about: "A page of events.", schema: "EventList" } },
+		errors: [404, 410],
+	},
+	{
+		id: "getSourceEvent",
+		method: "GET",
+		path: "/v1/sources/{name}/events/{event_id}",
+		summary: "Show an event of a source",
+		tag: "events",
+		handler: getSourceEvent,
+		query: ["body"],
+		answers: { 200: { about: "The event.", schema: "Event" } },
+		errors: [404],
+	},
+	{
+		id: "getEventReceipt",
+		method: "GET",
+		path: "/v1/events/{event_id}",
+		summary: "Show where an event of the account is, and which runs loaded it",
+		tag: "events",
+		handler: getReceipt,
+		answers: {
+			200: { about: "The receipt of the event.", schema: "EventReceipt" },
+		},
+		errors: [404],
+	},
+];
+
+/** The endpoints on Exports. */
+const exportEndpoints: Endpoint[] = [
+	{
+		id: "listExportFiles",
+		method: "GET",
+		path: "/v1/operations/{name}/files",
+		summary: "List the files of an export, with links to download them",
+		tag: "operations",
+		handler: listExportFiles,
+		query: ["cursor"],
+		answers: {
+			200: {
+				about: "Files by date, and until when their links work.",
+				schema: "ExportFileList",
+			},
+		},
+		errors: [409],
+	},
+];
+
+/** The endpoints for Imports. */
+const importEndpoints: Endpoint[] = [
+	{
+		id: "createUploads",
+		method: "POST",
+		path: "/v1/uploads",
+		summary: "Get links to upload files for an import",
+		tag: "operations",
+		handler: createUploads,
+		body: { schema: "UploadCreate", isRequired: true },
+		answers: {
+			200: {
+				about: "A link for each file that isn't there yet.",
+				schema: "UploadList",
+			},
+		},
+		errors: [409, 413, 415],
+	},
+];
+
+/** The endpoints on refused requests. */
+const refusedEndpoints: Endpoint[] = [
+	{
+		id: "listRefusals",
+		method: "GET",
+		path: "/v1/sources/{name}/refusals",
+		summary: "List the requests of the last hours that a source refused",
+		tag: "sources",
+		handler: listRefused,
+		query: ["from", "limit", "body"],
+		answers: {
+			200: {
+				about: "The refused requests that were kept, newest first.",
+				schema: "RefusedRequestList",
+			},
+		},
+		errors: [],
+	},
+];
+
+/** The endpoints on live tails. */
+const tailEndpoints: Endpoint[] = [
+	{
+		id: "tailEvents",
+		method: "GET",
+		path: "/v1/sources/{name}/events/tail",
+		summary: "Follow the events of a source as they come",
+		tag: "sources",
+		handler: tailEvents,
+		query: ["refused", "body"],
+		answers: {
+			200: {
+				about:
+					"Server-sent events: `accepted` and `quarantined` for a new event, `refused` for a refused request, `left-out` for what isn't shown, `open` and `waiting` for whether archive answers, and `end` with the reason. With `Last-Event-ID` it goes on after that event, as far as the stream reaches.",
+			},
+		},
+		produces: "text/event-stream",
+		errors: [409],
+	},
+];
+
+const tag = "tokens";
+const path = "/v1/tokens";
+
+/** The endpoints on tokens. */
+const tokenEndpoints: Endpoint[] = [
+	{
+		id: "listTokens",
+		method: "GET",
+		path,
+		summary: "List tokens",
+		tag,
+		handler: listTokens,
+		query: ["limit", "cursor"],
+		answers: { 200: { about: "A page of tokens.", schema: "TokenList" } },
+		errors: [410],
+	},
+	{
+		id: "createToken",
+		method: "POST",
+		path,
+		summary: "Create a token",
+		tag,
+		handler: createToken,
+		body: { schema: "TokenCreate", isRequired: true },
+		answers: {
+			201: { about: "The new token. It is shown once.", schema: "IssuedToken" },
+		},
+		errors: [409, 413, 415],
+	},
+	{
+		id: "getToken",
+		method: "GET",
+		path: `${path}/{name}`,
+		summary: "Show a token, without the token itself",
+		tag,
+		handler: getToken,
+		answers: { 200: { about: "The token.", schema: "Token" } },
+		errors: [404],
+	},
+	{
+		id: "revokeToken",
+		method: "DELETE",
+		path: `${path}/{name}`,
+		summary: "Revoke a token",
+		tag,
+		handler: revokeToken,
+		answers: { 204: { about: "The token is invalid from now on." } },
+		errors: [404],
+	},
+];
+
+/** Every endpoint of the API. */
+export const endpoints: Endpoint[] = [
+	...apiResources.flatMap(endpointsOf),
+	...tokenEndpoints,
+	...refusedEndpoints,
+	...tailEndpoints,
+	...eventEndpoints,
+	...exportEndpoints,
+	...importEndpoints,
 	{
 		id: "rotateSourceURL",
 		method: "POST",
@@ -181,90 +443,3 @@ export const operations: Operation[] = [
 		errors: [404],
 	},
 ];
-
-function operationsOf(resource: ApiResource): Operation[] {
-	const { collection, kind, noun } = resource;
-	const aNoun = `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
-	const many = collection.replace("-", " ");
-	const path = `/v1/${collection}`;
-	const shared = { tag: collection };
-	const answer = (about: string) => ({ about, schema: kind.kind });
-	return [
-		{
-			...shared,
-			id: `list${kind.kind}s`,
-			method: "GET",
-			path,
-			summary: `List ${many}`,
-			handler: listOf(resource),
-			query: [...Object.keys(resource.filters), ...listParameters],
-			answers: {
-				200: { about: `A page of ${many}.`, schema: `${kind.kind}List` },
-			},
-			errors: [410],
-		},
-		{
-			...shared,
-			id: `create${kind.kind}`,
-			method: "POST",
-			path,
-			summary: `Create ${aNoun}`,
-			handler: createOf(resource),
-			query: ["dryRun"],
-			body: { schema: `${kind.kind}Create`, isRequired: true },
-			answers: {
-				200: answer(`The ${noun} that a dry run would create.`),
-				201: answer(`The new ${noun}.`),
-			},
-			errors: [404, 409, 413, 415],
-		},
-		{
-			...shared,
-			id: `get${kind.kind}`,
-			method: "GET",
-			path: `${path}/{name}`,
-			summary: `Show ${aNoun}`,
-			handler: getOf(resource),
-			answers: { 200: answer(`The ${noun}.`) },
-			errors: [404],
-		},
-		{
-			...shared,
-			id: `replace${kind.kind}`,
-			method: "PUT",
-			path: `${path}/{name}`,
-			summary: `Replace ${aNoun}`,
-			handler: replaceOf(resource),
-			query: ["dryRun"],
-			body: { schema: `${kind.kind}Create`, isRequired: true },
-			answers: { 200: answer(`The ${noun} after the change.`) },
-			errors: [404, 409, 412, 413, 415],
-		},
-		{
-			...shared,
-			id: `update${kind.kind}`,
-			method: "PATCH",
-			path: `${path}/{name}`,
-			summary: `Change ${aNoun}`,
-			handler: updateOf(resource),
-			query: ["dryRun"],
-			body: { schema: `${kind.kind}Update`, isRequired: true },
-			answers: { 200: answer(`The ${noun} after the change.`) },
-			errors: [404, 409, 412, 413, 415],
-		},
-		{
-			...shared,
-			id: `delete${kind.kind}`,
-			method: "DELETE",
-			path: `${path}/{name}`,
-			summary: `Delete ${aNoun}`,
-			handler: deleteOf(resource),
-			query: ["force"],
-			answers: {
-				204: { about: "The deletion is complete." },
-				202: answer("The deletion has begun and completes after a cleanup."),
-			},
-			errors: [404, 409, 412],
-		},
-	];
-}

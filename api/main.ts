@@ -9,14 +9,16 @@ import { processRegistry } from "../packages/service/metrics/process.ts";
 import { connectNats } from "../packages/service/nats/connection.ts";
 import { SettingError, Settings } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
-import { askAnyArchive } from "./archive/any-archive.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
-import { askArchiveForEvents } from "./events/archive-question.ts";
-import { NatsIdempotencyStore } from "./http/idempotency-store.ts";
-import { readRefusedFrom } from "./refused/refused-stream.ts";
-import { askArchiveForLog } from "./runs/kept-log.ts";
-import { createApi } from "./server.ts";
+import {
+	askAnyArchive,
+	askArchiveForEvents,
+} from "./events/archive-question.ts";
 import { followArchive } from "./events/archive-tail.ts";
+import { readRefusedFrom } from "./events/refused-requests.ts";
+import { NatsIdempotencyStore } from "./http/idempotency-store.ts";
+import { askArchiveForLog } from "./runs/logs.ts";
+import { createApi } from "./server.ts";
 
 /** A caller gets an answer within this time even if the apiserver sends none. */
 const requestTimeoutMs = 10_000;

@@ -5,10 +5,10 @@ import fastify, {
 	type FastifyInstance,
 	type FastifyReply,
 	type FastifyRequest,
+	type HTTPMethods,
 } from "fastify";
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import type { Logger } from "../packages/service/log.ts";
-import { noArchive } from "./archive/any-archive.ts";
 import { accountOf, isDnsLabel } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";
 import {
@@ -17,31 +17,30 @@ import {
 	rateHeaders,
 	rateLimited,
 } from "./caller/rate-limit.ts";
-import { serveDocumentation } from "./document/documentation.ts";
-import { askArchiveForEvents } from "./events/archive-question.ts";
+import { serveDocumentation } from "./document/docs-page.ts";
+import { endpoints } from "./endpoints.ts";
+import { askArchiveForEvents, noArchive } from "./events/archive-question.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
 	usualLimits,
 } from "./http/connections.ts";
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
-import { requestErrorOf } from "./http/error-translation.ts";
-import { problemType, RequestError } from "./http/errors.ts";
 import {
 	type ApiRequest,
 	type Caller,
+	type Endpoint,
 	type IdempotentRequest,
 	isObject,
-	type Operation,
 } from "./http/endpoint.ts";
-import { fastifyPath, refuseOtherMethods } from "./http/paths.ts";
-import { queryOf } from "./http/query.ts";
+import { requestErrorOf } from "./http/error-translation.ts";
+import { problemType, RequestError } from "./http/errors.ts";
 import {
 	type IdempotencyStore,
 	performOnce,
 	requireKey,
 } from "./http/idempotency-key.ts";
-import { operations } from "./endpoints.ts";
+import { queryOf } from "./http/query.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */
@@ -106,16 +105,16 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		reply.headers(rateHeaders(rate));
 		if (rate.isExceeded) throw rateLimited(rate, isAuthenticated);
 	});
-	for (const operation of operations)
+	for (const endpoint of endpoints)
 		serve(
 			api,
-			operation,
+			endpoint,
 			(request) => authentications.get(request)!.requireIdentity(),
 			options,
 		);
-	serveDocumentation(api, operations);
-	for (const path of new Set(operations.map(({ path }) => path)))
-		refuseOtherMethods(api, path, operations);
+	serveDocumentation(api, endpoints);
+	for (const path of new Set(endpoints.map(({ path }) => path)))
+		refuseOtherMethods(api, path, endpoints);
 	api.addHook("onResponse", async (request, reply) => {
 		options.log.info(
 			{
@@ -144,13 +143,13 @@ export function createApi(options: ApiOptions): FastifyInstance {
 
 function serve(
 	api: FastifyInstance,
-	operation: Operation,
+	endpoint: Endpoint,
 	identityOf: (
 		request: FastifyRequest,
 	) => ReturnType<Authentication["requireIdentity"]>,
 	options: ApiOptions,
 ): void {
-	const { method, path, handler, produces = "application/json" } = operation;
+	const { method, path, handler, produces = "application/json" } = endpoint;
 	api.route({
 		method,
 		url: fastifyPath(path),
@@ -181,7 +180,7 @@ function serve(
 			const { dryRun } = request.query as Record<string, unknown>;
 			if (method === "POST" && key !== undefined) requireKey(key);
 			if (method !== "POST" || key === undefined || dryRun === "true")
-				return handler(caller, apiRequest(operation, request), reply);
+				return handler(caller, apiRequest(endpoint, request), reply);
 			return performOnce(
 				options.idempotency,
 				{
@@ -194,7 +193,7 @@ function serve(
 				async (idempotency) =>
 					(await handler(
 						caller,
-						apiRequest(operation, request, idempotency),
+						apiRequest(endpoint, request, idempotency),
 						reply,
 					)) as { name: string },
 			);
@@ -250,17 +249,17 @@ function closeOf({ raw }: FastifyReply): AbortSignal {
 }
 
 function apiRequest(
-	operation: Operation,
+	endpoint: Endpoint,
 	{ params, query, body, headers }: FastifyRequest,
 	idempotency?: IdempotentRequest,
 ): ApiRequest {
-	const { body: expected } = operation;
+	const { body: expected } = endpoint;
 	const isAbsent = body === undefined && !expected?.isRequired;
 	if (expected && !isAbsent && !isObject(body))
 		throw new RequestError("InvalidRequest", "The body must be a JSON object.");
 	return {
 		params: params as Record<string, string>,
-		query: queryOf(operation, query as Record<string, string | string[]>),
+		query: queryOf(endpoint, query as Record<string, string | string[]>),
 		body: isObject(body) ? body : {},
 		ifMatch: headers["if-match"],
 		lastEventId: headers["last-event-id"]?.toString(),
@@ -290,3 +289,43 @@ function answerError(
 		.type(problemType)
 		.send(JSON.stringify(answer.problem(request.id)));
 }
+
+/** Answers each method that no endpoint of the path has with 405 and those that it has. */
+function refuseOtherMethods(
+	api: FastifyInstance,
+	path: string,
+	endpoints: readonly Endpoint[],
+): void {
+	const allowed = endpoints
+		.filter((endpoint) => endpoint.path === path)
+		.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+	const allow = allowed.join(", ");
+	api.route({
+		method: methods.filter((method) => !allowed.includes(method)),
+		url: fastifyPath(path),
+		onRequest: () => {
+			throw new RequestError(
+				"MethodNotAllowed",
+				`Method not allowed. Use ${allow}.`,
+				{ headers: { allow } },
+			);
+		},
+		handler: () => undefined,
+	});
+}
+
+function fastifyPath(path: string): string {
+	return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+const methods: HTTPMethods[] = [
+	"GET",
+	"HEAD",
+	"POST",
+	"PUT",
+	"PATCH",
+	"DELETE",
+	"OPTIONS",
+	"TRACE",
+	"QUERY",
+];

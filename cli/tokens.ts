@@ -1,6 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
 import { RequestError } from "../api/http/errors.ts";
-import { endToken, issueToken, requestToken } from "../api/tokens/issuance.ts";
 import {
 	maxSeconds,
 	minSeconds,
@@ -8,7 +7,8 @@ import {
 	type TokenScope,
 	tokenScopes,
 	tokenView,
-} from "../api/tokens/token.ts";
+} from "../api/resources/token.ts";
+import { endToken, issueToken, requestToken } from "../api/resources/tokens.ts";
 import { label } from "../crds/labels.ts";
 import {
 	kinds,

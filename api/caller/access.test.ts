@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasRight, requireRight } from "./access.ts";
+import { hasRight, requireRight } from "./account.ts";
 
 const bodies = { verb: "get", resource: "sources", subresource: "bodies" };
 

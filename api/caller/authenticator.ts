@@ -6,10 +6,8 @@ import {
 } from "../../packages/kube/client/client.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
-import { rateSubjectOf } from "./account.ts";
-import type { Identity } from "./identity.ts";
-import { networkOf } from "./network.ts";
-import type { RateLimit, RateStatus } from "./rate-limit.ts";
+import { type Identity, rateSubjectOf } from "./account.ts";
+import { networkOf, type RateLimit, type RateStatus } from "./rate-limit.ts";
 import { ReviewQueue } from "./review-queue.ts";
 
 /** The outcome of authenticating a request, and its sender's standing in the rate limit. */

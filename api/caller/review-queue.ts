@@ -1,7 +1,7 @@
 import { FairLimit, NoTurn } from "../../packages/fair/fair-limit.ts";
 import { RequestError } from "../http/errors.ts";
 
-export interface ReviewLimits {
+interface ReviewLimits {
 	/** Reviews at once. */
 	maxRunning: number;
 	/** Requests that wait for a review. */

@@ -1,8 +1,7 @@
 import { type JsonSchema, jsonSchema } from "../../crds/json-schema.ts";
-import type { Schema } from "../../crds/resource-schema.ts";
+import type { Rule, Schema } from "../../crds/resource-schema.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
 import { shownName } from "../resources/views.ts";
-import { ruleSchema } from "./rule-schema.ts";
 
 type ObjectSchema = JsonSchema & {
 	properties: Record<string, JsonSchema>;
@@ -179,4 +178,37 @@ function mapSchema(
 	if (result.items)
 		result.items = mapSchema(result.items as JsonSchema, change, true);
 	return change(result, isItem);
+}
+
+/**
+ * Translates a CEL rule of a CRD to JSON Schema for the OpenAPI document. A rule that JSON Schema can't express becomes a
+ * description. The apiserver enforces the rule itself.
+ */
+function ruleSchema({ rule, message }: Rule): JsonSchema {
+	const union = /^\(self\.(\w+) == '(\w+)'\) == has\(self\.(\w+)\)$/.exec(rule);
+	if (union) {
+		const [, field, value, member] = union;
+		return {
+			if: {
+				properties: { [field!]: { const: value } },
+				required: [field],
+			},
+			// biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+			then: { required: [member] },
+			else: { not: { required: [member] } },
+		};
+	}
+	if (rule.endsWith(".filter(given, given).size() == 1")) {
+		const fields = [...rule.matchAll(/has\(self\.(\w+)\)/g)];
+		return { oneOf: fields.map(([, field]) => ({ required: [field] })) };
+	}
+	if (rule.includes("self.exists_one(")) return { uniqueItems: true };
+	const words = /^self\.all\(\w+, !\(\w+ in \[(.*)\]\)\)$/.exec(rule)?.[1];
+	if (words)
+		return {
+			items: { not: { enum: words.split(", ").map((w) => w.slice(1, -1)) } },
+		};
+	if (rule.startsWith("self.split('/')"))
+		return { not: { pattern: "(^|/)\\.{0,2}(/|$)" } };
+	return { description: message };
 }

@@ -1,15 +1,13 @@
+import type { FastifyInstance } from "fastify";
 import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import { errorCodes } from "../http/errors.ts";
-import type { Operation } from "../http/endpoint.ts";
-import type { OpenApiDocument } from "./openapi.ts";
+import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 
 /** The API documentation for people: one HTML page that loads nothing else. */
 // Not a package's page: Redoc 3.0.1 is 2.3 MB of script (0.65 MB zipped), Scalar 1.72.1 4.4 MB (1.3 MB); this page needs no script at all,
 // so its policy allows none, and nothing on the API's own origin can read a token.
-export function docsPage(
-	document: OpenApiDocument,
-	operations: Operation[],
-): string {
+function docsPage(document: OpenApiDocument, endpoints: Endpoint[]): string {
 	const { info, tags, components } = document;
 	return `<!doctype html>
 <html lang="en">
@@ -25,7 +23,7 @@ export function docsPage(
 <p>For machines: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
 <nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#schemas">bodies</a> <a href="#errors">errors</a></nav>
 </header>
-${tags.map(({ name }) => section(name, document, operations)).join("\n")}
+${tags.map(({ name }) => section(name, document, endpoints)).join("\n")}
 <section id="schemas"><h2>Bodies</h2>
 ${Object.entries(components.schemas)
 	.map(
@@ -57,16 +55,16 @@ code{padding:0 .25em}pre{padding:.75rem;overflow:auto}article{border-top:1px sol
 function section(
 	tag: string,
 	document: OpenApiDocument,
-	operations: Operation[],
+	endpoints: Endpoint[],
 ): string {
-	const own = operations.filter((operation) => operation.tag === tag);
+	const own = endpoints.filter((endpoint) => endpoint.tag === tag);
 	return `<section id="${tag}"><h2>${text(tag)}</h2>
-${own.map((operation) => article(operation, document)).join("\n")}
+${own.map((endpoint) => article(endpoint, document)).join("\n")}
 </section>`;
 }
 
-function article(operation: Operation, document: OpenApiDocument): string {
-	const { id, method, path, summary, body, query = [], answers } = operation;
+function article(endpoint: Endpoint, document: OpenApiDocument): string {
+	const { id, method, path, summary, body, query = [], answers } = endpoint;
 	const {
 		parameters: given,
 		responses,
@@ -163,4 +161,30 @@ function text(plain: string): string {
 		.replaceAll("<", "&lt;")
 		.replaceAll(">", "&gt;")
 		.replaceAll('"', "&quot;");
+}
+
+// Not @fastify/swagger: it makes the document of the routes' schemas, which fastify would compile and judge by one after another.
+// Bodies are judged by the CRDs' schemas, all errors at once, and both that and the document come from the CRDs.
+/** Serves `/v1/openapi.json` and `/docs`, also under the API's own base, without authentication: they describe the API and reveal nothing of any account. */
+export function serveDocumentation(
+	api: FastifyInstance,
+	endpoints: Endpoint[],
+): void {
+	const document = openApiDocument(endpoints);
+	const json = JSON.stringify(document);
+	const html = docsPage(document, endpoints);
+	api.get("/v1/openapi.json", (_request, reply) =>
+		reply.type("application/json").send(json),
+	);
+	// An ingress may lead only the API's base here.
+	for (const path of ["/docs", "/v1/docs"])
+		api.get(path, (_request, reply) =>
+			reply
+				.type("text/html; charset=utf-8")
+				.header(
+					"content-security-policy",
+					"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+				)
+				.send(html),
+		);
 }

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import { operations } from "../endpoints.ts";
+import { endpoints } from "../endpoints.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 
 const schemas = openApiSchemas();
 const bodies = [
-	...new Set(operations.flatMap(({ body }) => (body ? [body.schema] : []))),
+	...new Set(endpoints.flatMap(({ body }) => (body ? [body.schema] : []))),
 ];
 
 test.each(bodies)(

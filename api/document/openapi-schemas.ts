@@ -3,22 +3,22 @@ import {
 	type ResourceSchema,
 	readResourceSchemas,
 } from "../../crds/resource-schema.ts";
-import { exportSchemas } from "../exports/schemas.ts";
-import { importSchemas } from "../imports/schemas.ts";
-import { refusedSchemas } from "../refused/schemas.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
-import { resourceNamePattern } from "../resources/resource-name.ts";
+import { resourceNamePattern } from "../resources/resource-body.ts";
 import {
 	answerSchema,
 	bodyParts,
 	patchSchema,
 	requestSchema,
 } from "./body-schema.ts";
-import { eventSchemas } from "./event-schemas.ts";
-import { previewSchema } from "./preview-schema.ts";
-import { problemSchema } from "./problem-schema.ts";
-import { testEventSchemas } from "./test-event-schemas.ts";
+import {
+	eventSchemas,
+	refusedSchemas,
+	testEventSchemas,
+} from "./event-schemas.ts";
+import { problemSchema } from "./responses.ts";
 import { tokenSchemas } from "./token-schemas.ts";
+import { exportSchemas, importSchemas } from "./transfer-schemas.ts";
 
 /** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
 export function openApiSchemas(): Record<string, JsonSchema> {
@@ -205,3 +205,35 @@ function listSchema(kind: string): JsonSchema {
 		},
 	};
 }
+
+const date = { type: "string", format: "date" };
+
+/** The answer of a preview. */
+const previewSchema: JsonSchema = {
+	description:
+		"When a pipeline runs next, and what a run that starts now loads. If the table, the columns or the source have changed since the last run, it loads all dates of the pipeline instead.",
+	type: "object",
+	required: ["name", "nextRuns", "table", "strategy"],
+	properties: {
+		name: { description: "Name of the pipeline.", type: "string" },
+		nextRuns: {
+			description:
+				"The next five times of the schedule. None if it is manual or suspended.",
+			type: "array",
+			items: { type: "string", format: "date-time" },
+		},
+		table: { description: "Name of the table.", type: "string" },
+		strategy: {
+			description:
+				"`Incremental`: a run replaces the days that it loads. `FullReload`: it replaces the whole table.",
+			type: "string",
+		},
+		dates: {
+			description:
+				"The UTC dates, both included. Those before the source's first event have nothing. Absent if there is none.",
+			type: "object",
+			required: ["start", "end"],
+			properties: { start: date, end: date },
+		},
+	},
+};

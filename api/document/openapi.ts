@@ -1,6 +1,5 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import type { Operation } from "../http/endpoint.ts";
-import { curlSample } from "./curl-sample.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 import { parameters, parametersOf } from "./parameters.ts";
 import { errorResponses, headers, responsesOf } from "./responses.ts";
@@ -8,7 +7,7 @@ import { errorResponses, headers, responsesOf } from "./responses.ts";
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The OpenAPI 3.1 document of the whole API. */
-export function openApiDocument(operations: Operation[]) {
+export function openApiDocument(endpoints: Endpoint[]) {
 	const schemas = openApiSchemas();
 	return {
 		openapi: "3.1.0",
@@ -22,13 +21,13 @@ export function openApiDocument(operations: Operation[]) {
 		},
 		servers: [{ url: "/" }],
 		security: [{ token: [] }],
-		tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+		tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({
 			name,
 		})),
 		paths: Object.fromEntries(
-			[...new Set(operations.map(({ path }) => path))].map((path) => [
+			[...new Set(endpoints.map(({ path }) => path))].map((path) => [
 				path,
-				pathItem(operations, path, schemas),
+				pathItem(endpoints, path, schemas),
 			]),
 		),
 		components: {
@@ -49,23 +48,23 @@ export function openApiDocument(operations: Operation[]) {
 }
 
 function pathItem(
-	operations: Operation[],
+	endpoints: Endpoint[],
 	path: string,
 	schemas: Record<string, JsonSchema>,
 ) {
 	return Object.fromEntries(
-		operations
-			.filter((operation) => operation.path === path)
-			.map((operation) => [
-				operation.method.toLowerCase(),
+		endpoints
+			.filter((endpoint) => endpoint.path === path)
+			.map((endpoint) => [
+				endpoint.method.toLowerCase(),
 				{
-					...describe(operations, operation),
+					...describe(endpoints, endpoint),
 					// Documentation pages such as Redoc and Scalar show it.
 					"x-codeSamples": [
 						{
 							lang: "Shell",
 							label: "curl",
-							source: curlSample(operation, schemas),
+							source: curlSample(endpoint, schemas),
 						},
 					],
 				},
@@ -73,13 +72,13 @@ function pathItem(
 	);
 }
 
-function describe(operations: Operation[], operation: Operation) {
-	const { id, method, summary, tag, body } = operation;
+function describe(endpoints: Endpoint[], endpoint: Endpoint) {
+	const { id, method, summary, tag, body } = endpoint;
 	return {
 		operationId: id,
 		summary,
 		tags: [tag],
-		parameters: parametersOf(operation),
+		parameters: parametersOf(endpoint),
 		...(body && {
 			requestBody: {
 				required: body.isRequired,
@@ -92,6 +91,32 @@ function describe(operations: Operation[], operation: Operation) {
 				},
 			},
 		}),
-		responses: responsesOf(operation, operations),
+		responses: responsesOf(endpoint, endpoints),
 	};
+}
+
+/** An endpoint as a curl command, with the variables of `.tidemill/env`: the URL ends in `/v1`. */
+function curlSample(
+	{ method, path, body }: Endpoint,
+	schemas: Record<string, JsonSchema>,
+): string {
+	const route = path.replace(/^\/v1/, "").replace("{name}", "example");
+	const example = body && sampleBody(schemas[body.schema]);
+	return [
+		`curl -sS${method === "GET" ? "" : ` -X ${method}`} "$TIDEMILL_API_URL${route}"`,
+		'-H "Authorization: Bearer $TIDEMILL_API_TOKEN"',
+		...(method === "POST" ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
+		...(method === "PUT" || method === "PATCH" ? [`-H 'If-Match: "1"'`] : []),
+		...(example === undefined
+			? []
+			: [
+					`-H 'Content-Type: application/${method === "PATCH" ? "merge-patch+" : ""}json'`,
+					`-d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`,
+				]),
+	].join(" \\\n  ");
+}
+
+function sampleBody(schema: JsonSchema | undefined): unknown {
+	const [example] = (schema?.examples ?? []) as object[];
+	return example ?? {};
 }

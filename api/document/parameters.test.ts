@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operations } from "../endpoints.ts";
+import { endpoints } from "../endpoints.ts";
 import { parameters, parametersOf } from "./parameters.ts";
 
 interface Parameter {
@@ -8,10 +8,10 @@ interface Parameter {
 }
 
 // openapi-generator refuses a document with one.
-test.each(operations.map((operation) => [operation.id, operation] as const))(
+test.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
 	"%s has no parameter twice",
-	(_, operation) => {
-		const named = parametersOf(operation).map((parameter) => {
+	(_, endpoint) => {
+		const named = parametersOf(endpoint).map((parameter) => {
 			const { $ref } = parameter as { $ref?: keyof typeof parameters };
 			const name = $ref?.split("/").at(-1) as keyof typeof parameters;
 			const found = $ref ? parameters[name] : parameter;

@@ -1,26 +1,29 @@
 import { eventStates } from "../../packages/contracts/stored-event.ts";
-import type { Operation } from "../http/endpoint.ts";
-import { labelSelector } from "../lists/filters.ts";
-import { defaultPageSize, maxPageSize } from "../resources/page.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import { apiResources } from "../resources/api-resource.ts";
-import { resourceNamePattern } from "../resources/resource-name.ts";
+import {
+	defaultPageSize,
+	labelSelector,
+	maxPageSize,
+} from "../resources/page.ts";
+import { resourceNamePattern } from "../resources/resource-body.ts";
 import { defaultLogLines, maxLogLines } from "../runs/logs.ts";
 import { runFilters } from "../runs/runs.ts";
 
-/** The parameters of an operation: those of the path, the query and the headers. */
-export function parametersOf(operation: Operation): object[] {
-	const filters = filterParameters(operation);
-	// A filter may have the name of a parameter that other operations share.
+/** The parameters of an endpoint: those of the path, the query and the headers. */
+export function parametersOf(endpoint: Endpoint): object[] {
+	const filters = filterParameters(endpoint);
+	// A filter may have the name of a parameter that other endpoints share.
 	const own = new Set(filters.map(({ name }) => name));
 	return [
-		...sharedParameters(operation)
+		...sharedParameters(endpoint)
 			.filter((name) => !own.has(name))
 			.map((name) => ({ $ref: `#/components/parameters/${name}` })),
 		...filters,
 	];
 }
 
-/** Parameters that several operations have. */
+/** Parameters that several endpoints have. */
 export const parameters = {
 	name: {
 		name: "name",
@@ -197,8 +200,8 @@ export const parameters = {
 	},
 };
 
-function sharedParameters(operation: Operation): string[] {
-	const { method, path, tag, query = [] } = operation;
+function sharedParameters(endpoint: Endpoint): string[] {
+	const { method, path, tag, query = [] } = endpoint;
 	const shared = query.filter((name) => name in parameters);
 	const names = ["account", ...shared];
 	if (path.includes("{event_id}")) names.unshift("eventId");
@@ -214,7 +217,7 @@ function sharedParameters(operation: Operation): string[] {
 }
 
 /** A filter has the values of its own kind. */
-function filterParameters({ tag, query = [] }: Operation) {
+function filterParameters({ tag, query = [] }: Endpoint) {
 	const filters =
 		tag === "runs"
 			? runFilters

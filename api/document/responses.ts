@@ -1,18 +1,24 @@
-import { type ErrorCode, errorCodes, problemType } from "../http/errors.ts";
-import type { Operation } from "../http/endpoint.ts";
+import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import {
+	type ErrorCode,
+	errorCodes,
+	maxDetails,
+	problemType,
+} from "../http/errors.ts";
 
-/** The responses of an operation by status: its answers, then its errors. */
-export function responsesOf(operation: Operation, operations: Operation[]) {
-	const { path, answers, errors } = operation;
+/** The responses of an endpoint by status: its answers, then its errors. */
+export function responsesOf(endpoint: Endpoint, endpoints: Endpoint[]) {
+	const { path, answers, errors } = endpoint;
 	return {
 		...Object.fromEntries(
 			Object.entries(answers).map(([status, { about, schema }]) => [
 				status,
 				{
 					description: about,
-					headers: headersOf(operation, schema),
-					...contentOf(operation, schema),
-					...(status !== "200" && linksOf(operations, operation, schema)),
+					headers: headersOf(endpoint, schema),
+					...contentOf(endpoint, schema),
+					...(status !== "200" && linksOf(endpoints, endpoint, schema)),
 				},
 			]),
 		),
@@ -50,7 +56,7 @@ export function errorResponses() {
 	);
 }
 
-/** Error statuses of every operation. */
+/** Error statuses of every endpoint. */
 const commonErrors = [400, 401, 403, 406, 408, 429, 431, 500, 503];
 
 const commonHeaders = [
@@ -73,7 +79,7 @@ export const headers = {
 	"Retry-After": header("Seconds to wait before a retry."),
 };
 
-function headersOf({ id }: Operation, schema: string | undefined) {
+function headersOf({ id }: Endpoint, schema: string | undefined) {
 	const names = [...commonHeaders];
 	if (
 		schema &&
@@ -90,10 +96,7 @@ function headerRefs(names: string[]) {
 	);
 }
 
-function contentOf(
-	{ produces }: Operation,
-	schema: string | undefined,
-): object {
+function contentOf({ produces }: Endpoint, schema: string | undefined): object {
 	if (produces)
 		return { content: { [produces]: { schema: { type: "string" } } } };
 	if (!schema) return {};
@@ -106,17 +109,17 @@ function contentOf(
 	};
 }
 
-/** Links to the operations on a new object, for readers and for tests that follow links. */
+/** Links to the endpoints on a new object, for readers and for tests that follow links. */
 function linksOf(
-	operations: Operation[],
-	{ method, path }: Operation,
+	endpoints: Endpoint[],
+	{ method, path }: Endpoint,
 	schema: string | undefined,
 ) {
 	if (method !== "POST" || !schema) return {};
 	const collection = schema === "Run" ? "/v1/runs" : path;
 	return {
 		links: Object.fromEntries(
-			operations
+			endpoints
 				.filter((next) => next.path.startsWith(`${collection}/{name}`))
 				.map(({ id }) => [
 					id,
@@ -135,3 +138,51 @@ function codesOf(status: number): ErrorCode[] {
 function header(description: string, type: "string" | "integer" = "integer") {
 	return { description, schema: { type } };
 }
+
+/** The body of every error. */
+export const problemSchema: JsonSchema = {
+	description:
+		"An error: what is wrong and what to do next, as problem details (RFC 9457).",
+	type: "object",
+	required: ["type", "title", "status", "detail", "code", "details"],
+	properties: {
+		type: {
+			description: "Where the error is explained.",
+			type: "string",
+			format: "uri-reference",
+		},
+		title: { description: "What is wrong, in general.", type: "string" },
+		status: { description: "The HTTP status.", type: "integer" },
+		detail: {
+			description: "What is wrong with this request and what to do next.",
+			type: "string",
+		},
+		instance: {
+			description: "The `X-Request-Id`, as a URN.",
+			type: "string",
+			format: "uri-reference",
+		},
+		code: {
+			description: "For programs. Codes never change.",
+			type: "string",
+			enum: Object.keys(errorCodes),
+		},
+		details: {
+			description: `All invalid fields, if fields are invalid, ${maxDetails} at most.`,
+			type: "array",
+			maxItems: maxDetails,
+			items: {
+				type: "object",
+				required: ["path", "message"],
+				properties: {
+					path: {
+						description:
+							"A field of the body, such as `dates.start`, or a query parameter or header.",
+						type: "string",
+					},
+					message: { type: "string" },
+				},
+			},
+		},
+	},
+};

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import { resourceNamePattern } from "../resources/resource-name.ts";
-import { maxSeconds, minSeconds, tokenScopes } from "../tokens/token.ts";
+import { resourceNamePattern } from "../resources/resource-body.ts";
+import { maxSeconds, minSeconds, tokenScopes } from "../resources/token.ts";
 
 const time = { type: "string", format: "date-time" };
 const scope = {

@@ -3,6 +3,7 @@ import {
 	type NatsConnection,
 	NoRespondersError,
 } from "@nats-io/transport-node";
+import type { ArchiveNotice } from "../../packages/contracts/archive-notice.ts";
 import { eventsSubject } from "../../packages/contracts/nats.ts";
 import type {
 	EventAnswer,
@@ -11,8 +12,8 @@ import type {
 	EventsRequest,
 } from "../../packages/contracts/stored-event.ts";
 import { withhold } from "../../packages/service/withheld.ts";
-import { RequestError } from "../http/errors.ts";
 import type { Caller } from "../http/endpoint.ts";
+import { RequestError } from "../http/errors.ts";
 
 /** Archive says every second that it works on the question. */
 const silenceMs = 5_000;
@@ -85,4 +86,32 @@ function refusal({ error }: EventsRefusal): RequestError {
 		`Archive can't read the stored events now: ${message} (${code})`,
 		{ headers: { "retry-after": "2" } },
 	);
+}
+
+/** Archive signs up to some hundred links. */
+const timeoutMs = 20_000;
+
+/** Asks any archive, which has the bucket. The function that is returned throws if nobody answers. */
+export function askAnyArchive<Question, Answer extends object>(
+	connection: () => NatsConnection,
+	subject: string,
+	maxWait = timeoutMs,
+): (question: Question) => Promise<Answer> {
+	return async (question) => {
+		const answers = await connection().requestMany(
+			subject,
+			JSON.stringify(question),
+			{ strategy: "timer", maxWait },
+		);
+		for await (const answer of answers) {
+			const said = answer.json<Answer | ArchiveNotice>();
+			if (!("working" in said)) return said;
+		}
+		throw new Error("archive is silent");
+	};
+}
+
+/** For tests without archive. */
+export async function noArchive(): Promise<never> {
+	throw new Error("there is no archive");
 }

@@ -9,7 +9,7 @@ import {
 } from "vitest";
 import type { TailPosition } from "../../packages/contracts/live/event-tail.ts";
 import { tailSubject } from "../../packages/contracts/nats.ts";
-import type { TailListener } from "../http/tail-listener.ts";
+import type { TailListener } from "../http/endpoint.ts";
 import { followArchive } from "./archive-tail.ts";
 
 beforeEach(() => {

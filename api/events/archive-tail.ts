@@ -14,7 +14,7 @@ import {
 import { tailSubject } from "../../packages/contracts/nats.ts";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import { pause } from "../../packages/service/pause.ts";
-import type { TailListener, TailQuestion } from "../http/tail-listener.ts";
+import type { TailListener, TailQuestion } from "../http/endpoint.ts";
 
 /** The only one that the API's user may listen to. */
 const inboxPrefix = "_INBOX_api";

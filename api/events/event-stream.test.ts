@@ -1,8 +1,6 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { EventStream } from "../tail/event-stream.ts";
-import { OpenTails } from "../tail/open-tails.ts";
-import { idOf, positionOf } from "../tail/tail-position.ts";
+import { EventStream, idOf, OpenTails, positionOf } from "./tail.ts";
 
 test("a reader that falls behind is told so, and is cut off", async () => {
 	const stream = new EventStream();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
-import { capturedView, foundEventView } from "./event-view.ts";
+import { capturedView, foundEventView } from "./event.ts";
 
 const violations: Violation[] = [
 	{ kind: "TypeMismatch", path: "/card/secret", message: "a string" },

@@ -1,9 +1,9 @@
+import type { FastifyReply } from "fastify";
 import type { Operation } from "../../crds/generated/types.ts";
 import { exportCursorForm } from "../../packages/contracts/stored/export.ts";
-import { linksOf } from "../archive/links.ts";
-import { requireRight } from "../caller/access.ts";
+import { requireRight } from "../caller/account.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import type { Handler } from "../http/endpoint.ts";
 import { operations } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
 
@@ -47,3 +47,36 @@ export const listExportFiles: Handler = async (
 		expiresAt,
 	};
 };
+
+interface Refusal {
+	ok: false;
+	error: { message: string; retryable: boolean };
+}
+
+/**
+ * What archive answers with links. They are secrets, so nobody keeps the reply.
+ * @param failure what people can't do without them, as in "Nothing can be uploaded".
+ * Throws {@link RequestError} Unavailable if archive can't answer now, or Conflict if it refuses.
+ */
+export async function linksOf<Answer extends { ok: true } | Refusal>(
+	asked: Promise<Answer>,
+	failure: string,
+	caller: Caller,
+	reply: FastifyReply,
+): Promise<Extract<Answer, { ok: true }>> {
+	const unavailable = (why: string) =>
+		new RequestError("Unavailable", `${failure}: ${why}`, {
+			headers: { "retry-after": "2" },
+		});
+	const answer = await asked.catch((error: Error) => {
+		caller.log.warn({ err: error }, "archive gives no links");
+		throw unavailable("archive doesn't answer. Retry the request.");
+	});
+	if (!answer.ok) {
+		const { message, retryable } = answer.error;
+		if (retryable) throw unavailable(message);
+		throw new RequestError("Conflict", message);
+	}
+	reply.header("cache-control", "no-store");
+	return answer as Extract<Answer, { ok: true }>;
+}

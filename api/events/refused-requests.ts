@@ -1,10 +1,15 @@
-import type { RefusedRequest } from "../../packages/contracts/live/refused-request.ts";
-import { requireSource } from "./sources.ts";
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	maxKeptOfSource,
+	type RefusedRequest,
+} from "../../packages/contracts/live/refused-request.ts";
+import { refused } from "../../packages/contracts/nats.ts";
+import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
+import type { Caller, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
-import { instantOf } from "../http/instant.ts";
-import type { Handler } from "../http/endpoint.ts";
-import { flagOf } from "../http/query.ts";
+import { flagOf, instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
+import { requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/refusals`: the refused requests of the last hours that were kept, newest first. */
 export const listRefused: Handler = async (caller, { params, query }) => {
@@ -47,5 +52,22 @@ export function refusedView(
 		...(withBody && bodyHead !== undefined && { bodyHead }),
 		...(withBody && violations !== undefined && { violations }),
 		...(withBody && otherViolations !== undefined && { otherViolations }),
+	};
+}
+
+/** Reads from the stream of refused requests, by the account and the key of one Source alone. */
+export function readRefusedFrom(
+	connection: () => NatsConnection,
+): Caller["readRefused"] {
+	return async (account, sourceKey, after = 0) => {
+		const messages = await readStoredBatch(connection(), refused.stream, {
+			seq: after + 1,
+			batch: maxKeptOfSource,
+			next_by_subj: refused.subject(account, sourceKey),
+		});
+		return messages.map((message) => ({
+			sequence: message.seq,
+			request: message.json(),
+		}));
 	};
 }

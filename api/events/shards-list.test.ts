@@ -3,7 +3,7 @@ import type {
 	EventsRequest,
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
-import { listInShards } from "./shards-list.ts";
+import { listInShards } from "./list.ts";
 
 const eventAt = (second: number): StoredEvent => ({
 	eventID: `event-${String(second).padStart(3, "0")}`,

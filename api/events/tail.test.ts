@@ -6,7 +6,7 @@ import {
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { createLog } from "../../packages/service/log.ts";
-import type { TailListener, TailQuestion } from "../http/tail-listener.ts";
+import type { TailListener, TailQuestion } from "../http/endpoint.ts";
 import { createApi } from "../server.ts";
 
 const sourceKey = "5".repeat(32);

@@ -1,6 +1,6 @@
 import type { Source } from "../../crds/generated/types.ts";
-import { RequestError } from "../http/errors.ts";
 import { type Handler, writeOptions } from "../http/endpoint.ts";
+import { RequestError } from "../http/errors.ts";
 import { sources } from "../resources/api-resource.ts";
 import { notFound } from "../resources/resource-read.ts";
 

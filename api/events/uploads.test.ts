@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { UploadAnswer } from "../../packages/contracts/stored/import.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
-import { createUploads } from "../imports/uploads.ts";
+import { createUploads } from "./upload-body.ts";
 
 const sha256 = "ab".repeat(32);
 const files = [{ sha256, bytes: 5 }];

@@ -3063,7 +3063,7 @@ export type Problem = {
 	}>;
 };
 
-/** What each operation takes and answers, by its operationId. */
+/** What each endpoint takes and answers, by its operationId. */
 export interface Operations {
 	/** List sources. */
 	listSources: {

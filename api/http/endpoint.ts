@@ -1,4 +1,8 @@
 import type { FastifyReply } from "fastify";
+import type {
+	TailedEvent,
+	TailPosition,
+} from "../../packages/contracts/live/event-tail.ts";
 import type { KeptRefusal } from "../../packages/contracts/live/refused-request.ts";
 import type { LogRequest } from "../../packages/contracts/manifest.ts";
 import type {
@@ -16,10 +20,9 @@ import type {
 } from "../../packages/contracts/stored-event.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import type { TailListener, TailQuestion } from "./tail-listener.ts";
 
-/** One operation of the API. The routes and the OpenAPI document both derive from these. */
-export interface Operation {
+/** One endpoint of the API. The routes and the OpenAPI document both derive from these. */
+export interface Endpoint {
 	/** `operationId` in the OpenAPI document. */
 	id: string;
 	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -37,11 +40,11 @@ export interface Operation {
 	answers: Record<number, { about: string; schema?: string }>;
 	/** Content type of the answer. JSON if absent. */
 	produces?: "text/plain" | "text/event-stream";
-	/** Error statuses of this operation beyond those that every operation has. */
+	/** Error statuses of this endpoint beyond those that every endpoint has. */
 	errors: number[];
 }
 
-/** Performs one operation for a caller and returns the body of the answer. Throws errors that `requestErrorOf` knows. */
+/** Performs one endpoint for a caller and returns the body of the answer. Throws errors that `requestErrorOf` knows. */
 export type Handler = (
 	caller: Caller,
 	request: ApiRequest,
@@ -123,4 +126,23 @@ export interface IdempotentRequest {
 	digest: string;
 	/** Name of the object that an earlier attempt created. */
 	created?: string;
+}
+
+/** Whose new events are asked for. */
+export interface TailQuestion {
+	account: string;
+	sourceKey: string;
+	shard: number;
+	withBody: boolean;
+	after?: TailPosition | undefined;
+}
+
+/** What a tail learns of archive. */
+export interface TailListener {
+	/** @param stream that the events are in. */
+	onEvents(events: TailedEvent[], stream: string): void;
+	/** Events were left out: so many, or undefined if nobody knows how many. */
+	onLeftOut(count: number | undefined): void;
+	/** Archive shows events from now on, or doesn't, for a reason that is known or not. */
+	onArchive(isThere: boolean, reason?: "TooManyTails"): void;
 }

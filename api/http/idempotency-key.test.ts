@@ -6,8 +6,8 @@ import {
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { memoryIdempotencyStore } from "../../test/support/doubles/idempotency/memory-store.ts";
-import { RequestError } from "./errors.ts";
 import type { IdempotentRequest } from "./endpoint.ts";
+import { RequestError } from "./errors.ts";
 import {
 	createOnce,
 	performOnce,

@@ -9,9 +9,9 @@ import type {
 	ObjectMeta,
 	ResourceKind,
 } from "../../packages/kube/resource.ts";
+import type { IdempotentRequest } from "./endpoint.ts";
 import { requestErrorOf } from "./error-translation.ts";
 import { invalidParameter, RequestError } from "./errors.ts";
-import type { IdempotentRequest } from "./endpoint.ts";
 
 /** What all replicas know of requests with an `Idempotency-Key`, for 24 hours. Each method throws while NATS is away. */
 export interface IdempotencyStore {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instantOf } from "./instant.ts";
+import { instantOf } from "./query.ts";
 
 test.each([
 	["from", "2026-03-01", "2026-03-01T00:00:00.000Z"],

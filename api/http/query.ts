@@ -1,12 +1,12 @@
+import type { Endpoint } from "./endpoint.ts";
 import { type ErrorDetail, invalidParameter, RequestError } from "./errors.ts";
-import type { Operation } from "./endpoint.ts";
 
 /**
- * The query parameters of a request. Throws a 400 that names each one that the operation doesn't have or that is repeated:
+ * The query parameters of a request. Throws a 400 that names each one that the endpoint doesn't have or that is repeated:
  * ignoring `?status=Failed` would answer with other runs as well.
  */
 export function queryOf(
-	{ query: known = [] }: Pick<Operation, "query">,
+	{ query: known = [] }: Pick<Endpoint, "query">,
 	given: Record<string, string | string[]>,
 ): Record<string, string> {
 	const details = Object.entries(given).flatMap(([name, value]) =>
@@ -45,3 +45,27 @@ function problemsOf(
 		? [{ path: name, message: "must not be repeated" }]
 		: [];
 }
+
+/**
+ * The instant in RFC 3339 that a parameter names: of a date, its first one as `from` and its last one as `to`. A time without
+ * an offset is none, since nobody knows whose clock it is of. Throws a 400 for anything else.
+ */
+export function instantOf(name: "from" | "to", text: string): string {
+	const end = name === "from" ? "T00:00:00.000Z" : "T23:59:59.999Z";
+	const ms = date.test(text)
+		? Date.parse(text + end)
+		: dateTime.test(text)
+			? Date.parse(text)
+			: Number.NaN;
+	const year = new Date(ms).getUTCFullYear();
+	if (year >= 0 && year <= 9999) return new Date(ms).toISOString();
+	throw invalidParameter(
+		name,
+		"must be a date or a time, such as 2026-03-01 or 2026-03-01T12:00:00Z",
+		text,
+	);
+}
+
+const date = /^\d{4}-\d\d-\d\d$/;
+const dateTime =
+	/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;

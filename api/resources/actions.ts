@@ -1,15 +1,20 @@
+import { randomUUID } from "node:crypto";
 import type { FastifyReply } from "fastify";
+import type { Destination, Source } from "../../crds/generated/types.ts";
+import { annotation } from "../../crds/labels.ts";
 import {
 	type ApiRequest,
 	type Caller,
+	type Handler,
 	writeOptions,
 } from "../http/endpoint.ts";
-import type { ApiResource, Resource } from "./api-resource.ts";
 import {
-	awaitResource,
-	requireResource,
-	respond,
-} from "./resource-read.ts";
+	type ApiResource,
+	destinations,
+	type Resource,
+	sources,
+} from "./api-resource.ts";
+import { awaitResource, requireResource, respond } from "./resource-read.ts";
 
 /** What the operator does once for each new value of an annotation. */
 interface Request<T extends Resource> {
@@ -21,7 +26,7 @@ interface Request<T extends Resource> {
 }
 
 /** Sets the annotation and waits a few seconds: 200 and the resource if it is done by then, and otherwise 202. */
-export async function annotateOnce<T extends Resource>(
+async function annotateOnce<T extends Resource>(
 	caller: Caller,
 	{ params, idempotency }: ApiRequest,
 	reply: FastifyReply,
@@ -43,3 +48,31 @@ export async function annotateOnce<T extends Resource>(
 	const seen = (await awaitResource(any, caller, asked, done)) ?? asked;
 	return respond(reply.code(done(seen) ? 200 : 202), seen);
 }
+
+/**
+ * `POST /v1/destinations/{name}/check`: 200 and the Destination after one more check of it, or 202 if the check still runs.
+ * `lastCheck.time` then tells when it has ended.
+ */
+export const checkDestination: Handler = (caller, request, reply) => {
+	const value = request.idempotency?.digest.slice(0, 32) ?? randomUUID();
+	return annotateOnce<Destination>(caller, request, reply, {
+		resource: destinations,
+		annotation: annotation.check,
+		value,
+		isDone: (_, { status }) => status?.lastCheck?.request === value,
+	});
+};
+
+/**
+ * `POST /v1/sources/{name}/rotate-url`: 200 and the Source with its new URL, or 202 if the operator has still to issue it. The
+ * operator keeps the URL's keys in a Secret, which the caller needn't read or write.
+ */
+export const rotateURL: Handler = (caller, request, reply) =>
+	annotateOnce<Source>(caller, request, reply, {
+		resource: sources,
+		annotation: annotation.rotateURL,
+		value: request.idempotency?.digest.slice(0, 32) ?? randomUUID(),
+		isDone: (before, { status }) =>
+			status?.webhookURL !== undefined &&
+			status.webhookURL !== before.status?.webhookURL,
+	});

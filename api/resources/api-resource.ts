@@ -13,7 +13,7 @@ import {
 import type { Kind } from "../../crds/spec-validator.ts";
 import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
-import type { Filter } from "../lists/filters.ts";
+import type { Filter } from "./page.ts";
 import type { SecretField } from "./secret-fields.ts";
 
 /** A custom resource that the API can create, change and delete. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { etagOf, requireMatch } from "./etag.ts";
+import { etagOf, requireMatch } from "./views.ts";
 
 const object = { metadata: { name: "shop", generation: 3 } };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
-import { apiResources } from "./api-resource.ts";
 import { runFilters } from "../runs/runs.ts";
-import { selectorsOf } from "../lists/filters.ts";
+import { apiResources } from "./api-resource.ts";
+import { selectorsOf } from "./page.ts";
 
 test("filters become selectors of the apiserver", () => {
 	expect(

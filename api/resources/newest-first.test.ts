@@ -4,7 +4,7 @@ import type {
 	KubeClient,
 	ListOptions,
 } from "../../packages/kube/client/client.ts";
-import { newestFirst } from "../lists/newest-first.ts";
+import { newestFirst } from "./page.ts";
 
 /** Runs by name: run-000 is the newest. */
 function runs(count: number) {

@@ -3,10 +3,14 @@ import {
 	hasReason,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
-import { invalidParameter } from "../http/errors.ts";
+import {
+	ageOf,
+	type KubeObject,
+	type ResourceKind,
+} from "../../packages/kube/resource.ts";
+import { isDnsLabel } from "../caller/account.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
-import { labelSelector, type Selectors } from "../lists/filters.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
@@ -16,7 +20,7 @@ const pageSize = 500;
 const largePages = new FairLimit({ atOnce: 2 });
 
 /** Which objects of an account. */
-export interface Listed<T extends KubeObject> {
+interface Listed<T extends KubeObject> {
 	client: KubeClient;
 	kind: ResourceKind<T>;
 	namespace: string;
@@ -24,7 +28,7 @@ export interface Listed<T extends KubeObject> {
 }
 
 /** A page of objects. Unless it is the last, it has the next `cursor`. `total` is there where it costs nothing. */
-export interface Page<T> {
+interface Page<T> {
 	items: T[];
 	cursor?: string;
 	total?: number;
@@ -114,4 +118,104 @@ export function sizeOf(limit = String(defaultPageSize)): number {
 		`must be between 1 and ${maxPageSize}`,
 		limit,
 	);
+}
+
+/** A query parameter that limits a list to the objects with this value in a field. */
+export interface Filter {
+	/** One of the CRD's `selectableFields`. */
+	field: string;
+	/** The allowed values; undefined for a filter by name. */
+	values?: readonly string[];
+}
+
+interface Selectors {
+	fieldSelector?: string;
+	labelSelector?: string;
+}
+
+/** Limits any list to the objects with these labels. */
+export const labelSelector = "labelSelector";
+
+/** What the apiserver has to select. Throws a 400 for a value that no object can have. */
+export function selectorsOf(
+	filters: Record<string, Filter>,
+	query: ApiRequest["query"],
+): Selectors {
+	const fields = Object.entries(filters).flatMap(([name, filter]) => {
+		const value = query[name];
+		if (value === undefined) return [];
+		requireValue(name, filter, value);
+		return [`${filter.field}=${value}`];
+	});
+	const labels = query[labelSelector];
+	return {
+		...(fields.length > 0 && { fieldSelector: fields.join(",") }),
+		...(labels !== undefined && { labelSelector: labels }),
+	};
+}
+
+/** The value becomes part of a selector, so nothing else may pass. */
+function requireValue(name: string, { values }: Filter, value: string): void {
+	if (values ? values.includes(value) : isDnsLabel(value)) return;
+	const problem = values
+		? `must be one of ${values.join(", ")}`
+		: `must be the name of a ${name}`;
+	throw invalidParameter(name, problem, value);
+}
+
+/** More objects come in the order of their names: the apiserver has no other, and sorting needs all of them. */
+const newestBound = maxPageSize;
+
+/** One page of a list, newest first if there are at most {@link newestBound} objects. */
+export async function newestFirst<T extends KubeObject>(
+	listed: Listed<T>,
+	query: ApiRequest["query"],
+	view: (object: T) => object,
+): Promise<Page<object>> {
+	const size = sizeOf(query.limit);
+	const after = ageIn(query.cursor);
+	if (query.cursor !== undefined && after === undefined)
+		return page(listed, query, view);
+	const all = await readAll(listed);
+	if (!all && after === undefined) return page(listed, query, view);
+	if (!all)
+		throw new RequestError(
+			"CursorExpired",
+			`There are more than ${newestBound} now, so they come by name. List again without the cursor.`,
+		);
+	const sorted = all.sort((a, b) => (ageOf(a) < ageOf(b) ? 1 : -1));
+	const left = sorted.filter(
+		(one) => after === undefined || ageOf(one) < after,
+	);
+	const items = left.slice(0, size);
+	return {
+		items: items.map(view),
+		...(left.length > size && { cursor: cursorAfter(items.at(-1)!) }),
+		total: all.length,
+	};
+}
+
+/** Undefined if there are too many to sort. Most lists are short, and then need no turn among the large ones. */
+async function readAll<T extends KubeObject>(
+	listed: Listed<T>,
+): Promise<T[] | undefined> {
+	for (const size of [defaultPageSize, newestBound]) {
+		const { items, cursor } = await readPage(listed, size);
+		if (cursor === undefined) return items;
+	}
+	return undefined;
+}
+
+/** The apiserver's cursors are base64, without a colon. */
+const mark = "newest:";
+
+function cursorAfter(object: KubeObject): string {
+	return `${mark}${Buffer.from(ageOf(object)).toString("base64url")}`;
+}
+
+/** Where a cursor of ours goes on; undefined for the apiserver's, which names its place itself. */
+function ageIn(cursor: string | undefined): string | undefined {
+	return cursor?.startsWith(mark)
+		? Buffer.from(cursor.slice(mark.length), "base64url").toString()
+		: undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planSchemaErrors } from "./values/plan-schemas.ts";
+import { planSchemaErrors } from "./spec-values.ts";
 
 const types =
 	"must be one of array, boolean, integer, null, number, object, string";

@@ -1,13 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
+import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
-import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
+import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { mergePatch } from "./merge-patch.ts";
-import { withoutReadOnly } from "./read-only-fields.ts";
-import { resourceNamePattern } from "./resource-name.ts";
 import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
 import { valueErrors } from "./spec-values.ts";
-import { resourceView } from "./views.ts";
+import { resourceView, shownName } from "./views.ts";
 
 /** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */
 export interface WantedSpec {
@@ -206,4 +205,99 @@ function checked(
 		secrets,
 		...(labels !== undefined && { labels: labels as Record<string, string> }),
 	};
+}
+
+/** JSON Merge Patch (RFC 7396 §2): null removes a member, objects are merged, anything else replaces. Mutates neither. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+	if (!isObject(patch)) return patch;
+	const merged: JsonObject = { ...(isObject(target) && target) };
+	for (const [name, value] of Object.entries(patch))
+		if (value === null) delete merged[name];
+		else merged[name] = mergePatch(merged[name], value);
+	return merged;
+}
+
+/** What a view has beside a resource's spec, status and name. */
+const head = ["id", "createTime", "updateTime", "managedBy", "generation"];
+
+/** By kind, the fields of a view that only Tidemill and Kubernetes set. */
+const readOnlyFields = new Map(
+	readResourceSchemas().map(({ kind, schema }) => {
+		const { spec, status } = schema.properties!;
+		const found = Object.keys(status!.properties!)
+			.map(shownName)
+			.filter((name) => name !== undefined);
+		const written = new Set(Object.keys(spec!.properties!));
+		return [kind, new Set([...head, ...found]).difference(written)];
+	}),
+);
+
+/** Whether a body has fields that only Tidemill and Kubernetes set. */
+export function hasReadOnly(kind: string, body: JsonObject): boolean {
+	const names = readOnlyFields.get(kind)!;
+	return Object.keys(body).some((name) => names.has(name));
+}
+
+/**
+ * A body without its read-only fields, so that what a GET answered can be edited and sent back. One that the caller changed
+ * is an error. In a body of an earlier version, the operator may have changed them since that GET.
+ * @param current The resource's current view; of a new resource, undefined.
+ */
+function withoutReadOnly(
+	kind: string,
+	body: JsonObject,
+	current: JsonObject | undefined,
+): { fields: JsonObject; errors: ErrorDetail[] } {
+	const names = readOnlyFields.get(kind)!;
+	const isOlder =
+		current &&
+		versions.some((name) => body[name] && body[name] !== current[name]);
+	const [fields, readOnly] = [true, false].map((isWritable) =>
+		Object.entries(body).filter(([name]) => names.has(name) !== isWritable),
+	);
+	const errors = readOnly!
+		.filter(
+			([name, value]) =>
+				!isOlder &&
+				!(current && isDeepStrictEqual(value ?? undefined, current[name])),
+		)
+		.map(([path]) => ({ path, message: problem }));
+	return { fields: Object.fromEntries(fields!), errors };
+}
+
+/** Times have whole seconds, so that two changes may share one. */
+const versions = ["updateTime", "generation"];
+
+const problem = "is read-only: omit it, or send it as GET answers it";
+
+/** The name of a resource: an RFC 1123 label of at most 40 characters, as in the CRDs' rules. */
+export const resourceNamePattern = "^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$";
+
+/** Leaves room for `-` and a suffix of six characters. */
+const maxStemLength = 33;
+
+/**
+ * Derives the name of a resource from its display name, or from `fallback` if the display name has no letter or digit that
+ * a name may have.
+ */
+export function resourceName(
+	displayName: unknown,
+	fallback: string,
+	suffix?: string,
+): string {
+	const stem = typeof displayName === "string" ? stemOf(displayName) : "";
+	return [stem || fallback, suffix].filter(Boolean).join("-");
+}
+
+function stemOf(displayName: string): string {
+	return (
+		displayName
+			// Separates accents from their letters, to drop them: é → e.
+			.normalize("NFKD")
+			.replaceAll(/\p{M}/gu, "")
+			.toLowerCase()
+			.replaceAll(/[^a-z0-9]+/g, "-")
+			.slice(0, maxStemLength)
+			.replaceAll(/^-|-$/g, "")
+	);
 }

@@ -6,16 +6,12 @@ import {
 	type IdempotentRequest,
 	writeOptions,
 } from "../http/endpoint.ts";
+import { createOnce, requestAnnotation } from "../http/idempotency-key.ts";
 import { flagOf } from "../http/query.ts";
-import {
-	createOnce,
-	requestAnnotation,
-} from "../http/idempotency-key.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { withSecrets } from "./inline-secrets.ts";
-import { newSpec } from "./resource-body.ts";
-import { resourceName } from "./resource-name.ts";
+import { newSpec, resourceName } from "./resource-body.ts";
 import { awaitStatus, requireResource, respond } from "./resource-read.ts";
+import { withSecrets } from "./secret-fields.ts";
 
 /** `POST /v1/<collection>`: 201 and the new resource, once the operator has judged it. With `?dryRun=true`, 200 and nothing is made. */
 export function createOf(resource: ApiResource): Handler {

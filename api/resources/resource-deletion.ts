@@ -1,11 +1,11 @@
 import { hasReason } from "../../packages/kube/client/client.ts";
-import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
+import { RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
-import { readPage } from "./page.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { requireMatch } from "./etag.ts";
+import { readPage } from "./page.ts";
 import { awaitResource, requireResource, respond } from "./resource-read.ts";
+import { requireMatch } from "./views.ts";
 
 /** `DELETE /v1/<collection>/{name}`: 204 after the deletion, or 202 if the operator still has to clean up. 409 if it is used. */
 export function deleteOf(resource: ApiResource): Handler {

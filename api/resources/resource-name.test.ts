@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { resourceName, resourceNamePattern } from "./resource-name.ts";
+import { resourceName, resourceNamePattern } from "./resource-body.ts";
 
 test.each([
 	["The Shop's orders", "the-shop-s-orders"],

@@ -1,13 +1,11 @@
 import type { FastifyReply } from "fastify";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
-import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
-import { selectorsOf } from "../lists/filters.ts";
-import { page } from "./page.ts";
+import { RequestError } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { etagOf } from "./etag.ts";
-import { resourceView } from "./views.ts";
+import { page, selectorsOf } from "./page.ts";
+import { etagOf, resourceView } from "./views.ts";
 
 /** `GET /v1/<collection>`. */
 export function listOf(resource: ApiResource): Handler {

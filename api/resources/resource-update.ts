@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { ApiError, hasReason } from "../../packages/kube/client/client.ts";
-import { RequestError } from "../http/errors.ts";
 import { type Caller, type Handler, writeOptions } from "../http/endpoint.ts";
+import { RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { isMatch, requireMatch } from "./etag.ts";
-import { withSecrets } from "./inline-secrets.ts";
-import { hasReadOnly } from "./read-only-fields.ts";
 import {
 	changedSpec,
+	hasReadOnly,
 	replacedSpec,
 	type SpecChange,
 	specPatch,
@@ -21,6 +19,8 @@ import {
 	requireResource,
 	respond,
 } from "./resource-read.ts";
+import { withSecrets } from "./secret-fields.ts";
+import { isMatch, requireMatch } from "./views.ts";
 
 /** Attempts at a change while others change the resource too. */
 const maxAttempts = 5;

@@ -1,13 +1,12 @@
-import {
-	cronFault,
-	cronForm,
-	zoneForm,
-} from "../../crds/schedule/schedule.ts";
+// ajv: it has the metaschemas of each draft, against which operator and receive judge schemas, too.
+import { Ajv, type ErrorObject } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { cronFault, cronForm, zoneForm } from "../../crds/schedule/schedule.ts";
 import { isTimeZone } from "../../crds/schedule/wall-clock.ts";
 import type { Kind } from "../../crds/spec-validator.ts";
-import type { ErrorDetail } from "../http/errors.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
-import { planSchemaErrors } from "./values/plan-schemas.ts";
+import type { ErrorDetail } from "../http/errors.ts";
 
 /** Wrong values that neither the CRD's schema nor its rules can judge. Without this, only the resource's conditions would tell. */
 export function valueErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
@@ -22,4 +21,70 @@ export function valueErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
 	if (typeof timeZone === "string" && !isTimeZone(timeZone))
 		errors.push({ path: "schedule.timeZone", message: zoneForm });
 	return errors;
+}
+
+/**
+ * The first error of each schema of a tracking plan, by the metaschema of its draft. Nothing is compiled, so that nobody's
+ * schema costs others their answers; what only compiling finds, such as a `$ref` to nowhere, the operator says.
+ */
+export function planSchemaErrors({
+	common,
+	events,
+}: JsonObject): ErrorDetail[] {
+	const list = Array.isArray(events) ? events : [];
+	return [
+		...schemaErrors(common, "common"),
+		...list.flatMap((event, index) =>
+			isObject(event)
+				? schemaErrors(event.schema, `events[${index}].schema`)
+				: [],
+		),
+	];
+}
+
+const options = { validateFormats: false, logger: false } as const;
+const drafts: Record<string, () => Ajv> = {
+	"https://json-schema.org/draft/2020-12/schema": () => new Ajv2020(options),
+	"https://json-schema.org/draft/2019-09/schema": () => new Ajv2019(options),
+	"http://json-schema.org/draft-07/schema": () => new Ajv(options),
+};
+const [newest] = Object.keys(drafts);
+/** Made when a schema first needs it, which few requests do. */
+const judges = new Map<string, Ajv>();
+
+function schemaErrors(schema: unknown, path: string): ErrorDetail[] {
+	// The CRD's schema says so.
+	if (!isObject(schema)) return [];
+	const { $schema = newest } = schema;
+	const draft = String($schema).replace(/#$/, "");
+	const make = Object.hasOwn(drafts, draft) ? drafts[draft] : undefined;
+	if (!make)
+		return [
+			{
+				path: `${path}.$schema`,
+				message: `must be one of ${Object.keys(drafts).join(", ")}`,
+			},
+		];
+	const judge = judges.get(draft) ?? make();
+	judges.set(draft, judge);
+	if (judge.validate(draft, schema)) return [];
+	const [error] = judge.errors!;
+	judge.errors = null;
+	return [{ path: path + pathOf(error!), message: messageOf(error!) }];
+}
+
+/** An RFC 6901 pointer as in the paths of other errors: `.properties.total.type`. */
+function pathOf({ instancePath }: ErrorObject): string {
+	return instancePath
+		.split("/")
+		.slice(1)
+		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+		.map((part) => (/^[\w$]+$/.test(part) ? `.${part}` : `["${part}"]`))
+		.join("");
+}
+
+function messageOf({ keyword, params, message }: ErrorObject): string {
+	return keyword === "enum"
+		? `must be one of ${params.allowedValues.join(", ")}`
+		: (message ?? "is invalid");
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
 import type { Caller } from "../http/endpoint.ts";
-import { keptLog } from "./kept-log.ts";
+import { keptLog } from "./logs.ts";
 
 test.each([
 	["the bucket's, which has more", "a\nb\nc\n", "b\nc\n", "a\nb\nc\n"],

@@ -1,16 +1,27 @@
 import type { IncomingMessage } from "node:http";
+import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	type Operation,
 	operationKind,
 	type Run,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { hasReason } from "../../packages/kube/client/client.ts";
-import { invalidParameter, RequestError } from "../http/errors.ts";
+import type {
+	LogAnswer,
+	LogRequest,
+} from "../../packages/contracts/manifest.ts";
+import { logSubject } from "../../packages/contracts/nats.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { resourcePath } from "../../packages/kube/resource.ts";
+import { askAnyArchive } from "../events/archive-question.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
-import { keptLog } from "./kept-log.ts";
-import { followJobLog, lastLines, readJobLog } from "./run-log.ts";
+import { runView } from "../resources/views.ts";
 import { requireRun } from "./runs.ts";
 
 export const maxLogLines = 10_000;
@@ -65,7 +76,7 @@ function logsOf(
 }
 
 /** What the Pod's log has, or else what was kept of it. Only the Pod's log needs a permission for Pods. */
-export async function orEnd<T>(
+async function orEnd<T>(
 	{ status }: Run | Operation,
 	read: () => Promise<T | undefined>,
 	readKept: () => Promise<string | undefined>,
@@ -96,3 +107,158 @@ function lineCountOf(tail = String(defaultLogLines)): number {
 	if (number >= 1 && number <= maxLogLines) return number;
 	throw invalidParameter("tail", `must be between 1 and ${maxLogLines}`, tail);
 }
+
+const timeoutMs = 5_000;
+
+/** Asks archive, which has the bucket. The function that is returned throws if nobody answers. */
+export function askArchiveForLog(
+	connection: () => NatsConnection,
+): Caller["askLog"] {
+	const ask = askAnyArchive<LogRequest, LogAnswer>(
+		connection,
+		logSubject,
+		timeoutMs,
+	);
+	return async (question) => {
+		const said = await ask(question);
+		if (said.ok) return said.log;
+		throw new Error(said.error.message);
+	};
+}
+
+/**
+ * What was kept of the log of a Run or an Operation: the end that the bucket has, or else the few lines in the status. The
+ * bucket has the log of an earlier attempt if it lacks the status's last line, which has a timestamp; and if the status has no
+ * lines, the last attempt was lost with its log.
+ */
+export async function keptLog(
+	{ account, askLog, log }: Pick<Caller, "account" | "askLog" | "log">,
+	{ metadata, status }: Run | Operation,
+): Promise<string | undefined> {
+	const lines = status?.log;
+	if (!lines) return lines;
+	const kept = await askLog({ run: metadata.uid!, account }).catch(
+		(error: Error) => {
+			log.warn({ err: error }, "the log in the bucket can't be read");
+			return undefined;
+		},
+	);
+	const lastLine = lines.trimEnd().split("\n").at(-1)!;
+	return kept?.includes(lastLine) ? kept : lines;
+}
+
+/** The progress of a Run, from the last log line that has these fields (load writes one a second). */
+export interface Progress {
+	daysDone: number;
+	daysTotal: number;
+	rowsDone: number;
+	rowsTotal: number;
+}
+
+/** Limits what the kubelet returns of a log at once. */
+const maxLogBytes = 4 * 1024 * 1024;
+
+/**
+ * Reads the last lines of the log of the latest Pod of a Run or an Operation. Returns undefined if there is no such Pod:
+ * before it starts, or after the end, which removes the Job. Throws as the client does, such as `Forbidden`.
+ * @param podLabel has the name on the Pods; an Operation's have another label than a Run's.
+ */
+export async function readJobLog(
+	client: KubeClient,
+	account: string,
+	run: string,
+	tailLines: number,
+	podLabel: string = label.run,
+): Promise<string | undefined> {
+	const path = await jobLogPath(client, account, run, podLabel);
+	const query = { tailLines, limitBytes: maxLogBytes };
+	return path === undefined
+		? undefined
+		: client.rawText("GET", path, { query });
+}
+
+/** As {@link readJobLog}, followed by new lines until the Pod ends or `signal` fires. */
+async function followJobLog(
+	client: KubeClient,
+	account: string,
+	run: string,
+	tailLines: number,
+	signal: AbortSignal,
+	podLabel: string = label.run,
+): Promise<IncomingMessage | undefined> {
+	const path = await jobLogPath(client, account, run, podLabel);
+	return path === undefined
+		? undefined
+		: client.rawStream(path, { tailLines, follow: true }, signal);
+}
+
+/** The path of the latest Pod's log. Returns undefined if no Pod has started. */
+export async function jobLogPath(
+	client: KubeClient,
+	account: string,
+	run: string,
+	podLabel: string = label.run,
+): Promise<string | undefined> {
+	const { items } = await client.list(kinds.pod, {
+		namespace: account,
+		labelSelector: `${podLabel}=${run}`,
+	});
+	const latest = items
+		.filter(({ status }) => status?.phase !== "Pending")
+		.sort((a, b) =>
+			a.metadata.creationTimestamp!.localeCompare(
+				b.metadata.creationTimestamp!,
+			),
+		)
+		.at(-1);
+	return (
+		latest && resourcePath(kinds.pod, account, latest.metadata.name, "log")
+	);
+}
+
+export function lastLines(
+	log: string | undefined,
+	lines: number,
+): string | undefined {
+	return log
+		?.split(/(?<=\n)/)
+		.slice(-lines)
+		.join("");
+}
+
+/** Returns undefined if no line reports progress. */
+export function progressIn(log: string): Progress | undefined {
+	for (const line of log.split("\n").reverse()) {
+		const progress = progressOf(line);
+		if (progress) return progress;
+	}
+	return undefined;
+}
+
+function progressOf(line: string): Progress | undefined {
+	if (!line.includes('"daysDone"')) return undefined;
+	try {
+		const { daysDone, daysTotal, rowsDone, rowsTotal } = JSON.parse(line);
+		const progress = { daysDone, daysTotal, rowsDone, rowsTotal };
+		const isWhole = Object.values(progress).every(Number.isInteger);
+		return isWhole ? progress : undefined;
+	} catch {
+		// The size limit cut the line off.
+		return undefined;
+	}
+}
+
+/** `GET /v1/runs/{name}/progress`: days and rows loaded and in total, as far as known. */
+export const getRunProgress: Handler = async (caller, { params }) => {
+	const name = params.name!;
+	const run: Run = await requireRun(caller, name);
+	const { status, rows } = runView(run);
+	if (status === "Succeeded")
+		return { status, rowsDone: rows, rowsTotal: rows };
+	const log = await orEnd(
+		run,
+		() => readJobLog(caller.client, caller.account, name, defaultLogLines),
+		() => keptLog(caller, run),
+	);
+	return { status, ...(log !== undefined && progressIn(log)) };
+};

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pipeline } from "../../crds/generated/types.ts";
 import type { ConditionStatus } from "../../packages/kube/conditions.ts";
-import { requireReady } from "./pipeline-readiness.ts";
+import { requireReady } from "./runs.ts";
 
 function pipeline(
 	status: ConditionStatus,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { progressIn } from "./run-log.ts";
+import { progressIn } from "./logs.ts";
 
 const line = (daysDone: number) =>
 	JSON.stringify({

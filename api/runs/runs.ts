@@ -5,26 +5,27 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import { hasEnded, newRun, startedRunName } from "../../crds/run.ts";
+import {
+	hasEnded,
+	newRun,
+	pausesScheduleOnly,
+	startedRunName,
+} from "../../crds/run.ts";
 import { validateSpec } from "../../crds/spec-validator.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
-import { flatPath, invalidParameter, RequestError } from "../http/errors.ts";
 import {
 	type Caller,
 	type Handler,
 	type IdempotentRequest,
 	writeOptions,
 } from "../http/endpoint.ts";
+import { flatPath, invalidParameter, RequestError } from "../http/errors.ts";
+import { createOnce, requestAnnotation } from "../http/idempotency-key.ts";
 import { flagOf } from "../http/query.ts";
-import {
-	createOnce,
-	requestAnnotation,
-} from "../http/idempotency-key.ts";
-import { type Filter, selectorsOf } from "../lists/filters.ts";
-import { newestFirst } from "../lists/newest-first.ts";
+import { type Filter, newestFirst, selectorsOf } from "../resources/page.ts";
 import { runView } from "../resources/views.ts";
-import { requireReady } from "./pipeline-readiness.ts";
 
 const maxWaitSeconds = 60;
 
@@ -185,5 +186,20 @@ function waitMsOf(wait: string | undefined): number {
 		"wait",
 		`must be between 0s and ${maxWaitSeconds}s, such as 30s`,
 		wait,
+	);
+}
+
+/**
+ * Throws a 409 if a new Run of the Pipeline would wait for a person. Not while the operator has still to judge the Pipeline
+ * or what it refers to: that takes seconds.
+ */
+export function requireReady({ metadata, status }: Pipeline): void {
+	const ready = findCondition(status?.conditions, "Ready");
+	const isJudged = ready?.observedGeneration === metadata.generation;
+	if (ready?.status !== "False" || !isJudged) return;
+	if (pausesScheduleOnly.has(ready.reason)) return;
+	throw new RequestError(
+		"PipelineNotReady",
+		`The pipeline "${metadata.name}" can't run (${ready.reason}): ${ready.message} Correct that first, or start the run with ?queue=true: it then waits.`,
 	);
 }

@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { jobLogPath, lastLines, readJobLog } from "../../api/runs/run-log.ts";
+import { jobLogPath, lastLines, readJobLog } from "../../api/runs/logs.ts";
 import {
 	type Operation,
 	operationKind,

@@ -1,4 +1,4 @@
-import type { Progress } from "../../api/runs/run-log.ts";
+import type { Progress } from "../../api/runs/logs.ts";
 
 /** One line with the progress of a run, at most `columns` wide. */
 export function progressBar(

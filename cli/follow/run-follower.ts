@@ -1,8 +1,4 @@
-import {
-	type Progress,
-	progressIn,
-	readJobLog,
-} from "../../api/runs/run-log.ts";
+import { type Progress, progressIn, readJobLog } from "../../api/runs/logs.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { ApiError } from "../../packages/kube/client/client.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EventStream } from "../../api/tail/event-stream.ts";
+import { EventStream } from "../../api/events/tail.ts";
 import { readServerEvents } from "./server-events.ts";
 
 test("the command line reads what the API writes", async () => {

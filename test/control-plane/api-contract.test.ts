@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Operation } from "../../api/http/endpoint.ts";
-import { operations } from "../../api/endpoints.ts";
+import { endpoints } from "../../api/endpoints.ts";
+import type { Endpoint } from "../../api/http/endpoint.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
 import {
 	type ApiAnswer,
@@ -33,55 +33,53 @@ afterAll(() => api.api.close());
 /** Of no event. */
 const eventID = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
 
-test.each(operations.map((operation) => [operation.id, operation] as const))(
+test.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
 	"%s answers as the document says who may, who may not, and who is unknown",
-	async (_, operation) => {
-		const name = await prepare(operation);
-		const path = operation.path
+	async (_, endpoint) => {
+		const name = await prepare(endpoint);
+		const path = endpoint.path
 			.replace("{name}", name)
 			.replace("{event_id}", eventID);
-		const body = bodyOf(operation);
+		const body = bodyOf(endpoint);
 
-		const unknown = await ask(api.url + path, { method: operation.method });
+		const unknown = await ask(api.url + path, { method: endpoint.method });
 		expect(unknown.status).toBe(401);
 		expect(unknown.headers.get("www-authenticate")).toContain("Bearer");
-		expectContract(operation, unknown);
+		expectContract(endpoint, unknown);
 
-		const refused = await nobody(operation.method, path, body);
+		const refused = await nobody(endpoint.method, path, body);
 		expect(refused.status).toBe(403);
-		expectContract(operation, refused);
+		expectContract(endpoint, refused);
 
-		const { status, ...answered } = await editor(operation.method, path, body);
+		const { status, ...answered } = await editor(endpoint.method, path, body);
 		// There is no Pod, no URL, no archive and no event: api-run-logs.test.ts reads a log, and api-waits.test.ts sends an event.
-		const hasNone = path.includes(eventID) || operation.id.endsWith("Logs");
+		const hasNone = path.includes(eventID) || endpoint.id.endsWith("Logs");
 		const expected = hasNone
 			? ["404"]
-			: ["sendTestEvent", "tailEvents", "listExportFiles"].includes(
-						operation.id,
-					)
+			: ["sendTestEvent", "tailEvents", "listExportFiles"].includes(endpoint.id)
 				? ["409"]
-				: operation.id === "createUploads"
+				: endpoint.id === "createUploads"
 					? ["503"]
-					: Object.keys(operation.answers);
+					: Object.keys(endpoint.answers);
 		expect(expected).toContain(String(status));
-		expectContract(operation, { status, ...answered });
+		expectContract(endpoint, { status, ...answered });
 	},
 );
 
 test.each(
-	operations
+	endpoints
 		.filter(({ path }) => path.includes("{name}"))
-		.map((operation) => [operation.id, operation] as const),
-)("%s is 404 for what isn't there", async (_, operation) => {
-	const path = operation.path
+		.map((endpoint) => [endpoint.id, endpoint] as const),
+)("%s is 404 for what isn't there", async (_, endpoint) => {
+	const path = endpoint.path
 		.replace("{name}", "not-there")
 		.replace("{event_id}", eventID);
-	const answer = await editor(operation.method, path, bodyOf(operation));
+	const answer = await editor(endpoint.method, path, bodyOf(endpoint));
 	expect(answer.status).toBe(404);
-	expectContract(operation, answer);
+	expectContract(endpoint, answer);
 });
 
-function expectContract(operation: Operation, answer: ApiAnswer): void {
+function expectContract(endpoint: Endpoint, answer: ApiAnswer): void {
 	for (const header of [
 		"x-request-id",
 		"x-ratelimit-limit",
@@ -89,11 +87,11 @@ function expectContract(operation: Operation, answer: ApiAnswer): void {
 		"x-ratelimit-reset",
 	])
 		expect(answer.headers.get(header), header).toBeTruthy();
-	expect(misfits(operation, answer)).toEqual([]);
+	expect(misfits(endpoint, answer)).toEqual([]);
 }
 
-/** Makes what the operation is about, and returns its name. */
-async function prepare({ id, path }: Operation): Promise<string> {
+/** Makes what the endpoint is about, and returns its name. */
+async function prepare({ id, path }: Endpoint): Promise<string> {
 	if (!path.includes("{name}")) return "";
 	const name = `for-${id.toLowerCase()}`;
 	if (path.startsWith("/v1/tokens")) {
@@ -114,7 +112,7 @@ async function prepare({ id, path }: Operation): Promise<string> {
 	return run.body.name;
 }
 
-function bodyOf({ id, method, path }: Operation): unknown {
+function bodyOf({ id, method, path }: Endpoint): unknown {
 	if (method === "PATCH") return { displayName: "Changed" };
 	if (!/^(create|replace)/.test(id)) return undefined;
 	if (id === "createToken") return { name: "new", scope: "run" };

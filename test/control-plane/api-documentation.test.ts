@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../api/document/openapi.ts";
-import { operations } from "../../api/endpoints.ts";
+import { endpoints } from "../../api/endpoints.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
 import {
 	type ApiClient,
@@ -33,7 +33,7 @@ test("the OpenAPI document is for everybody, and has every operation", async () 
 	const described = Object.values(document.paths).flatMap((item) =>
 		Object.values(item).map(({ operationId }) => operationId),
 	);
-	expect(described.sort()).toEqual(operations.map(({ id }) => id).sort());
+	expect(described.sort()).toEqual(endpoints.map(({ id }) => id).sort());
 });
 
 test("every reference in it leads somewhere", () => {
@@ -72,7 +72,7 @@ test("the docs page loads nothing from other hosts", async () => {
 	);
 	const page = await response.text();
 	const articles = page.split("<article ");
-	for (const { id, method, path } of operations) {
+	for (const { id, method, path } of endpoints) {
 		const article = articles.find((each) => each.startsWith(`id="${id}"`))!;
 		const route = path.slice("/v1".length).replace("{name}", "example");
 		expect(article).toContain(`$TIDEMILL_API_URL${route}&quot;`);

@@ -3,7 +3,7 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { askArchiveForLog } from "../../api/runs/kept-log.ts";
+import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
 import { openOrders } from "../../ingest/notify/delivery/orders.ts";

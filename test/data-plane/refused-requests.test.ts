@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { readRefusedFrom } from "../../api/refused/refused-stream.ts";
+import { readRefusedFrom } from "../../api/events/refused-requests.ts";
 import { openRefusedStream } from "../../ingest/archive/write/refused-stream.ts";
 import { maxKeptOfSource } from "../../packages/contracts/live/refused-request.ts";
 import { refused } from "../../packages/contracts/nats.ts";

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApiDocument } from "../../api/document/openapi.ts";
-import { operations } from "../../api/endpoints.ts";
+import { endpoints } from "../../api/endpoints.ts";
 import { withProgress } from "../support/progress.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 import { makeGoClient } from "./go/client.ts";
@@ -35,7 +35,7 @@ const folder = await mkdtemp(join(tmpdir(), "tidemill-ecosystem-"));
 const failures: string[] = [];
 try {
 	const document = join(folder, "openapi.json");
-	await writeFile(document, JSON.stringify(openApiDocument(operations)));
+	await writeFile(document, JSON.stringify(openApiDocument(endpoints)));
 	const made: [string, QuickStart][] = [];
 	for (const [name, make] of Object.entries(clients))
 		if (wanted.length === 0 || wanted.includes(name))

@@ -1,5 +1,5 @@
+import { endpoints } from "../../api/endpoints.ts";
 import { errorCodes } from "../../api/http/errors.ts";
-import { operations } from "../../api/endpoints.ts";
 
 /** The text of docs/reference/api.md. */
 export function apiPage(): string {
@@ -8,7 +8,7 @@ export function apiPage(): string {
 
 | Request | What it does | Answer |
 | --- | --- | --- |
-${operations
+${endpoints
 	.map(
 		({ method, path, summary, answers }) =>
 			`| \`${method} ${path}\` | ${summary} | ${Object.keys(answers).join(" or ")} |\n`,
@@ -88,7 +88,7 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
 - **PUT** replaces all that people set, as a POST would have it. What GET answers can be edited and sent back by PATCH and PUT:
   fields that only Tidemill sets are ignored if they are unchanged.
 - **Lists** have pages: \`?limit=\` sets the size (100 by default, at most 1000), and \`?cursor=\` takes the \`cursor\` of the previous
-  page. They can be limited by \`status\`, \`type\`, \`pipeline\`, \`source\`, \`destination\` and \`labelSelector\`, as the table of operations says.
+  page. They can be limited by \`status\`, \`type\`, \`pipeline\`, \`source\`, \`destination\` and \`labelSelector\`, as the table of endpoints says.
   Runs come newest first if there are at most 1,000; if there are more, limit the list to one pipeline, or they come by name.
   Other resources come by name. \`total\` is there where counting is cheap.
 - **Deletion** of a resource that others refer to is 409 and names them. \`?force=true\` deletes it all the same.

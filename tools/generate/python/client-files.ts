@@ -7,7 +7,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openApiSchemas } from "../../../api/document/openapi-schemas.ts";
-import { operations } from "../../../api/endpoints.ts";
+import { endpoints } from "../../../api/endpoints.ts";
 import { pythonOperationsText } from "./operations.ts";
 import { pythonTypesText } from "./types.ts";
 
@@ -19,7 +19,7 @@ export function pythonClientFiles(): [path: string, text: string][] {
 	const awaiting = globSync(`${folder}/asynchronous/*.py`, { cwd: root });
 	return [
 		[`${folder}/generated/__init__.py`, ""],
-		[`${folder}/generated/operations.py`, pythonOperationsText(operations)],
+		[`${folder}/generated/operations.py`, pythonOperationsText(endpoints)],
 		[`${folder}/generated/types.py`, pythonTypesText(openApiSchemas())],
 		...awaiting.toSorted().map((path): [string, string] => {
 			const name = basename(path);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operations } from "../../../api/endpoints.ts";
+import { endpoints } from "../../../api/endpoints.ts";
 import { methodName, pythonOperationsText } from "./operations.ts";
 import { isPythonName } from "./types.ts";
 
@@ -11,26 +11,26 @@ test.each([
 	["startRun", "start_run"],
 	["getRunLogs", "get_logs"],
 ])("the operation %s is the method %s", (id, expected) => {
-	const operation = operations.find((one) => one.id === id)!;
-	expect(methodName(operation)).toBe(expected);
+	const endpoint = endpoints.find((one) => one.id === id)!;
+	expect(methodName(endpoint)).toBe(expected);
 });
 
 test("no two operations of a collection are one method", () => {
-	const names = operations.map(
+	const names = endpoints.map(
 		(one) => `${one.path.split("/")[2]}.${methodName(one)}`,
 	);
 	expect(names).toHaveLength(new Set(names).size);
 });
 
 test("no parameter has a name that Python reserves", () => {
-	const text = pythonOperationsText(operations);
+	const text = pythonOperationsText(endpoints);
 	const names = [...text.matchAll(/[(*,] (\w+): /g)].map(([, name]) => name);
 	expect(names).toContain("limit");
 	expect(names.filter((name) => !isPythonName(name!))).toEqual([]);
 });
 
 test("an operation that streams has no method", () => {
-	const [first] = operations;
+	const [first] = endpoints;
 	const stream = { ...first!, produces: "text/event-stream" as "text/plain" };
 	expect(pythonOperationsText([stream])).not.toContain("def list");
 });

@@ -1,5 +1,5 @@
 import { parameters, parametersOf } from "../../../api/document/parameters.ts";
-import type { Operation } from "../../../api/http/endpoint.ts";
+import type { Endpoint } from "../../../api/http/endpoint.ts";
 import { isPythonName } from "./types.ts";
 
 type Parameter = {
@@ -10,11 +10,11 @@ type Parameter = {
 };
 
 /**
- * The text of a Python module with a class for each collection of the API and a method for each of its operations, once to
+ * The text of a Python module with a class for each collection of the API and a method for each of its endpoints, once to
  * wait for an answer and once to `await` it. Streams are left out: a method returns one whole answer.
  */
-export function pythonOperationsText(operations: Operation[]): string {
-	const whole = operations.filter(
+export function pythonOperationsText(endpoints: Endpoint[]): string {
+	const whole = endpoints.filter(
 		({ produces = "text/plain" }) => produces === "text/plain",
 	);
 	const collections = [...new Set(whole.map(collectionOf))];
@@ -49,15 +49,15 @@ from . import types as t
 ${classes.join("\n\n")}`;
 }
 
-function methodText(operation: Operation, isAsync: boolean): string {
-	const { method, summary, body, produces } = operation;
-	const all = parametersOf(operation).map(resolved);
+function methodText(endpoint: Endpoint, isAsync: boolean): string {
+	const { method, summary, body, produces } = endpoint;
+	const all = parametersOf(endpoint).map(resolved);
 	// The client knows the account, and a followed log ends with its Run only.
 	const named = all.filter(
 		({ name, in: place }) =>
 			place !== "path" && name !== "Tidemill-Account" && name !== "follow",
 	);
-	const inPath = pathNames(operation);
+	const inPath = pathNames(endpoint);
 	const positional = [
 		...inPath.map((name) => `${name}: str`),
 		...(body
@@ -80,22 +80,22 @@ function methodText(operation: Operation, isAsync: boolean): string {
 	const args = [
 		`"${method}"`,
 		inPath.length > 0
-			? `path("${operation.path}", ${inPath.join(", ")})`
-			: `"${operation.path}"`,
+			? `path("${endpoint.path}", ${inPath.join(", ")})`
+			: `"${endpoint.path}"`,
 		...(sent("query") ? [`query={${sent("query")}}`] : []),
 		...(sent("header") ? [`headers={${sent("header")}}`] : []),
 		...(body ? ["body=body"] : []),
 	];
-	const answer = answerOf(operation);
+	const answer = answerOf(endpoint);
 	const await_ = isAsync ? "await " : "";
 	const call = `${await_}self._api.${produces ? "text" : "json"}(${args.join(", ")})`;
-	return `    ${isAsync ? "async " : ""}def ${methodName(operation)}(${signature.join(", ")}) -> ${answer}:
+	return `    ${isAsync ? "async " : ""}def ${methodName(endpoint)}(${signature.join(", ")}) -> ${answer}:
         """${summary}."""
 ${answer === "None" ? `        ${call}` : `        answer: ${answer} = ${call}\n        return answer`}
 `;
 }
 
-function answerOf({ answers, produces }: Operation): string {
+function answerOf({ answers, produces }: Endpoint): string {
 	if (produces) return "str";
 	const schemas = Object.values(answers).map(({ schema }) =>
 		schema ? `t.${schema}` : "None",
@@ -115,19 +115,19 @@ function typeOf({ schema: { type, enum: values } }: Parameter): string {
 	return { integer: "int", boolean: "bool" }[type] ?? "str";
 }
 
-function pathNames({ path }: Operation): string[] {
+function pathNames({ path }: Endpoint): string[] {
 	return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => snake(name!));
 }
 
 /** `/v1/tracking-plans/{name}` belongs to `tracking-plans`. */
-function collectionOf({ path }: Operation): string {
+function collectionOf({ path }: Endpoint): string {
 	return path.split("/")[2]!;
 }
 
-/** The operation's id without the name of its collection: `getRunLogs` of `runs` is `get_logs`. */
-export function methodName(operation: Operation): string {
-	const plural = snake(pascal(collectionOf(operation)));
-	const words = snake(operation.id);
+/** The endpoint's id without the name of its collection: `getRunLogs` of `runs` is `get_logs`. */
+export function methodName(endpoint: Endpoint): string {
+	const plural = snake(pascal(collectionOf(endpoint)));
+	const words = snake(endpoint.id);
 	const rest = words.replace(
 		new RegExp(`_${plural.replace(/s$/, "")}s?(?=_|$)`),
 		"",

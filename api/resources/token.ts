@@ -1,8 +1,8 @@
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
 import type { RoleBinding, ServiceAccount } from "../../packages/kube/kinds.ts";
-import { type ErrorDetail, RequestError } from "../http/errors.ts";
 import type { JsonObject } from "../http/endpoint.ts";
-import { resourceNamePattern } from "../resources/resource-name.ts";
+import { type ErrorDetail, RequestError } from "../http/errors.ts";
+import { resourceNamePattern } from "./resource-body.ts";
 
 /** What a token may do in its account, with the ClusterRole that permits it. No scope hands out tokens. */
 export const tokenScopes = {
@@ -16,7 +16,7 @@ export type TokenScope = keyof typeof tokenScopes;
 /** The apiserver issues none for less (authentication.k8s.io/v1 TokenRequestSpec). */
 export const minSeconds = 600;
 export const maxSeconds = 365 * 24 * 60 * 60;
-export const defaultSeconds = 30 * 24 * 60 * 60;
+const defaultSeconds = 30 * 24 * 60 * 60;
 
 export interface TokenRequest {
 	name: string;
