@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { NatsRole } from "../operator/install/nats/users.ts";
+import type { NatsRole } from "../operator/install/nats-users.ts";
 import { processEnvironment } from "../operator/install/process-environment.ts";
 import { compileCacheDirectory } from "../packages/service/cache.ts";
 import type { Pki } from "./cluster/pki.ts";

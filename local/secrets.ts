@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type NatsRole, natsRoles } from "../operator/install/nats/users.ts";
+import { type NatsRole, natsRoles } from "../operator/install/nats-users.ts";
 import { randomPassword } from "../operator/install/random-password.ts";
 import type { Home } from "./home/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";

@@ -1,5 +1,5 @@
-import type { LeaderElection } from "../packages/kube/lease/lease.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
+import type { LeaderElection } from "../packages/kube/reconcile/lease.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
 import type { Informer } from "../packages/kube/watch/informer.ts";
 import type { NatsState } from "../packages/service/nats/connection.ts";

@@ -5,10 +5,10 @@ import { allNamespaces } from "../crds/installation-claims.ts";
 import { framesSubject } from "../packages/contracts/nats.ts";
 import { KubeClient } from "../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
-import { LeaderElection } from "../packages/kube/lease/lease.ts";
 import { registerKubeMetrics } from "../packages/kube/metrics.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
+import { LeaderElection } from "../packages/kube/reconcile/lease.ts";
 import { startHealthServer } from "../packages/service/health-server.ts";
 import { createLog } from "../packages/service/log.ts";
 import {
@@ -23,10 +23,9 @@ import { Settings } from "../packages/service/settings.ts";
 import { type Part, runInOrder } from "../packages/service/start-order.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { openTracing } from "../packages/service/tracing/tracing.ts";
-import { createApiSecretController } from "./api-secret/controller.ts";
-import { LedgerView } from "./archive/ledger.ts";
-import { InstallationClaimer } from "./claim/claims.ts";
-import type { ServedNamespaces } from "./claim/decide.ts";
+import { createApiSecretController } from "./api-secret.ts";
+import { LedgerView } from "./archive/ledgers.ts";
+import { InstallationClaimer } from "./claims.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {
 	type OperatorParts,
@@ -34,8 +33,8 @@ import {
 	reasonNotReady,
 } from "./health.ts";
 import { JobSlots } from "./jobs/slots.ts";
-import { OperatorMetrics } from "./metrics/operator-metrics.ts";
-import { reloadNats } from "./nats/reload.ts";
+import { OperatorMetrics } from "./metrics.ts";
+import { reloadNats } from "./nats-reload.ts";
 import { NotificationOutbox } from "./notification/outbox.ts";
 import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
@@ -45,12 +44,13 @@ import { tellMissingNamespaces } from "./reconcile/missing-namespaces.ts";
 import { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 import { createRunController } from "./run/controller.ts";
 import { traceRuns } from "./run/run-trace.ts";
+import type { ServedNamespaces } from "./served-namespaces.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
 import { createRouteController } from "./source/routes/controller.ts";
 import { RouteTable } from "./source/routes/table.ts";
-import { ShardBacklogs } from "./source/shards/shard-backlogs.ts";
+import { ShardBacklogs } from "./source/shard-backlogs.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 import { PlanVersions } from "./tracking-plan/plan-versions.ts";
 

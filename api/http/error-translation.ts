@@ -1,7 +1,7 @@
 import { patternWords } from "../../crds/pattern-words.ts";
 import { ApiError } from "../../packages/kube/client/client.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
-import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
+import { publicWords } from "../../packages/kube/text.ts";
 import {
 	type ErrorDetail,
 	flatPath,

@@ -1,5 +1,5 @@
 import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
-import type { MoveOptions } from "../../operator/source/move/main.ts";
+import type { MoveOptions } from "../../operator/move.ts";
 import { UsageError } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
 
@@ -89,7 +89,7 @@ export function defineRoles(program: Program): void {
 		.option("--s3-keys <secret>", "a Secret for the keys of the bundled store")
 		.action((_, command) =>
 			start(
-				() => import("../../operator/install/setup/main.ts"),
+				() => import("../../operator/install/main.ts"),
 				command.optsWithGlobals(),
 			),
 		);
@@ -107,7 +107,7 @@ export function defineRoles(program: Program): void {
 		.option("--monitor <url>", "nats-server's monitoring port")
 		.action((_, command) =>
 			start(
-				() => import("../../operator/install/nats/reloader.ts"),
+				() => import("../../operator/install/nats-reloader.ts"),
 				command.optsWithGlobals(),
 			),
 		);
@@ -160,7 +160,7 @@ function defineRotate(setup: CommandUnknownOpts) {
 		)
 		.action(async (what, options, command) => {
 			const { chooseCluster } = await import("../command/cluster.ts");
-			const { rotate } = await import("../../operator/install/setup/rotate.ts");
+			const { rotate } = await import("../../operator/install/rotate.ts");
 			const settleSeconds = Number(options.settle);
 			if (!(settleSeconds >= 0))
 				throw new UsageError(
@@ -199,7 +199,7 @@ function defineMove(operator: CommandUnknownOpts) {
 			if (options.namespace === undefined)
 				throw new UsageError("--namespace is missing. Name the Source's.");
 			return start(
-				() => import("../../operator/source/move/main.ts"),
+				() => import("../../operator/move.ts"),
 				options as MoveOptions,
 			);
 		});

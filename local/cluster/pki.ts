@@ -7,7 +7,7 @@ import {
 	isUsable,
 	type KeyPair as PemPair,
 	type Subject,
-} from "../../operator/install/certificates/certificate.ts";
+} from "../../operator/install/certificate.ts";
 
 /** A certificate and its private key, as PEM text and as files. */
 export interface KeyPair extends PemPair {

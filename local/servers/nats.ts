@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 // @nats-io/transport-node: the official client, successor of the `nats` package.
 import { connect } from "@nats-io/transport-node";
-import { natsConfig } from "../../operator/install/nats/config.ts";
-import type { NatsRole, NatsUser } from "../../operator/install/nats/users.ts";
+import { natsConfig } from "../../operator/install/nats-config.ts";
+import type { NatsRole, NatsUser } from "../../operator/install/nats-users.ts";
 import type { Program } from "../process/program.ts";
 
 export interface NatsSettings {

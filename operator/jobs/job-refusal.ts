@@ -1,5 +1,5 @@
-import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
+import { publicWords } from "../../packages/kube/text.ts";
 import { refusalFinding } from "../reconcile/refusals.ts";
 import { nameTaken } from "./apply.ts";
 

@@ -10,7 +10,7 @@ import {
 	type JobCondition,
 	type Pod,
 } from "../../packages/kube/kinds.ts";
-import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
+import { publicWords } from "../../packages/kube/text.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { endedAs, unexplained } from "./endings.ts";
 import { containerName } from "./template.ts";

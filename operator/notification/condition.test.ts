@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Delivery } from "../../packages/contracts/notification/delivery.ts";
-import { deliveryFindingOf, type NotificationState } from "./condition.ts";
+import { deliveryFindingOf, type NotificationState } from "./state.ts";
 
 const usable = [
 	{ secret: "a", sealed: "x" },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Notification } from "../../packages/contracts/notification/order.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
-import { dueNotifications, soonerIf } from "./pending.ts";
+import { dueNotifications, soonerIf } from "./state.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 const now = Date.parse("2026-03-10T12:00:00Z");

@@ -1,10 +1,17 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
+import type { Delivery } from "../../packages/contracts/notification/delivery.ts";
+import type { Notification } from "../../packages/contracts/notification/order.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
+import {
+	type Result,
+	soonest,
+} from "../../packages/kube/reconcile/controller.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import type { FindingOf } from "../reconcile/reasons.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
-import type { NotificationState } from "./condition.ts";
 import type { NotificationOutbox } from "./outbox.ts";
+import type { Webhooks } from "./webhooks.ts";
 import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
 
 /** What the controllers tell people's webhooks with. */
@@ -31,4 +38,109 @@ export async function readNotifications(
 		);
 	const webhooks = webhooksOf(resource, (name) => secrets.get(name), sealKey);
 	return { webhooks, deliveries: outbox.deliveriesOf(resource, webhooks) };
+}
+
+/** What decides about a resource's notifications, beside the resource. */
+export interface NotificationState {
+	webhooks: Webhooks;
+	/** What notify last reported of each webhook as it is now, by the Secret's name. */
+	deliveries: ReadonlyMap<string, Delivery>;
+}
+
+/** Whether the webhooks were told; nothing if there are none. */
+export function deliveryFindingOf(
+	{ webhooks, deliveries }: NotificationState,
+	pending: readonly Notification[],
+): FindingOf<"Pipeline", "NotificationsDelivered"> | undefined {
+	const { usable, problem } = webhooks;
+	if (problem) return { status: "False", ...problem };
+	if (usable.length === 0) return undefined;
+	const latest = [...deliveries].toSorted(([, a], [, b]) =>
+		a.time < b.time ? 1 : -1,
+	);
+	const failed = latest.find(([, { state }]) => state === "Failed");
+	if (failed)
+		return {
+			status: "False",
+			reason: "DeliveryFailed",
+			message: `The webhook in Secret "${failed[0]}" could not be told, and is not called again for this notification: ${failed[1].error}`,
+		};
+	if (pending.length > 0)
+		return {
+			status: "Unknown",
+			reason: "Pending",
+			message: `${counted(pending.length, "notification")} ${pending.length === 1 ? "waits" : "wait"} until NATS takes ${pending.length === 1 ? "it" : "them"}. NATS is unreachable, or too many of the namespace's wait to be delivered.`,
+		};
+	const trying = latest.find(([, { state }]) => state === "Delivering");
+	if (trying)
+		return {
+			status: "Unknown",
+			reason: "Delivering",
+			message: `The webhook in Secret "${trying[0]}" was called ${counted(trying[1].attempts, "time")} and is called again: ${trying[1].error}`,
+		};
+	return latest.length === 0
+		? {
+				status: "True",
+				reason: "NothingToTell",
+				message: `Notifications go to ${usable.length === 1 ? "the webhook in Secret" : "the webhooks in Secrets"} ${usable.map(({ secret }) => `"${secret}"`).join(", ")}. There was none yet.`,
+			}
+		: {
+				status: "True",
+				reason: "Delivered",
+				message: `The latest notification was delivered (${latest[0]![1].id}).`,
+			};
+}
+
+function counted(count: number, noun: string): string {
+	return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Of a resource, in its status. */
+const maxPending = 10;
+const keepMs = 2 * 24 * 3_600_000;
+
+export interface DueNotifications {
+	/** To hand over now. */
+	due: Notification[];
+	/** To keep in the status until a webhook is usable. */
+	kept: Notification[];
+}
+
+/** What is to be done with news, and with what earlier attempts left. */
+export function dueNotifications(
+	{ status }: Pipeline | Source,
+	news: readonly Notification[],
+	{ usable, problem }: Webhooks,
+	now: number,
+): DueNotifications {
+	const all = [...pendingOf(status), ...news]
+		.filter(({ time }) => Date.parse(time) > now - keepMs)
+		.slice(-maxPending);
+	if (usable.length > 0) return { due: all, kept: [] };
+	return { due: [], kept: problem ? all : [] };
+}
+
+/** What the status keeps. */
+export function pendingOf(
+	status: (Pipeline | Source)["status"],
+): Notification[] {
+	return (status?.pendingNotifications ?? []) as Notification[];
+}
+
+/** A status that keeps what could not be handed over. */
+export function withPending<T extends object>(
+	status: T,
+	left: Notification[],
+): T {
+	return left.length === 0 ? status : { ...status, pendingNotifications: left };
+}
+
+const retryMs = 15_000;
+
+/** When to look again: soon, if something could not be handed over. */
+export function soonerIf(
+	left: readonly Notification[],
+	result: Result | undefined,
+): Result | undefined {
+	return left.length === 0 ? result : soonest(result, retryMs);
 }

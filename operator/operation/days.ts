@@ -5,7 +5,7 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../packages/contracts/utc-date.ts";
-import { retentionIn } from "../archive/retention.ts";
+import { retentionIn } from "../archive/ledgers.ts";
 
 interface Days {
 	start: UtcDate;

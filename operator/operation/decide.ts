@@ -7,7 +7,7 @@ import { lifecycle } from "../jobs/decide.ts";
 import { endedAs } from "../jobs/endings.ts";
 import { podTemplateProblem } from "../jobs/pod-template.ts";
 import type { CompleteReason } from "../jobs/transition.ts";
-import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
+import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
 import { type OperationAction, transition } from "./action.ts";
 import { daysOf, keptDays } from "./days.ts";
 import type { OperationErrorCode } from "./errors.ts";

@@ -6,7 +6,7 @@ import type { ImportAnswer } from "../../packages/contracts/stored/import.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { answerTo } from "../jobs/archive-answers.ts";
 import { retryWaitMs } from "../jobs/decide.ts";
-import { storedUnder } from "../source/webhook/keys.ts";
+import { storedUnder } from "../source/routes/keys.ts";
 import { type OperationAction, transition } from "./action.ts";
 import type { OperationState } from "./state.ts";
 

@@ -3,7 +3,7 @@ import type { ReleaseAnswer } from "../../packages/contracts/release.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { answerTo } from "../jobs/archive-answers.ts";
 import { retryWaitMs } from "../jobs/decide.ts";
-import type { StoredUnder } from "../source/webhook/keys.ts";
+import type { StoredUnder } from "../source/routes/keys.ts";
 import { type OperationAction, transition } from "./action.ts";
 import { keptDays } from "./days.ts";
 import type { OperationState } from "./state.ts";

@@ -21,8 +21,8 @@ import {
 	soonest,
 } from "../../packages/kube/reconcile/controller.ts";
 import { controllerReference } from "../../packages/kube/resource.ts";
-import { soonerIf, withPending } from "../notification/pending.ts";
 import type { NotificationMeans } from "../notification/state.ts";
+import { soonerIf, withPending } from "../notification/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import type { PipelineAction } from "./decide.ts";

@@ -14,19 +14,19 @@ import {
 	type ConditionStatus,
 	findCondition,
 } from "../../packages/kube/conditions.ts";
-import { dueNotifications } from "../notification/pending.ts";
+import { dueNotifications } from "../notification/state.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { mayAdopt } from "./adoption.ts";
 import { quotaProblem } from "./bigquery-quota.ts";
+import { latenessOf } from "./lateness.ts";
 import { newsOf } from "./news.ts";
 import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
-import { latenessOf } from "./schedule/lateness.ts";
-import { decideTiming } from "./schedule/timing.ts";
 import type { PipelineState } from "./state.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
+import { decideTiming } from "./timing.ts";
 
 export type PipelineAction =
 	| { type: "createRun"; name: string }

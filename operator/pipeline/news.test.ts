@@ -13,7 +13,7 @@ import {
 	pipelineOf,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
-import type { NotificationState } from "../notification/condition.ts";
+import type { NotificationState } from "../notification/state.ts";
 import { decide } from "./decide.ts";
 
 const notifications: NotificationState = {

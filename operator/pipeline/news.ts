@@ -2,10 +2,10 @@ import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
 import type { Notification } from "../../packages/contracts/notification/order.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { cutToLength } from "../../packages/kube/reconcile/cut-text.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
+import { cutToLength } from "../../packages/kube/text.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { type Lateness, runOnTime } from "./schedule/lateness.ts";
+import { type Lateness, runOnTime } from "./lateness.ts";
 
 /** Of a message. An error may quote what a warehouse said. */
 const maxLength = 1_000;

@@ -17,17 +17,20 @@ import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import {
 	deliveryFindingOf,
 	type NotificationState,
-} from "../notification/condition.ts";
-import { pendingOf } from "../notification/pending.ts";
+	pendingOf,
+} from "../notification/state.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
-import type { FindingsOf } from "../reconcile/findings.ts";
-import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import type {
+	FindingsOf,
+	KubeEventReason,
+	Reason,
+} from "../reconcile/reasons.ts";
 import { adoptedTableOf } from "./adoption.ts";
+import { type Lateness, latenessFindingOf } from "./lateness.ts";
 import type { RunHistory } from "./run-history.ts";
-import { type Lateness, latenessFindingOf } from "./schedule/lateness.ts";
-import type { Timing } from "./schedule/timing.ts";
 import type { PipelineState } from "./state.ts";
 import { strategyOf, type TargetProblem } from "./target.ts";
+import type { Timing } from "./timing.ts";
 
 /** What was decided about a Pipeline. */
 export interface Findings {

@@ -7,7 +7,7 @@ import {
 } from "../../crds/generated/types.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../packages/kube/resource.ts";
-import type { NotificationState } from "../notification/condition.ts";
+import type { NotificationState } from "../notification/state.ts";
 import {
 	type NotificationMeans,
 	readNotifications,
@@ -16,7 +16,7 @@ import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
 import {
 	type PlannedEvents,
 	plannedEvents,
-} from "../tracking-plan/planned-events.ts";
+} from "../tracking-plan/document.ts";
 import { type TableHolder, TableHolders } from "./table-holders.ts";
 
 /** All that a decision about one Pipeline rests on. */

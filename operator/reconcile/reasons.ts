@@ -1,3 +1,5 @@
+import type { Finding } from "../../packages/kube/conditions.ts";
+
 /** They are the same for each kind that tells webhooks. */
 const notificationReasons = {
 	NothingToTell: "The webhooks are known, and there was no notification yet.",
@@ -383,3 +385,17 @@ export type KubeEventReason<Kind extends keyof Reasons> =
 type ReadyReason<Types> = Types extends { Ready: infer Meanings }
 	? keyof Meanings & string
 	: never;
+
+/** What is found about one condition of a kind. */
+export type FindingOf<
+	Kind extends keyof Reasons,
+	Type extends keyof Reasons[Kind] = "Ready" & keyof Reasons[Kind],
+> = Finding<Reason<Kind, Type>>;
+
+/** What is found about every condition of a kind. */
+export type FindingsOf<Kind extends keyof Reasons> = {
+	[Type in keyof Reasons[Kind]]:
+		| FindingOf<Kind, Type>
+		| "as before"
+		| undefined;
+};

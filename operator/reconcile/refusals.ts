@@ -5,10 +5,10 @@ import {
 	findCondition,
 	setCondition,
 } from "../../packages/kube/conditions.ts";
-import { publicWords } from "../../packages/kube/reconcile/public-words.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { publicWords } from "../../packages/kube/text.ts";
 import type { OperatorContext } from "./context.ts";
 
 type Reported = KubeObject & {

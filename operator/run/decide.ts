@@ -10,7 +10,7 @@ import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { retentionIn } from "../archive/retention.ts";
+import { retentionIn } from "../archive/ledgers.ts";
 import { lifecycle, type PendingLimit } from "../jobs/decide.ts";
 import { isInForce } from "../jobs/job-refusal.ts";
 import { lostPodText } from "../jobs/pods.ts";

@@ -17,7 +17,7 @@ import {
 } from "../../test/support/examples/resource-examples.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { createInformers } from "../reconcile/informers.ts";
-import { keysSecret } from "../source/webhook/keys.ts";
+import { keysSecret } from "../source/routes/keys.ts";
 import { warehouseLabel } from "./job.ts";
 import { nextRuns, readRun } from "./state.ts";
 

@@ -17,7 +17,7 @@ import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
 import { warehouseNameOf } from "../pipeline/warehouse-name.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { heldUnder, keysIn, keysSecretName } from "../source/webhook/keys.ts";
+import { heldUnder, keysIn, keysSecretName } from "../source/routes/keys.ts";
 import { warehouseLabel } from "./job.ts";
 
 /** All that a decision about one Run rests on. */

@@ -12,23 +12,22 @@ import {
 } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf } from "../../packages/kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
-import { soonerIf, withPending } from "../notification/pending.ts";
 import type { NotificationMeans } from "../notification/state.ts";
-import { report } from "../reconcile/actions.ts";
+import { soonerIf, withPending } from "../notification/state.ts";
+import { report, setFinalizers } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { fetchSecret } from "../reconcile/secret-ref.ts";
 import { decide, type SourceAction } from "./decide.ts";
-import type { ShardLoads } from "./shards/shard-loads.ts";
-import type { SourceState } from "./state.ts";
 import {
 	keysSecret,
 	keysSecretName,
 	newKeys,
 	readKeys,
 	urlRotation,
-} from "./webhook/keys.ts";
+} from "./routes/keys.ts";
+import type { ShardLoads } from "./shard-loads.ts";
+import type { SourceState } from "./state.ts";
 
 export const aboutSource = { kind: sourceKind, verb: "Reconcile" };
 

@@ -14,10 +14,10 @@ import {
 } from "../reconcile/while-permitted.ts";
 import { aboutSource, applySource } from "./apply.ts";
 import { decide } from "./decide.ts";
-import { ShardLoads } from "./shards/shard-loads.ts";
+import { secretNames } from "./routes/authorization.ts";
+import { keysSecretName } from "./routes/keys.ts";
+import { ShardLoads } from "./shard-loads.ts";
 import { readSource, type SourceMeans } from "./state.ts";
-import { secretNames } from "./webhook/authorization.ts";
-import { keysSecretName } from "./webhook/keys.ts";
 
 /**
  * Issues a Source's keys and keeps its status. {@link file://./routes/controller.ts} publishes its route, and

@@ -12,8 +12,8 @@ import {
 } from "../../test/support/fixtures/control-plane/source-state.ts";
 import { decide } from "./decide.ts";
 import { buried } from "./routes/key-owners.ts";
+import { newKeys } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";
-import { newKeys } from "./webhook/keys.ts";
 
 test("a Source without keys gets new ones", () => {
 	expect(decide(stateWith({ keys: "absent" }), now)).toEqual([

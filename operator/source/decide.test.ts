@@ -18,8 +18,8 @@ import {
 	url,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
 import { decide } from "./decide.ts";
+import { routeOf } from "./routes/decide.ts";
 import type { SourceState } from "./state.ts";
-import { routeOf } from "./webhook/route.ts";
 
 const customToken: SourceWebhook["authorization"] = {
 	type: "CustomToken",

@@ -5,7 +5,7 @@ import type { Notification } from "../../packages/contracts/notification/order.t
 import type { RetentionRequest } from "../../packages/contracts/stored/retention.ts";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import type { ConditionStatus } from "../../packages/kube/conditions.ts";
-import { dueNotifications } from "../notification/pending.ts";
+import { dueNotifications } from "../notification/state.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
@@ -20,16 +20,16 @@ import {
 	type Verdict,
 } from "./report.ts";
 import { retentionActions } from "./retention-condition.ts";
+import { authorize } from "./routes/authorization.ts";
+import { routeOf } from "./routes/decide.ts";
 import { buried } from "./routes/key-owners.ts";
-import type { SourceState } from "./state.ts";
-import { authorize } from "./webhook/authorization.ts";
 import {
 	keysSecretName,
 	type SourceKeys,
 	type StoredUnder,
 	storedUnder,
-} from "./webhook/keys.ts";
-import { routeOf } from "./webhook/route.ts";
+} from "./routes/keys.ts";
+import type { SourceState } from "./state.ts";
 
 export type SourceAction =
 	| { type: "setFinalizers"; finalizers: string[] }

@@ -1,6 +1,6 @@
 import { findCondition } from "../../packages/kube/conditions.ts";
-import type { FindingOf } from "../reconcile/findings.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
+import type { FindingOf } from "../reconcile/reasons.ts";
 import type { SourceState } from "./state.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
 	stateWith,
 	statusIn,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
-import type { NotificationState } from "../notification/condition.ts";
+import type { NotificationState } from "../notification/state.ts";
 import { decide } from "./decide.ts";
 
 const notifications: NotificationState = {

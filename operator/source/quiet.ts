@@ -3,7 +3,7 @@ import { durationMs } from "../../crds/schedule/duration.ts";
 import type { Notification } from "../../packages/contracts/notification/order.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import type { FindingOf } from "../reconcile/findings.ts";
+import type { FindingOf } from "../reconcile/reasons.ts";
 
 const type = "Receiving";
 

@@ -1,28 +1,29 @@
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
+import type { ShardState } from "../../packages/contracts/ledger.ts";
 import type { Notification } from "../../packages/contracts/notification/order.ts";
 import {
 	type ConditionStatus,
 	findCondition,
 	setConditions,
 } from "../../packages/kube/conditions.ts";
-import { deliveryFindingOf } from "../notification/condition.ts";
-import { pendingOf } from "../notification/pending.ts";
+import { deliveryFindingOf, pendingOf } from "../notification/state.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
-import type { FindingsOf } from "../reconcile/findings.ts";
-import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import type {
+	FindingsOf,
+	KubeEventReason,
+	Reason,
+} from "../reconcile/reasons.ts";
 import { type Facts, factsOf } from "./facts.ts";
-import { lossesFindingOf } from "./losses.ts";
 import { planFindingOf } from "./plan-condition.ts";
 import { type Quietness, receivingFindingOf } from "./quiet.ts";
 import { retentionFindingOf } from "./retention-condition.ts";
-import { bufferFindingOf } from "./shards/buffer-condition.ts";
-import type { SourceState } from "./state.ts";
 import {
 	keysSecretName,
 	type SourceKeys,
 	type StoredUnder,
 	storedUnder,
-} from "./webhook/keys.ts";
+} from "./routes/keys.ts";
+import type { SourceState } from "./state.ts";
 
 /** Whether senders reach the Source. */
 export interface Judgement {
@@ -160,4 +161,46 @@ function moveOf(
 	return [
 		{ type: "recordKubeEvent", severity: "Normal", reason: "Moved", message },
 	];
+}
+
+/** The condition EventsLost stands as long as archive remembers the loss: while the lost days could be loaded. */
+export function lossesFindingOf(
+	shards: readonly ShardState[],
+): FindingsOf<"Source">["EventsLost"] {
+	if (shards.length === 0) return "as before";
+	const lost = shards.flatMap(({ shard, lostFrames }) => {
+		const days = Object.entries(lostFrames)
+			.sort()
+			.map(([date, frames]) => `${frames} on ${date}`);
+		return days.length > 0
+			? [`of shard ${shard}, which this Source shares: ${days.join(", ")}`]
+			: [];
+	});
+	if (lost.length === 0) return undefined;
+	return {
+		status: "True",
+		reason: "FramesLost",
+		message: `NATS acknowledged and lost frames ${lost.join("; ")}. Events of this Source may be among them. Archive goes on without them; its log says which they are.`,
+	};
+}
+
+/**
+ * The condition BufferFills stands while the buffer of the Source's shard fills, so that its people know before senders do.
+ * It stays as it is while nobody knows how full the buffer is.
+ */
+export function bufferFindingOf(
+	shard: number | undefined,
+	isBufferFilling: boolean | undefined,
+	isElsewhereRoom: boolean,
+): FindingsOf<"Source">["BufferFills"] {
+	if (isBufferFilling === undefined) return "as before";
+	if (!isBufferFilling || shard === undefined) return undefined;
+	const advice = isElsewhereRoom
+		? 'New Sources go to other shards; with a higher chart value "shards" there are more.'
+		: 'With a higher chart value "shards", new Sources go to a shard that has room.';
+	return {
+		status: "True",
+		reason: "ArchiveIsBehind",
+		message: `The buffer of shard ${shard}, which this Source shares, is more than 60% full. Once it is full, senders get 503 until archive catches up. Administrators: see the alert TidemillBufferFills. ${advice}`,
+	};
 }

@@ -7,9 +7,9 @@ import {
 } from "../../packages/contracts/stored/retention.ts";
 import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import type { FindingOf } from "../reconcile/findings.ts";
+import type { FindingOf } from "../reconcile/reasons.ts";
+import type { SourceKeys } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";
-import type { SourceKeys } from "./webhook/keys.ts";
 
 /** Archive is asked again after this time. */
 const retryMs = 60_000;

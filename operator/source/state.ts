@@ -10,8 +10,8 @@ import type { SourceRetention } from "../../packages/contracts/stored/retention.
 import type { RoutePlan } from "../../packages/contracts/tracking-plan.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
-import type { LedgerView } from "../archive/ledger.ts";
-import type { NotificationState } from "../notification/condition.ts";
+import type { LedgerView } from "../archive/ledgers.ts";
+import type { NotificationState } from "../notification/state.ts";
 import {
 	type NotificationMeans,
 	readNotifications,
@@ -20,13 +20,17 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
+import { sourcePlan } from "../tracking-plan/plan-versions.ts";
+import { secretNames } from "./routes/authorization.ts";
 import { buried } from "./routes/key-owners.ts";
+import {
+	type FoundKeys,
+	followedKeys,
+	keysIn,
+	keysSecretName,
+} from "./routes/keys.ts";
 import type { RouteTable } from "./routes/table.ts";
-import { followedKeys } from "./shards/followed-keys.ts";
-import type { ShardBacklogs } from "./shards/shard-backlogs.ts";
-import { secretNames } from "./webhook/authorization.ts";
-import { type FoundKeys, keysIn, keysSecretName } from "./webhook/keys.ts";
-import { sourcePlan } from "./webhook/plan.ts";
+import type { ShardBacklogs } from "./shard-backlogs.ts";
 
 /** All that a decision about one Source rests on. */
 export interface SourceState {

@@ -2,9 +2,8 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { report } from "../reconcile/actions.ts";
+import { report, setFinalizers } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { TrackingPlanAction } from "./decide.ts";
 
 export const aboutPlan = { kind: trackingPlanKind, verb: "Validate" };

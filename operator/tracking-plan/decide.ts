@@ -10,8 +10,11 @@ import {
 	setConditions,
 } from "../../packages/kube/conditions.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
-import type { FindingsOf } from "../reconcile/findings.ts";
-import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import type {
+	FindingsOf,
+	KubeEventReason,
+	Reason,
+} from "../reconcile/reasons.ts";
 import type { TrackingPlanState } from "./state.ts";
 
 export type TrackingPlanAction =

@@ -1,8 +1,11 @@
+import type { Source } from "../../crds/generated/types.ts";
+import type { Route } from "../../packages/contracts/route.ts";
 import {
 	planKey,
 	type RoutePlan,
 } from "../../packages/contracts/tracking-plan.ts";
 import { type ObjectKey, textOf } from "../../packages/kube/resource.ts";
+import { planNamesOf } from "../reconcile/informers.ts";
 
 /** A version of a plan that was compiled. */
 export interface PlanVersion {
@@ -106,4 +109,21 @@ export function routePlanOf(
 	for (const plan of published.plansOf(namespace))
 		if (isUsable(plan)) return plan;
 	return { name };
+}
+
+/** The plan that judges a Source's events; undefined if it names none. */
+export function sourcePlan(
+	source: Source,
+	sourceKey: string,
+	{ plans, routes }: { plans: PlanVersions; routes: PublishedRoutes },
+): RoutePlan | undefined {
+	const [name] = planNamesOf(source);
+	if (name === undefined) return undefined;
+	const key = { namespace: source.metadata.namespace!, name };
+	const own = routes.published(sourceKey)?.plan;
+	return routePlanOf(key, plans.good(key), own, routes);
+}
+
+interface PublishedRoutes extends PublishedPlans {
+	published(sourceKey: string): Route | undefined;
 }

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import type { Informers } from "../reconcile/informers.ts";
-import { plannedEvents } from "./planned-events.ts";
+import { plannedEvents } from "./document.ts";
 
 const key = { namespace: "shop", name: "orders" };
 const label = { "tidemill.dev/use": "true" };

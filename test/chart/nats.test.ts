@@ -3,7 +3,7 @@ import { Kvm } from "@nats-io/kv";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
-import { reloadServers } from "../../operator/nats/reload.ts";
+import { reloadServers } from "../../operator/nats-reload.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import {
 	type NatsCluster,

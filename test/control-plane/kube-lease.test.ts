@@ -3,7 +3,7 @@ import { beforeEach, expect, inject, test, vi } from "vitest";
 import { KubeClient } from "../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { LeaderElection } from "../../packages/kube/lease/lease.ts";
+import { LeaderElection } from "../../packages/kube/reconcile/lease.ts";
 import { createLog } from "../../packages/service/log.ts";
 
 const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));

@@ -8,7 +8,7 @@ import {
 	planMove,
 	readOwners,
 	writeSecret,
-} from "../../operator/source/move/apply.ts";
+} from "../../operator/move.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import { SourceScene } from "../support/fixtures/control-plane/source-scene.ts";

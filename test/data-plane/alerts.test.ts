@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import {
 	issueAuthority,
 	issueCertificate,
-} from "../../operator/install/certificates/certificate.ts";
+} from "../../operator/install/certificate.ts";
 import { observeCertificates } from "../../packages/service/metrics/certificate.ts";
 import { firing, type Scrape, scrape } from "../support/alerts/firing.ts";
 import {

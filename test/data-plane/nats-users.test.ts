@@ -16,7 +16,7 @@ import {
 	type NatsRole,
 	natsPermissions,
 	natsRoles,
-} from "../../operator/install/nats/users.ts";
+} from "../../operator/install/nats-users.ts";
 import { NotificationOutbox } from "../../operator/notification/outbox.ts";
 import type { LogAnswer } from "../../packages/contracts/manifest.ts";
 import {

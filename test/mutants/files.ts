@@ -1,12 +1,13 @@
 /** The pure decisions: state and time in, actions out. `make mutants` changes each of their expressions in turn. */
 export const decisions = [
-	"packages/kube/lease/decide.ts",
+	"packages/kube/reconcile/lease-decision.ts",
 	"operator/**/decide.ts",
+	"operator/{api-secret,move-plan,served-namespaces}.ts",
+	"operator/source/facts.ts",
 	"operator/destination/finding.ts",
 	"operator/jobs/transition.ts",
 	"operator/run/plan-dates.ts",
 	"operator/pipeline/{adoption,bigquery-quota,report,run-history,target,timing}.ts",
-	"operator/source/facts.ts",
 	"crds/schedule/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",

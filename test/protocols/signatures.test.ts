@@ -14,7 +14,7 @@ import {
 	isTimely,
 	openSigningKeys,
 } from "../../ingest/receive/authorization/signature-check.ts";
-import { authorize } from "../../operator/source/webhook/authorization.ts";
+import { authorize } from "../../operator/source/routes/authorization.ts";
 import type { SignatureAuthorization } from "../../packages/contracts/route.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
 import { isSigned } from "../support/bodies/signed-body.ts";

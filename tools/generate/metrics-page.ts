@@ -6,7 +6,7 @@ import { observePlans } from "../../ingest/receive/plan/plan-metrics.ts";
 import {
 	type ObservedInformers,
 	OperatorMetrics,
-} from "../../operator/metrics/operator-metrics.ts";
+} from "../../operator/metrics.ts";
 import { registerKubeMetrics } from "../../packages/kube/metrics.ts";
 import { observeBacklogs } from "../../packages/service/metrics/backlog.ts";
 import { observeCertificates } from "../../packages/service/metrics/certificate.ts";

@@ -11,12 +11,11 @@ import {
 import { keyOf } from "../../../packages/kube/resource.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
 import { askArchive } from "../../archive/ask.ts";
-import { report } from "../../reconcile/actions.ts";
+import { report, setFinalizers } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
-import { setFinalizers } from "../../reconcile/finalizers.ts";
 import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
+import { keysSecretName, type StoredUnder } from "../routes/keys.ts";
 import type { RouteTable } from "../routes/table.ts";
-import { keysSecretName, type StoredUnder } from "../webhook/keys.ts";
 import {
 	type Burial,
 	type DeletionAction,

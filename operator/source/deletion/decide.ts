@@ -11,7 +11,7 @@ import {
 } from "../../../packages/kube/conditions.ts";
 import type { CommonAction } from "../../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
-import { heldUnder, type StoredUnder, storedUnder } from "../webhook/keys.ts";
+import { heldUnder, type StoredUnder, storedUnder } from "../routes/keys.ts";
 import type { DeletionState } from "./state.ts";
 
 export type DeletionAction =

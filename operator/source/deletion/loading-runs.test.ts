@@ -4,7 +4,7 @@ import {
 	layout,
 	runOf,
 } from "../../../test/support/examples/resource-examples.ts";
-import { loadingRuns } from "./loading-runs.ts";
+import { loadingRuns } from "./state.ts";
 
 const { sourceKey } = layout;
 

@@ -1,9 +1,9 @@
-import type { Source } from "../../../crds/generated/types.ts";
+import type { Run, Source } from "../../../crds/generated/types.ts";
+import { hasEnded } from "../../../crds/run.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import { readSecret } from "../../reconcile/secret-ref.ts";
-import { type FoundKeys, keysIn, keysSecretName } from "../webhook/keys.ts";
-import { loadingRuns } from "./loading-runs.ts";
+import { type FoundKeys, keysIn, keysSecretName } from "../routes/keys.ts";
 
 /** All that the deletion of one Source rests on. */
 export interface DeletionState {
@@ -47,4 +47,29 @@ export async function readDeletion(
 		runs: loadingRuns(informers.runs.open(namespace!), sourceKey),
 		statusWrittenMs,
 	};
+}
+
+/**
+ * Names of the Runs whose Job loads events of the Source, or may, whatever their Pipelines refer to by now: a Job keeps what
+ * it began with, also while its Pod waits.
+ */
+export function loadingRuns(
+	runs: Run[],
+	sourceKey: string | undefined,
+): string[] {
+	if (sourceKey === undefined) return [];
+	return runs
+		.filter(
+			(run) =>
+				run.status?.layout?.sourceKey === sourceKey &&
+				mayHaveJob(run) &&
+				!hasEnded(run),
+		)
+		.map(({ metadata }) => metadata.name)
+		.sort();
+}
+
+/** From the status that is written before the Job is created. Without a Job, a Run whose Source is being deleted gets none. */
+function mayHaveJob({ status }: Run): boolean {
+	return status?.phase === "Running" || status?.attempts !== undefined;
 }

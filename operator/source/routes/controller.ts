@@ -3,11 +3,11 @@ import { ControllerLoop } from "../../../packages/kube/reconcile/controller.ts";
 import { backoffMs } from "../../../packages/service/backoff.ts";
 import { onReconnect } from "../../../packages/service/nats/connection.ts";
 import type { SealKeyRing } from "../../../packages/service/seal-key.ts";
-import type { LedgerView } from "../../archive/ledger.ts";
+import type { LedgerView } from "../../archive/ledgers.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
-import { sourcePlan } from "../webhook/plan.ts";
-import { desiredRoutes, keysOf, type RouteFacts } from "./desired.ts";
+import { sourcePlan } from "../../tracking-plan/plan-versions.ts";
+import { desiredRoutes, keysOf, type RouteFacts } from "./decide.ts";
 import type { RouteTable } from "./table.ts";
 
 const publishBackoff = { baseMs: 1_000, maxMs: 20_000 };

@@ -3,8 +3,8 @@ import type { Source } from "../../../crds/generated/types.ts";
 import { label } from "../../../crds/labels.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
-import { keysSecret, newKeys, readKeys } from "../webhook/keys.ts";
-import { desiredRoutes, type RouteFacts } from "./desired.ts";
+import { desiredRoutes, type RouteFacts } from "./decide.ts";
+import { keysSecret, newKeys, readKeys } from "./keys.ts";
 
 function source(name: string, created: string): Source {
 	return {

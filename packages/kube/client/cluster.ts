@@ -6,7 +6,7 @@ import type { Cluster } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { SettingError } from "../../service/settings.ts";
 import { kubeconfigErrors } from "./errors.ts";
-import { checkTls } from "./tls-check.ts";
+import { checkTls } from "./kube-config.ts";
 
 /** Where a Pod finds the authority of the apiserver (ServiceAccount admission controller). */
 const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";

@@ -10,8 +10,8 @@ import {
 	type KubeObject,
 	type ResourceKind,
 } from "../resource.ts";
+import { cutToBytes } from "../text.ts";
 import { microTime } from "../timestamps.ts";
-import { cutToBytes } from "./cut-text.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** What a person reads in `kubectl describe`. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
-import { cutToLength } from "./cut-text.ts";
+import { cutToLength } from "../text.ts";
 
 /**
  * Writes an object's whole status by server-side apply, if it differs from what was read. Returns the resulting object.

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import {
 	issueAuthority,
 	issueCertificate,
-} from "../../../operator/install/certificates/certificate.ts";
+} from "../../../operator/install/certificate.ts";
 import { observeCertificates } from "./certificate.ts";
 
 const dayMs = 86_400_000;

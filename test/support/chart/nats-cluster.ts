@@ -8,12 +8,12 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
-import { passwordVariable } from "../../../operator/install/nats/config.ts";
-import { natsUsers } from "../../../operator/install/nats/users.ts";
+import { passwordVariable } from "../../../operator/install/nats-config.ts";
+import { natsUsers } from "../../../operator/install/nats-users.ts";
 import {
 	type SecretData,
 	secretChanges,
-} from "../../../operator/install/setup/secret-changes.ts";
+} from "../../../operator/install/secret-changes.ts";
 import { connectNats } from "../../../packages/service/nats/connection.ts";
 import { Settings } from "../../../packages/service/settings.ts";
 import { log } from "../fixtures/data-plane/running-archive.ts";

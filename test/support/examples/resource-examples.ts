@@ -11,7 +11,7 @@ import type {
 	Source,
 } from "../../../crds/generated/types.ts";
 import { checkHash } from "../../../operator/destination/check.ts";
-import type { NotificationState } from "../../../operator/notification/condition.ts";
+import type { NotificationState } from "../../../operator/notification/state.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
 
 /** Resources as the apiserver returns them, settled and ready, for tables of decisions. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import {
 	issueCertificate,
 	type KeyPair,
-} from "../../../operator/install/certificates/certificate.ts";
+} from "../../../operator/install/certificate.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";
 import type {
 	KubeObject,

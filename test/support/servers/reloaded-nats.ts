@@ -6,8 +6,8 @@ import { answersOk } from "../../../local/process/probe.ts";
 import {
 	natsConfig,
 	passwordVariable,
-} from "../../../operator/install/nats/config.ts";
-import type { NatsUser } from "../../../operator/install/nats/users.ts";
+} from "../../../operator/install/nats-config.ts";
+import type { NatsUser } from "../../../operator/install/nats-users.ts";
 import { mountSecret } from "../faults/mounted-secret.ts";
 import { startServer, storeDirectory, type TestServer } from "./test-server.ts";
 import { startTidemill } from "./tidemill-process.ts";

@@ -8,7 +8,7 @@ import { s3, s3Region } from "../../../local/servers/s3.ts";
 import {
 	type NatsRole,
 	natsRoles,
-} from "../../../operator/install/nats/users.ts";
+} from "../../../operator/install/nats-users.ts";
 
 export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
 

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import {
 	natsConfig,
 	passwordVariable,
-} from "../../../operator/install/nats/config.ts";
+} from "../../../operator/install/nats-config.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { chartReadme, chartYaml } from "./listing.ts";
 import { readValues } from "./values.ts";
@@ -74,7 +74,7 @@ function natsText(): string {
 	);
 	// A name in quotes would be text.
 	const text = lines.join("").replaceAll(/"(\$NATS_[A-Z_]+)"/g, "$1");
-	return notice("operator/install/nats/") + text;
+	return notice("operator/install/nats-config.ts") + text;
 }
 
 function notice(source: string): string {

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
-import { readOwners } from "../../../../operator/source/move/apply.ts";
+import { readOwners } from "../../../../operator/move.ts";
 import { RouteTable } from "../../../../operator/source/routes/table.ts";
 import type { Route } from "../../../../packages/contracts/route.ts";
 import { eventually } from "./violation.ts";

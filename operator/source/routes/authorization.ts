@@ -1,0 +1,194 @@
+import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
+import type {
+	Route,
+	SignatureAuthorization,
+} from "../../../packages/contracts/route.ts";
+import type { Secret } from "../../../packages/kube/kinds.ts";
+import type {
+	SealKey,
+	SecretSealer,
+} from "../../../packages/service/seal-key.ts";
+import type { Reason } from "../../reconcile/reasons.ts";
+import { secretValue } from "../../reconcile/secret-ref.ts";
+
+/** Why a Source can't be served. Becomes its Ready condition. */
+export interface Problem {
+	reason: Reason<"Source">;
+	message: string;
+}
+
+/** What it takes to resolve an authorization. */
+export interface AuthorizationMeans {
+	/** A Secret of the Source's namespace, with or without the label; undefined if it doesn't exist. */
+	secretOf(name: string): Secret | undefined;
+	/** What receivers can open and compare; undefined if the operator has none. */
+	sealKey: SecretSealer | undefined;
+	sourceKey: string;
+	/** What every webhook URL begins with. */
+	receiveURL: string;
+}
+
+/** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
+export function authorize(
+	source: Source,
+	means: AuthorizationMeans,
+): { authorization: Route["authorization"]; problem?: Problem } {
+	try {
+		return { authorization: resolve(source, means) };
+	} catch (error) {
+		if (!(error instanceof Unresolved)) throw error;
+		const { reason, message } = error;
+		return {
+			authorization: { type: "Unavailable" },
+			problem: { reason, message },
+		};
+	}
+}
+
+/** The names of the Secrets that a Source's authorization refers to. */
+export function secretNames(source: Source): string[] {
+	const { customToken, signature } = webhookOf(source).authorization;
+	const refs = customToken
+		? [customToken.secretRef]
+		: (signature?.secretRefs ?? []);
+	return [...new Set(refs.map(({ name }) => name))];
+}
+
+class Unresolved extends Error {
+	readonly reason: Problem["reason"];
+
+	constructor(reason: Problem["reason"], message: string) {
+		super(message);
+		this.reason = reason;
+	}
+}
+
+function resolve(
+	source: Source,
+	means: AuthorizationMeans,
+): Route["authorization"] {
+	const { authorization } = webhookOf(source);
+	switch (authorization.type) {
+		case "None":
+			return { type: "None" };
+		case "CustomToken": {
+			const { secretRef } = authorization.customToken!;
+			const token = withoutLineEnd(readSecret(source, secretRef, means));
+			const fault = tokenFault(token);
+			if (fault)
+				throw new Unresolved(
+					"TokenInvalid",
+					`Key "${secretRef.key}" of Secret "${secretRef.name}" ${fault}. Store a random token of at least ${minTokenBytes} bytes, such as that of: openssl rand -hex 16`,
+				);
+			const sealKey = requireSealKey(means);
+			return {
+				type: "CustomToken",
+				digests: [sealKey.digest(token, means.sourceKey)],
+				sealKeyId: sealKey.id,
+			};
+		}
+		case "AmazonSNS":
+			return { type: "AmazonSNS", ...authorization.amazonSNS! };
+		case "Signature":
+			return resolveSignature(source, authorization.signature!, means);
+	}
+}
+
+type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
+
+function resolveSignature(
+	source: Source,
+	{ scheme, secretRefs, toleranceSeconds, custom }: Signature,
+	means: AuthorizationMeans,
+): SignatureAuthorization {
+	const sealKey = requireSealKey(means);
+	const keys = secretRefs.map((ref) => {
+		const secret = withoutLineEnd(readSecret(source, ref, means));
+		const key = signingKey(scheme, secret);
+		if (typeof key === "string")
+			throw new Unresolved(
+				"SigningSecretInvalid",
+				`Key "${ref.key}" of Secret "${ref.name}" ${key}. Copy the signing secret again from the sender's settings.`,
+			);
+		return {
+			algorithm: key.algorithm,
+			sealed: sealKey.seal(key.bytes, means.sourceKey),
+			sealKeyId: sealKey.id,
+		};
+	});
+	return {
+		type: "Signature",
+		scheme,
+		keys,
+		toleranceSeconds,
+		...(scheme === "Twilio" && { baseURL: means.receiveURL }),
+		...(custom && { custom }),
+	};
+}
+
+function requireSealKey({ sealKey }: AuthorizationMeans): SealKey {
+	if (sealKey) return sealKey.current;
+	throw new Unresolved(
+		"SealKeyMissing",
+		"The operator has no key to seal tokens and signing secrets with. Set TIDEMILL_SEAL_KEY of operator and receive to a file with the same random characters.",
+	);
+}
+
+/** The key in the text that a sender shows to people, or what is wrong with the text. */
+function signingKey(
+	scheme: Signature["scheme"],
+	secret: string,
+): { algorithm: "HMAC" | "Ed25519"; bytes: Buffer } | string {
+	if (secret === "") return "is empty";
+	if (scheme !== "StandardWebhooks" && scheme !== "Svix")
+		return { algorithm: "HMAC", bytes: Buffer.from(secret) };
+	// The prefixes of the specification: an optional one for a symmetric secret, and one for a public key.
+	const [, prefix = "whsec_", base64 = ""] =
+		/^(whsec_|whpk_)?([A-Za-z0-9+/]+=*)$/.exec(secret) ?? [];
+	const bytes = Buffer.from(base64, "base64");
+	if (bytes.length === 0)
+		return 'is neither "whsec_" nor "whpk_" followed by Base64';
+	if (prefix === "whsec_") return { algorithm: "HMAC", bytes };
+	return bytes.length === 32
+		? { algorithm: "Ed25519", bytes }
+		: 'does not have the 32 bytes of an Ed25519 key after "whpk_"';
+}
+
+function readSecret(
+	{ metadata: { namespace } }: Source,
+	ref: { name: string; key: string },
+	{ secretOf }: AuthorizationMeans,
+): string {
+	const found = secretValue(secretOf(ref.name), {
+		...ref,
+		namespace: namespace!,
+		field: "the secretRef in spec.webhook.authorization",
+	});
+	if ("fault" in found)
+		throw new Unresolved(found.fault.reason, found.fault.message);
+	return found.value.toString();
+}
+
+/** `echo secret | base64` encodes a line end, which is not part of the secret. */
+function withoutLineEnd(text: string): string {
+	return text.replace(/\r?\n$/, "");
+}
+
+/** Somebody who can send requests can try out shorter ones. */
+const minTokenBytes = 16;
+
+/** Why a text can't be a token. RFC 9110 §5.5: a field value has no control characters. */
+function tokenFault(token: string): string | undefined {
+	if (token === "") return "is empty";
+	if (/\p{Cc}/u.test(token)) return "contains control characters";
+	return Buffer.byteLength(token) < minTokenBytes
+		? `has fewer than ${minTokenBytes} bytes, so it can be guessed`
+		: undefined;
+}
+
+/** A Source's settings of its webhook. Without `spec.webhook`, they are what the CRD makes of `webhook: {}`. */
+export function webhookOf({ spec }: Source): SourceWebhook {
+	return (
+		spec.webhook ?? { authorization: { type: "None" }, maxBodyBytes: 1_048_576 }
+	);
+}

@@ -1,0 +1,93 @@
+import type { Logger } from "../../packages/service/log.ts";
+import type {
+	Backlog,
+	ShardReading,
+} from "../../packages/service/metrics/backlog.ts";
+import { pause } from "../../packages/service/pause.ts";
+
+/** As the alert TidemillBufferFills has it. */
+const fillingShare = 0.6;
+/** Lower, so that a shard at the edge doesn't change the status of all its Sources again and again. */
+const calmShare = 0.4;
+const readEveryMs = 15_000;
+
+/** Which shards' buffers in NATS fill, as last read. */
+export class ShardBacklogs {
+	readonly #read: () => Promise<ShardReading[]>;
+	readonly #log: Logger;
+	readonly #filling = new Map<number, boolean>();
+	/** Shards that didn't answer the last time. */
+	readonly #silent = new Set<number>();
+	readonly #handlers: ((shard: number) => void)[] = [];
+
+	constructor(read: () => Promise<ShardReading[]>, log: Logger) {
+		this.#read = read;
+		this.#log = log;
+	}
+
+	/** Whether the shard's buffer fills; undefined before it was read. */
+	fills(shard: number): boolean | undefined {
+		return this.#filling.get(shard);
+	}
+
+	/** Whether new Sources keep off the shard: its buffer fills, or it doesn't answer. */
+	isFilling(shard: number): boolean {
+		return this.#silent.has(shard) || this.#filling.get(shard) === true;
+	}
+
+	/** Whether one of so many shards takes new Sources. */
+	isRoomIn(shards: number): boolean {
+		return Array.from({ length: shards }, (_, n) => n).some(
+			(shard) => !this.isFilling(shard),
+		);
+	}
+
+	/** Called when a shard was read first, begins to fill, has room again, is silent or answers again. */
+	onChange(handler: (shard: number) => void): void {
+		this.#handlers.push(handler);
+	}
+
+	/** Reads again and again until the signal. Never throws: while NATS doesn't answer, what it said last stands. */
+	async run(signal: AbortSignal): Promise<void> {
+		while (!signal.aborted) {
+			await this.readOnce();
+			await pause(readEveryMs, signal);
+		}
+	}
+
+	async readOnce(): Promise<void> {
+		let readings: ShardReading[];
+		try {
+			readings = await this.#read();
+		} catch (err) {
+			this.#log.debug({ err }, "the shards' backlogs can't be read");
+			return;
+		}
+		for (const { shard, backlog, error } of readings) {
+			if (backlog) this.take(shard, backlog);
+			if ((error !== undefined) === this.#silent.has(shard)) continue;
+			if (error === undefined) this.#silent.delete(shard);
+			else {
+				this.#silent.add(shard);
+				this.#log.warn(
+					{ err: error, shard },
+					"the shard's stream doesn't answer",
+				);
+			}
+			this.#changed(shard);
+		}
+	}
+
+	take(shard: number, { bytes, limitBytes }: Backlog): void {
+		const was = this.#filling.get(shard);
+		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
+		const is = share > (was ? calmShare : fillingShare);
+		if (is === was) return;
+		this.#filling.set(shard, is);
+		this.#changed(shard);
+	}
+
+	#changed(shard: number): void {
+		for (const handler of this.#handlers) handler(shard);
+	}
+}
