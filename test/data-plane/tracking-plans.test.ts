@@ -289,6 +289,35 @@ test("a new version judges in place of the old one, with no event refused in bet
 	expect(await reasonNotReady(fixture.receiver)).toBeUndefined();
 });
 
+test("under a flood of events, versions that replace each other leave none without a verdict", async () => {
+	const version = (edit: number) => ({
+		...plan,
+		common: { properties: { edit: { const: edit } } },
+	});
+	const plan = orders({ onViolation: "Reject", onUnplannedProperty: "Allow" });
+	let old = await fixture.routes.putPlan(version(0));
+	const { path, route } = await add(old);
+	const statuses = new Set<number>();
+	const flood = new AbortController();
+	const senders = Array.from({ length: 64 }, async () => {
+		while (!flood.signal.aborted)
+			statuses.add((await post(path, { type: "order", id: 1 })).status);
+	});
+	for (let edit = 1; edit <= 20; edit++) {
+		const next = await fixture.routes.putPlan(version(edit));
+		await fixture.routes.put({ ...route, plan: next });
+		await fixture.routes.removePlan("shop", old);
+		old = next;
+		await vi.waitFor(async () => {
+			const { status } = await post(path, { type: "order", id: 1, edit });
+			expect(status).toBe(200);
+		}, wait);
+	}
+	flood.abort();
+	await Promise.all(senders);
+	expect([...statuses]).toEqual([200]);
+});
+
 test("each receive process judges by a new version, and none goes back to the old one", async () => {
 	const second = await startReceiver(fixture.nats);
 	try {

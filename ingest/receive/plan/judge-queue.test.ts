@@ -7,12 +7,17 @@ import { JudgeQueue } from "./judge-queue.ts";
 class HandThread {
 	isUp = true;
 	readonly penalized = new Set<number>();
+	readonly forgotten: number[] = [];
 	readonly batches: Batch[] = [];
 	readonly #answers: ((answer: BatchAnswer | undefined) => void)[] = [];
 
 	judge(batch: Batch, onAnswer: (answer?: BatchAnswer) => void): void {
 		this.batches.push(batch);
 		this.#answers.push(onAnswer);
+	}
+
+	forget(plan: number): void {
+		this.forgotten.push(plan);
 	}
 
 	isPenalized(plan: number): boolean {
@@ -242,4 +247,25 @@ test("events of a plan that is out of service are refused at once", () => {
 	turn();
 	thread.answer();
 	expect(told.at(-1)).toEqual(["bank", "8"]);
+});
+
+test("a plan is kept until the events that came before its end have their verdicts", () => {
+	add("shop", "1", 1);
+	add("shop", "2", 2);
+	queue.forget(1);
+	queue.tick();
+	turn();
+	queue.tick();
+	// The thread leaves the first event for its next batch.
+	thread.answer([]);
+	queue.tick();
+	expect(thread.forgotten).toEqual([]);
+	thread.answer();
+	expect(told).toEqual([
+		["shop", "1"],
+		["shop", "2"],
+	]);
+	queue.tick();
+	queue.tick();
+	expect(thread.forgotten).toEqual([1]);
 });

@@ -20,7 +20,7 @@ export interface JudgedEvent {
 }
 
 export interface JudgeQueueOptions {
-	thread: Pick<JudgeThread, "isUp" | "judge" | "isPenalized">;
+	thread: Pick<JudgeThread, "isUp" | "judge" | "forget" | "isPenalized">;
 	/** Runs a function after all input that is waiting now has been read. */
 	defer(run: () => void): void;
 	/** Milliseconds of a clock that never jumps. */
@@ -49,6 +49,8 @@ export class JudgeQueue {
 	#isSending = false;
 	/** How much of the thread's time others get before the account's next turn. */
 	readonly #owedMs = new Map<string, number>();
+	/** Plans that are over. Events that came before wait for their verdicts. */
+	readonly #ending = new Set<number>();
 	/** Batches that the thread has, the oldest first. Events whose senders have an answer are undefined. */
 	readonly #sent: { events: (JudgedEvent | undefined)[]; sentAtMs: number }[] =
 		[];
@@ -66,6 +68,11 @@ export class JudgeQueue {
 		this.sendSoon();
 	}
 
+	/** The thread forgets the plan once no event waits for its verdict: a plan is replaced while events come. */
+	forget(plan: number): void {
+		this.#ending.add(plan);
+	}
+
 	/** Waits for the rest of the event loop's turn, so that a batch holds all requests that one turn reads. */
 	sendSoon(): void {
 		if (this.#isSending) return;
@@ -76,7 +83,7 @@ export class JudgeQueue {
 		});
 	}
 
-	/** Call it a few times a second. It answers senders who have waited long enough. */
+	/** Call it a few times a second. It answers senders who have waited long enough, and has plans that are over forgotten. */
 	tick(): void {
 		const { thread, now } = this.#options;
 		const [oldest] = this.#sent;
@@ -96,9 +103,19 @@ export class JudgeQueue {
 				if (event && !isKept(event)) events[i] = undefined;
 		const waiting: JudgedEvent[] = [];
 		for (let next = this.#turns.take(); next; next = this.#turns.take())
-			waiting.push(next.item);
-		for (const event of waiting)
-			if (isKept(event)) this.#turns.add(event.account, event);
+			if (isKept(next.item)) waiting.push(next.item);
+		for (const event of waiting) this.#turns.add(event.account, event);
+		if (this.#ending.size > 0) this.#forgetEnded(waiting);
+	}
+
+	#forgetEnded(waiting: readonly JudgedEvent[]): void {
+		const sent = this.#sent.flatMap(({ events }) => events);
+		const needed = new Set([...waiting, ...sent].map((event) => event?.plan));
+		for (const plan of this.#ending)
+			if (!needed.has(plan)) {
+				this.#ending.delete(plan);
+				this.#options.thread.forget(plan);
+			}
 	}
 
 	#send(): void {

@@ -76,7 +76,10 @@ export class TrackingPlans {
 		);
 		this.table = new PlanTable({
 			compile: (document) => compiler.ask(document),
-			judges: this.#thread,
+			judges: {
+				learn: (plan) => this.#thread.learn(plan),
+				forget: (id) => this.#queue.forget(id),
+			},
 			after: (delayMs, run) => setTimeout(run, delayMs).unref(),
 			log,
 		});
