@@ -9,20 +9,20 @@ import { registerKubeMetrics } from "../packages/kube/metrics.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
 import { LeaderElection } from "../packages/kube/reconcile/lease.ts";
-import { startHealthServer } from "../packages/service/health-server.ts";
-import { createLog } from "../packages/service/log.ts";
 import {
 	observeBacklogs,
 	readBacklogs,
-} from "../packages/service/metrics/backlog.ts";
-import { observeCertificates } from "../packages/service/metrics/certificate.ts";
-import { processRegistry } from "../packages/service/metrics/process.ts";
+} from "../packages/service/backlog-metrics.ts";
+import { observeCertificates } from "../packages/service/certificate-metrics.ts";
+import { startHealthServer } from "../packages/service/health-server.ts";
+import { createLog } from "../packages/service/log.ts";
 import { natsServers } from "../packages/service/nats/address.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
+import { processRegistry } from "../packages/service/process-metrics.ts";
 import { Settings } from "../packages/service/settings.ts";
 import { type Part, runInOrder } from "../packages/service/start-order.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
-import { openTracing } from "../packages/service/tracing/tracing.ts";
+import { openTracing } from "../packages/service/tracing.ts";
 import { createApiSecretController } from "./api-secret.ts";
 import { LedgerView } from "./archive/ledgers.ts";
 import { InstallationClaimer } from "./claims.ts";

@@ -1,5 +1,5 @@
 import type { Route } from "../packages/contracts/route.ts";
-import { unitedShards } from "../packages/contracts/shards/source-shards.ts";
+import { unitedShards } from "../packages/contracts/source-shards.ts";
 import {
 	type FoundKeys,
 	keysSecretName,

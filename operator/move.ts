@@ -4,7 +4,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { fieldManager } from "../crds/labels.ts";
 import { bucket, shareSubject } from "../packages/contracts/nats.ts";
 import { type Route, routeKey } from "../packages/contracts/route.ts";
-import type { ShareAnswer } from "../packages/contracts/shards/source-share.ts";
+import type { ShareAnswer } from "../packages/contracts/source-share.ts";
 import { KubeClient } from "../packages/kube/client/client.ts";
 import { hasReason } from "../packages/kube/client/errors.ts";
 import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";

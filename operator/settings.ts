@@ -1,7 +1,4 @@
-import {
-	forever,
-	retainedDays,
-} from "../packages/contracts/stored/retention.ts";
+import { forever, retainedDays } from "../packages/contracts/retention.ts";
 import type { Logger } from "../packages/service/log.ts";
 import {
 	readSealKeys,

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
-import { maxHeadBytes } from "../../packages/contracts/live/refused-request.ts";
+import { maxHeadBytes } from "../../packages/contracts/refused-request.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
 
 const time = { type: "string", format: "date-time" };

@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../crds/json-schema.ts";
 import {
 	maxImportFiles,
 	maxUploadBytes,
-} from "../../packages/contracts/stored/import.ts";
+} from "../../packages/contracts/import.ts";
 
 const text = (description: string) => ({ description, type: "string" });
 const count = (description: string) => ({

@@ -7,7 +7,7 @@ import {
 	test,
 	vi,
 } from "vitest";
-import type { TailPosition } from "../../packages/contracts/live/event-tail.ts";
+import type { TailPosition } from "../../packages/contracts/event-tail.ts";
 import { tailSubject } from "../../packages/contracts/nats.ts";
 import type { TailListener } from "../http/endpoint.ts";
 import { followArchive } from "./archive-tail.ts";

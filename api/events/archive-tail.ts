@@ -10,7 +10,7 @@ import {
 	type TailPosition,
 	tailNoticeMs,
 	tailRenewMs,
-} from "../../packages/contracts/live/event-tail.ts";
+} from "../../packages/contracts/event-tail.ts";
 import { tailSubject } from "../../packages/contracts/nats.ts";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import { pause } from "../../packages/service/pause.ts";

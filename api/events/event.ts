@@ -1,4 +1,4 @@
-import { parameterOf } from "../../packages/contracts/sender/captured-field.ts";
+import { parameterOf } from "../../packages/contracts/captured-field.ts";
 import type {
 	EventAnswer,
 	EventsRequest,

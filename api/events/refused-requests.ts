@@ -1,9 +1,9 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import { refused } from "../../packages/contracts/nats.ts";
 import {
 	maxKeptOfSource,
 	type RefusedRequest,
-} from "../../packages/contracts/live/refused-request.ts";
-import { refused } from "../../packages/contracts/nats.ts";
+} from "../../packages/contracts/refused-request.ts";
 import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";

@@ -1,5 +1,5 @@
 import { finished, PassThrough } from "node:stream";
-import type { TailPosition } from "../../packages/contracts/live/event-tail.ts";
+import type { TailPosition } from "../../packages/contracts/event-tail.ts";
 import { streamName } from "../../packages/contracts/nats.ts";
 import type { Caller, Handler, TailListener } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";

@@ -3,7 +3,7 @@ import {
 	maxImportFiles,
 	maxUploadBytes,
 	type UploadRequest,
-} from "../../packages/contracts/stored/import.ts";
+} from "../../packages/contracts/import.ts";
 import { requireRight } from "../caller/account.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";

@@ -2,17 +2,17 @@ import type { FastifyReply } from "fastify";
 import type {
 	TailedEvent,
 	TailPosition,
-} from "../../packages/contracts/live/event-tail.ts";
-import type { KeptRefusal } from "../../packages/contracts/live/refused-request.ts";
-import type { LogRequest } from "../../packages/contracts/manifest.ts";
+} from "../../packages/contracts/event-tail.ts";
 import type {
 	ExportAnswer,
 	ExportRequest,
-} from "../../packages/contracts/stored/export.ts";
+} from "../../packages/contracts/export.ts";
 import type {
 	UploadAnswer,
 	UploadRequest,
-} from "../../packages/contracts/stored/import.ts";
+} from "../../packages/contracts/import.ts";
+import type { LogRequest } from "../../packages/contracts/manifest.ts";
+import type { KeptRefusal } from "../../packages/contracts/refused-request.ts";
 import type {
 	EventAnswer,
 	EventsAnswer,

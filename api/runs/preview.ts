@@ -6,10 +6,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
-import {
-	keptFrom,
-	retainedDays,
-} from "../../packages/contracts/stored/retention.ts";
+import { keptFrom, retainedDays } from "../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
 import type { Handler } from "../http/endpoint.ts";

@@ -1,16 +1,13 @@
 import type { Logger } from "../../packages/service/log.ts";
 import type { Settings } from "../../packages/service/settings.ts";
-import { maxLinks } from "../../packages/service/tracing/span.ts";
+import { maxLinks } from "../../packages/service/span.ts";
 import {
 	contextOf,
 	newContext,
 	parseTraceparent,
 	type TraceContext,
-} from "../../packages/service/tracing/trace-context.ts";
-import {
-	openTracing,
-	type Tracing,
-} from "../../packages/service/tracing/tracing.ts";
+} from "../../packages/service/trace-context.ts";
+import { openTracing, type Tracing } from "../../packages/service/tracing.ts";
 
 /** The span of a Job's process, below that of the Run that the variable TRACEPARENT names, with links to the objects it loads. */
 export class JobTrace {

@@ -1,20 +1,20 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { startHealthServer } from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
-import { processRegistry } from "../../packages/service/metrics/process.ts";
 import {
 	connectNats,
 	NatsState,
 } from "../../packages/service/nats/connection.ts";
+import { processRegistry } from "../../packages/service/process-metrics.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { type Part, runInOrder } from "../../packages/service/start-order.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
-import { Deliverer } from "./delivery/deliverer.ts";
-import { DeliveryReports } from "./delivery/reports.ts";
+import { Deliverer } from "./deliverer.ts";
+import { getText } from "./get.ts";
 import { notifyMetrics } from "./metrics.ts";
+import { DeliveryReports } from "./reports.ts";
 import { readNotifySettings } from "./settings.ts";
-import { SnsResponder } from "./sns/responder.ts";
-import { getText } from "./webhook/get.ts";
+import { SnsResponder } from "./sns-responder.ts";
 
 /** Of calls at once: 256 receivers that hang still leave places to other accounts. */
 const limits = { overall: 256, perAccount: 4 };

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { NextStep } from "./delivery/decide.ts";
+import type { NextStep } from "./delivery-step.ts";
 
 /** @param inHand how many orders this process has. */
 export function notifyMetrics(registry: Registry, inHand: () => number) {

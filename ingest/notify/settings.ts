@@ -8,7 +8,7 @@ import {
 	SettingError,
 	type Settings,
 } from "../../packages/service/settings.ts";
-import { networkList } from "./webhook/network-list.ts";
+import { networkList } from "./network-list.ts";
 
 /** Notify's settings, beside NATS_URL and the health server's address. */
 export interface NotifySettings {

@@ -8,7 +8,7 @@ import type {
 	Violation,
 } from "../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
-import { PlanJudge } from "../../packages/tracking-plan/judge.ts";
+import { PlanJudge } from "../../packages/tracking-plan/plan-validator.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { StoredEvent } from "./events/stored-events.ts";
 import { TypeHeader } from "./events/type-header.ts";

@@ -14,7 +14,7 @@ import { Limits } from "./admission/limits.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { type Deadlines, HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
-import { RouteTable } from "./url/route-table.ts";
+import { RouteTable } from "./request/route-table.ts";
 
 /** Sockets are slow on a busy machine. */
 const eventually = (check: () => unknown) =>

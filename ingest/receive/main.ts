@@ -7,7 +7,6 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { startHealthServer } from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
-import { processRegistry } from "../../packages/service/metrics/process.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import {
 	connectNats,
@@ -15,13 +14,15 @@ import {
 } from "../../packages/service/nats/connection.ts";
 import { keepOutput } from "../../packages/service/nats/kept-output.ts";
 import { pause } from "../../packages/service/pause.ts";
+import { processRegistry } from "../../packages/service/process-metrics.ts";
 import { readSealKeys } from "../../packages/service/seal-key.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
-import { openTracing } from "../../packages/service/tracing/tracing.ts";
+import { openTracing } from "../../packages/service/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";
+import { AmazonSns, askThrough } from "./body/amazon-sns.ts";
 import { Claims } from "./commit/claims.ts";
 import { LivingArchives } from "./commit/living-archives.ts";
 import { readShardProgress } from "./commit/shard-progress.ts";
@@ -31,9 +32,8 @@ import { ReceiveMetrics } from "./metrics.ts";
 import { observePlans } from "./plan/plan-metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
 import type { Receiver } from "./receiver.ts";
-import { RefusedRequests } from "./refused/refused-requests.ts";
-import { AmazonSns, askThrough } from "./sns/amazon-sns.ts";
-import { RouteTable } from "./url/route-table.ts";
+import { RefusedRequests } from "./request/refused-requests.ts";
+import { RouteTable } from "./request/route-table.ts";
 
 /** One Source may have a third: as many as there may be connections. */
 const maxRequestsInFlight = 30_000;

@@ -3,8 +3,8 @@ import type { Route } from "../../packages/contracts/route.ts";
 import type { Budget } from "./admission/budget.ts";
 import type { KeyOutcome } from "./commit/claims.ts";
 import type { FinishedFrame } from "./commit/committer.ts";
-import type { RefusedRequests } from "./refused/refused-requests.ts";
-import type { RouteTable } from "./url/route-table.ts";
+import type { RefusedRequests } from "./request/refused-requests.ts";
+import type { RouteTable } from "./request/route-table.ts";
 
 /** Of one account, so that no account's sources take another's series. Each costs Prometheus a few for as long as receive runs. */
 const maxSources = 200;

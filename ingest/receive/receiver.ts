@@ -1,12 +1,12 @@
-import type { Tracing } from "../../packages/service/tracing/tracing.ts";
+import type { Tracing } from "../../packages/service/tracing.ts";
 import type { Limits } from "./admission/limits.ts";
+import type { AmazonSns } from "./body/amazon-sns.ts";
 import type { Claims } from "./commit/claims.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { TrackingPlans } from "./plan/tracking-plans.ts";
-import type { RefusedRequests } from "./refused/refused-requests.ts";
-import type { AmazonSns } from "./sns/amazon-sns.ts";
-import type { RouteTable } from "./url/route-table.ts";
+import type { RefusedRequests } from "./request/refused-requests.ts";
+import type { RouteTable } from "./request/route-table.ts";
 
 /** What all webhook requests of this receiver share. */
 export interface Receiver {

@@ -1,30 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
-import type { Tracing } from "../../packages/service/tracing/tracing.ts";
+import type { Tracing } from "../../packages/service/tracing.ts";
 import {
 	type EventHead,
 	encodeEventHead,
 	type FrameVersion,
 	frameVersionOf,
 } from "../wire/frame.ts";
-import { BodyParts } from "./accept/body-parts.ts";
-import { newEvent } from "./accept/event.ts";
-import { eventIdText } from "./accept/event-id.ts";
-import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
+import { Admission } from "./admission/admission.ts";
+import { BodyParts } from "./body/body-parts.ts";
+import { newEvent } from "./body/event.ts";
+import { eventIdText } from "./body/event-id.ts";
 import {
 	type AcceptedBody,
 	type BodyOutcome,
 	SentBody,
-} from "./accept/sent-body.ts";
-import { Admission } from "./admission/admission.ts";
-import { type Refusal, refusals } from "./answer/refusal.ts";
-import {
-	type ChallengeAnswer,
-	replyRefused,
-	replyStored,
-	replyToChallenge,
-} from "./answer/reply.ts";
+} from "./body/sent-body.ts";
 import type { Claim } from "./commit/claims.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { EventTrace } from "./commit/event-trace.ts";
@@ -32,9 +24,17 @@ import type { OutgoingFrame } from "./commit/frame-builder.ts";
 import type { PublishOutcome } from "./commit/frame-publisher.ts";
 import type { PlanOutcome } from "./plan/tracking-plans.ts";
 import type { Receiver } from "./receiver.ts";
-import { corsHeaders } from "./url/cors.ts";
-import type { ServedRoute } from "./url/route-table.ts";
-import { findSource } from "./url/source-lookup.ts";
+import { corsHeaders } from "./request/cors.ts";
+import { type Refusal, refusals } from "./request/refusal.ts";
+import {
+	type ChallengeAnswer,
+	replyRefused,
+	replyStored,
+	replyToChallenge,
+} from "./request/reply.ts";
+import { type AcceptedHead, judgeHead } from "./request/request-head.ts";
+import type { ServedRoute } from "./request/route-table.ts";
+import { findSource } from "./request/source-lookup.ts";
 
 const nothing: readonly Uint8Array[] = [];
 

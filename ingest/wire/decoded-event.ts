@@ -1,4 +1,4 @@
-import type { TraceContext } from "../../packages/service/tracing/trace-context.ts";
+import type { TraceContext } from "../../packages/service/trace-context.ts";
 import type { FrameEvent } from "./frame-event.ts";
 
 /** What a decoded event says beside its time, its id and its body. Events share it if they say the same. */

@@ -1,4 +1,4 @@
-import type { TraceContext } from "../../packages/service/tracing/trace-context.ts";
+import type { TraceContext } from "../../packages/service/trace-context.ts";
 
 /** What the sender sent: JSON text, stored as sent, or a form, stored as a JSON object. */
 export type ContentKind = "json" | "form";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newContext } from "../../packages/service/tracing/trace-context.ts";
+import { newContext } from "../../packages/service/trace-context.ts";
 import { frameTrace, maxFrameTraces, readFrameTraces } from "./frame-traces.ts";
 
 test("a frame's header leads each event's place to its span", () => {

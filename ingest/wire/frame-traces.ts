@@ -2,7 +2,7 @@ import {
 	parseTraceparent,
 	type TraceContext,
 	traceparent,
-} from "../../packages/service/tracing/trace-context.ts";
+} from "../../packages/service/trace-context.ts";
 
 /** The header of a frame's message. It has a value for each event with a trace: its place in the frame, and its span. */
 export const traceHeader = "Tidemill-Trace";

@@ -9,9 +9,9 @@ import type {
 	ShardState,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
+import { sumOfLedgers } from "../../packages/contracts/ledger-sum.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
-import { sumOfLedgers } from "../../packages/contracts/shards/ledger-sum.ts";
-import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
+import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { onReconnect } from "../../packages/service/nats/connection.ts";

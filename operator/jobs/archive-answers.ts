@@ -1,5 +1,9 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
+	ImportAnswer,
+	ImportRequest,
+} from "../../packages/contracts/import.ts";
+import type {
 	ManifestAnswer,
 	ManifestRequest,
 	ResultAnswer,
@@ -15,10 +19,6 @@ import type {
 	ReleaseAnswer,
 	ReleaseRequest,
 } from "../../packages/contracts/release.ts";
-import type {
-	ImportAnswer,
-	ImportRequest,
-} from "../../packages/contracts/stored/import.ts";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { Delivery } from "../../packages/contracts/notification/delivery.ts";
-import type { Notification } from "../../packages/contracts/notification/order.ts";
+import type { Delivery } from "../../packages/contracts/delivery.ts";
+import type { Notification } from "../../packages/contracts/order.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import {
 	type Result,

@@ -1,5 +1,5 @@
 import type { Operation, Source } from "../../crds/generated/types.ts";
-import { keptFrom } from "../../packages/contracts/stored/retention.ts";
+import { keptFrom } from "../../packages/contracts/retention.ts";
 import {
 	addDays,
 	type UtcDate,

@@ -2,6 +2,7 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
+import { maxImportParts } from "../../packages/contracts/import.ts";
 import {
 	type DraftResult,
 	type DryRunResult,
@@ -15,7 +16,6 @@ import {
 	maxReportBytes,
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";
-import { maxImportParts } from "../../packages/contracts/stored/import.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
 
 /** The status's part that a report makes. */

@@ -9,7 +9,7 @@ import type {
 	AskedDates,
 	ManifestRequest,
 } from "../../packages/contracts/manifest.ts";
-import { keptFrom } from "../../packages/contracts/stored/retention.ts";
+import { keptFrom } from "../../packages/contracts/retention.ts";
 import { addDays, type UtcDate } from "../../packages/contracts/utc-date.ts";
 import type { RunErrorCode } from "./errors.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
-import type { FinishedSpan } from "../../packages/service/tracing/span.ts";
+import type { FinishedSpan } from "../../packages/service/span.ts";
 import {
 	contextOf,
 	traceparent,
-} from "../../packages/service/tracing/trace-context.ts";
+} from "../../packages/service/trace-context.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";
 import { traceRuns, withTrace } from "./run-trace.ts";
 

@@ -1,11 +1,11 @@
 import type { Run } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import type { FinishedSpan } from "../../packages/service/tracing/span.ts";
+import type { FinishedSpan } from "../../packages/service/span.ts";
 import {
 	contextOf,
 	traceparent,
-} from "../../packages/service/tracing/trace-context.ts";
-import type { Tracing } from "../../packages/service/tracing/tracing.ts";
+} from "../../packages/service/trace-context.ts";
+import type { Tracing } from "../../packages/service/tracing.ts";
 import type { JobWithInput } from "../jobs/template.ts";
 import type { Informers } from "../reconcile/informers.ts";
 

@@ -1,5 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { RetentionAnswer } from "../../packages/contracts/stored/retention.ts";
+import type { RetentionAnswer } from "../../packages/contracts/retention.ts";
 import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
 import { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../packages/kube/resource.ts";

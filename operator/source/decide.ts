@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
-import type { Notification } from "../../packages/contracts/notification/order.ts";
-import type { RetentionRequest } from "../../packages/contracts/stored/retention.ts";
+import type { Notification } from "../../packages/contracts/order.ts";
+import type { RetentionRequest } from "../../packages/contracts/retention.ts";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import type { ConditionStatus } from "../../packages/kube/conditions.ts";
 import { dueNotifications } from "../notification/state.ts";

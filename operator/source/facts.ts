@@ -3,7 +3,7 @@ import type {
 	ReleasedLedger,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
-import { keptFrom } from "../../packages/contracts/stored/retention.ts";
+import { keptFrom } from "../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import type { SourceState } from "./state.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
+import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import {
 	keys,
 	now,

@@ -4,7 +4,7 @@ import {
 	keptFrom,
 	type RetentionRequest,
 	retainedDays,
-} from "../../packages/contracts/stored/retention.ts";
+} from "../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";

@@ -1,8 +1,8 @@
-import type { Logger } from "../../packages/service/log.ts";
 import type {
 	Backlog,
 	ShardReading,
-} from "../../packages/service/metrics/backlog.ts";
+} from "../../packages/service/backlog-metrics.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";
 
 /** As the alert TidemillBufferFills has it. */

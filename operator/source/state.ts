@@ -5,8 +5,8 @@ import type {
 	ShardState,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
+import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import type { Route } from "../../packages/contracts/route.ts";
-import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
 import type { RoutePlan } from "../../packages/contracts/tracking-plan.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";

@@ -91,7 +91,7 @@ export const retentionKey = "retention";
 
 export interface RetentionState {
 	version: 1;
-	/** Days after its date for which an event stays, unless its Source says more ({@link file://./stored/retention.ts}). */
+	/** Days after its date for which an event stays, unless its Source says more ({@link file://./retention.ts}). */
 	days: number;
 	/** What removes events then: a lifecycle rule of the store, or archive's own sweep where the store has none. */
 	enforcedBy: "Lifecycle" | "Sweep";

@@ -35,17 +35,17 @@ export function resultSubject(shard: number): string {
 /** The API asks any archive for the log of a Run's Job (request/reply, {@link file://./manifest.ts LogRequest}). */
 export const logSubject = "tidemill.archive.log";
 
-/** The API opens a live tail here, and renews it on that of the archive process ({@link file://./live/event-tail.ts}). */
+/** The API opens a live tail here, and renews it on that of the archive process ({@link file://./event-tail.ts}). */
 export function tailSubject(shardOrProcess: number | string): string {
 	return `tidemill.archive.${shardOrProcess}.tail`;
 }
-/** The API asks any archive for links to the files of an Export (request/reply, {@link file://./stored/export.ts}). */
+/** The API asks any archive for links to the files of an Export (request/reply, {@link file://./export.ts}). */
 export const exportSubject = "tidemill.archive.export";
 
-/** The API asks any archive for links to upload files for an Import (request/reply, {@link file://./stored/import.ts}). */
+/** The API asks any archive for links to upload files for an Import (request/reply, {@link file://./import.ts}). */
 export const uploadSubject = "tidemill.archive.upload";
 
-/** Operator asks archive to add the events of an Import (request/reply, {@link file://./stored/import.ts}). */
+/** Operator asks archive to add the events of an Import (request/reply, {@link file://./import.ts}). */
 export function importSubject(shard: number): string {
 	return `tidemill.archive.${shard}.import`;
 }
@@ -60,14 +60,14 @@ export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;
 }
 
-/** Operator asks archive to keep a Source's events longer (request/reply, {@link file://./stored/retention.ts}). */
+/** Operator asks archive to keep a Source's events longer (request/reply, {@link file://./retention.ts}). */
 export function retentionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.retention`;
 }
 
 /**
  * An archive asks that of another shard of a Source for its share of the events, and operator does before a Source moves
- * (request/reply, {@link file://./shards/source-share.ts}).
+ * (request/reply, {@link file://./source-share.ts}).
  */
 export function shareSubject(shard: number): string {
 	return `tidemill.archive.${shard}.share`;
@@ -93,7 +93,7 @@ export const bucket = {
 	routes: "tidemill-routes",
 	/**
 	 * Created and written by operator: source key → the account that owns it, forever (`create` only), and the shards of a
-	 * Source that has moved ({@link file://./shards/source-shards.ts}), which archive reads.
+	 * Source that has moved ({@link file://./source-shards.ts}), which archive reads.
 	 */
 	sourceKeys: "tidemill-source-keys",
 	/**
@@ -107,7 +107,7 @@ export const bucket = {
 	ledger: "tidemill-ledger",
 	/** Created by archive, written by receive and archive: {@link file://../../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
 	idempotency: "tidemill-idempotency",
-	/** Created and written by notify, watched by operator: {@link file://./notification/delivery.ts}. */
+	/** Created and written by notify, watched by operator: {@link file://./delivery.ts}. */
 	deliveries: "tidemill-deliveries",
 	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
 	requests: "tidemill-requests",
@@ -121,7 +121,7 @@ export const rates = {
 } as const;
 
 /**
- * Refused requests of the last hours ({@link file://./live/refused-request.ts}), in memory. Created by archive, written by receive,
+ * Refused requests of the last hours ({@link file://./refused-request.ts}), in memory. Created by archive, written by receive,
  * read by api. No Source's push out another's, since receive bounds what an account writes.
  */
 export const refused = {
@@ -131,7 +131,7 @@ export const refused = {
 } as const;
 
 /**
- * Created by operator, which hands each {@link file://./notification/order.ts NotificationOrder} over here; notify takes it from the
+ * Created by operator, which hands each {@link file://./order.ts NotificationOrder} over here; notify takes it from the
  * queue when it is delivered or given up.
  */
 export const notifications = {
@@ -140,7 +140,7 @@ export const notifications = {
 	consumer: "notify",
 } as const;
 
-/** Receive asks any notify for what only Amazon has (request/reply, {@link file://./sender/sns.ts}). */
+/** Receive asks any notify for what only Amazon has (request/reply, {@link file://./sns.ts}). */
 export const sns = {
 	certificate: "tidemill.sns.certificate",
 	confirmation: "tidemill.sns.confirmation",

@@ -6,13 +6,8 @@ import standaloneCode from "ajv/dist/standalone/index.js";
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
 import { regExp, useMeteredKeywords } from "./metered/keywords.ts";
 import { meter } from "./metered/meter.ts";
-import { schemaFault } from "./schema/schema-fault.ts";
-import {
-	drafts,
-	type PlanSchema,
-	quickName,
-	schemasOf,
-} from "./schema/schemas.ts";
+import { schemaFault } from "./schema-fault.ts";
+import { drafts, type PlanSchema, quickName, schemasOf } from "./schemas.ts";
 
 /**
  * The plan's schemas as the text of a program, which PlanJudge runs; or what is wrong with the first invalid one, for people.

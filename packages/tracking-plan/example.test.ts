@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./judge.ts";
+import { PlanJudge } from "./plan-validator.ts";
 
 test("the example in the documentation judges as the page says", () => {
 	const file = new URL(

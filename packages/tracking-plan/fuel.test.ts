@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./judge.ts";
+import { PlanJudge } from "./plan-validator.ts";
 
 /* Whatever a schema and a body say, judging ends after a bounded number of steps. Without fuel, each takes minutes or for ever. */
 

@@ -4,7 +4,7 @@ import ajvFormats from "ajv-formats";
 import { beforeAll, expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./judge.ts";
+import { PlanJudge } from "./plan-validator.ts";
 
 /* A plan made of GitHub's own schemas judges the payloads that GitHub's users have collected. */
 

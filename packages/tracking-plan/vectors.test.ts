@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./judge.ts";
-import { type SchemaException, schemaExceptions } from "./schema/exceptions.ts";
-import { drafts } from "./schema/schemas.ts";
+import { type SchemaException, schemaExceptions } from "./exceptions.ts";
+import { PlanJudge } from "./plan-validator.ts";
+import { drafts } from "./schemas.ts";
 
 /*
  * The JSON Schema Test Suite (github.com/json-schema-org/JSON-Schema-Test-Suite), as the Python package jsonschema 4.23.0

@@ -7,7 +7,7 @@ import { routeKey } from "../../packages/contracts/route.ts";
 import {
 	type SourceShards,
 	shardsKey,
-} from "../../packages/contracts/shards/source-shards.ts";
+} from "../../packages/contracts/source-shards.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";

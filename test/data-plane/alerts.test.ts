@@ -7,7 +7,7 @@ import {
 	issueAuthority,
 	issueCertificate,
 } from "../../operator/install/certificate.ts";
-import { observeCertificates } from "../../packages/service/metrics/certificate.ts";
+import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
 import { firing, type Scrape, scrape } from "../support/alerts/firing.ts";
 import {
 	type ReceiveFixture,

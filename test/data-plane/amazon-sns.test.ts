@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { SnsResponder } from "../../ingest/notify/sns/responder.ts";
-import type { getText } from "../../ingest/notify/webhook/get.ts";
+import type { getText } from "../../ingest/notify/get.ts";
+import { SnsResponder } from "../../ingest/notify/sns-responder.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {
 	type ReceiveFixture,

@@ -13,7 +13,7 @@ import type {
 import { RetentionKeeper } from "../../ingest/lake/retention/retention-keeper.ts";
 import { RetentionStore } from "../../ingest/lake/retention/retention-store.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import type { SourceRetention } from "../../packages/contracts/stored/retention.ts";
+import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import {
 	addDays,
 	dayMs,

@@ -6,7 +6,7 @@ import { ShardTails } from "../../ingest/lake/tail/shard-tails.ts";
 import type {
 	TailedEvent,
 	TailPosition,
-} from "../../packages/contracts/live/event-tail.ts";
+} from "../../packages/contracts/event-tail.ts";
 import type { Route } from "../../packages/contracts/route.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {

@@ -9,16 +9,16 @@ import { beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Source } from "../../crds/generated/types.ts";
 import { validateSpec } from "../../crds/spec-validator.ts";
-import { judgeHead } from "../../ingest/receive/accept/request-head.ts";
-import {
-	type BodyOutcome,
-	SentBody,
-} from "../../ingest/receive/accept/sent-body.ts";
 import { Admission } from "../../ingest/receive/admission/admission.ts";
 import { Budget } from "../../ingest/receive/admission/budget.ts";
 import { Limits } from "../../ingest/receive/admission/limits.ts";
-import { AmazonSns } from "../../ingest/receive/sns/amazon-sns.ts";
-import { RouteTable } from "../../ingest/receive/url/route-table.ts";
+import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
+import {
+	type BodyOutcome,
+	SentBody,
+} from "../../ingest/receive/body/sent-body.ts";
+import { judgeHead } from "../../ingest/receive/request/request-head.ts";
+import { RouteTable } from "../../ingest/receive/request/route-table.ts";
 import { authorize } from "../../operator/source/routes/authorization.ts";
 import { routeOf } from "../../operator/source/routes/decide.ts";
 import { routeKey } from "../../packages/contracts/route.ts";

@@ -9,11 +9,11 @@ import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
 import type { Source, SourceWebhook } from "../../crds/generated/types.ts";
-import { readSignature } from "../../ingest/receive/authorization/presented-signature.ts";
+import { readSignature } from "../../ingest/receive/request/presented-signature.ts";
 import {
 	isTimely,
 	openSigningKeys,
-} from "../../ingest/receive/authorization/signature-check.ts";
+} from "../../ingest/receive/request/signature-check.ts";
 import { authorize } from "../../operator/source/routes/authorization.ts";
 import type { SignatureAuthorization } from "../../packages/contracts/route.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";

@@ -1,6 +1,6 @@
 import { alarms } from "../../ingest/archive/decide/alarm.ts";
 import { requestErrors } from "../../ingest/lake/request/errors.ts";
-import { refusals } from "../../ingest/receive/answer/refusal.ts";
+import { refusals } from "../../ingest/receive/request/refusal.ts";
 import { operationErrors } from "../../operator/operation/errors.ts";
 import { runErrors } from "../../operator/run/errors.ts";
 import { jobErrors } from "../../packages/warehouses/load/failure.ts";

@@ -8,8 +8,8 @@ import {
 	OperatorMetrics,
 } from "../../operator/metrics.ts";
 import { registerKubeMetrics } from "../../packages/kube/metrics.ts";
-import { observeBacklogs } from "../../packages/service/metrics/backlog.ts";
-import { observeCertificates } from "../../packages/service/metrics/certificate.ts";
+import { observeBacklogs } from "../../packages/service/backlog-metrics.ts";
+import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
 
 /** The text of docs/reference/metrics.md. */
 export function metricsPage(): string {

@@ -18,7 +18,7 @@ export async function bundle(folder: string, node: string): Promise<void> {
 			tidemill: "cli/bin/tidemill.ts",
 			"schema-worker": "operator/tracking-plan/schema-worker.ts",
 			"compile-worker": "ingest/receive/plan/compile-worker.ts",
-			"judge-worker": "ingest/receive/plan/judge-worker.ts",
+			"validation-worker": "ingest/receive/plan/validation-worker.ts",
 			"read-worker": "ingest/lake/events/rows/read-worker.ts",
 		},
 		// Logs are pretty on a developer's terminal only.

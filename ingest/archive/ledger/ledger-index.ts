@@ -1,9 +1,9 @@
+import { sumOfDeviations } from "../../../packages/contracts/deviations.ts";
 import type {
 	Deviations,
 	SourceLedger,
 } from "../../../packages/contracts/ledger.ts";
-import { sumOfDeviations } from "../../../packages/contracts/shards/deviations.ts";
-import { retainedDays } from "../../../packages/contracts/stored/retention.ts";
+import { retainedDays } from "../../../packages/contracts/retention.ts";
 import {
 	addDays,
 	type UtcDate,

@@ -1,4 +1,4 @@
-import { retainedDays } from "../../../packages/contracts/stored/retention.ts";
+import { retainedDays } from "../../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import type { CutLoss } from "../decide/loss.ts";

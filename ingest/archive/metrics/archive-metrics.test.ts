@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import type { ShardReading } from "../../../packages/service/metrics/backlog.ts";
+import type { ShardReading } from "../../../packages/service/backlog-metrics.ts";
 import { ArchiveMetrics } from "./archive-metrics.ts";
 
 function metricsOf(backlogs: () => Promise<ShardReading[]>) {

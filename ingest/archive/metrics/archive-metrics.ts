@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import {
 	observeBacklogs,
 	type ShardReading,
-} from "../../../packages/service/metrics/backlog.ts";
+} from "../../../packages/service/backlog-metrics.ts";
 import { type CutRecord, lateEvents } from "../decide/cut.ts";
 
 /** What each reading of the metrics asks of a shard. */

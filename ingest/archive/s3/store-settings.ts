@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import type { TlsServer } from "../../../packages/service/certificate-metrics.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { TlsServer } from "../../../packages/service/metrics/certificate.ts";
 import { SecretFiles } from "../../../packages/service/secret-files.ts";
 import {
 	SettingError,

@@ -1,5 +1,5 @@
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
+import type { Tracing } from "../../../packages/service/tracing.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";

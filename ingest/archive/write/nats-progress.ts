@@ -17,7 +17,7 @@ import { bucket } from "../../../packages/contracts/nats.ts";
 import {
 	type SourceRetention,
 	sourceRetentionKey,
-} from "../../../packages/contracts/stored/retention.ts";
+} from "../../../packages/contracts/retention.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 

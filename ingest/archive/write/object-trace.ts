@@ -1,12 +1,12 @@
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
-import { maxLinks } from "../../../packages/service/tracing/span.ts";
+import { maxLinks } from "../../../packages/service/span.ts";
 import {
 	contextOf,
 	newContext,
 	type TraceContext,
-} from "../../../packages/service/tracing/trace-context.ts";
-import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
+} from "../../../packages/service/trace-context.ts";
+import type { Tracing } from "../../../packages/service/tracing.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 
 interface TracedObject {

@@ -6,12 +6,12 @@ import {
 	StorageType,
 } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { refused } from "../../../packages/contracts/nats.ts";
 import {
 	maxKeptOfSource,
 	maxRecordBytes,
 	refusedStream,
-} from "../../../packages/contracts/live/refused-request.ts";
-import { refused } from "../../../packages/contracts/nats.ts";
+} from "../../../packages/contracts/refused-request.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
 

@@ -10,7 +10,7 @@ import {
 	manifestSubject,
 	resultSubject,
 } from "../../../packages/contracts/nats.ts";
-import { keptFrom } from "../../../packages/contracts/stored/retention.ts";
+import { keptFrom } from "../../../packages/contracts/retention.ts";
 import {
 	closedThrough,
 	utcDate,

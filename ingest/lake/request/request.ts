@@ -1,16 +1,8 @@
 import type { DeletionRequest } from "../../../packages/contracts/deletion.ts";
-import type {
-	Extent,
-	LogRequest,
-	ManifestRequest,
-	ResultRequest,
-} from "../../../packages/contracts/manifest.ts";
-import type { ReleaseRequest } from "../../../packages/contracts/release.ts";
-import type { ShareRequest } from "../../../packages/contracts/shards/source-share.ts";
 import {
 	type ExportRequest,
 	exportCursorForm,
-} from "../../../packages/contracts/stored/export.ts";
+} from "../../../packages/contracts/export.ts";
 import {
 	digestForm,
 	type ImportRequest,
@@ -18,12 +10,20 @@ import {
 	maxImportParts,
 	maxUploadBytes,
 	type UploadRequest,
-} from "../../../packages/contracts/stored/import.ts";
+} from "../../../packages/contracts/import.ts";
+import type {
+	Extent,
+	LogRequest,
+	ManifestRequest,
+	ResultRequest,
+} from "../../../packages/contracts/manifest.ts";
+import type { ReleaseRequest } from "../../../packages/contracts/release.ts";
 import {
 	forever,
 	type RetentionRequest,
 	retainedDays,
-} from "../../../packages/contracts/stored/retention.ts";
+} from "../../../packages/contracts/retention.ts";
+import type { ShareRequest } from "../../../packages/contracts/source-share.ts";
 import { accountForm } from "../../wire/frame.ts";
 import { type Fields, parse } from "./fields.ts";
 

@@ -1,5 +1,5 @@
 import type { LifecycleExpiration, LifecycleRule } from "@aws-sdk/client-s3";
-import { forever } from "../../../packages/contracts/stored/retention.ts";
+import { forever } from "../../../packages/contracts/retention.ts";
 
 /**
  * The bucket's lifecycle rules with ours among them, one for each prefix, by which the store removes expired events;

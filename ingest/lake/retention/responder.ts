@@ -4,7 +4,7 @@ import {
 	keptFrom,
 	type RetentionAnswer,
 	retainedDays,
-} from "../../../packages/contracts/stored/retention.ts";
+} from "../../../packages/contracts/retention.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
@@ -22,7 +22,7 @@ import { recordFor, retentionOf } from "./source-retention.ts";
 /** Two archives and a sweep may write the next record at once. */
 const attempts = 5;
 
-/** Answers operator's requests to keep events of one shard's sources longer (packages/contracts/stored/retention.ts). */
+/** Answers operator's requests to keep events of one shard's sources longer (packages/contracts/retention.ts). */
 export class RetentionResponder {
 	readonly #options: RetentionResponderOptions;
 	readonly #responder: Responder;

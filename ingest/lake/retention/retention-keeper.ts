@@ -1,12 +1,12 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
+import { keptUploadDays } from "../../../packages/contracts/import.ts";
 import type { RetentionState } from "../../../packages/contracts/ledger.ts";
-import { keptUploadDays } from "../../../packages/contracts/stored/import.ts";
 import {
 	forever,
 	isLonger,
 	retainedDays,
 	type SourceRetention,
-} from "../../../packages/contracts/stored/retention.ts";
+} from "../../../packages/contracts/retention.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";

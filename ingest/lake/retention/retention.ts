@@ -1,7 +1,7 @@
 import {
 	forever,
 	retainedDays,
-} from "../../../packages/contracts/stored/retention.ts";
+} from "../../../packages/contracts/retention.ts";
 import {
 	addDays,
 	dayMs,

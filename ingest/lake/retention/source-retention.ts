@@ -3,7 +3,7 @@ import {
 	keptFrom,
 	retainedDays,
 	type SourceRetention,
-} from "../../../packages/contracts/stored/retention.ts";
+} from "../../../packages/contracts/retention.ts";
 import {
 	addDays,
 	type UtcDate,

@@ -7,7 +7,7 @@ import { shareSubject } from "../../../packages/contracts/nats.ts";
 import type {
 	ShareAnswer,
 	ShareRequest,
-} from "../../../packages/contracts/shards/source-share.ts";
+} from "../../../packages/contracts/source-share.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import {
 	type RequestErrorCode,

@@ -5,7 +5,7 @@ import {
 	type SourceShards,
 	shardsKey,
 	unitedShards,
-} from "../../../packages/contracts/shards/source-shards.ts";
+} from "../../../packages/contracts/source-shards.ts";
 import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
 
 /**

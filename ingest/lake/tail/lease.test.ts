@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TailPosition } from "../../../packages/contracts/live/event-tail.ts";
+import type { TailPosition } from "../../../packages/contracts/event-tail.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { rangeOf } from "./catch-up.ts";
 import { Lease } from "./lease.ts";

@@ -5,7 +5,7 @@ import {
 	type TailRequest,
 	tailLeaseMs,
 	tailNoticeMs,
-} from "../../../packages/contracts/live/event-tail.ts";
+} from "../../../packages/contracts/event-tail.ts";
 import type { ScannedEvent } from "../../wire/frame-scan.ts";
 import { tailedEvent } from "./tailed-event.ts";
 

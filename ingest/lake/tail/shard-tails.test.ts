@@ -1,6 +1,6 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { expect, onTestFinished, test } from "vitest";
-import type { TailMessage } from "../../../packages/contracts/live/event-tail.ts";
+import type { TailMessage } from "../../../packages/contracts/event-tail.ts";
 import { createLog } from "../../../packages/service/log.ts";
 import { HeldBytes } from "./held-frames.ts";
 import { ShardTails } from "./shard-tails.ts";

@@ -8,7 +8,7 @@ import type {
 import type {
 	TailMessage,
 	TailRequest,
-} from "../../../packages/contracts/live/event-tail.ts";
+} from "../../../packages/contracts/event-tail.ts";
 import {
 	framesSubject,
 	tailSubject,

@@ -1,7 +1,7 @@
 import type {
 	TailRenewal,
 	TailRequest,
-} from "../../../packages/contracts/live/event-tail.ts";
+} from "../../../packages/contracts/event-tail.ts";
 import { accountForm } from "../../wire/frame.ts";
 import { type Fields, parse } from "../request/fields.ts";
 

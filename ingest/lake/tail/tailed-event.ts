@@ -1,5 +1,5 @@
 import { stringify } from "uuid";
-import type { TailedEvent } from "../../../packages/contracts/live/event-tail.ts";
+import type { TailedEvent } from "../../../packages/contracts/event-tail.ts";
 import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
 import type { ScannedEvent } from "../../wire/frame-scan.ts";
 

@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { maxReportBytes } from "../../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
-import { PlanJudge } from "../../../packages/tracking-plan/judge.ts";
+import { PlanJudge } from "../../../packages/tracking-plan/plan-validator.ts";
 import {
 	githubPayloads,
 	oddities,

@@ -1,8 +1,8 @@
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import { TurnSharing } from "../long-work/turn-sharing.ts";
 import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { MinimumRate } from "./minimum-rate.ts";
+import { TurnSharing } from "./turn-sharing.ts";
 
 /**
  * Of one Source, while others send: about 1 ms of work. A limit of 64 makes the others wait half as long again, and lets a

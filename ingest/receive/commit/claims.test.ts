@@ -6,7 +6,7 @@ import {
 	type IdempotencyEntry,
 	type ShardProgress,
 } from "../../wire/idempotency-entry.ts";
-import { refusals } from "../answer/refusal.ts";
+import { refusals } from "../request/refusal.ts";
 import { type Claim, Claims } from "./claims.ts";
 
 const startMs = Date.UTC(2026, 10, 22);

@@ -18,7 +18,7 @@ import {
 	reactionTo,
 	type ShardProgress,
 } from "../../wire/idempotency-entry.ts";
-import { type Refusal, refusals } from "../answer/refusal.ts";
+import { type Refusal, refusals } from "../request/refusal.ts";
 import type { OutgoingFrame } from "./frame-builder.ts";
 import type { PublishOutcome } from "./frame-publisher.ts";
 

@@ -4,8 +4,8 @@ import {
 	newContext,
 	parseTraceparent,
 	type TraceContext,
-} from "../../../packages/service/tracing/trace-context.ts";
-import type { Tracing } from "../../../packages/service/tracing/tracing.ts";
+} from "../../../packages/service/trace-context.ts";
+import type { Tracing } from "../../../packages/service/tracing.ts";
 import type { OutgoingFrame } from "./frame-builder.ts";
 import type { PublishOutcome } from "./frame-publisher.ts";
 

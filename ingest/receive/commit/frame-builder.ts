@@ -1,4 +1,4 @@
-import type { TraceContext } from "../../../packages/service/tracing/trace-context.ts";
+import type { TraceContext } from "../../../packages/service/trace-context.ts";
 import { encodeFrameHead, type FrameVersion } from "../../wire/frame.ts";
 import { frameTrace, maxFrameTraces } from "../../wire/frame-traces.ts";
 import { selectFairly } from "./fair-selection.ts";

@@ -8,9 +8,9 @@ import {
 } from "../../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
 import { cacheOf } from "../../../packages/tracking-plan/program.ts";
-import { JudgeLoop } from "./judge-loop.ts";
 import { packed } from "./packed-memory.ts";
 import { PlanTable } from "./plan-table.ts";
+import { JudgeLoop } from "./validation-loop.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");

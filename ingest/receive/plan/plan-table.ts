@@ -7,7 +7,7 @@ import { Turns } from "../../../packages/fair/turns.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { Budget, type Share } from "../admission/budget.ts";
 import type { Compilation, CompileAnswer } from "./compilation.ts";
-import type { JudgePlan } from "./judge-messages.ts";
+import type { JudgePlan } from "./validation-messages.ts";
 
 export interface PlanTableOptions {
 	/** Rejects for a document that takes more time or memory than a plan may. */

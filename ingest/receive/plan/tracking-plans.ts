@@ -3,13 +3,13 @@ import { extname } from "node:path";
 import type { Route } from "../../../packages/contracts/route.ts";
 import { LimitedThread } from "../../../packages/service/limited-thread.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { type Refusal, refusals, violationOf } from "../answer/refusal.ts";
 import type { LivingArchives } from "../commit/living-archives.ts";
+import { type Refusal, refusals, violationOf } from "../request/refusal.ts";
 import type { CompileAnswer } from "./compilation.ts";
-import type { Verdict } from "./judge-messages.ts";
-import { JudgeQueue } from "./judge-queue.ts";
-import { JudgeThread } from "./judge-thread.ts";
 import { type CompiledPlan, PlanTable } from "./plan-table.ts";
+import type { Verdict } from "./validation-messages.ts";
+import { JudgeQueue } from "./validation-queue.ts";
+import { JudgeThread } from "./validation-thread.ts";
 
 /** An event whose Source has a plan. */
 export interface PlannedEvent {

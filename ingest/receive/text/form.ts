@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { stepBytes } from "../long-work/steps.ts";
+import { stepBytes } from "../admission/steps.ts";
 
 /** A form with more fields is refused. */
 export const maxFields = 10_000;

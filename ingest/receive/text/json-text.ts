@@ -1,4 +1,4 @@
-import { type Steps, stepBytes } from "../long-work/steps.ts";
+import { type Steps, stepBytes } from "../admission/steps.ts";
 import { isJSON, JSONScanner } from "./json.ts";
 
 /** Whether the text is short enough to be read in one step. */

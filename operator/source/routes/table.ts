@@ -7,7 +7,7 @@ import {
 	routeKey,
 	syncedKey,
 } from "../../../packages/contracts/route.ts";
-import { unitedShards } from "../../../packages/contracts/shards/source-shards.ts";
+import { unitedShards } from "../../../packages/contracts/source-shards.ts";
 import {
 	planKey,
 	type RoutePlan,

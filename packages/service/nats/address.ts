@@ -8,8 +8,8 @@ import type {
 	NodeConnectionOptions,
 	TlsOptions,
 } from "@nats-io/transport-node";
+import type { TlsServer } from "../certificate-metrics.ts";
 import type { Logger } from "../log.ts";
-import type { TlsServer } from "../metrics/certificate.ts";
 import { SecretFiles } from "../secret-files.ts";
 import { SettingError, type Settings } from "../settings.ts";
 import { authoritiesIn, readAuthorities } from "../trusted-authorities.ts";

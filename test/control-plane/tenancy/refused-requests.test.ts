@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
-import type { KeptRefusal } from "../../../packages/contracts/live/refused-request.ts";
+import type { KeptRefusal } from "../../../packages/contracts/refused-request.ts";
 import { inProcess as tidemill } from "../../support/cli/in-process.ts";
 import {
 	administrator,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	eventIdText,
 	newEventId,
-} from "../../../ingest/receive/accept/event-id.ts";
+} from "../../../ingest/receive/body/event-id.ts";
 import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,

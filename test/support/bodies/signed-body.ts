@@ -1,11 +1,11 @@
-import type { PresentedSignature } from "../../../ingest/receive/authorization/presented-signature.ts";
+import { doNow } from "../../../ingest/receive/admission/steps.ts";
+import type { PresentedSignature } from "../../../ingest/receive/request/presented-signature.ts";
 import {
 	isEd25519Signed,
 	isHmacSigned,
 	mayBeEd25519Signed,
 	type SigningKey,
-} from "../../../ingest/receive/authorization/signature-check.ts";
-import { doNow } from "../../../ingest/receive/long-work/steps.ts";
+} from "../../../ingest/receive/request/signature-check.ts";
 
 /** Whether one of the presented texts signs the body with one of the keys. */
 export async function isSigned(

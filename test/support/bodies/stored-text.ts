@@ -1,9 +1,9 @@
+import { doNow } from "../../../ingest/receive/admission/steps.ts";
 import {
 	jsonText,
 	judgeText,
-} from "../../../ingest/receive/accept/request-body.ts";
-import type { Refusal } from "../../../ingest/receive/answer/refusal.ts";
-import { doNow } from "../../../ingest/receive/long-work/steps.ts";
+} from "../../../ingest/receive/body/request-body.ts";
+import type { Refusal } from "../../../ingest/receive/request/refusal.ts";
 import type { ContentKind } from "../../../ingest/wire/frame-event.ts";
 
 /** What receive stores of a body, or why it doesn't. */

@@ -12,7 +12,7 @@ import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import {
 	eventIdText,
 	newEventId,
-} from "../../../ingest/receive/accept/event-id.ts";
+} from "../../../ingest/receive/body/event-id.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,

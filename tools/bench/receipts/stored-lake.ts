@@ -10,7 +10,7 @@ import type { DueDate } from "../../../ingest/lake/compaction/due-dates.ts";
 import {
 	eventIdText,
 	newEventId,
-} from "../../../ingest/receive/accept/event-id.ts";
+} from "../../../ingest/receive/body/event-id.ts";
 import type { FrameEvent } from "../../../ingest/wire/frame-event.ts";
 import {
 	addDays,

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
-import { PlanJudge } from "../../../packages/tracking-plan/judge.ts";
+import { PlanJudge } from "../../../packages/tracking-plan/plan-validator.ts";
 import {
 	announceArchive,
 	startReceiveFixture,

@@ -6,7 +6,7 @@ import { compilePlan } from "../../../../packages/tracking-plan/compile.ts";
 import {
 	type Outcome,
 	PlanJudge,
-} from "../../../../packages/tracking-plan/judge.ts";
+} from "../../../../packages/tracking-plan/plan-validator.ts";
 import { md5, type Sent } from "../../../support/senders/persistent-sender.ts";
 import { eventually } from "./violation.ts";
 

@@ -1,0 +1,104 @@
+import type { Msg, NatsConnection } from "@nats-io/transport-node";
+import { expect, test, vi } from "vitest";
+import { sns } from "../../packages/contracts/nats.ts";
+import { createLog } from "../../packages/service/log.ts";
+import type { GetOutcome } from "./get.ts";
+import { SnsResponder } from "./sns-responder.ts";
+
+const url =
+	"https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-a1.pem";
+const confirmation =
+	"https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=arn&Token=t";
+
+function responder(outcome: () => Promise<GetOutcome>) {
+	const callbacks = new Map<string, (error: null, message: Msg) => void>();
+	const nats = {
+		subscribe: (
+			subject: string,
+			options: { callback: (error: null, message: Msg) => void },
+		) => {
+			callbacks.set(subject, options.callback);
+			return { unsubscribe: () => undefined };
+		},
+	} as unknown as NatsConnection;
+	const get = vi.fn(outcome);
+	const started = new SnsResponder({
+		nats,
+		get,
+		log: createLog("test"),
+	}).start();
+	const ask = (subject: string, question: unknown) =>
+		new Promise<unknown>((resolve) =>
+			callbacks.get(subject)!(null, {
+				subject,
+				json: () => question,
+				respond: (text: string) => resolve(JSON.parse(text)),
+			} as unknown as Msg),
+		);
+	return { ask, get, stop: started.stop };
+}
+
+const found = async () => ({ text: "PEM" });
+
+test("a certificate is handed on, and of a confirmation only that it was one", async () => {
+	const { ask, get } = responder(found);
+	expect(await ask(sns.certificate, { account: "shop", url })).toEqual({
+		ok: true,
+		text: "PEM",
+	});
+	const question = { account: "shop", url: confirmation };
+	expect(await ask(sns.confirmation, question)).toEqual({ ok: true, text: "" });
+	expect(get.mock.calls).toEqual([
+		[url, 16_384],
+		[confirmation, 16_384],
+	]);
+});
+
+test.each<[string, unknown]>([
+	["a confirmation for a certificate", { account: "shop", url: confirmation }],
+	["another host", { account: "shop", url: "https://169.254.169.254/" }],
+	["no account", { url }],
+	["no URL", { account: "shop" }],
+	["nothing", null],
+])("%s is refused, and nothing is called", async (_, question) => {
+	const { ask, get } = responder(found);
+	expect(await ask(sns.certificate, question)).toEqual({ ok: false });
+	expect(get).not.toHaveBeenCalled();
+});
+
+test("what Amazon refuses is no certificate, and its words aren't handed on", async () => {
+	const { ask } = responder(async () => ({ error: "status 403" }));
+	const question = { account: "shop", url };
+	expect(await ask(sns.certificate, question)).toEqual({ ok: false });
+});
+
+test("an account that asks for ever new URLs gets few calls, and another account its own", async () => {
+	const { ask, get } = responder(found);
+	for (let i = 0; i < 100; i++)
+		await ask(sns.certificate, {
+			account: "mallory",
+			url: url.replace("a1", `a${i}`),
+		});
+	expect(get.mock.calls.length).toBeLessThan(25);
+	expect(await ask(sns.certificate, { account: "shop", url })).toHaveProperty(
+		"ok",
+		true,
+	);
+});
+
+test("made-up certificates don't keep an account from one that exists", async () => {
+	const { ask, get } = responder(found);
+	const question = { account: "shop", url };
+	expect(await ask(sns.certificate, question)).toHaveProperty("ok", true);
+	get.mockResolvedValue({ error: "status 404" });
+	for (let i = 0; i < 100; i++)
+		await ask(sns.certificate, {
+			...question,
+			url: url.replace("a1", `a1${i}`),
+		});
+	get.mockResolvedValue({ text: "PEM" });
+	expect(await ask(sns.certificate, question)).toHaveProperty("ok", true);
+	const before = get.mock.calls.length;
+	for (let i = 0; i < 100; i++) await ask(sns.certificate, question);
+	expect(get.mock.calls.length - before).toBeLessThan(25);
+});

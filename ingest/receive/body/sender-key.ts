@@ -1,0 +1,67 @@
+import { createHash, hash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Route } from "../../../packages/contracts/route.ts";
+import type { Steps } from "../admission/steps.ts";
+import type { PresentedSignature } from "../request/presented-signature.ts";
+import type { Refusal } from "../request/refusal.ts";
+import { signedPieces } from "../request/signature-check.ts";
+import { textAt } from "../text/json-pointer.ts";
+import { inOneBuffer } from "./body-parts.ts";
+
+/** Where a sender's key can stand, beside the body. */
+export interface SenderFields {
+	headers: IncomingHttpHeaders;
+	/** Everything after the URL's question mark. */
+	query: string | undefined;
+}
+
+/**
+ * Digest of the request's idempotency key, 32 hex digits; undefined when the request has none or its Source asks for
+ * none, or for {@link signedTextKey}. The source key is part of the digest, so that no two Sources share a key, and a
+ * reader of the bucket can't guess what senders sent.
+ *
+ * @param body valid JSON in parts.
+ * @param take takes bytes of receive's memory; false when there is no room.
+ */
+export function* senderKey(
+	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
+	{ headers, query }: SenderFields,
+	body: readonly Uint8Array[],
+	take: (bytes: number) => boolean,
+): Steps<{ key: string | undefined } | Refusal> {
+	const key = idempotency?.key;
+	let value: string | string[] | undefined;
+	if (key && "header" in key) value = headers[key.header];
+	else if (key && "parameter" in key)
+		value = new URLSearchParams(query).get(key.parameter) ?? undefined;
+	else if (key && "bodyPointer" in key) {
+		const json = inOneBuffer(body, take);
+		if ("status" in json) return json;
+		value = yield* textAt(key.bodyPointer, json);
+	}
+	if (typeof value !== "string" || value === "") return { key: undefined };
+	return { key: hash("sha256", `${sourceKey}\n${value}`).slice(0, 32) };
+}
+
+/**
+ * The same digest for a Source whose key is the signature: of the signed text, because one text has several signatures
+ * (upper-case hexadecimal, another of the sender's keys). Undefined for any other Source.
+ *
+ * @param sent the body as it was sent, in parts, whose signature has been checked.
+ */
+export function* signedTextKey(
+	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
+	signature: Pick<PresentedSignature, "signed" | "signedTexts">,
+	sent: readonly Uint8Array[],
+): Steps<string | undefined> {
+	if (!idempotency || !("signature" in idempotency.key)) return undefined;
+	const digest = createHash("sha256").update(`${sourceKey}\n`);
+	const pieces = signature.signedTexts
+		? (yield* signature.signedTexts(sent)).slice(0, 1)
+		: signedPieces(signature, sent);
+	for (const piece of pieces) {
+		digest.update(piece);
+		yield piece.length;
+	}
+	return digest.digest("hex").slice(0, 32);
+}

@@ -1,0 +1,125 @@
+import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { beforeEach, expect, test } from "vitest";
+import { routeWith } from "../../../test/support/examples/route-example.ts";
+import { Admission } from "../admission/admission.ts";
+import { Budget } from "../admission/budget.ts";
+import { Limits } from "../admission/limits.ts";
+import type { PresentedSignature } from "../request/presented-signature.ts";
+import { refusals } from "../request/refusal.ts";
+import type { AcceptedHead } from "../request/request-head.ts";
+import type { SigningKey } from "../request/signature-check.ts";
+import { type BodyOutcome, SentBody } from "./sent-body.ts";
+
+const key = "0".repeat(32);
+const nothing = Buffer.alloc(0);
+const long = Buffer.from(
+	JSON.stringify(
+		Array.from({ length: 40_000 }, (_, n) => (n * 7_919) % 100_003),
+	),
+);
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+
+let budget: Budget;
+let limits: Limits;
+
+beforeEach(() => {
+	budget = new Budget(1_000, 10_000_000);
+	limits = new Limits(budget);
+});
+
+/** Judges a body; what it becomes, and whether that was known at once. */
+async function judged(
+	body: Buffer,
+	change: Partial<AcceptedHead> = {},
+	signingKeys: SigningKey[] = [],
+): Promise<{ outcome: BodyOutcome; atOnce: boolean; held: number }> {
+	const head: AcceptedHead = {
+		route: { ...routeWith(key, key), signingKeys },
+		signature: undefined,
+		kind: "json",
+		encoding: undefined,
+		headers: "",
+		query: undefined,
+		maxBodyBytes: 1_000_000,
+		...change,
+	};
+	const end = () => {};
+	const admission = Admission.enter(head.route, limits, {
+		begin: end,
+		giveUp: end,
+		tooSlow: end,
+	})!;
+	admission.take(body.length);
+	const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
+	let isKnown = false;
+	new SentBody(head, {}, admission, limits, undefined, (outcome) => {
+		expect(isKnown).toBe(false);
+		isKnown = true;
+		resolve(outcome);
+	}).judge([body.subarray(0, 10), body.subarray(10)]);
+	const atOnce = isKnown;
+	return { outcome: await promise, atOnce, held: admission.bytes };
+}
+
+function presented(
+	algorithm: "HMAC" | "Ed25519",
+	text: string,
+): PresentedSignature {
+	const texts = [{ algorithm, text }];
+	return { texts, hash: "sha256", encoding: "hex", signed: [nothing, nothing] };
+}
+
+const textOf = (outcome: BodyOutcome) =>
+	"text" in outcome ? Buffer.concat(outcome.text.parts).toString() : outcome;
+
+test("a short body is judged at once, and a long one beside what others send", async () => {
+	expect(await judged(Buffer.from('{"a":1}      '))).toMatchObject({
+		atOnce: true,
+		held: 13,
+	});
+	const { outcome, atOnce, held } = await judged(long);
+	expect(textOf(outcome)).toBe(long.toString());
+	expect({ atOnce, held }).toEqual({ atOnce: false, held: long.length });
+});
+
+test("the signature of a long body is checked beside what others send", async () => {
+	const secret = Buffer.from("hush");
+	const keys: SigningKey[] = [{ algorithm: "HMAC", key: secret }];
+	const text = createHmac("sha256", secret).update(long).digest("hex");
+	const right = await judged(
+		long,
+		{ signature: presented("HMAC", text) },
+		keys,
+	);
+	expect(textOf(right.outcome)).toBe(long.toString());
+	expect(right.atOnce).toBe(false);
+	const other = Buffer.concat([long, Buffer.from(" ")]);
+	const wrong = await judged(
+		other,
+		{ signature: presented("HMAC", text) },
+		keys,
+	);
+	expect(wrong.outcome).toBe(refusals.SignatureInvalid);
+	expect(wrong.atOnce).toBe(false);
+});
+
+test("a public-key signature is checked in another thread, and its copy of the body is given back", async () => {
+	const keys: SigningKey[] = [{ algorithm: "Ed25519", key: publicKey }];
+	const text = sign(undefined, long, privateKey).toString("base64");
+	const signature = presented("Ed25519", text);
+	const { outcome, atOnce, held } = await judged(long, { signature }, keys);
+	expect(textOf(outcome)).toBe(long.toString());
+	expect({ atOnce, held }).toEqual({ atOnce: false, held: long.length });
+	const wrong = await judged(long.subarray(1), { signature }, keys);
+	expect(wrong.outcome).toBe(refusals.SignatureInvalid);
+});
+
+test("a compressed body and a form hold the bytes that are stored, no others", async () => {
+	const compressed = await judged(gzipSync(long), { encoding: "gzip" });
+	expect(textOf(compressed.outcome)).toBe(long.toString());
+	expect(compressed.held).toBe(long.length);
+	const form = await judged(Buffer.from("a=%01&b=1+2&a=x"), { kind: "form" });
+	expect(textOf(form.outcome)).toBe('{"a":["\\u0001","x"],"b":"1 2"}');
+	expect(form.held).toBe('{"a":["\\u0001","x"],"b":"1 2"}'.length);
+});

@@ -1,0 +1,187 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type {
+	CustomSignature,
+	SignatureAuthorization,
+} from "../../../packages/contracts/route.ts";
+import type { Steps } from "../admission/steps.ts";
+import { type CalledURL, twilioSignature } from "./twilio-signature.ts";
+
+/** The signature in a request's headers, not checked yet. */
+export interface PresentedSignature {
+	/** One of these must match: senders sign with several keys while they rotate one. */
+	texts: SignatureText[];
+	/** The HMAC's hash function. */
+	hash: "sha1" | "sha256" | "sha512";
+	/** How the texts are encoded. */
+	encoding: "hex" | "base64";
+	/** The signed bytes, with the raw body between each part and the next. */
+	signed: readonly Buffer[];
+	/** Instead of `signed`, in schemes that sign what follows from the body: one of these texts is signed. */
+	signedTexts?(body: readonly Uint8Array[]): Steps<readonly Buffer[]>;
+	/** When the sender signed, in Unix seconds; undefined in schemes that sign no time. */
+	signedAt?: number;
+}
+
+interface SignatureText {
+	algorithm: "HMAC" | "Ed25519";
+	text: string;
+}
+
+/** Reads the headers by the Source's scheme; undefined if they carry no signature. */
+export function readSignature(
+	authorization: SignatureAuthorization,
+	headers: IncomingHttpHeaders,
+	address: CalledURL,
+): PresentedSignature | undefined {
+	const presented = schemes[authorization.scheme](
+		headers,
+		authorization,
+		address,
+	);
+	return presented && presented.texts.length > 0 ? presented : undefined;
+}
+
+type Scheme = (
+	headers: IncomingHttpHeaders,
+	authorization: SignatureAuthorization,
+	address: CalledURL,
+) => PresentedSignature | undefined;
+
+// The specification at standardwebhooks.com; v1 is an HMAC, v1a an Ed25519 signature.
+const standardWebhooks: Scheme = (headers) => {
+	// The standard grew out of Svix, which still sends the headers under its own name.
+	const sender = "webhook-signature" in headers ? "webhook" : "svix";
+	const id = headers[`${sender}-id`];
+	const time = unixTime(headers[`${sender}-timestamp`]);
+	if (typeof id !== "string" || time === undefined) return undefined;
+	const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
+	return {
+		texts: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
+		hash: "sha256",
+		encoding: "base64",
+		signed: [headerBytes(`${id}.${time}.`), nothing],
+		signedAt: Number(time),
+	};
+};
+
+// docs.github.com, "Validating webhook deliveries"; developers.facebook.com, "Webhooks: Event Notifications".
+const gitHub: Scheme = (headers) => ({
+	texts: named(pairsOf(headers["x-hub-signature-256"], ",", "="), "sha256"),
+	hash: "sha256",
+	encoding: "hex",
+	signed: [nothing, nothing],
+});
+
+/** Each scheme follows its provider's documentation. */
+const schemes: Record<SignatureAuthorization["scheme"], Scheme> = {
+	StandardWebhooks: standardWebhooks,
+	Svix: standardWebhooks,
+	GitHub: gitHub,
+	Meta: gitHub,
+	// docs.stripe.com, "Verify webhook signatures manually".
+	Stripe: (headers) => {
+		const pairs = pairsOf(headers["stripe-signature"], ",", "=");
+		const time = unixTime(pairs.find(([name]) => name === "t")?.[1]);
+		return time === undefined
+			? undefined
+			: {
+					texts: named(pairs, "v1"),
+					hash: "sha256",
+					encoding: "hex",
+					signed: [headerBytes(`${time}.`), nothing],
+					signedAt: Number(time),
+				};
+	},
+	// shopify.dev, "Verify webhook deliveries".
+	Shopify: (headers) => ({
+		texts: whole(headers["x-shopify-hmac-sha256"]),
+		hash: "sha256",
+		encoding: "base64",
+		signed: [nothing, nothing],
+	}),
+	// docs.slack.dev, "Verifying requests from Slack".
+	Slack: (headers) => {
+		const time = unixTime(headers["x-slack-request-timestamp"]);
+		return time === undefined
+			? undefined
+			: {
+					texts: named(pairsOf(headers["x-slack-signature"], ",", "="), "v0"),
+					hash: "sha256",
+					encoding: "hex",
+					signed: [headerBytes(`v0:${time}:`), nothing],
+					signedAt: Number(time),
+				};
+	},
+	Twilio: (headers, { baseURL }, address) =>
+		twilioSignature(headers, address, baseURL!),
+	Custom: (headers, { custom }) => readCustom(custom!, headers),
+};
+
+const hashes = { SHA1: "sha1", SHA256: "sha256", SHA512: "sha512" } as const;
+
+function readCustom(
+	custom: CustomSignature,
+	headers: IncomingHttpHeaders,
+): PresentedSignature | undefined {
+	const { prefix = "", timestampHeader } = custom;
+	const time = timestampHeader && unixTime(headers[timestampHeader]);
+	if (timestampHeader && !time) return undefined;
+	return {
+		texts: whole(headers[custom.header])
+			.filter(({ text }) => text.startsWith(prefix))
+			.map(({ algorithm, text }) => ({
+				algorithm,
+				text: text.slice(prefix.length),
+			})),
+		hash: hashes[custom.algorithm],
+		encoding: custom.encoding === "Hex" ? "hex" : "base64",
+		signed: custom.signedString
+			.split("{body}")
+			.map((text) => Buffer.from(text.replaceAll("{timestamp}", time ?? ""))),
+		...(time && { signedAt: Number(time) }),
+	};
+}
+
+const nothing = Buffer.alloc(0);
+
+/** node:http decodes header values as Latin-1, so this restores the bytes that were sent. */
+function headerBytes(text: string): Buffer {
+	return Buffer.from(text, "latin1");
+}
+
+type Header = string | string[] | undefined;
+
+/** Returns the digits as they are signed. */
+function unixTime(header: Header): string | undefined {
+	return typeof header === "string" && /^\d{1,12}$/.test(header)
+		? header
+		: undefined;
+}
+
+function whole(header: Header): SignatureText[] {
+	return typeof header === "string"
+		? [{ algorithm: "HMAC", text: header }]
+		: [];
+}
+
+function pairsOf(
+	header: Header,
+	between: string,
+	within: string,
+): [name: string, value: string][] {
+	if (typeof header !== "string") return [];
+	return header.split(between).map((pair) => {
+		const at = pair.indexOf(within);
+		return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+	});
+}
+
+function named(
+	pairs: readonly [name: string, value: string][],
+	wanted: string,
+	algorithm: SignatureText["algorithm"] = "HMAC",
+): SignatureText[] {
+	return pairs
+		.filter(([name]) => name === wanted)
+		.map(([, text]) => ({ algorithm, text }));
+}
