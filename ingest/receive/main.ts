@@ -67,6 +67,9 @@ export async function main(): Promise<number> {
 		max: 60_000,
 		fallback: 5_000,
 	});
+	const closed = readClosedSources(settings);
+	if (closed.length > 0)
+		log.warn({ closed }, "the URLs of these source keys get 404");
 	const sealKeys = readSealKeys(settings, log);
 	const stop = stopSignal();
 	const tracing = await openTracing("receive", settings, log);
@@ -77,7 +80,7 @@ export async function main(): Promise<number> {
 	const archives = new LivingArchives();
 	const plans = new TrackingPlans({ archives, log });
 	observePlans(registry, plans);
-	const routes = new RouteTable(sealKeys, plans.table);
+	const routes = new RouteTable(sealKeys, plans.table, closed);
 	sealKeys?.onChange(() => routes.sealKeysChanged());
 	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: ShardWriter[] = [];
@@ -194,6 +197,17 @@ export async function main(): Promise<number> {
 	]);
 	await health.close();
 	return stop.aborted ? 0 : 1;
+}
+
+function readClosedSources(settings: Settings): string[] {
+	const keys = settings.text("TIDEMILL_CLOSED_SOURCES", "").split(",");
+	const closed = keys.map((key) => key.trim()).filter(Boolean);
+	const wrong = closed.find((key) => !/^[0-9a-f]{32}$/.test(key));
+	if (wrong !== undefined)
+		throw new SettingError(
+			`TIDEMILL_CLOSED_SOURCES has "${wrong}". It takes source keys, separated by commas: the 32 hex digits after /hooks/ in a webhook URL.`,
+		);
+	return closed;
 }
 
 function explained(error: NodeJS.ErrnoException): Error {

@@ -144,3 +144,16 @@ test("an emptied bucket makes no URL unknown before the operator has filled it a
 	await untilStatus(lost, 404);
 	expect((await post(kept)).status).toBe(200);
 });
+
+test("the URL of a closed source key is unknown while the operator's route is there, and the others are served", async () => {
+	await open();
+	const { path: closed, route } = await routes.add();
+	const { path: other } = await routes.add();
+	await untilStatus(closed, 200);
+	await receiver.stop();
+	const env = { TIDEMILL_CLOSED_SOURCES: route.sourceKey };
+	receiver = await startReceiver(nats, { env });
+	await untilReady(receiver);
+	await untilStatus(other, 200);
+	expect((await post(closed)).status).toBe(404);
+});

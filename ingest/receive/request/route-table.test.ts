@@ -224,3 +224,12 @@ test("a Source whose token another seal key has digested is served by that key, 
 	table.sealKeysChanged();
 	expect(isAccepted()).toBe(true);
 });
+
+test("a closed source key has no route, in a reading and after a change", () => {
+	table = new RouteTable(undefined, undefined, ["a"]);
+	read("a", "b", syncedKey);
+	expect(table.find("a")).toBeUndefined();
+	expect(table.find("b")).toBeDefined();
+	table.set(key("a"), route("a2"));
+	expect(table.find("a")).toBeUndefined();
+});

@@ -42,6 +42,7 @@ const maxRemembered = 10_000;
 export class RouteTable implements BucketReader {
 	readonly #sealKeys: SecretSealer | undefined;
 	readonly #plans: PlanDocuments | undefined;
+	readonly #closed: ReadonlySet<string>;
 	#served = new Reading();
 	#incoming: Reading | undefined;
 	#seenCurrentAtMs = performance.now();
@@ -51,10 +52,16 @@ export class RouteTable implements BucketReader {
 	/**
 	 * @param sealKeys without them, receive answers 503 for Sources with tokens or signatures.
 	 * @param plans gets the plan documents of the bucket.
+	 * @param closed source keys whose routes count as removed.
 	 */
-	constructor(sealKeys?: SecretSealer, plans?: PlanDocuments) {
+	constructor(
+		sealKeys?: SecretSealer,
+		plans?: PlanDocuments,
+		closed: readonly string[] = [],
+	) {
 		this.#sealKeys = sealKeys;
 		this.#plans = plans;
+		this.#closed = new Set(closed.map(routeKey));
 	}
 
 	/** Operator has marked the bucket complete, so an unknown URL doesn't exist. */
@@ -107,7 +114,8 @@ export class RouteTable implements BucketReader {
 		}
 		this.#remembered.clear();
 		if (key === syncedKey) reading.isSynced = value !== undefined;
-		else if (value === undefined) reading.routes.delete(key);
+		else if (value === undefined || this.#closed.has(key))
+			reading.routes.delete(key);
 		else {
 			const route: ServedRoute = parseRoute(value);
 			// Replace the old route first: it must not be served even if the new one's keys can't be opened.
