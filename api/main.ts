@@ -3,10 +3,12 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { exportSubject, uploadSubject } from "../packages/contracts/nats.ts";
 import { loadCluster } from "../packages/kube/client/cluster.ts";
 import { tokenClients } from "../packages/kube/client/token-clients.ts";
-import { startHealthServer } from "../packages/service/health-server.ts";
+import {
+	processRegistry,
+	startHealthServer,
+} from "../packages/service/health-server.ts";
 import { createLog } from "../packages/service/log.ts";
 import { connectNats } from "../packages/service/nats/connection.ts";
-import { processRegistry } from "../packages/service/process-metrics.ts";
 import { SettingError, Settings } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";

@@ -14,11 +14,13 @@ import {
 	readBacklogs,
 } from "../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../packages/service/certificate-metrics.ts";
-import { startHealthServer } from "../packages/service/health-server.ts";
+import {
+	processRegistry,
+	startHealthServer,
+} from "../packages/service/health-server.ts";
 import { createLog } from "../packages/service/log.ts";
 import { natsServers } from "../packages/service/nats/address.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
-import { processRegistry } from "../packages/service/process-metrics.ts";
 import { Settings } from "../packages/service/settings.ts";
 import { type Part, runInOrder } from "../packages/service/start-order.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";

@@ -1,7 +1,11 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import type { Pipeline, Run } from "../crds/generated/types.ts";
-import { pipelineKind, runKind } from "../crds/generated/types.ts";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
 import {

@@ -1,5 +1,4 @@
-import type { Route } from "../packages/contracts/route.ts";
-import { unitedShards } from "../packages/contracts/source-shards.ts";
+import { type Route, unitedShards } from "../packages/contracts/route.ts";
 import {
 	type FoundKeys,
 	keysSecretName,

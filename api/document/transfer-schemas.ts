@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../crds/json-schema.ts";
 import {
 	maxImportFiles,
 	maxUploadBytes,
-} from "../../packages/contracts/import.ts";
+} from "../../packages/contracts/transfer.ts";
 
 const text = (description: string) => ({ description, type: "string" });
 const count = (description: string) => ({

@@ -3,7 +3,7 @@ import {
 	type NatsConnection,
 	NoRespondersError,
 } from "@nats-io/transport-node";
-import type { ArchiveNotice } from "../../packages/contracts/archive-notice.ts";
+import type { ArchiveNotice } from "../../packages/contracts/archive.ts";
 import { eventsSubject } from "../../packages/contracts/nats.ts";
 import type {
 	EventAnswer,

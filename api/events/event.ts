@@ -1,4 +1,4 @@
-import { parameterOf } from "../../packages/contracts/captured-field.ts";
+import { parameterOf } from "../../packages/contracts/route.ts";
 import type {
 	EventAnswer,
 	EventsRequest,

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { ExportAnswer } from "../../packages/contracts/export.ts";
+import type { ExportAnswer } from "../../packages/contracts/transfer.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
 import { listExportFiles } from "./export-files.ts";
 

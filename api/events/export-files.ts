@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { Operation } from "../../crds/generated/types.ts";
-import { exportCursorForm } from "../../packages/contracts/export.ts";
+import { exportCursorForm } from "../../packages/contracts/transfer.ts";
 import { requireRight } from "../caller/account.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";

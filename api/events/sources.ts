@@ -1,5 +1,5 @@
 import type { Source } from "../../crds/generated/types.ts";
-import { unitedShards } from "../../packages/contracts/source-shards.ts";
+import { unitedShards } from "../../packages/contracts/route.ts";
 import { requireRight } from "../caller/account.ts";
 import type { Caller } from "../http/endpoint.ts";
 import { sources } from "../resources/api-resource.ts";

@@ -3,7 +3,7 @@ import {
 	maxImportFiles,
 	maxUploadBytes,
 	type UploadRequest,
-} from "../../packages/contracts/import.ts";
+} from "../../packages/contracts/transfer.ts";
 import { requireRight } from "../caller/account.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";

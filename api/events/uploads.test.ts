@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { UploadAnswer } from "../../packages/contracts/import.ts";
+import type { UploadAnswer } from "../../packages/contracts/transfer.ts";
 import type { Caller, Handler } from "../http/endpoint.ts";
 import { createUploads } from "./upload-body.ts";
 

@@ -3,14 +3,6 @@ import type {
 	TailedEvent,
 	TailPosition,
 } from "../../packages/contracts/event-tail.ts";
-import type {
-	ExportAnswer,
-	ExportRequest,
-} from "../../packages/contracts/export.ts";
-import type {
-	UploadAnswer,
-	UploadRequest,
-} from "../../packages/contracts/import.ts";
 import type { LogRequest } from "../../packages/contracts/manifest.ts";
 import type { KeptRefusal } from "../../packages/contracts/refused-request.ts";
 import type {
@@ -18,6 +10,12 @@ import type {
 	EventsAnswer,
 	EventsRequest,
 } from "../../packages/contracts/stored-event.ts";
+import type {
+	ExportAnswer,
+	ExportRequest,
+	UploadAnswer,
+	UploadRequest,
+} from "../../packages/contracts/transfer.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { Logger } from "../../packages/service/log.ts";
 

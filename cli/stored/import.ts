@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import {
 	maxImportFiles,
 	maxUploadBytes,
-} from "../../packages/contracts/import.ts";
+} from "../../packages/contracts/transfer.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";

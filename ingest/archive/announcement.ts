@@ -6,7 +6,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	type ArchiveAnnouncement,
 	announceEveryMs,
-} from "../../packages/contracts/archive-announcement.ts";
+} from "../../packages/contracts/archive.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";

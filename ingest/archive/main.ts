@@ -6,14 +6,16 @@ import { framesSubject } from "../../packages/contracts/nats.ts";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { readBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
-import { startHealthServer } from "../../packages/service/health-server.ts";
+import {
+	processRegistry,
+	startHealthServer,
+} from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {
 	connectNats,
 	NatsState,
 } from "../../packages/service/nats/connection.ts";
 import { makeRoomForInput } from "../../packages/service/nats/input-room.ts";
-import { processRegistry } from "../../packages/service/process-metrics.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { openTracing } from "../../packages/service/tracing.ts";

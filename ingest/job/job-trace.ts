@@ -1,8 +1,8 @@
 import type { Logger } from "../../packages/service/log.ts";
 import type { Settings } from "../../packages/service/settings.ts";
-import { maxLinks } from "../../packages/service/span.ts";
 import {
 	contextOf,
+	maxLinks,
 	newContext,
 	parseTraceparent,
 	type TraceContext,

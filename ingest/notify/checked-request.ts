@@ -3,6 +3,7 @@ import { request as requestHttps } from "node:https";
 import { type BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
 import { isPublicAddress } from "./public-address.ts";
 import { resolveName } from "./resolve.ts";
+import type { SignedRequest } from "./signed-request.ts";
 
 export interface CallOptions {
 	/** Networks that may be called although they aren't public, and by http. */
@@ -10,7 +11,7 @@ export interface CallOptions {
 	timeoutMs: number;
 }
 
-export interface OpenedRequest {
+interface OpenedRequest {
 	/** Ready to be ended. */
 	request: ClientRequest;
 	/** What to say of an error of it. Never the error's own text, which may hold the address. */
@@ -21,7 +22,7 @@ export interface OpenedRequest {
  * Opens a request to an address that may be called. The host's name is resolved once, each of its addresses is checked, and the
  * connection goes to a checked one: a name that resolves otherwise a moment later changes nothing.
  */
-export function openRequest(
+function openRequest(
 	url: string,
 	{ method, headers }: { method: string; headers: Record<string, string> },
 	{ allowedNetworks, timeoutMs }: CallOptions,
@@ -101,4 +102,74 @@ function late(timeoutMs: number): string {
 function textOf(error: NodeJS.ErrnoException): string {
 	if (error instanceof AddressRefused) return error.message;
 	return `The connection failed${error.code ? ` (${error.code})` : ""}.`;
+}
+
+/** How a call ended. Neither has a word of the receiver's answer: what it reads from an internal service must not show. */
+export type CallOutcome =
+	| { status: number; retryAfter?: string | undefined }
+	| { error: string };
+
+/** Sends one POST and reads nothing of the answer but its status. Follows no redirect. Never throws. */
+export async function callWebhook(
+	url: string,
+	{ headers, body }: SignedRequest,
+	options: CallOptions,
+): Promise<CallOutcome> {
+	const opened = openRequest(url, { method: "POST", headers }, options);
+	if ("error" in opened) return opened;
+	const { request, errorOf } = opened;
+	const { promise, resolve } = Promise.withResolvers<CallOutcome>();
+	request.on("response", (response) => {
+		resolve({
+			status: response.statusCode ?? 0,
+			retryAfter: response.headers["retry-after"],
+		});
+		response.destroy();
+	});
+	request.on("error", (error) => resolve({ error: errorOf(error) }));
+	// Without an answer or an error, such as after 101 (RFC 9110 §15.2.2), this is the only word of its end.
+	request.on("close", () =>
+		resolve({ error: "The connection ended without an answer." }),
+	);
+	request.end(body);
+	return promise;
+}
+
+/** What came back, if it came whole with the status 200. */
+export type GetOutcome = { text: string } | { error: string };
+
+/** Sends one GET and reads a short answer. Follows no redirect. Never throws. */
+export async function getText(
+	url: string,
+	maxBytes: number,
+	options: CallOptions,
+): Promise<GetOutcome> {
+	const opened = openRequest(url, { method: "GET", headers: {} }, options);
+	if ("error" in opened) return opened;
+	const { request, errorOf } = opened;
+	const { promise, resolve } = Promise.withResolvers<GetOutcome>();
+	request.on("response", (response) => {
+		const parts: Buffer[] = [];
+		let bytes = 0;
+		const end = (outcome: GetOutcome) => {
+			resolve(outcome);
+			response.destroy();
+		};
+		if (response.statusCode !== 200)
+			end({ error: `The answer has status ${response.statusCode}.` });
+		response.on("data", (part: Buffer) => {
+			parts.push(part);
+			bytes += part.length;
+			if (bytes > maxBytes)
+				end({ error: `The answer is longer than ${maxBytes} bytes.` });
+		});
+		response.on("end", () => end({ text: Buffer.concat(parts).toString() }));
+		response.on("error", (error) => end({ error: errorOf(error) }));
+	});
+	request.on("error", (error) => resolve({ error: errorOf(error) }));
+	request.on("close", () =>
+		resolve({ error: "The connection ended without a whole answer." }),
+	);
+	request.end();
+	return promise;
 }

@@ -1,19 +1,26 @@
-import type { JsMsg } from "@nats-io/jetstream";
-import type { NatsConnection } from "@nats-io/transport-node";
+// @nats-io/jetstream: the NATS makers' own client.
+import {
+	AckPolicy,
+	type Consumer,
+	type JsMsg,
+	jetstream,
+	jetstreamManager,
+} from "@nats-io/jetstream";
+import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { Counter, Gauge, type Registry } from "prom-client";
+import { notifications } from "../../packages/contracts/nats.ts";
 import {
 	type NotificationOrder,
 	type NotificationWebhook,
 	webhookDigest,
 	webhookPurpose,
-} from "../../packages/contracts/order.ts";
+} from "../../packages/contracts/notification.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
-import { callWebhook } from "./call.ts";
-import type { CallOptions } from "./checked-request.ts";
+import { type CallOptions, callWebhook } from "./checked-request.ts";
 import { decide, type NextStep } from "./delivery-step.ts";
 import { Dispatcher, type Limits } from "./dispatcher.ts";
-import { ackWaitMs, openOrders, takeOrders } from "./orders.ts";
 import type { DeliveryReports } from "./reports.ts";
 import { signedRequest } from "./signed-request.ts";
 
@@ -21,7 +28,7 @@ import { signedRequest } from "./signed-request.ts";
 const maxInHand = 2_000;
 const retryDelayMs = 1_000;
 
-export interface DelivererOptions {
+interface DelivererOptions {
 	nats: NatsConnection;
 	reports: DeliveryReports;
 	sealKey: SecretSealer;
@@ -157,5 +164,66 @@ function opened(
 		return JSON.parse(sealKey.open(sealed, purpose, sealKeyId).toString());
 	} catch {
 		return undefined;
+	}
+}
+
+/** @param inHand how many orders this process has. */
+export function notifyMetrics(registry: Registry, inHand: () => number) {
+	const registers = [registry];
+	const attempts = new Counter({
+		name: "tidemill_notify_attempts_total",
+		help: "Calls of webhooks, by what they lead to: Delivered, Delivering (another attempt follows) or Failed (none does).",
+		labelNames: ["state"],
+		registers,
+	});
+	for (const state of ["Delivered", "Delivering", "Failed"] as const)
+		attempts.inc({ state }, 0);
+	new Gauge({
+		name: "tidemill_notify_orders",
+		help: "Notifications that this process is delivering now or next. Those that wait for another attempt are in NATS.",
+		registers,
+		collect() {
+			this.set(inHand());
+		},
+	});
+	return {
+		attempted: (state: NextStep["state"]) => attempts.inc({ state }),
+	};
+}
+
+/** An order that no process works on for so long is given to another one. */
+const ackWaitMs = 20_000;
+
+/**
+ * The orders that wait in NATS. All processes share one consumer, so each order is with one of them at a time. How often an
+ * order is tried is for us to decide, and the stream bounds how many there are.
+ */
+export async function openOrders(nats: NatsConnection): Promise<Consumer> {
+	const { stream, consumer } = notifications;
+	const { consumers } = await jetstreamManager(nats, { checkAPI: false });
+	await consumers.add(stream, {
+		durable_name: consumer,
+		ack_policy: AckPolicy.Explicit,
+		ack_wait: nanos(ackWaitMs),
+		max_deliver: -1,
+		max_ack_pending: -1,
+	});
+	return jetstream(nats, { checkAPI: false }).consumers.get(stream, consumer);
+}
+
+/** Gives each order that arrives to `take`, at most `max` of them, and returns when there were none for a while. */
+async function takeOrders(
+	consumer: Consumer,
+	max: number,
+	take: (message: JsMsg) => void,
+	signal: AbortSignal,
+): Promise<void> {
+	const messages = await consumer.fetch({ max_messages: max, expires: 5_000 });
+	const stop = () => messages.stop();
+	signal.addEventListener("abort", stop);
+	try {
+		for await (const message of messages) take(message);
+	} finally {
+		signal.removeEventListener("abort", stop);
 	}
 }

@@ -1,4 +1,4 @@
-import type { CallOutcome } from "./call.ts";
+import type { CallOutcome } from "./checked-request.ts";
 
 /** What follows from one attempt. */
 export type NextStep =

@@ -1,19 +1,25 @@
+import type { BlockList } from "node:net";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { startHealthServer } from "../../packages/service/health-server.ts";
-import { createLog } from "../../packages/service/log.ts";
+import {
+	processRegistry,
+	startHealthServer,
+} from "../../packages/service/health-server.ts";
+import { createLog, type Logger } from "../../packages/service/log.ts";
 import {
 	connectNats,
 	NatsState,
 } from "../../packages/service/nats/connection.ts";
-import { processRegistry } from "../../packages/service/process-metrics.ts";
-import { Settings } from "../../packages/service/settings.ts";
+import {
+	readSealKeys,
+	type SecretSealer,
+} from "../../packages/service/seal-key.ts";
+import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { type Part, runInOrder } from "../../packages/service/start-order.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
-import { Deliverer } from "./deliverer.ts";
-import { getText } from "./get.ts";
-import { notifyMetrics } from "./metrics.ts";
+import { getText } from "./checked-request.ts";
+import { Deliverer, notifyMetrics } from "./deliverer.ts";
+import { networkList } from "./public-address.ts";
 import { DeliveryReports } from "./reports.ts";
-import { readNotifySettings } from "./settings.ts";
 import { SnsResponder } from "./sns-responder.ts";
 
 /** Of calls at once: 256 receivers that hang still leave places to other accounts. */
@@ -111,4 +117,51 @@ export async function main(): Promise<number> {
 async function failsWhenClosed(nats: NatsConnection): Promise<never> {
 	const cause = await nats.closed();
 	throw new Error("NATS closed the connection for good", { cause });
+}
+
+/** Notify's settings, beside NATS_URL and the health server's address. */
+interface NotifySettings {
+	sealKey: SecretSealer;
+	/** Networks that may be called although they aren't public, and by http. */
+	allowedNetworks: BlockList;
+	timeoutMs: number;
+	/** Of the bucket of deliveries. */
+	replicas: number;
+}
+
+/** Throws {@link SettingError}. */
+export function readNotifySettings(
+	settings: Settings,
+	log: Logger,
+): NotifySettings {
+	const sealKey = readSealKeys(settings, log);
+	if (!sealKey)
+		throw new SettingError(
+			"TIDEMILL_SEAL_KEY is not set. It must name the same file as the operator's: with it, notify opens the webhooks.",
+		);
+	return {
+		sealKey,
+		allowedNetworks: readNetworks(settings),
+		timeoutMs: settings.integer("NOTIFY_TIMEOUT_MS", {
+			min: 100,
+			max: 15_000,
+			fallback: 10_000,
+		}),
+		replicas: settings.integer("STREAM_REPLICAS", {
+			min: 1,
+			max: 5,
+			fallback: 1,
+		}),
+	};
+}
+
+function readNetworks(settings: Settings): BlockList {
+	const text = settings.optional("NOTIFY_ALLOWED_NETWORKS");
+	try {
+		return networkList(text?.split(",").map((part) => part.trim()) ?? []);
+	} catch {
+		throw new SettingError(
+			`NOTIFY_ALLOWED_NETWORKS is "${text}". It must be networks separated by commas, such as 10.20.0.0/16,fd00:20::/32.`,
+		);
+	}
 }

@@ -62,9 +62,16 @@ function embeddedIPv4(address: string): string | undefined {
 }
 
 /** @param network such as 10.0.0.0/8. Throws if it is none. */
-export function addNetwork(list: BlockList, network: string): void {
+function addNetwork(list: BlockList, network: string): void {
 	const [address = "", bits = ""] = network.split("/");
 	const type = isIPv4(address) ? "ipv4" : "ipv6";
 	if (!/^\d+$/.test(bits)) throw new RangeError(`${network} is no network`);
 	list.addSubnet(address, Number(bits), type);
+}
+
+/** A list of networks, such as ["10.0.0.0/8"]. Throws if one isn't. */
+export function networkList(networks: string[]): BlockList {
+	const list = new BlockList();
+	for (const network of networks) addNetwork(list, network);
+	return list;
 }

@@ -2,13 +2,13 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { bucket } from "../../packages/contracts/nats.ts";
 import {
 	type Delivery,
 	deliveryKey,
 	maxDeliveries,
-} from "../../packages/contracts/delivery.ts";
-import { bucket } from "../../packages/contracts/nats.ts";
-import type { NotificationOrder } from "../../packages/contracts/order.ts";
+	type NotificationOrder,
+} from "../../packages/contracts/notification.ts";
 import { FairQuota } from "../../packages/fair/fair-quota.ts";
 import {
 	countMessages,
@@ -21,7 +21,7 @@ const keepMs = 7 * 24 * 3_600_000;
 const maxBytes = 64 * 1024 ** 2;
 const timeoutMs = 5_000;
 
-export type Reported = "reported" | "full";
+type Reported = "reported" | "full";
 
 /**
  * Tells the operator how deliveries went. An account that has ever new Pipelines report leaves the others their room: the bucket

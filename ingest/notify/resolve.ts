@@ -6,7 +6,7 @@ import { isIP, isIPv4 } from "node:net";
 /** Within one call's time, so that a name server that is silent isn't all that is asked. */
 const patience = { timeout: 2_000, tries: 2 };
 
-export interface ResolveOptions {
+interface ResolveOptions {
 	signal: AbortSignal;
 	/** Instead of those of /etc/resolv.conf. */
 	nameServers?: string[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLog } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
-import { readNotifySettings } from "./settings.ts";
+import { readNotifySettings } from "./main.ts";
 
 const log = createLog("test");
 const seal = import.meta.filename;

@@ -1,7 +1,7 @@
 // standardwebhooks: the specification's own library checks what we sign.
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
-import type { NotificationWebhook } from "../../packages/contracts/order.ts";
+import type { NotificationWebhook } from "../../packages/contracts/notification.ts";
 import { signedRequest } from "./signed-request.ts";
 
 const content = {

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type {
 	NotificationOrder,
 	NotificationWebhook,
-} from "../../packages/contracts/order.ts";
+} from "../../packages/contracts/notification.ts";
 
 export interface SignedRequest {
 	headers: Record<string, string>;

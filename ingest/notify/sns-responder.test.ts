@@ -2,7 +2,7 @@ import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { expect, test, vi } from "vitest";
 import { sns } from "../../packages/contracts/nats.ts";
 import { createLog } from "../../packages/service/log.ts";
-import type { GetOutcome } from "./get.ts";
+import type { GetOutcome } from "./checked-request.ts";
 import { SnsResponder } from "./sns-responder.ts";
 
 const url =

@@ -8,8 +8,8 @@ import {
 } from "../../packages/contracts/sns.ts";
 import { RecentOwners, TokenBucket } from "../../packages/fair/token-bucket.ts";
 import type { Logger } from "../../packages/service/log.ts";
+import type { GetOutcome } from "./checked-request.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import type { GetOutcome } from "./get.ts";
 
 /** Of calls at once. */
 const limits = { overall: 32, perAccount: 4 };
@@ -24,7 +24,7 @@ const maxKnown = 200;
 /** Amazon's certificates have 2 KiB, its answers fewer. */
 const maxBytes = 16 * 1024;
 
-export interface SnsResponderOptions {
+interface SnsResponderOptions {
 	nats: NatsConnection;
 	get(url: string, maxBytes: number): Promise<GetOutcome>;
 	log: Logger;

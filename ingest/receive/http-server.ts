@@ -8,10 +8,9 @@ import {
 } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Receiver } from "./receiver.ts";
 import { type Refusal, refusals } from "./request/refusal.ts";
 import { rawReply } from "./request/reply.ts";
-import { WebhookRequest } from "./webhook-request.ts";
+import { type Receiver, WebhookRequest } from "./webhook-request.ts";
 
 /** Long enough for requests on their way when a sender learns from `Connection: close` to go elsewhere. */
 const goodbyeMs = 2_000;

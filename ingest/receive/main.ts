@@ -5,7 +5,10 @@ import { setFlagsFromString } from "node:v8";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
-import { startHealthServer } from "../../packages/service/health-server.ts";
+import {
+	processRegistry,
+	startHealthServer,
+} from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import {
@@ -14,7 +17,6 @@ import {
 } from "../../packages/service/nats/connection.ts";
 import { keepOutput } from "../../packages/service/nats/kept-output.ts";
 import { pause } from "../../packages/service/pause.ts";
-import { processRegistry } from "../../packages/service/process-metrics.ts";
 import { readSealKeys } from "../../packages/service/seal-key.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
@@ -23,17 +25,15 @@ import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";
 import { AmazonSns, askThrough } from "./body/amazon-sns.ts";
-import { Claims } from "./commit/claims.ts";
+import { Claims, readShardProgress } from "./commit/claims.ts";
 import { LivingArchives } from "./commit/living-archives.ts";
-import { readShardProgress } from "./commit/shard-progress.ts";
 import { ShardWriter } from "./commit/shard-writer.ts";
 import { HttpServer } from "./http-server.ts";
-import { ReceiveMetrics } from "./metrics.ts";
-import { observePlans } from "./plan/plan-metrics.ts";
+import { observePlans, ReceiveMetrics } from "./metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
-import type { Receiver } from "./receiver.ts";
 import { RefusedRequests } from "./request/refused-requests.ts";
 import { RouteTable } from "./request/route-table.ts";
+import type { Receiver } from "./webhook-request.ts";
 
 /** One Source may have a third: as many as there may be connections. */
 const maxRequestsInFlight = 30_000;

@@ -9,23 +9,26 @@ import {
 	frameVersionOf,
 } from "../wire/frame.ts";
 import { Admission } from "./admission/admission.ts";
+import type { Limits } from "./admission/limits.ts";
+import type { AmazonSns } from "./body/amazon-sns.ts";
 import { BodyParts } from "./body/body-parts.ts";
-import { newEvent } from "./body/event.ts";
-import { eventIdText } from "./body/event-id.ts";
+import { eventIdText, newEvent } from "./body/event.ts";
 import {
 	type AcceptedBody,
 	type BodyOutcome,
 	SentBody,
 } from "./body/sent-body.ts";
-import type { Claim } from "./commit/claims.ts";
+import type { Claim, Claims } from "./commit/claims.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { EventTrace } from "./commit/event-trace.ts";
 import type { OutgoingFrame } from "./commit/frame-builder.ts";
 import type { PublishOutcome } from "./commit/frame-publisher.ts";
-import type { PlanOutcome } from "./plan/tracking-plans.ts";
-import type { Receiver } from "./receiver.ts";
+import type { ShardWriter } from "./commit/shard-writer.ts";
+import type { ReceiveMetrics } from "./metrics.ts";
+import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
 import { corsHeaders } from "./request/cors.ts";
 import { type Refusal, refusals } from "./request/refusal.ts";
+import type { RefusedRequests } from "./request/refused-requests.ts";
 import {
 	type ChallengeAnswer,
 	replyRefused,
@@ -33,8 +36,11 @@ import {
 	replyToChallenge,
 } from "./request/reply.ts";
 import { type AcceptedHead, judgeHead } from "./request/request-head.ts";
-import type { ServedRoute } from "./request/route-table.ts";
-import { findSource } from "./request/source-lookup.ts";
+import {
+	findSource,
+	type RouteTable,
+	type ServedRoute,
+} from "./request/route-table.ts";
 
 const nothing: readonly Uint8Array[] = [];
 
@@ -302,4 +308,22 @@ export class WebhookRequest implements PendingEvent {
 		this.#admission!.keep(0);
 		this.encoded = nothing;
 	}
+}
+
+/** What all webhook requests of this receiver share. */
+export interface Receiver {
+	routes: RouteTable;
+	/** By shard number. */
+	shards: readonly Pick<ShardWriter, "add" | "hasRoomFor">[];
+	limits: Limits;
+	metrics: ReceiveMetrics;
+	plans: Pick<TrackingPlans, "judge">;
+	/** Undefined unless traces are on. */
+	tracing?: Tracing | undefined;
+	/** Undefined until NATS is reached. */
+	claims?: Pick<Claims, "claim" | "settle">;
+	/** Undefined until NATS is reached. */
+	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
+	/** Undefined until NATS is reached. */
+	refused?: Pick<RefusedRequests, "record">;
 }

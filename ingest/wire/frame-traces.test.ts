@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newContext } from "../../packages/service/trace-context.ts";
-import { frameTrace, maxFrameTraces, readFrameTraces } from "./frame-traces.ts";
+import { frameTrace, maxFrameTraces, readFrameTraces } from "./frame.ts";
 
 test("a frame's header leads each event's place to its span", () => {
 	const [first, second] = [newContext(undefined), newContext(undefined)];

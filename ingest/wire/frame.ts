@@ -1,6 +1,14 @@
 import { maxFrameBytes } from "../../packages/contracts/nats.ts";
-import { DecodedEvent } from "./decoded-event.ts";
-import type { ContentKind, FrameEvent } from "./frame-event.ts";
+import {
+	parseTraceparent,
+	type TraceContext,
+	traceparent,
+} from "../../packages/service/trace-context.ts";
+import {
+	type ContentKind,
+	DecodedEvent,
+	type FrameEvent,
+} from "./frame-event.ts";
 import { SharedFields } from "./shared-fields.ts";
 
 /**
@@ -233,4 +241,29 @@ export function decodeEvent(
 		};
 	const receivedAtMs = buffer.readUIntBE(start + 16, 6);
 	return new DecodedEvent(buffer, { start, bodyAt, end }, receivedAtMs, fields);
+}
+
+/** The header of a frame's message. It has a value for each event with a trace: its place in the frame, and its span. */
+export const traceHeader = "Tidemill-Trace";
+
+/** A frame has room for the headers of so many. */
+export const maxFrameTraces = 64;
+
+export function frameTrace(index: number, context: TraceContext): string {
+	return `${index} ${traceparent(context)}`;
+}
+
+/** The spans by their events' places. What isn't one is left out: a trace is never a reason to lose an event. */
+export function readFrameTraces(
+	values: readonly string[],
+): Map<number, TraceContext> {
+	const traces = new Map<number, TraceContext>();
+	for (const value of values.slice(0, maxFrameTraces)) {
+		const [, index, text] = /^(\d{1,9}) (\S+)$/.exec(value) ?? [];
+		const parsed = parseTraceparent(text);
+		if (!parsed) continue;
+		const { traceId, spanId } = parsed;
+		traces.set(Number(index), { traceId, spanId });
+	}
+	return traces;
 }

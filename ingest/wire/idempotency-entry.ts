@@ -31,12 +31,12 @@ export interface Claimed extends Known {
 }
 
 /** No event is stored under this key or on its way. */
-export interface Released extends Known {
+interface Released extends Known {
 	state: "released";
 }
 
 /** The event is in the stream or in the store, in this frame. Copies of it in other frames don't count. */
-export interface Stored extends Known {
+interface Stored extends Known {
 	state: "stored";
 	/** {@link file://./frame.ts frameId} */
 	frame: string;

@@ -1,4 +1,4 @@
-import type { EventFields } from "./decoded-event.ts";
+import type { EventFields } from "./frame-event.ts";
 
 /** At this size the cache is cleared. Full, it takes about 5 MB. */
 const mostFields = 16_384;

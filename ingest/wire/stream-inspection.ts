@@ -123,7 +123,7 @@ export function streamFaults(config: StreamConfig): string[] {
 }
 
 /** One server's answer on {@link serverStateSubject}, with the fields that matter here. */
-export interface ServerState {
+interface ServerState {
 	server: { id?: string; name: string };
 	data: { config?: { sync_always?: boolean } };
 }

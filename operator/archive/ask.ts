@@ -5,7 +5,7 @@ import {
 import {
 	type ArchiveNotice,
 	noticeIntervalMs,
-} from "../../packages/contracts/archive-notice.ts";
+} from "../../packages/contracts/archive.ts";
 import { withhold } from "../../packages/service/withheld.ts";
 
 /** Archive's answer if it can't do what it is asked, or can't do it yet. */

@@ -2,14 +2,14 @@
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Source } from "../../crds/generated/types.ts";
-import type {
-	DeletedLedger,
-	ReleasedLedger,
-	RetentionState,
-	ShardState,
-	SourceLedger,
+import {
+	type DeletedLedger,
+	type ReleasedLedger,
+	type RetentionState,
+	type ShardState,
+	type SourceLedger,
+	sumOfLedgers,
 } from "../../packages/contracts/ledger.ts";
-import { sumOfLedgers } from "../../packages/contracts/ledger-sum.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import type { Logger } from "../../packages/service/log.ts";

@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
-	ImportAnswer,
-	ImportRequest,
-} from "../../packages/contracts/import.ts";
+	ReleaseAnswer,
+	ReleaseRequest,
+} from "../../packages/contracts/archive.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
@@ -16,9 +16,9 @@ import {
 	resultSubject,
 } from "../../packages/contracts/nats.ts";
 import type {
-	ReleaseAnswer,
-	ReleaseRequest,
-} from "../../packages/contracts/release.ts";
+	ImportAnswer,
+	ImportRequest,
+} from "../../packages/contracts/transfer.ts";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Delivery } from "../../packages/contracts/delivery.ts";
+import type { Delivery } from "../../packages/contracts/notification.ts";
 import { deliveryFindingOf, type NotificationState } from "./state.ts";
 
 const usable = [

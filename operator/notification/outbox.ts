@@ -9,17 +9,15 @@ import {
 import { Kvm } from "@nats-io/kv";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
+import { bucket, notifications } from "../../packages/contracts/nats.ts";
 import {
 	type Delivery,
 	deliveryKey,
 	maxDeliveries,
-} from "../../packages/contracts/delivery.ts";
-import { bucket, notifications } from "../../packages/contracts/nats.ts";
-import {
 	type Notification,
 	type NotificationOrder,
 	webhookDigest,
-} from "../../packages/contracts/order.ts";
+} from "../../packages/contracts/notification.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { onReconnect } from "../../packages/service/nats/connection.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import { dueNotifications, soonerIf } from "./state.ts";
 import type { Webhooks } from "./webhooks.ts";

@@ -1,6 +1,8 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { Delivery } from "../../packages/contracts/delivery.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type {
+	Delivery,
+	Notification,
+} from "../../packages/contracts/notification.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import {
 	type Result,
@@ -11,8 +13,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { NotificationOutbox } from "./outbox.ts";
-import type { Webhooks } from "./webhooks.ts";
-import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
+import { type Webhooks, webhookSecretsOf, webhooksOf } from "./webhooks.ts";
 
 /** What the controllers tell people's webhooks with. */
 export interface NotificationMeans {

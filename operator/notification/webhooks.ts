@@ -1,9 +1,9 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
-import type { NotificationWebhook } from "../../packages/contracts/order.ts";
+import type { NotificationWebhook } from "../../packages/contracts/notification.ts";
 import {
 	webhookDigest,
 	webhookPurpose,
-} from "../../packages/contracts/order.ts";
+} from "../../packages/contracts/notification.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SealKey, SecretSealer } from "../../packages/service/seal-key.ts";
 import type { Reason } from "../reconcile/reasons.ts";

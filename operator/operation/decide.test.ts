@@ -3,9 +3,9 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
+import type { ReleaseAnswer } from "../../packages/contracts/archive.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationReport } from "../../packages/contracts/operation.ts";
-import type { ReleaseAnswer } from "../../packages/contracts/release.ts";
 import {
 	answeredWith,
 	operationOf,

@@ -2,7 +2,7 @@ import type {
 	Operation,
 	OperationStatusImport,
 } from "../../crds/generated/types.ts";
-import type { ImportAnswer } from "../../packages/contracts/import.ts";
+import type { ImportAnswer } from "../../packages/contracts/transfer.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { answerTo } from "../jobs/archive-answers.ts";
 import { retryWaitMs } from "../jobs/decide.ts";

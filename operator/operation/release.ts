@@ -1,5 +1,5 @@
 import type { Operation } from "../../crds/generated/types.ts";
-import type { ReleaseAnswer } from "../../packages/contracts/release.ts";
+import type { ReleaseAnswer } from "../../packages/contracts/archive.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { answerTo } from "../jobs/archive-answers.ts";
 import { retryWaitMs } from "../jobs/decide.ts";

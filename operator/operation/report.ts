@@ -2,7 +2,6 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
-import { maxImportParts } from "../../packages/contracts/import.ts";
 import {
 	type DraftResult,
 	type DryRunResult,
@@ -17,6 +16,7 @@ import {
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
+import { maxImportParts } from "../../packages/contracts/transfer.ts";
 
 /** The status's part that a report makes. */
 export type ReportFacts = Pick<

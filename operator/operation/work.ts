@@ -3,8 +3,8 @@ import type {
 	OperationSpec,
 	TrackingPlan,
 } from "../../crds/generated/types.ts";
+import type { ReleaseFilter } from "../../packages/contracts/archive.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
-import type { ReleaseFilter } from "../../packages/contracts/release.ts";
 import type {
 	PlanDocument,
 	ViolationKind,

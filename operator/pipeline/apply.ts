@@ -11,7 +11,7 @@ import {
 	managedByTidemill,
 } from "../../crds/labels.ts";
 import { newRun } from "../../crds/run.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import {
 	hasReason,
 	type KubeClient,

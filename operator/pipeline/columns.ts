@@ -1,8 +1,8 @@
-import { parameterField } from "../../packages/contracts/captured-field.ts";
 import type {
 	BodyColumnType,
 	TableColumn,
 } from "../../packages/contracts/job.ts";
+import { parameterField } from "../../packages/contracts/route.ts";
 import { plannedType } from "./planned-type.ts";
 import type { References } from "./state.ts";
 

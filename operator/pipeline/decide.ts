@@ -9,7 +9,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { scheduledRunName } from "../../crds/run.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import {
 	type ConditionStatus,
 	findCondition,

@@ -1,6 +1,6 @@
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { cutToLength } from "../../packages/kube/text.ts";

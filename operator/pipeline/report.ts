@@ -7,7 +7,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { rowsText } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import {
 	type ConditionStatus,
 	findCondition,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
-import type { FinishedSpan } from "../../packages/service/span.ts";
 import {
 	contextOf,
+	type FinishedSpan,
 	traceparent,
 } from "../../packages/service/trace-context.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";

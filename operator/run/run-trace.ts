@@ -1,8 +1,8 @@
 import type { Run } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import type { FinishedSpan } from "../../packages/service/span.ts";
 import {
 	contextOf,
+	type FinishedSpan,
 	traceparent,
 } from "../../packages/service/trace-context.ts";
 import type { Tracing } from "../../packages/service/tracing.ts";

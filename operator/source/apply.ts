@@ -2,7 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import { retentionSubject } from "../../packages/contracts/nats.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import type { RetentionAnswer } from "../../packages/contracts/retention.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import type { RetentionRequest } from "../../packages/contracts/retention.ts";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import type { ConditionStatus } from "../../packages/kube/conditions.ts";

@@ -1,6 +1,6 @@
 import type { Source } from "../../crds/generated/types.ts";
 import { durationMs } from "../../crds/schedule/duration.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";

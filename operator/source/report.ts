@@ -1,6 +1,6 @@
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import type { ShardState } from "../../packages/contracts/ledger.ts";
-import type { Notification } from "../../packages/contracts/order.ts";
+import type { Notification } from "../../packages/contracts/notification.ts";
 import {
 	type ConditionStatus,
 	findCondition,

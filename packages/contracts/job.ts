@@ -114,7 +114,7 @@ export interface TableColumn {
 		| "Date"
 		/** What the tracking plan found, as JSON text (packages/contracts/tracking-plan.ts); NULL for an event that is as planned. */
 		| "Violations"
-		/** A captured field: a header, lower-case, or a query parameter by {@link file://./captured-field.ts}. */
+		/** A captured field: a header, lower-case, or a query parameter by {@link file://./route.ts}. */
 		| { header: string }
 		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
 		| { bodyPointer: string; type: BodyColumnType };

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Deviations, SourceLedger } from "./ledger.ts";
-import { sumOfLedgers } from "./ledger-sum.ts";
+import { type Deviations, type SourceLedger, sumOfLedgers } from "./ledger.ts";
 
 const former: SourceLedger = {
 	version: 1,

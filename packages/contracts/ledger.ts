@@ -1,5 +1,6 @@
+import { retainedDays } from "./retention.ts";
 import type { ViolationKind } from "./tracking-plan.ts";
-import type { UtcDate } from "./utc-date.ts";
+import { addDays, type UtcDate, utcDate } from "./utc-date.ts";
 
 /**
  * What archive has made durable of one Source in one shard. Archive publishes it in the ledger bucket after each cut: under the
@@ -75,7 +76,7 @@ export interface Deviation extends DeviationCount {
 	kind: ViolationKind;
 }
 
-export interface DeviationCount {
+interface DeviationCount {
 	/** Stored with a note. */
 	annotated: number;
 	quarantined: number;
@@ -83,7 +84,7 @@ export interface DeviationCount {
 	lastEventTime: string;
 }
 
-export const maxDeviations = 20;
+const maxDeviations = 20;
 export const maxDeviationType = 100;
 
 /** The entry of the ledger bucket for {@link RetentionState}. */
@@ -120,4 +121,134 @@ export interface DeletedLedger {
 	sourceKey: string;
 	/** When archive was asked, RFC 3339. */
 	deletedTime: string;
+}
+
+/** What was counted in several places, as one; undefined for nothing. */
+export function sumOfDeviations(
+	all: readonly Deviations[],
+): Deviations | undefined {
+	const found = new Tally();
+	for (const { entries, others } of all) {
+		for (const entry of entries) found.add(entry);
+		found.addOthers(others);
+	}
+	return found.deviations();
+}
+
+export function keyOf({
+	type,
+	kind,
+}: {
+	type?: string | undefined;
+	kind: string;
+}) {
+	return JSON.stringify([type, kind]);
+}
+
+/** Counts that are the most frequent by type and kind, and the sum of the others. */
+export class Tally {
+	readonly #entries = new Map<string, Deviation>();
+	#others: DeviationCount | undefined;
+
+	add(entry: Deviation): void {
+		const key = keyOf(entry);
+		const before = this.#entries.get(key);
+		this.#entries.set(
+			key,
+			before ? { ...before, ...sum(before, entry) } : entry,
+		);
+	}
+
+	addOthers(others: DeviationCount | undefined): void {
+		if (others) this.#others = sum(this.#others, others);
+	}
+
+	/** Those that are told apart are the most frequent; of equals, the first by name. */
+	deviations(): Deviations | undefined {
+		const all = [...this.#entries].sort(
+			([a, one], [b, other]) =>
+				eventsOf(other) - eventsOf(one) || (a < b ? -1 : 1),
+		);
+		const rest = all.slice(maxDeviations).map(([, entry]) => entry);
+		const others = rest.reduce(sum, this.#others);
+		if (all.length === 0 && !others) return undefined;
+		return {
+			entries: all.slice(0, maxDeviations).map(([, entry]) => entry),
+			...(others && { others }),
+		};
+	}
+}
+
+function sum(
+	one: DeviationCount | undefined,
+	other: DeviationCount,
+): DeviationCount {
+	const { annotated, quarantined, lastEventTime } = other;
+	if (!one) return { annotated, quarantined, lastEventTime };
+	return {
+		annotated: one.annotated + annotated,
+		quarantined: one.quarantined + quarantined,
+		lastEventTime: later(one.lastEventTime, lastEventTime),
+	};
+}
+
+function eventsOf({ annotated, quarantined }: DeviationCount): number {
+	return annotated + quarantined;
+}
+
+/** Times from Date.toISOString sort as strings. */
+function later(a: string, b: string): string {
+	return a > b ? a : b;
+}
+
+/** What all shards of a Source have of it, as one ledger; undefined for none. */
+export function sumOfLedgers(
+	ledgers: readonly SourceLedger[],
+): SourceLedger | undefined {
+	const [first, ...others] = ledgers;
+	if (!first || others.length === 0) return first;
+	const { version, account, sourceKey } = first;
+	const times = inOrder(ledgers.map((one) => one.archivedThrough));
+	const archivedThrough = times.at(-1)!;
+	// A former shard has nothing new of the Source, so its ledger still counts the last dates of then.
+	const oldest = addDays(utcDate(Date.parse(archivedThrough)), -retainedDays);
+	const deviations = sumOfDeviations(
+		ledgers.flatMap((one) =>
+			one.lastEventTime < oldest ? [] : (one.deviations ?? []),
+		),
+	);
+	const quarantined = sumByDate(
+		oldest,
+		ledgers.map((one) => one.quarantined ?? {}),
+	);
+	return {
+		version,
+		account,
+		sourceKey,
+		firstEventDate: inOrder(ledgers.map((one) => one.firstEventDate))[0]!,
+		lastEventTime: inOrder(ledgers.map((one) => one.lastEventTime)).at(-1)!,
+		archivedThrough,
+		archived: sumByDate(
+			oldest,
+			ledgers.map((one) => one.archived),
+		),
+		...(Object.keys(quarantined).length > 0 && { quarantined }),
+		...(deviations && { deviations }),
+	};
+}
+
+function sumByDate(
+	oldest: UtcDate,
+	all: readonly Record<UtcDate, number>[],
+): Record<UtcDate, number> {
+	const sum: Record<UtcDate, number> = {};
+	for (const date of inOrder(all.flatMap((one) => Object.keys(one))))
+		if (date >= oldest)
+			sum[date] = all.reduce((rows, one) => rows + (one[date] ?? 0), 0);
+	return sum;
+}
+
+/** Dates, and times from Date.toISOString, sort as strings. */
+function inOrder(texts: readonly string[]): string[] {
+	return [...texts].sort();
 }

@@ -39,13 +39,13 @@ export const logSubject = "tidemill.archive.log";
 export function tailSubject(shardOrProcess: number | string): string {
 	return `tidemill.archive.${shardOrProcess}.tail`;
 }
-/** The API asks any archive for links to the files of an Export (request/reply, {@link file://./export.ts}). */
+/** The API asks any archive for links to the files of an Export (request/reply, {@link file://./transfer.ts}). */
 export const exportSubject = "tidemill.archive.export";
 
-/** The API asks any archive for links to upload files for an Import (request/reply, {@link file://./import.ts}). */
+/** The API asks any archive for links to upload files for an Import (request/reply, {@link file://./transfer.ts}). */
 export const uploadSubject = "tidemill.archive.upload";
 
-/** Operator asks archive to add the events of an Import (request/reply, {@link file://./import.ts}). */
+/** Operator asks archive to add the events of an Import (request/reply, {@link file://./transfer.ts}). */
 export function importSubject(shard: number): string {
 	return `tidemill.archive.${shard}.import`;
 }
@@ -55,7 +55,7 @@ export function eventsSubject(shard: number): string {
 	return `tidemill.archive.${shard}.events`;
 }
 
-/** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
+/** Operator asks archive to release events from quarantine (request/reply, {@link file://./archive.ts}). */
 export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;
 }
@@ -67,13 +67,13 @@ export function retentionSubject(shard: number): string {
 
 /**
  * An archive asks that of another shard of a Source for its share of the events, and operator does before a Source moves
- * (request/reply, {@link file://./source-share.ts}).
+ * (request/reply, {@link file://./archive.ts}).
  */
 export function shareSubject(shard: number): string {
 	return `tidemill.archive.${shard}.share`;
 }
 
-/** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */
+/** Operator asks archive to delete a Source's events (request/reply, {@link file://./archive.ts}). */
 export function deletionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.delete`;
 }
@@ -93,7 +93,7 @@ export const bucket = {
 	routes: "tidemill-routes",
 	/**
 	 * Created and written by operator: source key → the account that owns it, forever (`create` only), and the shards of a
-	 * Source that has moved ({@link file://./source-shards.ts}), which archive reads.
+	 * Source that has moved ({@link file://./route.ts}), which archive reads.
 	 */
 	sourceKeys: "tidemill-source-keys",
 	/**
@@ -101,13 +101,13 @@ export const bucket = {
 	 * `next-stream.<shard>` → the name of a stream that is yet to be created.
 	 */
 	objectsDone: "tidemill-objects-done",
-	/** Created and written by archive, watched by receive: {@link file://./archive-announcement.ts}, by process. */
+	/** Created and written by archive, watched by receive: {@link file://./archive.ts}, by process. */
 	archives: "tidemill-archives",
 	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
 	ledger: "tidemill-ledger",
 	/** Created by archive, written by receive and archive: {@link file://../../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
 	idempotency: "tidemill-idempotency",
-	/** Created and written by notify, watched by operator: {@link file://./delivery.ts}. */
+	/** Created and written by notify, watched by operator: {@link file://./notification.ts}. */
 	deliveries: "tidemill-deliveries",
 	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
 	requests: "tidemill-requests",
@@ -131,7 +131,7 @@ export const refused = {
 } as const;
 
 /**
- * Created by operator, which hands each {@link file://./order.ts NotificationOrder} over here; notify takes it from the
+ * Created by operator, which hands each {@link file://./notification.ts NotificationOrder} over here; notify takes it from the
  * queue when it is delivered or given up.
  */
 export const notifications = {

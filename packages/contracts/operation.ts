@@ -1,4 +1,4 @@
-import type { ReleaseFilter } from "./release.ts";
+import type { ReleaseFilter } from "./archive.ts";
 import type {
 	PlanDocument,
 	Violation,

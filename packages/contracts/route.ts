@@ -113,3 +113,37 @@ export function routeKey(sourceKey: string): string {
  * URL with 503, not 404.
  */
 export const syncedKey = "synced";
+
+/**
+ * An event's captured fields are one JSON object, on the way as in the bucket: a header stands there under its name, a query
+ * parameter under its name after a question mark, which no header's name has (RFC 9110 §5.1).
+ */
+export function parameterField(parameter: string): string {
+	return `?${parameter}`;
+}
+
+/** The query parameter that a captured field holds; undefined for a header. */
+export function parameterOf(field: string): string | undefined {
+	return field.startsWith("?") ? field.slice(1) : undefined;
+}
+
+/**
+ * The shards that may hold a Source's events, in the bucket of source keys under {@link shardsKey}: absent while there is only
+ * the one of its route. The set only grows, and it grows before receive writes to the new shard, so whoever asks for the
+ * Source's events asks all of them: docs/decisions/0026-a-source-keeps-its-former-shards.md.
+ */
+export interface SourceShards {
+	version: 1;
+	/** In the order in which the Source came to them. */
+	shards: number[];
+}
+
+/** Beside the source key's own entry, which says whose it is and is written once. No source key has a dot. */
+export function shardsKey(sourceKey: string): string {
+	return `shards.${sourceKey}`;
+}
+
+/** The first set with what the others add. */
+export function unitedShards(...sets: readonly (readonly number[])[]) {
+	return [...new Set(sets.flat())];
+}

@@ -1,5 +1,5 @@
 /** What signs a token as a Google service account. */
-export interface ServiceAccountKey {
+interface ServiceAccountKey {
 	email: string;
 	privateKey: string;
 	/** Of the key, for the token's header. */

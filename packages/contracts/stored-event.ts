@@ -90,7 +90,7 @@ export interface FoundEvent extends Omit<StoredEvent, "violations"> {
 	storedTime: string;
 	/** When it was released, and the object that has it since. */
 	released?: { time: string; object: string };
-	/** The captured fields ({@link file://./captured-field.ts}). */
+	/** The captured fields ({@link file://./route.ts}). */
 	headers?: Record<string, string>;
 }
 

@@ -1,4 +1,4 @@
-export interface FairQuotaOptions {
+interface FairQuotaOptions {
 	/** Counts the entries of all accounts, and returns how many are allowed. */
 	countAll(): Promise<{ entries: number; maxEntries: number }>;
 	countOf(account: string): Promise<number>;

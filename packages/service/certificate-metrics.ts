@@ -58,7 +58,7 @@ export function observeCertificates(
 }
 
 /** When the first certificate of the server's chain expires, in milliseconds since 1970. Sends nothing but the handshake. */
-export async function expiryOf({
+async function expiryOf({
 	host,
 	port,
 	greets,

@@ -20,8 +20,11 @@ import {
 	type ReadableSpan,
 } from "@opentelemetry/sdk-trace";
 import type { Logger } from "./log.ts";
-import { type FinishedSpan, maxLinks } from "./span.ts";
-import type { TraceContext } from "./trace-context.ts";
+import {
+	type FinishedSpan,
+	maxLinks,
+	type TraceContext,
+} from "./trace-context.ts";
 
 const stopTimeoutMs = 3_000;
 /** A collector that is away is told this often. */

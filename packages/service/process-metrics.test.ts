@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { processRegistry } from "./process-metrics.ts";
+import { processRegistry } from "./health-server.ts";
 
 test("no metric of a process has a counter's name unless it is one", () => {
 	// prom-client's own type calls the kind a number.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { maxPerAccount, maxPerSecond, readSampler } from "./sampler.ts";
 import { Settings } from "./settings.ts";
+import { maxPerAccount, maxPerSecond, readSampler } from "./tracing.ts";
 
 const parent = (isSampled: boolean) => ({
 	traceId: "a".repeat(32),

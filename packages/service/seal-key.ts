@@ -110,7 +110,7 @@ export class SealKey implements SecretSealer {
 	}
 }
 
-export class UnknownSealKey extends Error {
+class UnknownSealKey extends Error {
 	constructor(id: string) {
 		super(
 			`the seal key ${id} isn't known: operator, receive and notify need the same file in TIDEMILL_SEAL_KEY`,

@@ -14,7 +14,7 @@ const maxBytes = 1024 * 1024;
 /** The content of files by path, or why a file can't be read. */
 type FileTexts = ReadonlyMap<string, { text: string } | { fault: string }>;
 
-export interface SecretFilesOptions<T> {
+interface SecretFilesOptions<T> {
 	/** For logs: the setting that names the files. */
 	setting: string;
 	/** The files' paths, asked for at each reading. */

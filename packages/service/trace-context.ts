@@ -51,3 +51,24 @@ export function contextOf(kind: "object" | "run", name: string): TraceContext {
 	const digest = createHash("sha256").update(`${kind} ${name}`).digest("hex");
 	return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
+
+/** A span that has ended. */
+export interface FinishedSpan {
+	name: string;
+	kind: "server" | "producer" | "consumer" | "internal";
+	context: TraceContext;
+	parent?: TraceContext | undefined;
+	/** Spans of other traces that led to this one. */
+	links?: readonly { context: TraceContext; attributes?: Attributes }[];
+	/** Milliseconds since 1970. */
+	startMs: number;
+	endMs: number;
+	attributes: Attributes;
+	/** What failed. */
+	error?: string | undefined;
+}
+
+type Attributes = Record<string, string | number>;
+
+/** Of one span, as OpenTelemetry limits them. */
+export const maxLinks = 128;

@@ -5,8 +5,7 @@ import {
 	type PlanPolicy,
 	type Violation,
 } from "../contracts/tracking-plan.ts";
-import { parseBody } from "./event-body.ts";
-import { eventTypeOf } from "./event-type.ts";
+import { eventTypeOf, parseBody } from "./event-body.ts";
 import { Fuel, OutOfFuel } from "./metered/fuel.ts";
 import { Tools } from "./metered/tools.ts";
 import { programOf } from "./program.ts";
@@ -24,7 +23,7 @@ import {
 
 export type Outcome = "Accept" | "Quarantine" | "Reject";
 
-export interface Judged {
+interface Judged {
 	outcome: Outcome;
 	judgement: Judgement;
 }
@@ -154,7 +153,7 @@ export class PlanJudge {
 }
 
 /** About a tenth of a second at most; an event of a megabyte that is as planned takes less than a fifth of them. */
-export const maxSteps = 1_000_000;
+const maxSteps = 1_000_000;
 
 type Validator = ((body: unknown) => boolean) & {
 	errors: SchemaError[] | null;

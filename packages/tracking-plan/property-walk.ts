@@ -1,10 +1,7 @@
 import type { Fuel } from "./metered/fuel.ts";
 import type { Tools } from "./metered/tools.ts";
 import { SchemaIndex } from "./schema-index.ts";
-import { type SchemaPart, schemaPart } from "./schema-part.ts";
-import { SchemaSet } from "./schema-set.ts";
-import type { PlanSchema } from "./schemas.ts";
-import { isObject, type SchemaObject } from "./subschemas.ts";
+import { isObject, type PlanSchema, type SchemaObject } from "./schemas.ts";
 
 /**
  * Finds the properties of a body that no applicable subschema names, whichever branch matches: it walks schemas and body
@@ -122,3 +119,151 @@ export class PropertyWalk {
 /** Schemas and names that the sets hold: about 100 bytes each. */
 const maxKept = 100_000;
 const stepsPerSchema = 4;
+
+/** What one schema says about properties and items. */
+interface SchemaPart {
+	id: number;
+	/** The schemas that apply to the same value. */
+	inPlace: SchemaObject[];
+	/** How many properties and patterns it names; one if it says that there are no others. */
+	names: number;
+	properties: SchemaObject;
+	patterns: { pattern: { test(key: string): boolean }; schema: unknown }[];
+	/** The schema of properties without a name. */
+	others: unknown;
+	required: Set<unknown>;
+	tuple: unknown[];
+	/** The schema of the items after the tuple's. */
+	rest: unknown;
+	anywhere: unknown[];
+}
+
+/** @param targets What its references lead to. */
+function schemaPart(
+	schema: SchemaObject,
+	id: number,
+	targets: SchemaObject[],
+	tools: Tools,
+): SchemaPart {
+	const { additionalProperties, unevaluatedProperties, required } = schema;
+	const { items, prefixItems, additionalItems } = schema;
+	const others = additionalProperties ?? unevaluatedProperties;
+	const properties = isObject(schema.properties) ? schema.properties : {};
+	const patterns = isObject(schema.patternProperties)
+		? Object.entries(schema.patternProperties)
+		: [];
+	const tuples = [prefixItems, items].filter(Array.isArray) as unknown[][];
+	return {
+		id,
+		inPlace: [...inPlace(schema), ...targets],
+		names:
+			Object.keys(properties).length +
+			patterns.length +
+			(others === false ? 1 : 0),
+		properties,
+		patterns: patterns.map(([source, value]) => ({
+			pattern: tools.pattern(source),
+			schema: value,
+		})),
+		others,
+		required: new Set(Array.isArray(required) ? required : []),
+		tuple: tuples[0] ?? [],
+		rest: Array.isArray(items) ? additionalItems : items,
+		anywhere: [schema.contains, schema.unevaluatedItems],
+	};
+}
+
+function inPlace(schema: SchemaObject): SchemaObject[] {
+	const { allOf, anyOf, oneOf, dependentSchemas, dependencies } = schema;
+	return [
+		...[allOf, anyOf, oneOf].filter(Array.isArray).flat(),
+		...[dependentSchemas, dependencies].filter(isObject).flatMap(Object.values),
+		schema.if,
+		schema.then,
+		schema.else,
+	].filter(isSchemaObject);
+}
+
+function isSchemaObject(schema: unknown): schema is SchemaObject {
+	return isObject(schema) && !Array.isArray(schema);
+}
+
+/** The schemas that apply to one value. */
+class SchemaSet {
+	/** Whether nothing is said about the value. */
+	readonly isEmpty: boolean;
+	/** Whether nothing is said about an object's properties. */
+	readonly isFreeForm: boolean;
+	readonly #parts: SchemaPart[];
+	readonly #fuel: Fuel;
+	readonly #setOf: (schemas: SchemaObject[]) => SchemaSet;
+	readonly #namesProperties: boolean;
+	readonly #longestTuple: number;
+	/** Of the properties that a schema names, and that events had. */
+	readonly #named = new Map<string, SchemaSet>();
+	readonly #items = new Map<number, SchemaSet>();
+
+	constructor(
+		parts: SchemaPart[],
+		fuel: Fuel,
+		setOf: (schemas: SchemaObject[]) => SchemaSet,
+	) {
+		this.#parts = parts;
+		this.#fuel = fuel;
+		this.#setOf = setOf;
+		this.isEmpty = parts.length === 0;
+		this.#namesProperties = parts.some(({ names }) => names > 0);
+		this.isFreeForm =
+			!this.#namesProperties && !parts.some(({ others }) => isObject(others));
+		this.#longestTuple = parts.reduce(
+			(longest, { tuple }) => Math.max(longest, tuple.length),
+			0,
+		);
+	}
+
+	/** What applies to a property's value; undefined if no schema names the property. */
+	property(key: string): SchemaSet | undefined {
+		const known = this.#named.get(key);
+		if (known) return known;
+		let isNamed = false;
+		let isPlanned = !this.#namesProperties;
+		const found: SchemaObject[] = [];
+		this.#fuel.burn(this.#parts.length);
+		for (const part of this.#parts) {
+			const own = part.patterns
+				.filter(({ pattern }) => pattern.test(key))
+				.map(({ schema }) => schema);
+			if (Object.hasOwn(part.properties, key)) {
+				isNamed = true;
+				own.push(part.properties[key]);
+			}
+			if (own.length === 0 && part.others !== undefined) own.push(part.others);
+			// False plans nothing; one that is required and named nowhere is planned all the same.
+			isPlanned ||= own.some((schema) => schema !== false);
+			isPlanned ||= part.required.has(key);
+			found.push(...own.filter(isSchemaObject));
+		}
+		if (!isPlanned) return undefined;
+		const set = this.#setOf(found);
+		// Senders choose the other names.
+		if (isNamed) this.#named.set(key, set);
+		return set;
+	}
+
+	item(index: number): SchemaSet {
+		const at = Math.min(index, this.#longestTuple);
+		let set = this.#items.get(at);
+		if (!set) {
+			this.#fuel.burn(this.#parts.length);
+			set = this.#setOf(
+				this.#parts.flatMap(({ tuple, rest, anywhere }) =>
+					[at < tuple.length ? tuple[at] : rest, ...anywhere].filter(
+						isSchemaObject,
+					),
+				),
+			);
+			this.#items.set(at, set);
+		}
+		return set;
+	}
+}

@@ -1,5 +1,9 @@
-import type { PlanSchema } from "./schemas.ts";
-import { childSchemas, isObject, type SchemaObject } from "./subschemas.ts";
+import {
+	childSchemas,
+	isObject,
+	type PlanSchema,
+	type SchemaObject,
+} from "./schemas.ts";
 
 /** Finds the targets of a plan's references. */
 export class SchemaIndex {

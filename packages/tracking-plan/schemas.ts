@@ -1,5 +1,4 @@
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
-import { childSchemas } from "./subschemas.ts";
 
 export interface PlanSchema {
 	/** Where it stands, for people. */
@@ -12,7 +11,7 @@ export interface PlanSchema {
 	schema: JsonSchema;
 }
 
-export interface Draft {
+interface Draft {
 	uri: string;
 	title: string;
 }
@@ -94,3 +93,64 @@ function withoutSiblings(schema: JsonSchema): JsonSchema {
 }
 
 const besideRef = new Set(["$ref", "$schema", "definitions", "$defs"]);
+
+export type SchemaObject = Record<string, unknown>;
+
+interface ChildSchema {
+	schema: SchemaObject;
+	/** JSON Pointer from the schema that holds it, as its tokens. */
+	at: string[];
+}
+
+/** The schemas directly in a schema, where the drafts put them. Those that are true or false hold none. */
+export function childSchemas(schema: SchemaObject): ChildSchema[] {
+	return Object.entries(schema).flatMap(([keyword, value]) => {
+		if (!isObject(value)) return [];
+		const held = holders.get(keyword);
+		if (held === "one" || (held === "oneOrList" && !Array.isArray(value)))
+			return Array.isArray(value) ? [] : [{ schema: value, at: [keyword] }];
+		if (held === "list" || held === "oneOrList")
+			return Array.isArray(value) ? entriesOf(keyword, value) : [];
+		if (held === "map")
+			return Array.isArray(value) ? [] : entriesOf(keyword, value);
+		return [];
+	});
+}
+
+function entriesOf(keyword: string, value: object): ChildSchema[] {
+	return Object.entries(value).flatMap(([key, schema]) =>
+		isObject(schema) && !Array.isArray(schema)
+			? [{ schema, at: [keyword, key] }]
+			: [],
+	);
+}
+
+export function isObject(value: unknown): value is SchemaObject {
+	return typeof value === "object" && value !== null;
+}
+
+/** A Map, because keywords may be named as what every object has. */
+const holders = new Map<string, "one" | "list" | "oneOrList" | "map">([
+	["additionalItems", "one"],
+	["additionalProperties", "one"],
+	["allOf", "list"],
+	["anyOf", "list"],
+	["contains", "one"],
+	["contentSchema", "one"],
+	["definitions", "map"],
+	["$defs", "map"],
+	["dependencies", "map"],
+	["dependentSchemas", "map"],
+	["else", "one"],
+	["if", "one"],
+	["items", "oneOrList"],
+	["not", "one"],
+	["oneOf", "list"],
+	["patternProperties", "map"],
+	["prefixItems", "list"],
+	["properties", "map"],
+	["propertyNames", "one"],
+	["then", "one"],
+	["unevaluatedItems", "one"],
+	["unevaluatedProperties", "one"],
+]);

@@ -3,11 +3,11 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { RouteTable } from "../../operator/source/routes/table.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
-import { routeKey } from "../../packages/contracts/route.ts";
 import {
+	routeKey,
 	type SourceShards,
 	shardsKey,
-} from "../../packages/contracts/source-shards.ts";
+} from "../../packages/contracts/route.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";

@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { getText } from "../../ingest/notify/get.ts";
+import type { getText } from "../../ingest/notify/checked-request.ts";
 import { SnsResponder } from "../../ingest/notify/sns-responder.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {

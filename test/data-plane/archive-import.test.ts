@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeNdjson } from "../../cli/stored/ndjson.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
-import { newEventId } from "../../ingest/receive/body/event-id.ts";
+import { newEventId } from "../../ingest/receive/body/event.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type {
 	ImportResult,

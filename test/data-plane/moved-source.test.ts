@@ -2,18 +2,21 @@ import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { expect, onTestFinished, test } from "vitest";
 import { askArchive } from "../../operator/archive/ask.ts";
-import type { SourceLedger } from "../../packages/contracts/ledger.ts";
-import { sumOfLedgers } from "../../packages/contracts/ledger-sum.ts";
+import {
+	type SourceLedger,
+	sumOfLedgers,
+} from "../../packages/contracts/ledger.ts";
 import type {
 	Manifest,
 	ManifestAnswer,
 } from "../../packages/contracts/manifest.ts";
 import { bucket, manifestSubject } from "../../packages/contracts/nats.ts";
-import { type Route, routeKey } from "../../packages/contracts/route.ts";
 import {
+	type Route,
+	routeKey,
 	type SourceShards,
 	shardsKey,
-} from "../../packages/contracts/source-shards.ts";
+} from "../../packages/contracts/route.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {

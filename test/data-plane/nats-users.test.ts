@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
-import { openOrders } from "../../ingest/notify/orders.ts";
+import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { DeliveryReports } from "../../ingest/notify/reports.ts";
 import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
@@ -18,7 +18,6 @@ import {
 	natsRoles,
 } from "../../operator/install/nats-users.ts";
 import { NotificationOutbox } from "../../operator/notification/outbox.ts";
-import type { Delivery } from "../../packages/contracts/delivery.ts";
 import type { LogAnswer } from "../../packages/contracts/manifest.ts";
 import {
 	bucket,
@@ -36,9 +35,10 @@ import {
 	uploadSubject,
 } from "../../packages/contracts/nats.ts";
 import {
+	type Delivery,
 	type NotificationOrder,
 	webhookDigest,
-} from "../../packages/contracts/order.ts";
+} from "../../packages/contracts/notification.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";

@@ -4,7 +4,7 @@ import { jetstreamManager, type StreamAPI } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { SealedWebhook } from "../../operator/notification/webhooks.ts";
 import { notifications } from "../../packages/contracts/nats.ts";
-import { webhookPurpose } from "../../packages/contracts/order.ts";
+import { webhookPurpose } from "../../packages/contracts/notification.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
 import {

@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { Budget } from "../../ingest/receive/admission/budget.ts";
 import { Limits } from "../../ingest/receive/admission/limits.ts";
 import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
-import { verifiedMessage } from "../../ingest/receive/body/verified-message.ts";
+import { verifiedMessage } from "../../ingest/receive/body/sns-message.ts";
 import { readSignature } from "../../ingest/receive/request/presented-signature.ts";
 import { isTimely } from "../../ingest/receive/request/signature-check.ts";
 import type { SignatureScheme } from "../../packages/contracts/route.ts";

@@ -1,8 +1,7 @@
 import { Registry } from "prom-client";
 import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
-import { notifyMetrics } from "../../ingest/notify/metrics.ts";
-import { ReceiveMetrics } from "../../ingest/receive/metrics.ts";
-import { observePlans } from "../../ingest/receive/plan/plan-metrics.ts";
+import { notifyMetrics } from "../../ingest/notify/deliverer.ts";
+import { observePlans, ReceiveMetrics } from "../../ingest/receive/metrics.ts";
 import {
 	type ObservedInformers,
 	OperatorMetrics,

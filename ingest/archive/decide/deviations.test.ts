@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sumOfDeviations } from "../../../packages/contracts/deviations.ts";
+import { sumOfDeviations } from "../../../packages/contracts/ledger.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { deviationsOf } from "./deviations.ts";
 

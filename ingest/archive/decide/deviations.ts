@@ -1,8 +1,9 @@
-import { keyOf, Tally } from "../../../packages/contracts/deviations.ts";
 import {
 	type Deviation,
 	type Deviations,
+	keyOf,
 	maxDeviationType,
+	Tally,
 } from "../../../packages/contracts/ledger.ts";
 import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";

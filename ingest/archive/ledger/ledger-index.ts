@@ -1,7 +1,7 @@
-import { sumOfDeviations } from "../../../packages/contracts/deviations.ts";
-import type {
-	Deviations,
-	SourceLedger,
+import {
+	type Deviations,
+	type SourceLedger,
+	sumOfDeviations,
 } from "../../../packages/contracts/ledger.ts";
 import { retainedDays } from "../../../packages/contracts/retention.ts";
 import {

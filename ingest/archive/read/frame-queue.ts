@@ -5,8 +5,13 @@ import {
 	type JsMsg,
 } from "@nats-io/jetstream";
 import { freeInput } from "../../../packages/service/nats/input-room.ts";
-import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
-import { readFrameTraces, traceHeader } from "../../wire/frame-traces.ts";
+import {
+	decodeFrame,
+	type Frame,
+	FrameError,
+	readFrameTraces,
+	traceHeader,
+} from "../../wire/frame.ts";
 import { SharedFields } from "../../wire/shared-fields.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { StreamFrame } from "../decide/cut.ts";

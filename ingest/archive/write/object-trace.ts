@@ -1,8 +1,8 @@
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
-import { maxLinks } from "../../../packages/service/span.ts";
 import {
 	contextOf,
+	maxLinks,
 	newContext,
 	type TraceContext,
 } from "../../../packages/service/trace-context.ts";

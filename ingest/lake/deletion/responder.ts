@@ -1,5 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
@@ -15,7 +15,7 @@ import { deleteSourceObjects } from "./source-objects.ts";
 const sliceMs = 15_000;
 
 /**
- * Deletes sources of one shard for operator (packages/contracts/deletion.ts). Any archive can repeat every step. A request that
+ * Deletes sources of one shard for operator (packages/contracts/archive.ts). Any archive can repeat every step. A request that
  * finds everything deleted changes nothing.
  */
 export class DeletionResponder {

@@ -4,7 +4,7 @@ import {
 	idOf,
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
-import { newEventId } from "../../receive/body/event-id.ts";
+import { newEventId } from "../../receive/body/event.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { findEvent } from "./lookup.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PartStore } from "../../archive/s3/object-store.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
-import { newEventId } from "../../receive/body/event-id.ts";
+import { newEventId } from "../../receive/body/event.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { Rewriter } from "../compaction/rewriter.ts";
 import { ObjectReader } from "./object-reader.ts";

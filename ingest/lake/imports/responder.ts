@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ImportAnswer } from "../../../packages/contracts/import.ts";
 import { importSubject } from "../../../packages/contracts/nats.ts";
 import { keptFrom } from "../../../packages/contracts/retention.ts";
+import type { ImportAnswer } from "../../../packages/contracts/transfer.ts";
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
@@ -23,7 +23,7 @@ const maxTombstonesAgeMs = 60_000;
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its import still waits. */
 const maxWaiting = 16;
 
-/** Answers operator's requests to add the events of Imports to one shard's sources (packages/contracts/import.ts). */
+/** Answers operator's requests to add the events of Imports to one shard's sources (packages/contracts/transfer.ts). */
 export class ImportResponder {
 	readonly #options: ImportResponderOptions;
 	readonly #responder: Responder;

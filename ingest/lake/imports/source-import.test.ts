@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ImportRequest } from "../../../packages/contracts/import.ts";
+import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import { PartWriter } from "../../operation/import/part-writer.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { ImportRequest } from "../../../packages/contracts/import.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";

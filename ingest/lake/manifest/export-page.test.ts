@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exportCursorForm } from "../../../packages/contracts/export.ts";
+import { exportCursorForm } from "../../../packages/contracts/transfer.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { exportPage } from "./export-page.ts";
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { ExportFile } from "../../../packages/contracts/export.ts";
 import type {
 	ManifestDate,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
+import type { ExportFile } from "../../../packages/contracts/transfer.ts";
 import { RequestFailure } from "../request/errors.ts";
 
 /** NATS takes messages of some megabytes, and a link has a few kB. */

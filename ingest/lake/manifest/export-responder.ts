@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ExportAnswer } from "../../../packages/contracts/export.ts";
 import { exportSubject } from "../../../packages/contracts/nats.ts";
+import type { ExportAnswer } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
@@ -21,7 +21,7 @@ const linkSeconds = 3_600;
 /** Of one account. Who asks for more at once asks again. */
 const maxWaiting = 16;
 
-/** Answers the API's requests for links to the files of Exports (packages/contracts/export.ts), whatever the shard. */
+/** Answers the API's requests for links to the files of Exports (packages/contracts/transfer.ts), whatever the shard. */
 export class ExportResponder {
 	readonly #options: ExportResponderOptions;
 	readonly #responder: Responder;

@@ -1,10 +1,10 @@
-import {
-	importPartBytes,
-	maxImportParts,
-} from "../../../packages/contracts/import.ts";
 import { logSizes, maxResultBytes } from "../../../packages/contracts/job.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { maxReportBytes } from "../../../packages/contracts/operation.ts";
+import {
+	importPartBytes,
+	maxImportParts,
+} from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
+import type { ReleaseFilter } from "../../../packages/contracts/archive.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import {
 	type ObjectEvent,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
+import type { ReleaseFilter } from "../../../packages/contracts/archive.ts";
 import { objectName } from "../../../packages/contracts/manifest.ts";
-import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";

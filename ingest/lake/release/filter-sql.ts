@@ -1,4 +1,4 @@
-import type { ReleaseFilter } from "../../../packages/contracts/release.ts";
+import type { ReleaseFilter } from "../../../packages/contracts/archive.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
 
 /** The condition on a row in quarantine; its column `violations` has the plan's Judgement. */

@@ -1,9 +1,9 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { releaseSubject } from "../../../packages/contracts/nats.ts";
 import type {
 	ReleaseAnswer,
 	ReleaseRequest,
-} from "../../../packages/contracts/release.ts";
+} from "../../../packages/contracts/archive.ts";
+import { releaseSubject } from "../../../packages/contracts/nats.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
@@ -23,7 +23,7 @@ import type { ReleasedLedgers } from "./released-ledgers.ts";
 
 const maxTombstonesAgeMs = 60_000;
 
-/** Answers operator's requests to release events of one shard's sources (packages/contracts/release.ts). */
+/** Answers operator's requests to release events of one shard's sources (packages/contracts/archive.ts). */
 export class ReleaseResponder {
 	readonly #options: ReleaseResponderOptions;
 	readonly #responder: Responder;

@@ -1,29 +1,29 @@
-import type { DeletionRequest } from "../../../packages/contracts/deletion.ts";
-import {
-	type ExportRequest,
-	exportCursorForm,
-} from "../../../packages/contracts/export.ts";
-import {
-	digestForm,
-	type ImportRequest,
-	maxImportFiles,
-	maxImportParts,
-	maxUploadBytes,
-	type UploadRequest,
-} from "../../../packages/contracts/import.ts";
+import type {
+	DeletionRequest,
+	ReleaseRequest,
+	ShareRequest,
+} from "../../../packages/contracts/archive.ts";
 import type {
 	Extent,
 	LogRequest,
 	ManifestRequest,
 	ResultRequest,
 } from "../../../packages/contracts/manifest.ts";
-import type { ReleaseRequest } from "../../../packages/contracts/release.ts";
 import {
 	forever,
 	type RetentionRequest,
 	retainedDays,
 } from "../../../packages/contracts/retention.ts";
-import type { ShareRequest } from "../../../packages/contracts/source-share.ts";
+import {
+	digestForm,
+	type ExportRequest,
+	exportCursorForm,
+	type ImportRequest,
+	maxImportFiles,
+	maxImportParts,
+	maxUploadBytes,
+	type UploadRequest,
+} from "../../../packages/contracts/transfer.ts";
 import { accountForm } from "../../wire/frame.ts";
 import { type Fields, parse } from "./fields.ts";
 

@@ -6,7 +6,7 @@ import type {
 import {
 	type ArchiveNotice,
 	noticeIntervalMs,
-} from "../../../packages/contracts/archive-notice.ts";
+} from "../../../packages/contracts/archive.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { DateLedgerMissing } from "../../archive/ledger/date-ledgers.ts";

@@ -1,5 +1,4 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
-import { keptUploadDays } from "../../../packages/contracts/import.ts";
 import type { RetentionState } from "../../../packages/contracts/ledger.ts";
 import {
 	forever,
@@ -7,6 +6,7 @@ import {
 	retainedDays,
 	type SourceRetention,
 } from "../../../packages/contracts/retention.ts";
+import { keptUploadDays } from "../../../packages/contracts/transfer.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";

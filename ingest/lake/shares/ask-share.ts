@@ -2,12 +2,10 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	type ArchiveNotice,
 	noticeIntervalMs,
-} from "../../../packages/contracts/archive-notice.ts";
+	type ShareAnswer,
+	type ShareRequest,
+} from "../../../packages/contracts/archive.ts";
 import { shareSubject } from "../../../packages/contracts/nats.ts";
-import type {
-	ShareAnswer,
-	ShareRequest,
-} from "../../../packages/contracts/source-share.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import {
 	type RequestErrorCode,

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { ShareAnswer } from "../../../packages/contracts/archive.ts";
 import { shareSubject } from "../../../packages/contracts/nats.ts";
-import type { ShareAnswer } from "../../../packages/contracts/source-share.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { flushSource } from "../request/flush-source.ts";
 import { readShareRequest } from "../request/request.ts";
@@ -8,7 +8,7 @@ import { Responder, type Task } from "../request/responder.ts";
 import { pageOf } from "./share.ts";
 import type { IndexedShard } from "./source-shares.ts";
 
-/** Answers the archives of other shards, which sources of this one have moved from or to (packages/contracts/source-share.ts). */
+/** Answers the archives of other shards, which sources of this one have moved from or to (packages/contracts/archive.ts). */
 export class ShareResponder {
 	readonly #options: ShareResponderOptions;
 	readonly #responder: Responder;

@@ -1,4 +1,4 @@
-import type { SharedDate } from "../../../packages/contracts/source-share.ts";
+import type { SharedDate } from "../../../packages/contracts/archive.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import {
 	DateObjects,

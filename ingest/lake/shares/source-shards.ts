@@ -5,7 +5,7 @@ import {
 	type SourceShards,
 	shardsKey,
 	unitedShards,
-} from "../../../packages/contracts/source-shards.ts";
+} from "../../../packages/contracts/route.ts";
 import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
 
 /**

@@ -2,7 +2,7 @@ import {
 	maxGivenLinks,
 	maxUploadedBytes,
 	type UploadRequest,
-} from "../../../packages/contracts/import.ts";
+} from "../../../packages/contracts/transfer.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { NumberedRecords } from "../../archive/write/numbered-records.ts";

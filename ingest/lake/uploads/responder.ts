@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { UploadAnswer } from "../../../packages/contracts/import.ts";
 import { uploadSubject } from "../../../packages/contracts/nats.ts";
+import type { UploadAnswer } from "../../../packages/contracts/transfer.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
@@ -11,7 +11,7 @@ import { Uploads } from "./uploads.ts";
 /** For the largest file, at 300 KiB/s. */
 const linkSeconds = 3_600;
 
-/** Answers the API's requests for links to upload files for Imports (packages/contracts/import.ts), whatever the shard. */
+/** Answers the API's requests for links to upload files for Imports (packages/contracts/transfer.ts), whatever the shard. */
 export class UploadResponder {
 	readonly #options: UploadResponderOptions;
 	readonly #responder: Responder;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { maxGivenLinks } from "../../../packages/contracts/import.ts";
+import { maxGivenLinks } from "../../../packages/contracts/transfer.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ListedObject } from "../../archive/s3/object-store.ts";

@@ -1,7 +1,7 @@
 import type {
 	UploadFile,
 	UploadRequest,
-} from "../../../packages/contracts/import.ts";
+} from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";

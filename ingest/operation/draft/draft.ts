@@ -5,7 +5,7 @@ import {
 	maxReportBytes,
 } from "../../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
-import { eventTypeOf } from "../../../packages/tracking-plan/event-type.ts";
+import { eventTypeOf } from "../../../packages/tracking-plan/event-body.ts";
 import type { StoredEvent } from "../events/stored-events.ts";
 import { TypeHeader } from "../events/type-header.ts";
 import { schemaOf } from "./schema-of.ts";

@@ -3,11 +3,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import {
-	importPartBytes,
-	maxImportEvents,
-	maxImportParts,
-} from "../../../packages/contracts/import.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import {
 	type ImportResult,
@@ -15,6 +10,11 @@ import {
 	type InvalidRow,
 	maxListedRows,
 } from "../../../packages/contracts/operation.ts";
+import {
+	importPartBytes,
+	maxImportEvents,
+	maxImportParts,
+} from "../../../packages/contracts/transfer.ts";
 import { boundedMemory } from "../../../packages/duckdb/memory.ts";
 import { parquetRows } from "../../../packages/duckdb/quoting.ts";
 import { Session } from "../../../packages/duckdb/session.ts";

@@ -1,14 +1,14 @@
 import {
 	importPartBytes,
 	maxImportParts,
-} from "../../../packages/contracts/import.ts";
+} from "../../../packages/contracts/transfer.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
 
 /** A frame needs the number of its events first, and its length. */
 const headBytes = 4 + encodeFrameHead("00".repeat(16), 0, [], 0).length;
 
-/** Packs events into parts (packages/contracts/import.ts). */
+/** Packs events into parts (packages/contracts/transfer.ts). */
 export class PartWriter {
 	readonly #most: number;
 	readonly #store: (index: number, part: Buffer<ArrayBuffer>) => Promise<void>;

@@ -1,10 +1,14 @@
 import { beforeEach, expect, test } from "vitest";
 import { jsonText } from "../body/request-body.ts";
+import { twilioSignature } from "../request/presented-signature.ts";
 import { refusals } from "../request/refusal.ts";
 import { isHmacSigned } from "../request/signature-check.ts";
-import { twilioSignature } from "../request/twilio-signature.ts";
-import { type Steps, stepBytes } from "./steps.ts";
-import { bytesPerTurn, TurnSharing } from "./turn-sharing.ts";
+import {
+	bytesPerTurn,
+	type Steps,
+	stepBytes,
+	TurnSharing,
+} from "./turn-sharing.ts";
 
 let deferred: (() => void)[];
 let sharing: TurnSharing;

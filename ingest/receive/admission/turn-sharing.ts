@@ -1,5 +1,4 @@
 import { Turns } from "../../../packages/fair/turns.ts";
-import type { Steps } from "./steps.ts";
 
 /** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */
 export const bytesPerTurn = 64 * 1024;
@@ -51,5 +50,18 @@ export class TurnSharing {
 			}
 			this.#continue();
 		});
+	}
+}
+
+/** Long work that can pause: it yields how many bytes it has visited since it last paused, at most {@link stepBytes} and a few. */
+export type Steps<T> = Generator<number, T, void>;
+
+export const stepBytes = 16 * 1024;
+
+/** Does all of the work now. */
+export function doNow<T>(steps: Steps<T>): T {
+	for (;;) {
+		const { done, value } = steps.next();
+		if (done) return value;
 	}
 }

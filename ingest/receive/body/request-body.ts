@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
-import { type Steps, stepBytes } from "../admission/steps.ts";
+import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
 import { type Refusal, refusals } from "../request/refusal.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import { formToJSON } from "../text/form.ts";
-import { isJSONText } from "../text/json-text.ts";
+import { isJSONText } from "../text/json.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 
 /** Judges a signed request: only now is its sender known. */

@@ -1,7 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../packages/contracts/route.ts";
-import type { Steps } from "../admission/steps.ts";
+import type { Steps } from "../admission/turn-sharing.ts";
 import type { PresentedSignature } from "../request/presented-signature.ts";
 import type { Refusal } from "../request/refusal.ts";
 import { signedPieces } from "../request/signature-check.ts";
@@ -9,7 +9,7 @@ import { textAt } from "../text/json-pointer.ts";
 import { inOneBuffer } from "./body-parts.ts";
 
 /** Where a sender's key can stand, beside the body. */
-export interface SenderFields {
+interface SenderFields {
 	headers: IncomingHttpHeaders;
 	/** Everything after the URL's question mark. */
 	query: string | undefined;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Admission } from "../admission/admission.ts";
 import type { Limits } from "../admission/limits.ts";
-import { doNow, type Steps } from "../admission/steps.ts";
+import { doNow, type Steps } from "../admission/turn-sharing.ts";
 import { decompress } from "../request/content-encoding.ts";
 import type { PresentedSignature } from "../request/presented-signature.ts";
 import { type Refusal, refusals } from "../request/refusal.ts";
@@ -17,8 +17,7 @@ import {
 	confirmationOf,
 	done,
 } from "../request/url-challenge.ts";
-import { isJSON } from "../text/json.ts";
-import { isOneStep } from "../text/json-text.ts";
+import { isJSON, isOneStep } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 import {
@@ -28,7 +27,7 @@ import {
 	judgeText,
 } from "./request-body.ts";
 import { senderKey, signedTextKey } from "./sender-key.ts";
-import { verifiedMessage } from "./verified-message.ts";
+import { verifiedMessage } from "./sns-message.ts";
 
 /** What is stored of an accepted body. */
 export interface AcceptedBody {

@@ -7,7 +7,7 @@ import {
 import { Budget } from "../admission/budget.ts";
 import { Limits } from "../admission/limits.ts";
 import { refusals } from "../request/refusal.ts";
-import { verifiedMessage } from "./verified-message.ts";
+import { verifiedMessage } from "./sns-message.ts";
 
 let topic: SnsTopic;
 let other: SnsTopic;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { Backlog } from "./backlog.ts";
+import { Backlog } from "./shard-writer.ts";
 
 const maxBytes = 1_000;
 let backlog: Backlog;

@@ -29,7 +29,7 @@ export interface FinishedFrame {
 	tookMs: number;
 }
 
-export interface CommitterOptions extends FrameBuilderOptions {
+interface CommitterOptions extends FrameBuilderOptions {
 	/** {@link file://./frame-publisher.ts FramePublisher.publish} */
 	publish(frame: OutgoingFrame): Promise<PublishOutcome>;
 	/** Runs a function after all input that is waiting now has been read. */

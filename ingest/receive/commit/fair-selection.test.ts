@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { selectFairly } from "./fair-selection.ts";
+import { selectFairly } from "./frame-builder.ts";
 
 const event = (source: string, bytes: number, account = "shop") => ({
 	account,

@@ -10,8 +10,7 @@ import {
 } from "@nats-io/transport-node";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { frameId } from "../../wire/frame.ts";
-import { traceHeader } from "../../wire/frame-traces.ts";
+import { frameId, traceHeader } from "../../wire/frame.ts";
 import type { OutgoingFrame } from "./frame-builder.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { maxSilenceMs } from "../../../packages/contracts/archive-announcement.ts";
+import { maxSilenceMs } from "../../../packages/contracts/archive.ts";
 import { LivingArchives } from "./living-archives.ts";
 
 let archives: LivingArchives;

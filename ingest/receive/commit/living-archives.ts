@@ -1,7 +1,7 @@
 import {
 	type ArchiveAnnouncement,
 	maxSilenceMs,
-} from "../../../packages/contracts/archive-announcement.ts";
+} from "../../../packages/contracts/archive.ts";
 import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 import type { FrameVersion } from "../../wire/frame.ts";
 

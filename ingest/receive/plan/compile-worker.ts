@@ -1,10 +1,11 @@
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
+import { basename } from "node:path";
 import { parentPort } from "node:worker_threads";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
 import { cacheOf } from "../../../packages/tracking-plan/program.ts";
-import type { CompileAnswer } from "./compilation.ts";
-import { packed } from "./packed-memory.ts";
-import { yieldToOthers } from "./thread-priority.ts";
+import { type CompileAnswer, packed } from "./thread-messages.ts";
 
 // The thread that compiles plans: a plan document comes in, its code goes out.
 yieldToOthers();
@@ -25,4 +26,20 @@ function compile(document: PlanDocument): CompileAnswer {
 		cache: packed(cacheOf(compiled.code)),
 		typeHeader: "header" in eventType ? eventType.header : undefined,
 	};
+}
+
+/** The weight of a quarter of a core that another thread would use whole (sched(7)). */
+const nice = 5;
+
+/**
+ * Gives this thread less of a busy core than the event loop has. On Linux a thread has a priority of its own
+ * (setpriority(2), "C library/kernel differences"); elsewhere nothing changes.
+ */
+function yieldToOthers(): void {
+	try {
+		const thread = Number(basename(readlinkSync("/proc/thread-self")));
+		setPriority(thread, nice);
+	} catch {
+		// There is no such file, or it isn't allowed.
+	}
 }

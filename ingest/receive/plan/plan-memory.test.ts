@@ -8,8 +8,8 @@ import {
 } from "../../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
 import { cacheOf } from "../../../packages/tracking-plan/program.ts";
-import { packed } from "./packed-memory.ts";
 import { PlanTable } from "./plan-table.ts";
+import { packed } from "./thread-messages.ts";
 import { JudgeLoop } from "./validation-loop.ts";
 
 setFlagsFromString("--expose-gc");

@@ -1,9 +1,8 @@
 import pino from "pino";
 import { beforeEach, expect, test } from "vitest";
 import { planKey } from "../../../packages/contracts/tracking-plan.ts";
-import type { CompileAnswer } from "./compilation.ts";
 import { PlanTable } from "./plan-table.ts";
-import type { JudgePlan } from "./validation-messages.ts";
+import type { CompileAnswer, JudgePlan } from "./thread-messages.ts";
 
 interface Compiling {
 	document: string;

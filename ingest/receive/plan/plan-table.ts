@@ -6,10 +6,13 @@ import {
 import { Turns } from "../../../packages/fair/turns.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { Budget, type Share } from "../admission/budget.ts";
-import type { Compilation, CompileAnswer } from "./compilation.ts";
-import type { JudgePlan } from "./validation-messages.ts";
+import type {
+	Compilation,
+	CompileAnswer,
+	JudgePlan,
+} from "./thread-messages.ts";
 
-export interface PlanTableOptions {
+interface PlanTableOptions {
 	/** Rejects for a document that takes more time or memory than a plan may. */
 	compile(document: string): Promise<CompileAnswer>;
 	/** Gets each plan that is compiled, and the id of each that is needed no more. */

@@ -5,14 +5,13 @@ import { LimitedThread } from "../../../packages/service/limited-thread.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { LivingArchives } from "../commit/living-archives.ts";
 import { type Refusal, refusals, violationOf } from "../request/refusal.ts";
-import type { CompileAnswer } from "./compilation.ts";
 import { type CompiledPlan, PlanTable } from "./plan-table.ts";
-import type { Verdict } from "./validation-messages.ts";
+import type { CompileAnswer, Verdict } from "./thread-messages.ts";
 import { JudgeQueue } from "./validation-queue.ts";
 import { JudgeThread } from "./validation-thread.ts";
 
 /** An event whose Source has a plan. */
-export interface PlannedEvent {
+interface PlannedEvent {
 	route: Route;
 	headers: IncomingHttpHeaders;
 	/** JSON text. */
@@ -28,7 +27,7 @@ export interface PlanOutcome {
 	isQuarantined: boolean;
 }
 
-export interface TrackingPlansOptions {
+interface TrackingPlansOptions {
 	archives: Pick<LivingArchives, "read">;
 	log: Logger;
 }

@@ -1,12 +1,12 @@
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { PlanJudge } from "../../../packages/tracking-plan/plan-validator.ts";
-import { unpacked } from "./packed-memory.ts";
-import type {
-	Batch,
-	BatchAnswer,
-	JudgePlan,
-	Verdict,
-} from "./validation-messages.ts";
+import {
+	type Batch,
+	type BatchAnswer,
+	type JudgePlan,
+	unpacked,
+	type Verdict,
+} from "./thread-messages.ts";
 
 /** How long a batch may keep the events behind it waiting. An event that has begun is finished. */
 const maxBatchMs = 8;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { type Refusal, refusals } from "../request/refusal.ts";
-import type { Batch, BatchAnswer, Verdict } from "./validation-messages.ts";
+import type { Batch, BatchAnswer, Verdict } from "./thread-messages.ts";
 import { JudgeQueue } from "./validation-queue.ts";
 
 /** A thread that answers when the test says so. */

@@ -1,10 +1,10 @@
 import { Turns } from "../../../packages/fair/turns.ts";
 import { type Refusal, refusals } from "../request/refusal.ts";
-import type { Batch, BatchAnswer, Verdict } from "./validation-messages.ts";
+import type { Batch, BatchAnswer, Verdict } from "./thread-messages.ts";
 import type { JudgeThread } from "./validation-thread.ts";
 
 /** An event that waits for its verdict. Its bytes are part of receive's budget. */
-export interface JudgedEvent {
+interface JudgedEvent {
 	account: string;
 	/** Id of the plan. */
 	plan: number;
@@ -19,7 +19,7 @@ export interface JudgedEvent {
 	onJudged(verdict: Verdict | Refusal): void;
 }
 
-export interface JudgeQueueOptions {
+interface JudgeQueueOptions {
 	thread: Pick<JudgeThread, "isUp" | "judge" | "forget" | "isPenalized">;
 	/** Runs a function after all input that is waiting now has been read. */
 	defer(run: () => void): void;

@@ -1,8 +1,7 @@
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
-import { packed } from "./packed-memory.ts";
-import type { Verdict } from "./validation-messages.ts";
+import { packed, type Verdict } from "./thread-messages.ts";
 import { JudgeQueue } from "./validation-queue.ts";
 import { JudgeThread } from "./validation-thread.ts";
 

@@ -6,9 +6,9 @@ import type {
 	BatchAnswer,
 	JudgeOrder,
 	JudgePlan,
-} from "./validation-messages.ts";
+} from "./thread-messages.ts";
 
-export interface JudgeThreadOptions {
+interface JudgeThreadOptions {
 	log: Logger;
 	/** Called when the thread can take batches again. */
 	onUp(): void;

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
+import type { JudgeOrder } from "./thread-messages.ts";
 import { JudgeLoop } from "./validation-loop.ts";
-import type { JudgeOrder } from "./validation-messages.ts";
 
 // The thread of JudgeThread.
 const loop = new JudgeLoop(workerData as Int32Array);

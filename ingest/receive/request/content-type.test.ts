@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { contentKind } from "./content-type.ts";
 import { refusals } from "./refusal.ts";
+import { contentKind } from "./request-head.ts";
 
 test.each([
 	"application/x-www-form-urlencoded",

@@ -12,7 +12,7 @@ import type { Refusal } from "./refusal.ts";
 import { Sample } from "./refusal-rate.ts";
 
 /** `sent` to NATS, `cut` and sent, `left_out` of the sample, or `dropped` while NATS is away. */
-export type RecordOutcome = "sent" | "cut" | "left_out" | "dropped";
+type RecordOutcome = "sent" | "cut" | "left_out" | "dropped";
 
 /**
  * Tells people which requests of their Sources are refused. It never makes a sender wait: what the sample chooses is handed to

@@ -1,10 +1,13 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
+import {
+	parameterField,
+	type Route,
+} from "../../../packages/contracts/route.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
 import type { Address } from "./address.ts";
-import { capturedFields } from "./captured-fields.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
-import { contentKind } from "./content-type.ts";
 import { answerPreflight } from "./cors.ts";
 import { isAuthorized } from "./credentials.ts";
 import {
@@ -98,4 +101,61 @@ function authorize(
 	return presented && isTimely(presented, authorization.toleranceSeconds, nowMs)
 		? presented
 		: refusals.SignatureInvalid;
+}
+
+/**
+ * What a Source stores of a request beside its body, as a JSON object: headers, and query parameters by
+ * {@link parameterField}. Empty if there is nothing. A request's head has at most 16 KiB, which bounds it.
+ */
+function capturedFields(
+	{
+		capturedHeaders,
+		capturedParameters,
+	}: Pick<Route, "capturedHeaders" | "capturedParameters">,
+	headers: IncomingHttpHeaders,
+	query: string | undefined,
+): string {
+	if (capturedHeaders.length === 0 && !capturedParameters) return "";
+	const captured = capturedHeaders
+		.filter((name) => Object.hasOwn(headers, name))
+		.map((name) => [name, readable(String(headers[name]))]);
+	if (capturedParameters && query !== undefined) {
+		const sent = new URLSearchParams(query);
+		for (const name of capturedParameters) {
+			const value = sent.get(name);
+			if (value !== null) captured.push([parameterField(name), value]);
+		}
+	}
+	return captured.length === 0
+		? ""
+		: JSON.stringify(Object.fromEntries(captured));
+}
+
+/** node:http decodes every value as Latin-1. Senders who go beyond ASCII mostly mean UTF-8 (RFC 9110 §5.5 leaves it open). */
+function readable(value: string): string {
+	const bytes = Buffer.from(value, "latin1");
+	return isUtf8(bytes) ? bytes.toString() : value;
+}
+
+/**
+ * Reads a Content-Type header. Only a form has a type of its own; a body of any other type, or of none, may be JSON: Amazon
+ * SNS sends JSON as text/plain. In JSON a charset has no effect (RFC 8259 §11).
+ */
+export function contentKind(
+	contentType: string | undefined,
+): ContentKind | Refusal {
+	// Nearly every webhook sends exactly this.
+	if (contentType === "application/json") return "json";
+	const [type = "", ...parameters] = (contentType ?? "").split(";");
+	if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded")
+		return "json";
+	return parameters.some(isOtherCharset) ? refusals.UnsupportedCharset : "form";
+}
+
+function isOtherCharset(parameter: string): boolean {
+	const [name = "", value = ""] = parameter.split("=");
+	return (
+		name.trim().toLowerCase() === "charset" &&
+		!/^"?utf-?8"?$/i.test(value.trim())
+	);
 }

@@ -6,7 +6,9 @@ import {
 import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
-import type { Address } from "./address.ts";
+import { type Address, parseAddress } from "./address.ts";
+import { hasUrlKey } from "./credentials.ts";
+import { type Refusal, refusals } from "./refusal.ts";
 import { openSigningKeys, type SigningKey } from "./signature-check.ts";
 
 /** A route with what it takes to check senders. */
@@ -24,7 +26,7 @@ export interface FoundSource {
 }
 
 /** What keeps the plans that routes name. */
-export interface PlanDocuments {
+interface PlanDocuments {
 	/** @param document as JSON; undefined when it was removed. */
 	set(key: string, document: string | undefined): void;
 	/** Takes all documents, by their keys. */
@@ -193,4 +195,22 @@ function parseRoute(text: string): Route {
 			`the route has version ${route.version}, but this receive reads version 1: upgrade receive before operator`,
 		);
 	return route;
+}
+
+/** Finds the Source of a request target. A sender with a wrong URL key doesn't learn whether the Source exists. */
+export function findSource(
+	target: string,
+	routes: Pick<RouteTable, "find" | "isSynced" | "remember" | "remembered">,
+): FoundSource | Refusal {
+	const remembered = routes.remembered(target);
+	if (remembered) return remembered;
+	const address = parseAddress(target);
+	if (!address) return refusals.UnknownURL;
+	const route = routes.find(address.sourceKey);
+	if (!route || !hasUrlKey(route, address.urlKey))
+		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
+	const source = { route, address };
+	// A query can differ from event to event, and can hold a token.
+	if (address.query === undefined) routes.remember(target, source);
+	return source;
 }

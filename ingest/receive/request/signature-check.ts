@@ -8,7 +8,7 @@ import {
 import { promisify } from "node:util";
 import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
-import { type Steps, stepBytes } from "../admission/steps.ts";
+import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 
 export type SigningKey =

@@ -2,8 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { routeKey, syncedKey } from "../../../packages/contracts/route.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { refusals } from "./refusal.ts";
-import { RouteTable } from "./route-table.ts";
-import { findSource } from "./source-lookup.ts";
+import { findSource, RouteTable } from "./route-table.ts";
 
 const sourceKey = "0123456789abcdef".repeat(2);
 const urlKey = "a".repeat(32);

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
-import { stepBytes } from "../admission/steps.ts";
+import { stepBytes } from "../admission/turn-sharing.ts";
 
 /** A form with more fields is refused. */
-export const maxFields = 10_000;
+const maxFields = 10_000;
 
 const ampersand = 0x26;
 const equals = 0x3d;

@@ -1,4 +1,4 @@
-import { type Steps, stepBytes } from "../admission/steps.ts";
+import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
 
 /**
  * The string that a JSON Pointer (RFC 6901 §4) names in a JSON text, or the integer as text, if JavaScript holds it

@@ -1,3 +1,4 @@
+import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
 import { jsonScan } from "./generated/json-scan.ts";
 
 /**
@@ -195,3 +196,21 @@ const openAt = 0x9000;
 
 /** Every text that is at hand in one piece is read in one go. */
 const shared = new JSONScanner();
+
+/** Whether the text is short enough to be read in one step. */
+export function isOneStep(parts: readonly Uint8Array[]): boolean {
+	return parts.length === 1 && parts[0]!.length <= stepBytes;
+}
+
+/** Whether the parts together are one JSON value, step by step. */
+export function* isJSONText(parts: readonly Uint8Array[]): Steps<boolean> {
+	if (isOneStep(parts)) return isJSON(parts[0]!);
+	const scanner = new JSONScanner();
+	for (const part of parts)
+		for (let at = 0; at < part.length; at += stepBytes) {
+			const piece = part.subarray(at, at + stepBytes);
+			if (!scanner.read(piece)) return false;
+			yield piece.length;
+		}
+	return scanner.isWhole;
+}

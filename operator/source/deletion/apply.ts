@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { sourceKind } from "../../../crds/generated/types.ts";
-import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
 import type { BackgroundWork } from "../../../packages/kube/reconcile/background-work.ts";

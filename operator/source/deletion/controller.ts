@@ -1,6 +1,6 @@
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import { BackgroundWork } from "../../../packages/kube/reconcile/background-work.ts";
 import {
 	ControllerLoop,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Source, SourceStatus } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import { decide, decideAnswered, decideBuried } from "./decide.ts";
 import type { DeletionState } from "./state.ts";
 

@@ -4,7 +4,7 @@ import { finalizer } from "../../../crds/labels.ts";
 import type {
 	DeletionAnswer,
 	DeletionRequest,
-} from "../../../packages/contracts/deletion.ts";
+} from "../../../packages/contracts/archive.ts";
 import {
 	findCondition,
 	setCondition,

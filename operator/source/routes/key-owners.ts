@@ -4,7 +4,7 @@ import {
 	type SourceShards,
 	shardsKey,
 	unitedShards,
-} from "../../../packages/contracts/source-shards.ts";
+} from "../../../packages/contracts/route.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 
 /** Owns a source key in place of an account after its events were deleted. No namespace has this name. */

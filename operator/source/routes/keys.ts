@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Source } from "../../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
-import type { Route } from "../../../packages/contracts/route.ts";
-import { unitedShards } from "../../../packages/contracts/source-shards.ts";
+import { type Route, unitedShards } from "../../../packages/contracts/route.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
 
 /** What a Source's URL consists of. */
@@ -13,7 +12,7 @@ export interface SourceKeys {
 	urlKey: string;
 	/** The stream that takes this Source's new events ({@link file://../shard-loads.ts}). */
 	shard: number;
-	/** All that may hold its events ({@link file://../../../packages/contracts/source-shards.ts}). */
+	/** All that may hold its events ({@link file://../../../packages/contracts/route.ts}). */
 	shards: number[];
 	/** The value of the Source's annotation rotate-url that the url key was made for. */
 	rotation?: string;

@@ -6,8 +6,8 @@ import {
 	type Route,
 	routeKey,
 	syncedKey,
+	unitedShards,
 } from "../../../packages/contracts/route.ts";
-import { unitedShards } from "../../../packages/contracts/source-shards.ts";
 import {
 	planKey,
 	type RoutePlan,

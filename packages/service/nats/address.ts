@@ -15,7 +15,7 @@ import { SettingError, type Settings } from "../settings.ts";
 import { authoritiesIn, readAuthorities } from "../trusted-authorities.ts";
 
 /** Where NATS is, as whom to sign in, and how to encrypt: options of the client's `connect`. */
-export type NatsAddress = Pick<NodeConnectionOptions, "tls"> & {
+type NatsAddress = Pick<NodeConnectionOptions, "tls"> & {
 	servers: string[];
 	user?: string;
 	pass?: string;

@@ -4,13 +4,13 @@ import { filesIn, SecretFiles } from "../secret-files.ts";
 import { SettingError, type Settings } from "../settings.ts";
 
 /** A user of NATS. */
-export interface NatsUser {
+interface NatsUser {
 	user: string;
 	pass: string;
 }
 
 /** Whom a process signs in as. */
-export interface NatsSignIn {
+interface NatsSignIn {
 	/** For the next connection; undefined for a NATS without users. */
 	readonly user: NatsUser | undefined;
 	/** NATS has taken the user. */

@@ -10,7 +10,7 @@ import {
 	sourceKind,
 } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import type { DeletionAnswer } from "../../../packages/contracts/deletion.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";

@@ -1,10 +1,10 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Deliverer } from "../../../ingest/notify/deliverer.ts";
-import { networkList } from "../../../ingest/notify/network-list.ts";
+import { networkList } from "../../../ingest/notify/public-address.ts";
 import { DeliveryReports } from "../../../ingest/notify/reports.ts";
 import { bucket, notifications } from "../../../packages/contracts/nats.ts";
-import { webhookDigest } from "../../../packages/contracts/order.ts";
+import { webhookDigest } from "../../../packages/contracts/notification.ts";
 import { connectAdmin } from "../../support/fixtures/data-plane/receiver.ts";
 import {
 	failureOf,

@@ -1,4 +1,4 @@
-import { doNow } from "../../../ingest/receive/admission/steps.ts";
+import { doNow } from "../../../ingest/receive/admission/turn-sharing.ts";
 import {
 	jsonText,
 	judgeText,

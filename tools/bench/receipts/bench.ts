@@ -9,10 +9,7 @@ import { askArchiveForEvents } from "../../../api/events/archive-question.ts";
 import { getReceipt } from "../../../api/events/receipt.ts";
 import type { ApiRequest, Caller } from "../../../api/http/endpoint.ts";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
-import {
-	eventIdText,
-	newEventId,
-} from "../../../ingest/receive/body/event-id.ts";
+import { eventIdText, newEventId } from "../../../ingest/receive/body/event.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,

@@ -7,10 +7,7 @@ import type {
 import type { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import { eventFile } from "../../../ingest/archive/write/parquet/event-file.ts";
 import type { DueDate } from "../../../ingest/lake/compaction/due-dates.ts";
-import {
-	eventIdText,
-	newEventId,
-} from "../../../ingest/receive/body/event-id.ts";
+import { eventIdText, newEventId } from "../../../ingest/receive/body/event.ts";
 import type { FrameEvent } from "../../../ingest/wire/frame-event.ts";
 import {
 	addDays,

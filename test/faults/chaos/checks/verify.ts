@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Kvm } from "@nats-io/kv";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
-import type { SourceLedger } from "../../../../packages/contracts/ledger.ts";
-import { sumOfLedgers } from "../../../../packages/contracts/ledger-sum.ts";
+import {
+	type SourceLedger,
+	sumOfLedgers,
+} from "../../../../packages/contracts/ledger.ts";
 import { bucket } from "../../../../packages/contracts/nats.ts";
 import { quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type { Scene, SceneStream } from "../scene/scene.ts";

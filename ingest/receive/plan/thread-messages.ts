@@ -1,3 +1,4 @@
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ViolationKind } from "../../../packages/contracts/tracking-plan.ts";
 
 /** A plan as the judge thread gets it. */
@@ -52,4 +53,30 @@ export interface Verdict {
 	details?: string;
 	/** Each kind of its violations once. */
 	kinds: ViolationKind[];
+}
+
+/** Compressed, in memory that threads share: a plan's code shrinks to a thirtieth, and most plans rarely judge. */
+export function packed(
+	content: Uint8Array | string,
+): Uint8Array<SharedArrayBuffer> {
+	const bytes = zstdCompressSync(content);
+	const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+	shared.set(bytes);
+	return shared;
+}
+
+export function unpacked(bytes: Uint8Array<SharedArrayBuffer>): Buffer {
+	return zstdDecompressSync(bytes);
+}
+
+/** What the compile thread makes of a plan document, or what is wrong with the document. */
+export type CompileAnswer = Compilation | { fault: string };
+
+export interface Compilation {
+	/** JavaScript, {@link file://./thread-messages.ts packed}. */
+	code: Uint8Array<SharedArrayBuffer>;
+	/** With it another thread needn't read the code again; packed, too. */
+	cache: Uint8Array<SharedArrayBuffer>;
+	/** The header whose value is the event's type, in lower case; undefined if the type is elsewhere. */
+	typeHeader: string | undefined;
 }
