@@ -100,7 +100,7 @@ image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=he
 
 .PHONY: kind-up
 kind-up: $(installed) ## Tidemill in a kind cluster, by its image and chart (needs docker, kind, helm, kubectl)
-	@$(node) local/kind/up.ts
+	@$(node) local/kind.ts
 
 .PHONY: kind-down
 kind-down: $(installed) ## Remove that cluster

@@ -16,7 +16,7 @@ const waiting = [
 	"cli/bin/tidemill.test.ts",
 	"cli/completion/{scripts,shells}.test.ts",
 	"cli/live/tail.test.ts",
-	"local/kind/up.test.ts",
+	"local/kind.test.ts",
 	"tools/image/build.test.ts",
 	"ingest/lake/imports/source-import.test.ts",
 	"ingest/lake/release/date-release.test.ts",

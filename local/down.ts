@@ -1,13 +1,13 @@
-import { locateHome } from "./home/home.ts";
+import { locateHome } from "./machine/home.ts";
 import {
 	ChildRecords,
 	hasEnded,
 	stopOrphans,
-} from "./process/child-records.ts";
-import { isRunning } from "./process/identity.ts";
-import { readOwner } from "./process/lock.ts";
+} from "./machine/child-records.ts";
+import { isRunning } from "./machine/identity.ts";
+import { readOwner } from "./machine/lock.ts";
 import { runCommand } from "./terminal/command.ts";
-import { LocalError } from "./terminal/errors.ts";
+import { LocalError } from "./machine/errors.ts";
 
 /** Longer than any orderly stop. */
 const stopTimeoutMs = 120_000;

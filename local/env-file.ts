@@ -1,5 +1,5 @@
-import type { Home } from "./home/home.ts";
-import type { Ports } from "./ports.ts";
+import type { Home } from "./machine/home.ts";
+import type { Ports } from "./machine/ports.ts";
 import type { Secrets } from "./secrets.ts";
 import { natsUrl } from "./servers/nats.ts";
 import { s3Region } from "./servers/s3.ts";

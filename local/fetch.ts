@@ -1,7 +1,7 @@
 import { type BinaryName, localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { runCommand } from "./terminal/command.ts";
-import { createTerminal } from "./terminal/terminal.ts";
+import { createTerminal } from "./machine/terminal.ts";
 
 /** Gets the servers for tests and benchmarks that this machine lacks, and the programs that the command line names. */
 async function fetchServers(): Promise<number> {

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import type { NatsRole } from "../operator/install/nats-users.ts";
 import { processEnvironment } from "../operator/install/process-environment.ts";
 import { compileCacheDirectory } from "../packages/service/cache.ts";
-import type { Pki } from "./cluster/pki.ts";
-import { type Home, projectDirectory, tidemillCommand } from "./home/home.ts";
-import type { Ports } from "./ports.ts";
+import type { Pki } from "./servers/pki.ts";
+import { type Home, projectDirectory, tidemillCommand } from "./machine/home.ts";
+import type { Ports } from "./machine/ports.ts";
 import { answersOk } from "./process/probe.ts";
-import type { Program } from "./process/program.ts";
+import type { Program } from "./machine/program.ts";
 import { s3Region } from "./servers/s3.ts";
 
 /** The only image whose Pods the process node runs. */

@@ -2,27 +2,27 @@ import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { cacheDirectory } from "../packages/service/cache.ts";
 import type { LocalServer } from "./binaries/pinned.ts";
-import { kubeconfig } from "./cluster/kubeconfig.ts";
-import { ensurePki, type Pki } from "./cluster/pki.ts";
+import { kubeconfig } from "./servers/kubeconfig.ts";
+import { ensurePki, type Pki } from "./servers/pki.ts";
 import {
 	installResources,
 	issueToken,
 	type Kubectl,
 	kubectlOf,
-} from "./cluster/resources.ts";
+} from "./servers/resources.ts";
 import { envFile, environment } from "./env-file.ts";
-import { type Home, tidemillCommand } from "./home/home.ts";
+import { type Home, tidemillCommand } from "./machine/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";
-import { choosePorts, freePort, type Ports, reservePort } from "./ports.ts";
-import type { Program } from "./process/program.ts";
+import { choosePorts, freePort, type Ports, reservePort } from "./machine/ports.ts";
+import type { Program } from "./machine/program.ts";
 import { roles } from "./roles.ts";
 import { ensureSecrets, type Secrets } from "./secrets.ts";
 import { etcd } from "./servers/etcd.ts";
-import { kubeApiserver } from "./servers/kube-apiserver.ts";
+import { kubeApiserver } from "./servers/kubernetes.ts";
 import { kubeControllerManager } from "./servers/kube-controller-manager.ts";
 import { nats, natsConfigText, natsUrl } from "./servers/nats.ts";
 import { s3 } from "./servers/s3.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import type { Terminal } from "./machine/terminal.ts";
 import { keepRenewed } from "./token-renewal.ts";
 
 const bucket = "tidemill";

@@ -5,14 +5,14 @@ import { stopSignal } from "../packages/service/stop-signal.ts";
 import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { checkSpace } from "./home/disk-space.ts";
-import { type Home, locateHome } from "./home/home.ts";
-import { ChildRecords, stopOrphans } from "./process/child-records.ts";
-import { tryLock } from "./process/lock.ts";
-import { Supervisor } from "./process/supervisor.ts";
+import { type Home, locateHome } from "./machine/home.ts";
+import { ChildRecords, stopOrphans } from "./machine/child-records.ts";
+import { tryLock } from "./machine/lock.ts";
+import { Supervisor } from "./machine/supervisor.ts";
 import { prepareStack } from "./stack.ts";
 import { runCommand } from "./terminal/command.ts";
-import { problem } from "./terminal/errors.ts";
-import { createTerminal, type Terminal } from "./terminal/terminal.ts";
+import { problem } from "./machine/errors.ts";
+import { createTerminal, type Terminal } from "./machine/terminal.ts";
 
 /**
  * `make up`: runs all of Tidemill on this machine in the foreground, until Ctrl-C, SIGTERM or `make down`.

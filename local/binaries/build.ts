@@ -3,7 +3,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { problem } from "../terminal/errors.ts";
+import { problem } from "../machine/errors.ts";
 import { type BinaryName, pinnedBinaries } from "./pinned.ts";
 
 /** Why Go could not build, with its last words. */

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { LocalError } from "../terminal/errors.ts";
+import { LocalError } from "../machine/errors.ts";
 
 /** In Debian, root's programs aren't in everybody's PATH. */
 export const pathOfRoot = `${process.env.PATH}:/usr/sbin:/sbin`;

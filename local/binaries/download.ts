@@ -6,7 +6,7 @@ import { setGlobalProxyFromEnv } from "node:http";
 import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { problem } from "../terminal/errors.ts";
+import { problem } from "../machine/errors.ts";
 import { downloadSites, type Release } from "./pinned.ts";
 
 /** How long a server may take to answer. An unreachable network costs this once. */

@@ -11,8 +11,8 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheDirectory } from "../../packages/service/cache.ts";
-import { withLock } from "../process/lock.ts";
-import { problem } from "../terminal/errors.ts";
+import { withLock } from "../machine/lock.ts";
+import { problem } from "../machine/errors.ts";
 import { BuildFailure, buildPrograms } from "./build.ts";
 import { Downloader, DownloadFailure } from "./download.ts";
 import {

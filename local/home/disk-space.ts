@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { problem } from "../terminal/errors.ts";
+import { problem } from "../machine/errors.ts";
 
 /** Etcd alone reserves 128 MB at its first start. With less than this, servers fail in obscure ways. */
 const leastFreeBytes = 512 * 1024 ** 2;

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { problem } from "../terminal/errors.ts";
+import { problem } from "../machine/errors.ts";
 
 /** Reads a JSON file; undefined when there is none. Throws a LocalError when it isn't JSON. */
 export function readState<T>(path: string): T | undefined {

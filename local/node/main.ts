@@ -10,14 +10,14 @@ import { startHealthServer } from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
-import { tidemillCommand } from "../home/home.ts";
-import { startLogServer } from "./log/log-server.ts";
-import { PodController } from "./pod/controller.ts";
-import { nodeDirectories } from "./pod/directory.ts";
+import { tidemillCommand } from "../machine/home.ts";
+import { startLogServer } from "./log-server.ts";
+import { PodController } from "./controller.ts";
+import { nodeDirectories } from "./pod.ts";
 import { findLog } from "./pod/find-log.ts";
-import { endLeftBehind } from "./pod/left-behind.ts";
+import { endLeftBehind } from "./left-behind.ts";
 import { nodeAddress, nodeFacts } from "./registration/node-object.ts";
-import { keepRegistered } from "./registration/registration.ts";
+import { keepRegistered } from "./registration.ts";
 import { Scheduler } from "./scheduler.ts";
 
 /**

@@ -9,7 +9,7 @@ import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-event
 import { type ObjectKey, resourcePath } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
-import { unsupported } from "./pod/unsupported.ts";
+import { unsupported } from "./unsupported.ts";
 
 export interface SchedulerOptions {
 	/** As `system:kube-scheduler`: a node's own user may not bind Pods. */

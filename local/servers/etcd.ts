@@ -1,6 +1,6 @@
-import type { Pki } from "../cluster/pki.ts";
+import type { Pki } from "./pki.ts";
 import { answersOk } from "../process/probe.ts";
-import type { Program } from "../process/program.ts";
+import type { Program } from "../machine/program.ts";
 
 export interface EtcdSettings {
 	command: string;

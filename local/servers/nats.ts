@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { connect } from "@nats-io/transport-node";
 import { natsConfig } from "../../operator/install/nats-config.ts";
 import type { NatsRole, NatsUser } from "../../operator/install/nats-users.ts";
-import type { Program } from "../process/program.ts";
+import type { Program } from "../machine/program.ts";
 
 export interface NatsSettings {
 	port: number;

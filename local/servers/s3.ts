@@ -1,5 +1,5 @@
 import { answersOk } from "../process/probe.ts";
-import type { Program } from "../process/program.ts";
+import type { Program } from "../machine/program.ts";
 
 export interface S3Settings {
 	command: string;

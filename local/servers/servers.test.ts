@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { baseEnvironment } from "../process/program.ts";
+import { baseEnvironment } from "../machine/program.ts";
 import { natsConfigText } from "./nats.ts";
 import { s3 } from "./s3.ts";
 

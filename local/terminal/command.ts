@@ -1,4 +1,4 @@
-import { explain } from "./errors.ts";
+import { explain } from "../machine/errors.ts";
 
 /** Runs a command of local mode and sets the exit code. A problem that a person can solve is printed without a stack trace. */
 export async function runCommand(

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
-import { crdFiles } from "../../local/cluster/resources.ts";
+import { crdFiles } from "../../local/servers/resources.ts";
 import { readManifests } from "../support/manifests/manifest.ts";
 import {
 	startControlPlane,

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	isRunning,
 	type ProcessIdentity,
-} from "../../local/process/identity.ts";
+} from "../../local/machine/identity.ts";
 import { listenersOf } from "../support/servers/listeners.ts";
 import {
 	sparingGo,

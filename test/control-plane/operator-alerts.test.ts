@@ -9,7 +9,7 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { freePort } from "../../local/ports.ts";
+import { freePort } from "../../local/machine/ports.ts";
 import { framesSubject } from "../../packages/contracts/nats.ts";
 import { firing, scrape } from "../support/alerts/firing.ts";
 import {

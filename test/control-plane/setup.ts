@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import type { Pki } from "../../local/cluster/pki.ts";
+import type { Pki } from "../../local/servers/pki.ts";
 import { serveOutages } from "../support/fixtures/control-plane/shared-control-plane.ts";
 import { startControlPlane } from "../support/servers/control-plane.ts";
 

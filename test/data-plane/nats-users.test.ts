@@ -11,7 +11,7 @@ import { DeliveryReports } from "../../ingest/notify/reports.ts";
 import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
 import { claimed } from "../../ingest/wire/idempotency-entry.ts";
-import { ensurePki } from "../../local/cluster/pki.ts";
+import { ensurePki } from "../../local/servers/pki.ts";
 import {
 	type NatsRole,
 	natsPermissions,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { ensurePki } from "../../local/cluster/pki.ts";
+import { ensurePki } from "../../local/servers/pki.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { startSts } from "../support/doubles/sts.ts";

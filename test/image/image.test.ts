@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../../local/ports.ts";
+import { freePort } from "../../local/machine/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
 import {
 	buildArchive,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { createTerminal } from "../../local/terminal/terminal.ts";
+import { createTerminal } from "../../local/machine/terminal.ts";
 import { isReady, stopNode } from "./cluster/node.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
 import { reasonWithoutNode } from "./cluster/requirements.ts";

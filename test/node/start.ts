@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { installPackages } from "../../local/binaries/debian-packages.ts";
-import { LocalError } from "../../local/terminal/errors.ts";
-import type { Terminal } from "../../local/terminal/terminal.ts";
+import { LocalError } from "../../local/machine/errors.ts";
+import type { Terminal } from "../../local/machine/terminal.ts";
 import { importImage, startNode } from "./cluster/node.ts";
 import type { NodeHome } from "./cluster/node-home.ts";
 import {

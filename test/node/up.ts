@@ -1,6 +1,6 @@
 import { join, relative } from "node:path";
 import { runCommand } from "../../local/terminal/command.ts";
-import { createTerminal } from "../../local/terminal/terminal.ts";
+import { createTerminal } from "../../local/machine/terminal.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
 import { startReadyNode } from "./start.ts";
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { beforeAll, expect, inject, test, vi } from "vitest";
 import { type Run, runKind, type Source } from "../../crds/generated/types.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
-import { locateHome } from "../../local/home/home.ts";
+import { locateHome } from "../../local/machine/home.ts";
 import { readState } from "../../local/home/state-file.ts";
-import type { Ports } from "../../local/ports.ts";
+import type { Ports } from "../../local/machine/ports.ts";
 import { metricsPage } from "../../tools/generate/metrics-page.ts";
 import { dashboardQueries } from "../support/alerts/dashboard.ts";
 import {

@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { freePort } from "../../local/ports.ts";
+import { freePort } from "../../local/machine/ports.ts";
 import { startCollector } from "../support/doubles/otlp-collector.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 

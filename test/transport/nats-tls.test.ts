@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { ensurePki, type Pki } from "../../local/cluster/pki.ts";
+import { ensurePki, type Pki } from "../../local/servers/pki.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { readNatsAddress } from "../../packages/service/nats/address.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";

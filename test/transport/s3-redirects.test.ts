@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { newS3Client } from "../../ingest/archive/s3/s3-client.ts";
-import { ensurePki, type Pki } from "../../local/cluster/pki.ts";
+import { ensurePki, type Pki } from "../../local/servers/pki.ts";
 
 let pki: Pki;
 beforeAll(async () => {

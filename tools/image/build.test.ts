@@ -59,7 +59,7 @@ test.each(["docker", "podman", "buildah"])(
 test("make kind-up builds the same", async () => {
 	const makefile = await readFile(join(root, "Makefile"), "utf8");
 	expect(makefile).toMatch(/^kind-up:.*\n\t@\$\(node\) deploy\/kind\/up\.ts$/m);
-	const calls = await callsOf("docker", "local/kind/up.ts");
+	const calls = await callsOf("docker", "local/kind.ts");
 	const builds = calls.filter((call) => call.includes("build"));
 	expect(builds).toHaveLength(1);
 	expectOurBuild(builds[0]!);

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../local/terminal/command.ts";
-import { LocalError } from "../../local/terminal/errors.ts";
+import { LocalError } from "../../local/machine/errors.ts";
 import { buildArchive } from "./buildah.ts";
 
 /*

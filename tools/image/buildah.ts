@@ -15,7 +15,7 @@ import {
 	installPackages,
 	isInstalled,
 } from "../../local/binaries/debian-packages.ts";
-import { LocalError } from "../../local/terminal/errors.ts";
+import { LocalError } from "../../local/machine/errors.ts";
 import { cacheDirectory } from "../../packages/service/cache.ts";
 
 const project = join(import.meta.dirname, "../..");

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { parseRecord } from "../log/container-log.ts";
+import { parseRecord } from "../container-log.ts";
 
 /** Kubernetes' limit of a termination message. */
 const maxMessageBytes = 4096;

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { type ContainerLog, parseRecord } from "./container-log.ts";
+import { type ContainerLog, parseRecord } from "../container-log.ts";
 import type { LogOptions } from "./log-options.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Pod } from "../../../packages/kube/kinds.ts";
-import type { LogSource } from "../log/log-server.ts";
-import { identityOf, type NodeDirectories, PodDirectory } from "./directory.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { LogSource } from "../log-server.ts";
+import { identityOf, type NodeDirectories, PodDirectory } from "../pod.ts";
+import type { Sandbox } from "../sandbox.ts";
 
 /**
  * Where the log of a Pod's container is.

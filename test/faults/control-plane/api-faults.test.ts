@@ -14,7 +14,7 @@ import {
 	vi,
 } from "vitest";
 import { runKind } from "../../../crds/generated/types.ts";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadCluster } from "../../../packages/kube/client/cluster.ts";

@@ -17,7 +17,7 @@ import {
 	type Source,
 	sourceKind,
 } from "../../../crds/generated/types.ts";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { ensurePki } from "../../../local/cluster/pki.ts";
+import { ensurePki } from "../../../local/servers/pki.ts";
 import { askArchive } from "../../../operator/archive/ask.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";

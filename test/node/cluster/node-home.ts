@@ -3,7 +3,7 @@ import {
 	type Home,
 	locateHome,
 	projectDirectory,
-} from "../../../local/home/home.ts";
+} from "../../../local/machine/home.ts";
 
 /** Where a node keeps its state. All of it goes when the node stops. */
 export interface NodeHome extends Home {

@@ -6,16 +6,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { readState, writeState } from "../../../local/home/state-file.ts";
-import { startChild, untilReady } from "../../../local/process/child.ts";
+import { startChild, untilReady } from "../../../local/machine/child.ts";
 import {
 	type ChildRecord,
 	ChildRecords,
 	hasEnded,
-} from "../../../local/process/child-records.ts";
-import { isRunning } from "../../../local/process/identity.ts";
-import type { Program } from "../../../local/process/program.ts";
-import { LocalError } from "../../../local/terminal/errors.ts";
-import type { Terminal } from "../../../local/terminal/terminal.ts";
+} from "../../../local/machine/child-records.ts";
+import { isRunning } from "../../../local/machine/identity.ts";
+import type { Program } from "../../../local/machine/program.ts";
+import { LocalError } from "../../../local/machine/errors.ts";
+import type { Terminal } from "../../../local/machine/terminal.ts";
 import { network } from "./addresses.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";
 import type { NodeHome } from "./node-home.ts";

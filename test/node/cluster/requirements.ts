@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { pathOfRoot } from "../../../local/binaries/debian-packages.ts";
-import { LocalError } from "../../../local/terminal/errors.ts";
+import { LocalError } from "../../../local/machine/errors.ts";
 import { reasonWithoutCgroups } from "./cgroups.ts";
 
 /** Why no node can run on this machine; undefined if one can, at least once its packages are installed. */

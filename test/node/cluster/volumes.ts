@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Kubectl } from "../../../local/cluster/resources.ts";
+import type { Kubectl } from "../../../local/servers/resources.ts";
 import { nodeName } from "./addresses.ts";
 
 const count = 24;

@@ -5,8 +5,8 @@ import {
 	crdFiles,
 	type Kubectl,
 	kubectlOf,
-} from "../../../local/cluster/resources.ts";
-import { LocalError } from "../../../local/terminal/errors.ts";
+} from "../../../local/servers/resources.ts";
+import { LocalError } from "../../../local/machine/errors.ts";
 import { helm } from "../../../tools/generate/chart/helm.ts";
 import {
 	imageStart,

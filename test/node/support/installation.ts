@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { inject } from "vitest";
-import { projectDirectory } from "../../../local/home/home.ts";
+import { projectDirectory } from "../../../local/machine/home.ts";
 import { helm } from "../../../tools/generate/chart/helm.ts";
 import { tryOut } from "../../support/chart/try-out.ts";
 import { type ImageValues, imageValues } from "../given/image.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { parse } from "yaml";
-import { projectDirectory } from "../../../local/home/home.ts";
+import { projectDirectory } from "../../../local/machine/home.ts";
 import { untilKnown } from "../../support/senders/http-client.ts";
 import type {
 	Quickstart,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect as tlsConnect } from "node:tls";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import { passwordVariable } from "../../../operator/install/nats-config.ts";
 import { natsUsers } from "../../../operator/install/nats-users.ts";

@@ -1,5 +1,5 @@
 import { createSign, webcrypto } from "node:crypto";
-// reflect-metadata and @peculiar/x509 as in local/cluster/pki.ts.
+// reflect-metadata and @peculiar/x509 as in local/servers/pki.ts.
 import "reflect-metadata";
 import { X509CertificateGenerator } from "@peculiar/x509";
 

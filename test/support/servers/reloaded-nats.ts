@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import {
 	natsConfig,

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import {
 	startServer,

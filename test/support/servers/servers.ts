@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { nats, natsConfigText, natsUrl } from "../../../local/servers/nats.ts";
 import { s3, s3Region } from "../../../local/servers/s3.ts";
 import {

@@ -5,8 +5,8 @@ import {
 	type Child,
 	startChild,
 	untilReady,
-} from "../../../local/process/child.ts";
-import type { Program } from "../../../local/process/program.ts";
+} from "../../../local/machine/child.ts";
+import type { Program } from "../../../local/machine/program.ts";
 
 /** A real server for tests: on a free port of the loopback, with data in a temporary folder that `stop` removes. */
 export interface TestServer {

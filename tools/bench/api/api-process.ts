@@ -1,4 +1,4 @@
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import {

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { rolldown } from "rolldown";
-import { freePort } from "../../../local/ports.ts";
+import { freePort } from "../../../local/machine/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import {

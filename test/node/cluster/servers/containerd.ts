@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Program } from "../../../../local/process/program.ts";
+import type { Program } from "../../../../local/machine/program.ts";
 
 /** In the node's own /run. */
 export const containerdSocket = "/run/containerd/containerd.sock";

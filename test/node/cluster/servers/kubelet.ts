@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
-import type { KeyPair } from "../../../../local/cluster/pki.ts";
+import type { KeyPair } from "../../../../local/servers/pki.ts";
 import { answersOk } from "../../../../local/process/probe.ts";
-import type { Program } from "../../../../local/process/program.ts";
+import type { Program } from "../../../../local/machine/program.ts";
 import { network, nodeName, ports } from "../addresses.ts";
 import { cgroup } from "../cgroups.ts";
 import { containerdSocket } from "./containerd.ts";

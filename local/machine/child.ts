@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { LocalError } from "./errors.ts";
+import { identifyProcess, type ProcessIdentity } from "./identity.ts";
+import { baseEnvironment, type Program } from "./program.ts";
+
+/** A running program. */
+export interface Child {
+	identity: ProcessIdentity;
+	/** Settles when the program has ended, with text for people: `exit status 1`, `SIGKILL`. */
+	ended: Promise<string>;
+	hasEnded(): boolean;
+	/** Sends SIGTERM, then SIGKILL after the program's stopTimeoutMs. Settles when the program has ended. */
+	stop(): Promise<void>;
+	kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface ChildOptions {
+	/** Receives both outputs. A file, because a pipe would break when the supervisor dies. */
+	logFile: string;
+	/** Its own process group: Ctrl-C reaches only the supervisor, which stops all programs in order. */
+	ownGroup: boolean;
+}
+
+/** Starts a program. Throws a LocalError when that fails. */
+export async function startChild(
+	program: Program,
+	options: ChildOptions,
+): Promise<Child> {
+	mkdirSync(dirname(options.logFile), { recursive: true });
+	const log = openSync(options.logFile, "a", 0o600);
+	const child = spawn(program.command, program.args, {
+		env: { ...baseEnvironment(), ...program.env },
+		stdio: ["ignore", log, log],
+		detached: options.ownGroup,
+	});
+	closeSync(log);
+	const ended = new Promise<string>((resolve) => {
+		child.on("exit", (code, signal) =>
+			resolve(signal ?? `exit status ${code}`),
+		);
+	});
+	await new Promise<void>((resolve, reject) => {
+		child.once("spawn", resolve);
+		child.once("error", (error) =>
+			reject(
+				new LocalError(`${program.name} can't be started: ${error.message}`),
+			),
+		);
+	});
+	const pid = child.pid!;
+	const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+	const kill = async (signal: NodeJS.Signals) => {
+		child.kill(signal);
+		await ended;
+	};
+	return {
+		// A child that has already ended has no identity, and needs none.
+		identity: identifyProcess(pid) ?? { pid, startedAt: "" },
+		ended,
+		hasEnded,
+		kill,
+		stop: async () => {
+			if (hasEnded()) return;
+			child.kill("SIGTERM");
+			const timer = setTimeout(
+				() => child.kill("SIGKILL"),
+				program.stopTimeoutMs,
+			);
+			await ended;
+			clearTimeout(timer);
+		},
+	};
+}
+
+/** Waits until a program is ready. When it ends or takes too long, throws a LocalError with the end of its log. */
+export async function untilReady(
+	program: Program,
+	child: Child,
+	options: { logFile: string; timeoutMs: number },
+): Promise<void> {
+	const deadline = Date.now() + options.timeoutMs;
+	for (;;) {
+		if (child.hasEnded())
+			throw notReady(program, `ended with ${await child.ended}`, options);
+		if (await program.isReady()) return;
+		if (Date.now() > deadline)
+			throw notReady(
+				program,
+				`is not ready after ${options.timeoutMs / 1000} s`,
+				options,
+			);
+		await delay(50);
+	}
+}
+
+function notReady(
+	program: Program,
+	what: string,
+	{ logFile }: { logFile: string },
+): LocalError {
+	const lines = readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-12);
+	return new LocalError(
+		[
+			`${program.name} ${what}. The end of its log, ${logFile}:`,
+			...lines.map((line) => `  ${line.slice(0, 400)}`),
+		].join("\n"),
+	);
+}

@@ -1,0 +1,79 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import type { Pod } from "../../packages/kube/kinds.ts";
+import { containerEnv, expandVariables } from "./container/environment.ts";
+import { type Mount, toHostPath } from "./container/host-path.ts";
+import type { ProcessSpec } from "./container.ts";
+import type { NodeDirectories, PodDirectory } from "./pod.ts";
+import type { Container } from "./pod/pod-spec.ts";
+import type { Sources } from "./pod/sources.ts";
+import { makeVolume } from "./volumes.ts";
+
+/**
+ * Makes a Pod's volumes and returns the process of each container, by the container's name. Starts nothing.
+ * Throws {@link file://./sources.ts ConfigError} when something that the Pod refers to is missing.
+ * @param tidemill path of the command that the image has as `tidemill`.
+ */
+export async function planProcesses(
+	pod: Pod,
+	sources: Sources,
+	nodeDirectories: NodeDirectories,
+	directory: PodDirectory,
+	tidemill: string,
+): Promise<Map<string, ProcessSpec>> {
+	await mkdir(directory.path, { recursive: true, mode: 0o700 });
+	const volumes = new Map<string, string>();
+	for (const volume of pod.spec?.volumes ?? [])
+		volumes.set(
+			volume.name,
+			await makeVolume(volume, pod, sources, nodeDirectories, directory),
+		);
+	const specs = new Map<string, ProcessSpec>();
+	for (const container of pod.spec!.containers) {
+		const mounts = await mountsOf(container, volumes, directory);
+		const wanted = containerEnv(container.env);
+		const env = Object.entries(wanted).map(([name, value]) => [
+			name,
+			toHostPath(value, mounts),
+		]);
+		specs.set(container.name, {
+			command: tidemill,
+			args: (container.args ?? []).map((arg) =>
+				toHostPath(expandVariables(arg, wanted), mounts),
+			),
+			env: { ...imageEnvironment(), ...Object.fromEntries(env) },
+			workingDirectory: container.workingDir
+				? toHostPath(container.workingDir, mounts)
+				: directory.path,
+			recordFile: directory.processRecord(container.name),
+		});
+	}
+	return specs;
+}
+
+async function mountsOf(
+	container: Container,
+	volumes: Map<string, string>,
+	directory: PodDirectory,
+): Promise<Mount[]> {
+	const message = {
+		containerPath: container.terminationMessagePath ?? "/dev/termination-log",
+		hostPath: directory.terminationMessage(container.name),
+	};
+	await writeFile(message.hostPath, "", { mode: 0o600 });
+	const mounted = (container.volumeMounts ?? []).map(({ name, mountPath }) => ({
+		containerPath: mountPath,
+		hostPath: volumes.get(name)!,
+	}));
+	return [message, ...mounted];
+}
+
+/** What an image would set. The process inherits nothing else, because the node has credentials of its own. */
+function imageEnvironment(): Record<string, string> {
+	const names = ["PATH", "HOME", "LANG"] as const;
+	return Object.fromEntries(
+		names.flatMap((name) => {
+			const value = process.env[name];
+			return value === undefined ? [] : [[name, value]];
+		}),
+	);
+}

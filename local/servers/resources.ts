@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectDirectory } from "../machine/home.ts";
+import { LocalError } from "../machine/errors.ts";
+
+/** Runs kubectl as administrator of a cluster. Throws a LocalError with what kubectl said. */
+export type Kubectl = (...args: string[]) => Promise<string>;
+
+export function kubectlOf(
+	command: string,
+	kubeconfig: string,
+	cluster = "the local cluster",
+): Kubectl {
+	return async (...args) => {
+		try {
+			const { stdout } = await promisify(execFile)(
+				command,
+				["--kubeconfig", kubeconfig, ...args],
+				{ maxBuffer: 64 * 1024 * 1024 },
+			);
+			return stdout;
+		} catch (error) {
+			const { stderr, message } = error as Error & { stderr?: string };
+			throw new LocalError(
+				`kubectl ${args[0]} failed on ${cluster}: ${stderr?.trim() || message}`,
+			);
+		}
+	};
+}
+
+/** Installs Tidemill's kinds, namespace and roles. Repeatable; it keeps what a person has added. */
+export async function installResources(kubectl: Kubectl): Promise<void> {
+	const crds = await crdFiles();
+	const roles = [
+		"local/servers/resources.yaml",
+		"charts/roles/rbac.yaml",
+		"charts/roles/roles.yaml",
+	];
+	await kubectl(
+		"apply",
+		"--server-side",
+		"--force-conflicts",
+		"--field-manager=tidemill-local",
+		...[...crds, ...roles.map((file) => join(projectDirectory, file))].map(
+			(file) => `--filename=${file}`,
+		),
+	);
+	await kubectl(
+		"wait",
+		"--for=condition=Established",
+		"--timeout=60s",
+		...crds.map((file) => `--filename=${file}`),
+	);
+}
+
+/** Paths of the manifests that define Tidemill's kinds. */
+export async function crdFiles(): Promise<string[]> {
+	const directory = join(projectDirectory, "crds");
+	return (await readdir(directory))
+		.filter((file) => file.endsWith(".yaml"))
+		.map((file) => join(directory, file));
+}
+
+/** A token for the REST API, of the ServiceAccount that local/servers/resources.yaml makes. */
+export async function issueToken(
+	kubectl: Kubectl,
+	lifeMs: number,
+): Promise<string> {
+	const token = await kubectl(
+		"create",
+		"token",
+		"tidemill",
+		"--namespace=default",
+		`--duration=${lifeMs / 1000}s`,
+	);
+	return token.trim();
+}
