@@ -104,7 +104,7 @@ kind-up: $(installed) ## Tidemill in a kind cluster, by its image and chart (nee
 
 .PHONY: kind-down
 kind-down: $(installed) ## Remove that cluster
-	@$(node) local/kind/down.ts
+	@$(node) local/kind.ts down
 
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)

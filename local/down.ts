@@ -1,13 +1,12 @@
-import { locateHome } from "./machine/home.ts";
 import {
 	ChildRecords,
 	hasEnded,
 	stopOrphans,
 } from "./machine/child-records.ts";
+import { LocalError, runCommand } from "./machine/errors.ts";
+import { locateHome } from "./machine/home.ts";
 import { isRunning } from "./machine/identity.ts";
 import { readOwner } from "./machine/lock.ts";
-import { runCommand } from "./terminal/command.ts";
-import { LocalError } from "./machine/errors.ts";
 
 /** Longer than any orderly stop. */
 const stopTimeoutMs = 120_000;

@@ -43,7 +43,7 @@ export function envFile(
 }
 
 /** Quotes any text as one word of a POSIX shell. */
-export function quote(text: string): string {
+function quote(text: string): string {
 	return /^[\w@%+=:,./-]+$/.test(text)
 		? text
 		: `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,6 +1,6 @@
 import { type BinaryName, localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
-import { runCommand } from "./terminal/command.ts";
+import { runCommand } from "./machine/errors.ts";
 import { createTerminal } from "./machine/terminal.ts";
 
 /** Gets the servers for tests and benchmarks that this machine lacks, and the programs that the command line names. */

@@ -43,16 +43,20 @@ async function kindUp(env: Record<string, string> = {}, missing = "") {
 	const { port } = receive.address() as AddressInfo;
 	const calls = join(directory, "calls");
 	await writeFile(calls, "");
-	const child = spawn(process.execPath, [join(import.meta.dirname, "kind.ts")], {
-		env: {
-			// Git names the image's labels.
-			PATH: `${directory}:/usr/bin:/bin`,
-			HOME: directory,
-			CALLS: calls,
-			URL_OF_SOURCE: `http://127.0.0.1:${port}/hooks/a/b`,
-			...env,
+	const child = spawn(
+		process.execPath,
+		[join(import.meta.dirname, "kind.ts")],
+		{
+			env: {
+				// Git names the image's labels.
+				PATH: `${directory}:/usr/bin:/bin`,
+				HOME: directory,
+				CALLS: calls,
+				URL_OF_SOURCE: `http://127.0.0.1:${port}/hooks/a/b`,
+				...env,
+			},
 		},
-	});
+	);
 	const [stdout, stderr] = await Promise.all([
 		text(child.stdout),
 		text(child.stderr),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /*
  * `make kind-up`: a cluster in containers of this machine, with Tidemill's image and chart, and the quick start in it. Each
- * step can be repeated, so a second start goes on where the first one stopped.
+ * step can be repeated, so a second start goes on where the first one stopped. `make kind-down` removes it with everything in it.
  */
 const root = join(import.meta.dirname, "..");
 const cluster = process.env.KIND_CLUSTER || "tidemill";
@@ -19,6 +19,14 @@ const programs = {
 };
 
 try {
+	if (process.argv[2] === "down") removeCluster();
+	else await makeCluster();
+} catch (error) {
+	console.error(`\n${(error as Error).message}`);
+	process.exitCode = 1;
+}
+
+async function makeCluster(): Promise<void> {
 	requirePrograms();
 	if (!ask("kind", ["get", "clusters"]).split("\n").includes(cluster))
 		run("Creating the cluster", "kind", [
@@ -66,9 +74,17 @@ look at everything with
   kubectl --context ${context} get sources,destinations,pipelines,runs
 and remove the cluster with
   make kind-down`);
-} catch (error) {
-	console.error(`\n${(error as Error).message}`);
-	process.exitCode = 1;
+}
+
+function removeCluster(): void {
+	const { status, error } = spawnSync(
+		"kind",
+		["delete", "cluster", "--name", cluster],
+		{ stdio: "inherit" },
+	);
+	if (error)
+		throw new Error("make kind-down needs kind, which is not on the PATH.");
+	process.exitCode = status ?? 1;
 }
 
 function requirePrograms(): void {

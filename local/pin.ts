@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Downloader, DownloadFailure } from "./binaries/download.ts";
 import { pinnedBinaries, type Release } from "./binaries/pinned.ts";
-import { runCommand } from "./terminal/command.ts";
+import { runCommand } from "./machine/errors.ts";
 
 /**
  * `npm run pin`: writes the SHA-256 of every release of this version's servers, as their publishers tell them now. Run it where

@@ -2,17 +2,20 @@ import { join } from "node:path";
 import type { NatsRole } from "../operator/install/nats-users.ts";
 import { processEnvironment } from "../operator/install/process-environment.ts";
 import { compileCacheDirectory } from "../packages/service/cache.ts";
-import type { Pki } from "./servers/pki.ts";
-import { type Home, projectDirectory, tidemillCommand } from "./machine/home.ts";
+import {
+	type Home,
+	projectDirectory,
+	tidemillCommand,
+} from "./machine/home.ts";
 import type { Ports } from "./machine/ports.ts";
-import { answersOk } from "./process/probe.ts";
-import type { Program } from "./machine/program.ts";
+import { answersOk, type Program } from "./machine/program.ts";
+import type { Pki } from "./servers/pki.ts";
 import { s3Region } from "./servers/s3.ts";
 
 /** The only image whose Pods the process node runs. */
-export const localImage = "tidemill.local/tidemill:dev";
+const localImage = "tidemill.local/tidemill:dev";
 
-export interface RoleSettings {
+interface RoleSettings {
 	home: Home;
 	ports: Ports;
 	pki: Pki;
@@ -105,7 +108,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 	};
 }
 
-export type RoleName = NatsRole | "node";
+type RoleName = NatsRole | "node";
 
 function tidemill(
 	name: NatsRole,

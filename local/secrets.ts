@@ -1,8 +1,12 @@
 import { existsSync } from "node:fs";
 import { type NatsRole, natsRoles } from "../operator/install/nats-users.ts";
 import { randomPassword } from "../operator/install/random-password.ts";
-import type { Home } from "./machine/home.ts";
-import { readState, writeState, writeWhole } from "./home/state-file.ts";
+import {
+	type Home,
+	readState,
+	writeState,
+	writeWhole,
+} from "./machine/home.ts";
 
 /** Passwords of one local Tidemill, created at its first start. */
 export interface Secrets {

@@ -1,8 +1,33 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { setInterval } from "node:timers/promises";
 import { cacheDirectory } from "../packages/service/cache.ts";
 import type { LocalServer } from "./binaries/pinned.ts";
+import { envFile, environment } from "./env-file.ts";
+import {
+	type Home,
+	readState,
+	tidemillCommand,
+	writeState,
+	writeWhole,
+} from "./machine/home.ts";
+import {
+	choosePorts,
+	freePort,
+	type Ports,
+	reservePort,
+} from "./machine/ports.ts";
+import type { Program } from "./machine/program.ts";
+import type { Terminal } from "./machine/terminal.ts";
+import { roles } from "./roles.ts";
+import { ensureSecrets, type Secrets } from "./secrets.ts";
 import { kubeconfig } from "./servers/kubeconfig.ts";
+import {
+	etcd,
+	kubeApiserver,
+	kubeControllerManager,
+} from "./servers/kubernetes.ts";
+import { nats, natsConfigText, natsUrl } from "./servers/nats.ts";
 import { ensurePki, type Pki } from "./servers/pki.ts";
 import {
 	installResources,
@@ -10,20 +35,7 @@ import {
 	type Kubectl,
 	kubectlOf,
 } from "./servers/resources.ts";
-import { envFile, environment } from "./env-file.ts";
-import { type Home, tidemillCommand } from "./machine/home.ts";
-import { readState, writeState, writeWhole } from "./home/state-file.ts";
-import { choosePorts, freePort, type Ports, reservePort } from "./machine/ports.ts";
-import type { Program } from "./machine/program.ts";
-import { roles } from "./roles.ts";
-import { ensureSecrets, type Secrets } from "./secrets.ts";
-import { etcd } from "./servers/etcd.ts";
-import { kubeApiserver } from "./servers/kubernetes.ts";
-import { kubeControllerManager } from "./servers/kube-controller-manager.ts";
-import { nats, natsConfigText, natsUrl } from "./servers/nats.ts";
 import { s3 } from "./servers/s3.ts";
-import type { Terminal } from "./machine/terminal.ts";
-import { keepRenewed } from "./token-renewal.ts";
 
 const bucket = "tidemill";
 /** Of the token for the REST API. */
@@ -38,7 +50,7 @@ const users = {
 } as const satisfies Record<string, keyof Pki>;
 
 /** One local Tidemill, ready to start: its files are written and its programs known. */
-export interface Stack {
+interface Stack {
 	/**
 	 * Starts everything in order of dependency. Returns once all is ready and the file with the variables for a shell is written.
 	 * Renews the token in that file until the signal fires.
@@ -213,4 +225,34 @@ function kubeconfigFile(home: Home, user: string): string {
 async function linkCommand(target: string, path: string): Promise<void> {
 	await rm(path, { force: true });
 	await symlink(target, path);
+}
+
+/**
+ * Renews a token that was just issued, each time half of its life is over, until the signal fires. After a failure, and after the
+ * machine has slept, it renews at the next check.
+ */
+export async function keepRenewed(
+	renew: () => Promise<void>,
+	options: {
+		lifeMs: number;
+		signal: AbortSignal;
+		checkMs?: number;
+		now?: () => number;
+	},
+): Promise<void> {
+	const { lifeMs, signal, checkMs = 10_000, now = Date.now } = options;
+	let renewedMs = now();
+	try {
+		for await (const _ of setInterval(checkMs, undefined, { signal })) {
+			const nowMs = now();
+			if (nowMs - renewedMs < lifeMs / 2) continue;
+			const isRenewed = await renew().then(
+				() => true,
+				() => false,
+			);
+			if (isRenewed) renewedMs = nowMs;
+		}
+	} catch (error) {
+		if (!signal.aborted) throw error;
+	}
 }

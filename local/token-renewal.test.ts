@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { keepRenewed } from "./token-renewal.ts";
+import { keepRenewed } from "./stack.ts";
 
 test("a token is renewed when half of its life is over, and tried again after a failure", async () => {
 	const stop = new AbortController();

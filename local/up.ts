@@ -4,15 +4,13 @@ import { relative } from "node:path";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
-import { checkSpace } from "./home/disk-space.ts";
-import { type Home, locateHome } from "./machine/home.ts";
 import { ChildRecords, stopOrphans } from "./machine/child-records.ts";
+import { problem, runCommand } from "./machine/errors.ts";
+import { checkSpace, type Home, locateHome } from "./machine/home.ts";
 import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
-import { prepareStack } from "./stack.ts";
-import { runCommand } from "./terminal/command.ts";
-import { problem } from "./machine/errors.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
+import { prepareStack } from "./stack.ts";
 
 /**
  * `make up`: runs all of Tidemill on this machine in the foreground, until Ctrl-C, SIGTERM or `make down`.

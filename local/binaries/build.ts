@@ -14,7 +14,7 @@ export class BuildFailure extends Error {
 /** Go ran and failed. */
 class GoFailure extends BuildFailure {}
 
-export interface BuildSurroundings {
+interface BuildSurroundings {
 	env: NodeJS.ProcessEnv;
 	signal: AbortSignal;
 	/** Hears the progress. */

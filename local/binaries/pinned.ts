@@ -38,7 +38,7 @@ export interface Platform {
 	arch: string;
 }
 
-export interface PinnedBinary {
+interface PinnedBinary {
 	/** Without a leading `v`. The same as in `local/modules/<module>/go.mod`. */
 	version: string;
 	/** Arguments that print the version. */

@@ -11,8 +11,8 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheDirectory } from "../../packages/service/cache.ts";
-import { withLock } from "../machine/lock.ts";
 import { problem } from "../machine/errors.ts";
+import { withLock } from "../machine/lock.ts";
 import { BuildFailure, buildPrograms } from "./build.ts";
 import { Downloader, DownloadFailure } from "./download.ts";
 import {
@@ -31,7 +31,7 @@ interface Surroundings {
 	digests: Record<string, string>;
 }
 
-export type Report = (name: BinaryName, text: string) => void;
+type Report = (name: BinaryName, text: string) => void;
 
 const thisPlatform: Platform = { os: process.platform, arch: process.arch };
 

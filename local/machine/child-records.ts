@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { readState, writeState } from "../home/state-file.ts";
+import { readState, writeState } from "./home.ts";
 import { isRunning, type ProcessIdentity } from "./identity.ts";
 
 /** A running child, as the file records it. */

@@ -17,7 +17,7 @@ export interface Child {
 	kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-export interface ChildOptions {
+interface ChildOptions {
 	/** Receives both outputs. A file, because a pipe would break when the supervisor dies. */
 	logFile: string;
 	/** Its own process group: Ctrl-C reaches only the supervisor, which stops all programs in order. */

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { checkSpace } from "../home/disk-space.ts";
+import { checkSpace } from "./home.ts";
 
 test("too little disk space is an error that says how much is left and what to do", async () => {
 	await checkSpace(tmpdir(), 1);

@@ -1,4 +1,7 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { problem } from "./errors.ts";
 
 /** The project's folder. */
 export const projectDirectory = resolve(import.meta.dirname, "../..");
@@ -64,4 +67,44 @@ export function locateHome(
 		scratch: inside("scratch"),
 		warehouse: inside("warehouse"),
 	};
+}
+
+/** Reads a JSON file; undefined when there is none. Throws a LocalError when it isn't JSON. */
+export function readState<T>(path: string): T | undefined {
+	let text: string;
+	try {
+		text = readFileSync(path, "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
+	}
+	try {
+		return JSON.parse(text) as T;
+	} catch {
+		throw problem.stateUnreadable(path);
+	}
+}
+
+/** Writes a file atomically, readable only by its owner. Synchronous: it is in place when the call returns. */
+export function writeWhole(path: string, text: string): void {
+	writeFileSync(`${path}.new`, text, { mode: 0o600 });
+	renameSync(`${path}.new`, path);
+}
+
+export function writeState(path: string, state: unknown): void {
+	writeWhole(path, `${JSON.stringify(state, undefined, "\t")}\n`);
+}
+
+/** Etcd alone reserves 128 MB at its first start. With less than this, servers fail in obscure ways. */
+const leastFreeBytes = 512 * 1024 ** 2;
+
+/** Throws a LocalError when the disk of `directory` has too little space for a start. */
+export async function checkSpace(
+	directory: string,
+	leastBytes: number = leastFreeBytes,
+): Promise<void> {
+	const { bavail, bsize } = await statfs(directory);
+	const freeBytes = bavail * bsize;
+	if (freeBytes < leastBytes)
+		throw problem.diskAlmostFull(directory, freeBytes, leastBytes);
 }

@@ -8,7 +8,7 @@ import {
 	type ProcessIdentity,
 } from "./identity.ts";
 
-export interface Lock {
+interface Lock {
 	release(): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { tryLock } from "./lock.ts";
 import { problem } from "./errors.ts";
+import { tryLock } from "./lock.ts";
 
 /** The usual ports of a local Tidemill, all on the loopback. 0 stands for any free port. */
 export const usualPorts = {
@@ -22,7 +22,7 @@ export const usualPorts = {
 	nodeHealth: 0,
 } as const;
 
-export type PortName = keyof typeof usualPorts;
+type PortName = keyof typeof usualPorts;
 export type Ports = Record<PortName, number>;
 
 /**
@@ -56,7 +56,7 @@ export async function choosePorts(
 }
 
 /** Whether nothing listens on this port of the loopback. */
-export function isFree(port: number): Promise<boolean> {
+function isFree(port: number): Promise<boolean> {
 	return new Promise((resolve) => {
 		const server = createServer();
 		server.once("error", () => resolve(false));

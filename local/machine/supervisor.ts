@@ -1,11 +1,11 @@
 import { copyFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Home } from "./home.ts";
-import type { Terminal } from "./terminal.ts";
 import { type Child, startChild, untilReady } from "./child.ts";
 import type { ChildRecords } from "./child-records.ts";
+import type { Home } from "./home.ts";
 import type { Program } from "./program.ts";
+import type { Terminal } from "./terminal.ts";
 
 const readyTimeoutMs = 120_000;
 /** A child that ran this long is not in a crash loop. */

@@ -3,10 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { terminationMessage } from "./container/termination-message.ts";
+import { terminationMessage } from "./container.ts";
 import { ContainerLog } from "./container-log.ts";
-import type { LogOptions } from "./log/log-options.ts";
-import { readLog } from "./log/log-reader.ts";
+import { type LogOptions, readLog } from "./log-server.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const once: LogOptions = { follow: false, timestamps: false, previous: false };

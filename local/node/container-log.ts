@@ -81,7 +81,7 @@ export class ContainerLog {
 
 export type LogStream = "stdout" | "stderr";
 
-export interface LogRecord {
+interface LogRecord {
 	/** RFC 3339. */
 	time: string;
 	/** With the line end, unless the line continues in the next record. */

@@ -1,8 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { constants } from "node:os";
 import { identifyProcess } from "../machine/identity.ts";
-import type { ContainerLog, LogStream } from "./container-log.ts";
+import {
+	type ContainerLog,
+	type LogStream,
+	parseRecord,
+} from "./container-log.ts";
 
 export interface ProcessSpec {
 	command: string;
@@ -103,5 +108,76 @@ export function killGroup(pid: number): void {
 	} catch (error) {
 		const code = (error as NodeJS.ErrnoException).code ?? "";
 		if (!["ESRCH", "EPERM"].includes(code)) throw error;
+	}
+}
+
+/** The state of one container, before its translation to Kubernetes' terms. */
+export type ContainerState =
+	| { phase: "waiting"; reason: string; message?: string }
+	| { phase: "running"; startedAtMs: number; pid: number | undefined }
+	| {
+			phase: "terminated";
+			exitCode: number;
+			signal?: number;
+			/** One word for machines. */
+			reason: string;
+			message?: string;
+			/** Absent for a container that never ran. */
+			startedAtMs?: number;
+			finishedAtMs: number;
+			pid?: number | undefined;
+	  };
+
+/** Kubernetes' limit of a termination message. */
+const maxMessageBytes = 4096;
+/** FallbackToLogsOnError takes at most 2,048 bytes or 80 lines of the log (Kubernetes API, terminationMessagePolicy). */
+const maxLogBytes = 2048;
+const maxLogLines = 80;
+/** Enough for the longest record of a log, and for the timestamps of 80 short ones. */
+const maxTailBytes = 64 * 1024;
+
+/**
+ * The termination message of a container that ended: the content of its message file. When that is empty, the container
+ * failed and the policy allows it, the end of its log. Undefined when both are empty.
+ */
+export async function terminationMessage(
+	container: { terminationMessagePolicy?: string },
+	files: { message: string; log: string },
+	exitCode: number,
+): Promise<string | undefined> {
+	const message = await readEnd(files.message, maxMessageBytes, "start");
+	if (message) return message;
+	const fallsBack =
+		container.terminationMessagePolicy === "FallbackToLogsOnError";
+	if (!fallsBack || exitCode === 0) return undefined;
+	const lines = (await readEnd(files.log, maxTailBytes, "end"))
+		.split("\n")
+		.slice(-maxLogLines - 1)
+		.map((line) => parseRecord(Buffer.from(`${line}\n`))?.content.toString())
+		.filter((content) => content !== undefined)
+		.join("");
+	return lines.slice(-maxLogBytes) || undefined;
+}
+
+/** The first or the last bytes of a file as text; empty when there is no such file. */
+async function readEnd(
+	path: string,
+	maxBytes: number,
+	end: "start" | "end",
+): Promise<string> {
+	const file = await open(path).catch(() => undefined);
+	if (!file) return "";
+	try {
+		const { size } = await file.stat();
+		const position = end === "start" ? 0 : Math.max(0, size - maxBytes);
+		const { buffer, bytesRead } = await file.read(
+			Buffer.alloc(maxBytes),
+			0,
+			maxBytes,
+			position,
+		);
+		return buffer.toString("utf8", 0, bytesRead);
+	} finally {
+		await file.close();
 	}
 }

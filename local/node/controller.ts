@@ -14,16 +14,21 @@ import type { Informer } from "../../packages/kube/watch/informer.ts";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { decide } from "./decide.ts";
-import { identityOf, type NodeDirectories, PodDirectory } from "./pod.ts";
-import { type Failure, failures } from "./pod/failures.ts";
 import type { LeftBehind } from "./left-behind.ts";
 import { planProcesses } from "./plan.ts";
+import {
+	type Failure,
+	failures,
+	identityOf,
+	type NodeDirectories,
+	PodDirectory,
+} from "./pod.ts";
 import { Sandbox } from "./sandbox.ts";
-import { ConfigError, sourcesOf } from "./pod/sources.ts";
 import { podStatus } from "./status.ts";
 import { unsupported } from "./unsupported.ts";
+import { ConfigError, sourcesOf } from "./volumes.ts";
 
-export interface PodControllerOptions {
+interface PodControllerOptions {
 	client: KubeClient;
 	/** The Pods bound to this node. */
 	pods: Informer<Pod>;

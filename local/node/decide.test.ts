@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { decide, type Local } from "./decide.ts";
-import { failures } from "./pod/failures.ts";
 import { pod } from "../../test/support/fixtures/pod-fixture.ts";
+import { decide, type Local } from "./decide.ts";
+import { failures } from "./pod.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
 const fresh = { startedBefore: false, unsupported: undefined };

@@ -1,5 +1,5 @@
 import type { Pod } from "../../packages/kube/kinds.ts";
-import { type Failure, failures } from "./pod/failures.ts";
+import { type Failure, failures } from "./pod.ts";
 
 /** What this node process knows of a Pod that it has touched. */
 export interface Local {
@@ -11,7 +11,7 @@ export interface Local {
 	killAtMs?: number | undefined;
 }
 
-export type Action =
+type Action =
 	/** Reconcile again at `lookAgainAtMs`, if nothing changes before. */
 	| { do: "start" | "report"; lookAgainAtMs?: number | undefined }
 	| { do: "stop"; failure?: Failure; killAtMs: number }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { containerEnv, expandVariables } from "./container/environment.ts";
+import { containerEnv, expandVariables } from "./plan.ts";
 
 test.each([
 	["$(A) and $(B)", "1 and $(B)"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toHostPath } from "./container/host-path.ts";
+import { toHostPath } from "./plan.ts";
 
 const mounts = [
 	{ containerPath: "/data", hostPath: "/home/x/data" },

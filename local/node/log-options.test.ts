@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLogOptions } from "./log/log-options.ts";
+import { parseLogOptions } from "./log-server.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
 const parse = (query: string) =>

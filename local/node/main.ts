@@ -11,13 +11,12 @@ import { createLog } from "../../packages/service/log.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { tidemillCommand } from "../machine/home.ts";
-import { startLogServer } from "./log-server.ts";
 import { PodController } from "./controller.ts";
-import { nodeDirectories } from "./pod.ts";
-import { findLog } from "./pod/find-log.ts";
 import { endLeftBehind } from "./left-behind.ts";
-import { nodeAddress, nodeFacts } from "./registration/node-object.ts";
-import { keepRegistered } from "./registration.ts";
+import { startLogServer } from "./log-server.ts";
+import { nodeDirectories } from "./pod.ts";
+import { keepRegistered, nodeAddress, nodeFacts } from "./registration.ts";
+import { findLog } from "./sandbox.ts";
 import { Scheduler } from "./scheduler.ts";
 
 /**

@@ -1,12 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import type { Pod } from "../../packages/kube/kinds.ts";
-import { containerEnv, expandVariables } from "./container/environment.ts";
-import { type Mount, toHostPath } from "./container/host-path.ts";
 import type { ProcessSpec } from "./container.ts";
-import type { NodeDirectories, PodDirectory } from "./pod.ts";
-import type { Container } from "./pod/pod-spec.ts";
-import type { Sources } from "./pod/sources.ts";
-import { makeVolume } from "./volumes.ts";
+import type { Container, NodeDirectories, PodDirectory } from "./pod.ts";
+import { makeVolume, type Sources } from "./volumes.ts";
 
 /**
  * Makes a Pod's volumes and returns the process of each container, by the container's name. Starts nothing.
@@ -76,4 +72,53 @@ function imageEnvironment(): Record<string, string> {
 			return value === undefined ? [] : [[name, value]];
 		}),
 	);
+}
+
+/** The variables of a container, in order. A value may use the variables before it. */
+export function containerEnv(
+	variables: readonly { name: string; value?: string }[] = [],
+): Record<string, string> {
+	const env: Record<string, string> = {};
+	for (const { name, value = "" } of variables)
+		env[name] = expandVariables(value, env);
+	return env;
+}
+
+/**
+ * `$(NAME)` becomes the variable's value, or stays when there is no such variable; `$$` is a dollar sign
+ * (k8s.io/kubernetes third_party/forked/golang/expansion).
+ */
+export function expandVariables(
+	text: string,
+	env: Record<string, string>,
+): string {
+	return text.replace(/\$\$|\$\(([^)]*)\)/g, (match, name?: string) =>
+		name === undefined ? "$" : Object.hasOwn(env, name) ? env[name]! : match,
+	);
+}
+
+/** A path that a container sees, and its place on this machine. */
+interface Mount {
+	containerPath: string;
+	hostPath: string;
+}
+
+/**
+ * Translates a mounted path, or a path below one, to this machine, where a process sees no container's file system. The
+ * innermost mount counts. Any other text stays as it is.
+ */
+export function toHostPath(text: string, mounts: readonly Mount[]): string {
+	let innermost: Mount | undefined;
+	for (const mount of mounts) {
+		const isInside =
+			text === mount.containerPath ||
+			text.startsWith(`${mount.containerPath.replace(/\/$/, "")}/`);
+		const isDeeper =
+			mount.containerPath.length > (innermost?.containerPath.length ?? 0);
+		if (isInside && isDeeper) innermost = mount;
+	}
+	return innermost
+		? innermost.hostPath +
+				text.slice(innermost.containerPath.replace(/\/$/, "").length)
+		: text;
 }

@@ -1,21 +1,24 @@
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { Pod } from "../../packages/kube/kinds.ts";
 import {
 	ContainerProcess,
+	type ContainerState,
 	type ProcessEnd,
 	type ProcessSpec,
+	terminationMessage,
 } from "./container.ts";
-import type { ContainerState } from "./container/state.ts";
-import { terminationMessage } from "./container/termination-message.ts";
 import { ContainerLog } from "./container-log.ts";
 import type { Local } from "./decide.ts";
+import type { LogSource } from "./log-server.ts";
 import {
+	type Failure,
 	identityOf,
-	type PodDirectory,
+	type NodeDirectories,
+	PodDirectory,
 	type PodIdentity,
+	type PodStatus,
 } from "./pod.ts";
-import type { Failure } from "./pod/failures.ts";
-import type { PodStatus } from "./pod/pod-spec.ts";
 
 /** One Pod on this machine: its processes and their states, in memory. Its files are in a {@link PodDirectory}. */
 export class Sandbox {
@@ -181,7 +184,7 @@ export class Sandbox {
 	}
 }
 
-export interface SandboxObserver {
+interface SandboxObserver {
 	/** A container has ended and its state is known. */
 	onEnd(): void;
 	/** Something was lost that a person should know about. */
@@ -194,3 +197,34 @@ const startError = {
 	exitCode: 128,
 	reason: "StartError",
 } as const;
+
+/**
+ * Where the log of a Pod's container is.
+ * @param pod the Pod of this name that is bound to this node, if there is one.
+ * @param sandboxOf finds the sandbox by uid. After a restart of the node there is only the file.
+ */
+export function findLog(
+	pod: Pod | undefined,
+	sandboxOf: (uid: string) => Sandbox | undefined,
+	directories: NodeDirectories,
+	asked: { namespace: string; name: string; container: string },
+): LogSource {
+	const { namespace, name, container } = asked;
+	if (!pod)
+		return { status: 404, message: `pod "${namespace}/${name}" not found` };
+	if (!pod.spec?.containers.some((other) => other.name === container))
+		return {
+			status: 404,
+			message: `container "${container}" not found in pod "${name}"`,
+		};
+	const identity = identityOf(pod);
+	const sandbox = sandboxOf(identity.uid);
+	const path = new PodDirectory(directories, identity).log(container);
+	if (existsSync(path)) return { path, growing: sandbox?.logs.get(container) };
+	const state = sandbox?.states.get(container);
+	const reason = state?.phase === "running" ? undefined : state?.reason;
+	return {
+		status: 400,
+		message: `container "${container}" in pod "${name}" is waiting to start: ${reason ?? "ContainerCreating"}`,
+	};
+}

@@ -11,7 +11,7 @@ import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
 import { unsupported } from "./unsupported.ts";
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
 	/** As `system:kube-scheduler`: a node's own user may not bind Pods. */
 	client: KubeClient;
 	/** The Pods that are bound to no node. */

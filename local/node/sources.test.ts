@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../../packages/kube/client/client.ts";
-import { ConfigError, sourcesOf } from "./pod/sources.ts";
+import { ConfigError, sourcesOf } from "./volumes.ts";
 
 const refusal = `secrets "input" is forbidden: User "system:node:local" cannot get resource "secrets" in API group "" in the namespace "shop": no relationship found between node 'local' and this object`;
 

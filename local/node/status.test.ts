@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import type { ContainerState } from "./container/state.ts";
-import { failures } from "./pod/failures.ts";
 import { pod } from "../../test/support/fixtures/pod-fixture.ts";
-import type { PodStatus } from "./pod/pod-spec.ts";
+import type { ContainerState } from "./container.ts";
+import { failures, type PodStatus } from "./pod.ts";
 import { podStatus } from "./status.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");

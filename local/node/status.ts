@@ -1,10 +1,14 @@
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Pod } from "../../packages/kube/kinds.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import type { ContainerState } from "./container/state.ts";
-import { nodeAddress } from "./registration/node-object.ts";
-import type { Failure } from "./pod/failures.ts";
-import type { ContainerStatus, PodCondition, PodStatus } from "./pod/pod-spec.ts";
+import type { ContainerState } from "./container.ts";
+import type {
+	ContainerStatus,
+	Failure,
+	PodCondition,
+	PodStatus,
+} from "./pod.ts";
+import { nodeAddress } from "./registration.ts";
 
 /**
  * A Pod's status as kubelet reports it. Keeps the start time, and the times of conditions that didn't flip.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { pod } from "../../test/support/fixtures/pod-fixture.ts";
-import type { Container, PodSpec } from "./pod/pod-spec.ts";
+import type { Container, PodSpec } from "./pod.ts";
 import { unsupported } from "./unsupported.ts";
 
 const container = (other: Partial<Container>): Partial<PodSpec> => ({

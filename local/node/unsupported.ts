@@ -1,5 +1,5 @@
 import type { Pod } from "../../packages/kube/kinds.ts";
-import type { Container } from "./pod/pod-spec.ts";
+import type { Container } from "./pod.ts";
 
 /**
  * Why the process node can't run a Pod, for people; undefined when it can.

@@ -2,9 +2,13 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { identityOf, nodeDirectories, PodDirectory } from "./pod.ts";
 import { pod, sources } from "../../test/support/fixtures/pod-fixture.ts";
-import type { Volume } from "./pod/pod-spec.ts";
+import {
+	identityOf,
+	nodeDirectories,
+	PodDirectory,
+	type Volume,
+} from "./pod.ts";
 import { makeVolume, secretFiles } from "./volumes.ts";
 
 const known = sources({ input: { "input.json": "{}", other: "x" } });

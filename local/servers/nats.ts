@@ -5,7 +5,7 @@ import { natsConfig } from "../../operator/install/nats-config.ts";
 import type { NatsRole, NatsUser } from "../../operator/install/nats-users.ts";
 import type { Program } from "../machine/program.ts";
 
-export interface NatsSettings {
+interface NatsSettings {
 	port: number;
 	storeDirectory: string;
 	passwords: Record<"admin" | NatsRole, string> &

@@ -15,7 +15,7 @@ export interface KeyPair extends PemPair {
 	keyFile: string;
 }
 
-export type PkiName = keyof typeof certificates | keyof typeof authorities;
+type PkiName = keyof typeof certificates | keyof typeof authorities;
 
 /** All keys of one local cluster. */
 export type Pki = Record<PkiName, KeyPair> & {

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { projectDirectory } from "../machine/home.ts";
 import { LocalError } from "../machine/errors.ts";
+import { projectDirectory } from "../machine/home.ts";
 
 /** Runs kubectl as administrator of a cluster. Throws a LocalError with what kubectl said. */
 export type Kubectl = (...args: string[]) => Promise<string>;

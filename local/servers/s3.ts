@@ -1,7 +1,6 @@
-import { answersOk } from "../process/probe.ts";
-import type { Program } from "../machine/program.ts";
+import { answersOk, type Program } from "../machine/program.ts";
 
-export interface S3Settings {
+interface S3Settings {
 	command: string;
 	port: number;
 	/** Each of its folders is a bucket. */

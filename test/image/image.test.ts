@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../local/machine/ports.ts";
-import { answersOk } from "../../local/process/probe.ts";
+import { answersOk } from "../../local/machine/program.ts";
 import {
 	buildArchive,
 	reasonWithoutBuildah,

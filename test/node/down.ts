@@ -1,4 +1,4 @@
-import { runCommand } from "../../local/terminal/command.ts";
+import { runCommand } from "../../local/machine/errors.ts";
 import { stopNode } from "./cluster/node.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
 

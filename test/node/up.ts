@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { runCommand } from "../../local/terminal/command.ts";
+import { runCommand } from "../../local/machine/errors.ts";
 import { createTerminal } from "../../local/machine/terminal.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
 import { startReadyNode } from "./start.ts";

@@ -2,8 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runCommand } from "../../local/terminal/command.ts";
-import { LocalError } from "../../local/machine/errors.ts";
+import { LocalError, runCommand } from "../../local/machine/errors.ts";
 import { buildArchive } from "./buildah.ts";
 
 /*

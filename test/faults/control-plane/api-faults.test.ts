@@ -15,7 +15,7 @@ import {
 } from "vitest";
 import { runKind } from "../../../crds/generated/types.ts";
 import { freePort } from "../../../local/machine/ports.ts";
-import { answersOk } from "../../../local/process/probe.ts";
+import { answersOk } from "../../../local/machine/program.ts";
 import { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadCluster } from "../../../packages/kube/client/cluster.ts";
 import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";

@@ -1,16 +1,18 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { kubeconfig } from "../../../local/servers/kubeconfig.ts";
-import { type ClusterSubject, ensurePki } from "../../../local/servers/pki.ts";
-import { kubectlOf } from "../../../local/servers/resources.ts";
-import { readState, writeWhole } from "../../../local/home/state-file.ts";
 import { ChildRecords } from "../../../local/machine/child-records.ts";
+import { readState, writeWhole } from "../../../local/machine/home.ts";
 import type { Program } from "../../../local/machine/program.ts";
 import { Supervisor } from "../../../local/machine/supervisor.ts";
-import { etcd } from "../../../local/servers/etcd.ts";
-import { kubeApiserver } from "../../../local/servers/kubernetes.ts";
-import { kubeControllerManager } from "../../../local/servers/kube-controller-manager.ts";
 import { createTerminal } from "../../../local/machine/terminal.ts";
+import { kubeconfig } from "../../../local/servers/kubeconfig.ts";
+import {
+	etcd,
+	kubeApiserver,
+	kubeControllerManager,
+} from "../../../local/servers/kubernetes.ts";
+import { type ClusterSubject, ensurePki } from "../../../local/servers/pki.ts";
+import { kubectlOf } from "../../../local/servers/resources.ts";
 import { network, nodeName, ports } from "./addresses.ts";
 import { locateNodeHome } from "./node-home.ts";
 import type { Plan } from "./plan.ts";

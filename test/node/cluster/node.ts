@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { readState, writeState } from "../../../local/home/state-file.ts";
 import { startChild, untilReady } from "../../../local/machine/child.ts";
 import {
 	type ChildRecord,
 	ChildRecords,
 	hasEnded,
 } from "../../../local/machine/child-records.ts";
+import { LocalError } from "../../../local/machine/errors.ts";
+import { readState, writeState } from "../../../local/machine/home.ts";
 import { isRunning } from "../../../local/machine/identity.ts";
 import type { Program } from "../../../local/machine/program.ts";
-import { LocalError } from "../../../local/machine/errors.ts";
 import type { Terminal } from "../../../local/machine/terminal.ts";
 import { network } from "./addresses.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+import { LocalError } from "../../../local/machine/errors.ts";
 import {
 	crdFiles,
 	type Kubectl,
 	kubectlOf,
 } from "../../../local/servers/resources.ts";
-import { LocalError } from "../../../local/machine/errors.ts";
 import { helm } from "../../../tools/generate/chart/helm.ts";
 import {
 	imageStart,

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { projectDirectory } from "../../../local/machine/home.ts";
 import { LocalError } from "../../../local/machine/errors.ts";
+import { projectDirectory } from "../../../local/machine/home.ts";
 import { cacheDirectory } from "../../../packages/service/cache.ts";
 import { type ImageValues, imageValues } from "../given/image.ts";
 

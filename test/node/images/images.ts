@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { pinnedBinaries } from "../../../local/binaries/pinned.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { projectDirectory } from "../../../local/machine/home.ts";
 import { LocalError } from "../../../local/machine/errors.ts";
+import { projectDirectory } from "../../../local/machine/home.ts";
 import { writeBinaryArchive } from "./binary-archive.ts";
 
 /** Under the names that the chart gives them, so that it finds them on the node. */

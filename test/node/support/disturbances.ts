@@ -1,5 +1,5 @@
 import { expect, vi } from "vitest";
-import { readState } from "../../../local/home/state-file.ts";
+import { readState } from "../../../local/machine/home.ts";
 import { killContainer, killProgram } from "../cluster/node.ts";
 import { locateNodeHome } from "../cluster/node-home.ts";
 import { get, kubectlWith } from "./cluster.ts";

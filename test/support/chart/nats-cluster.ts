@@ -7,7 +7,7 @@ import { connect as tlsConnect } from "node:tls";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/machine/ports.ts";
-import { answersOk } from "../../../local/process/probe.ts";
+import { answersOk } from "../../../local/machine/program.ts";
 import { passwordVariable } from "../../../operator/install/nats-config.ts";
 import { natsUsers } from "../../../operator/install/nats-users.ts";
 import {

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 // oidc-provider: an OpenID Connect issuer that is certified to be one.
 import Provider from "oidc-provider";
-import { ensurePki } from "../../../local/servers/pki.ts";
 import { freePort } from "../../../local/machine/ports.ts";
+import { ensurePki } from "../../../local/servers/pki.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
 
 export interface OidcIssuer {

@@ -8,14 +8,16 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { kubeconfig } from "../../../local/servers/kubeconfig.ts";
-import { ensurePki, type Pki } from "../../../local/servers/pki.ts";
-import { crdFiles } from "../../../local/servers/resources.ts";
 import { freePort } from "../../../local/machine/ports.ts";
 import type { Program } from "../../../local/machine/program.ts";
-import { etcd } from "../../../local/servers/etcd.ts";
-import { kubeApiserver } from "../../../local/servers/kubernetes.ts";
-import { kubeControllerManager } from "../../../local/servers/kube-controller-manager.ts";
+import { kubeconfig } from "../../../local/servers/kubeconfig.ts";
+import {
+	etcd,
+	kubeApiserver,
+	kubeControllerManager,
+} from "../../../local/servers/kubernetes.ts";
+import { ensurePki, type Pki } from "../../../local/servers/pki.ts";
+import { crdFiles } from "../../../local/servers/resources.ts";
 import { sparingGo, startServer, temporaryDirectory } from "./test-server.ts";
 
 export interface TestControlPlane {

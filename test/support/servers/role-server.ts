@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { freePort } from "../../../local/machine/ports.ts";
-import { answersOk } from "../../../local/process/probe.ts";
+import { answersOk } from "../../../local/machine/program.ts";
 import {
 	startServer,
 	type TestServer,

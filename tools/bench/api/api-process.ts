@@ -1,5 +1,5 @@
 import { freePort } from "../../../local/machine/ports.ts";
-import { answersOk } from "../../../local/process/probe.ts";
+import { answersOk } from "../../../local/machine/program.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import {
 	programOf,

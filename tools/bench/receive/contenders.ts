@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { rolldown } from "rolldown";
 import { freePort } from "../../../local/machine/ports.ts";
-import { answersOk } from "../../../local/process/probe.ts";
+import { answersOk } from "../../../local/machine/program.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import {
 	connectAdmin,

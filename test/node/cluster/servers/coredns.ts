@@ -1,5 +1,4 @@
-import { answersOk } from "../../../../local/process/probe.ts";
-import type { Program } from "../../../../local/machine/program.ts";
+import { answersOk, type Program } from "../../../../local/machine/program.ts";
 import { network, ports } from "../addresses.ts";
 
 /** The cluster's DNS, at the node's address. */

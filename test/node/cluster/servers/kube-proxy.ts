@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
-import { answersOk } from "../../../../local/process/probe.ts";
-import type { Program } from "../../../../local/machine/program.ts";
+import { answersOk, type Program } from "../../../../local/machine/program.ts";
 import { network, nodeName, ports } from "../addresses.ts";
 
 export function kubeProxy(settings: {

@@ -1,5 +1,4 @@
-import { answersOk } from "../../../../local/process/probe.ts";
-import type { Program } from "../../../../local/machine/program.ts";
+import { answersOk, type Program } from "../../../../local/machine/program.ts";
 import { ports } from "../addresses.ts";
 
 export function kubeScheduler(settings: {

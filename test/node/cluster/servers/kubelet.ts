@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { answersOk, type Program } from "../../../../local/machine/program.ts";
 import type { KeyPair } from "../../../../local/servers/pki.ts";
-import { answersOk } from "../../../../local/process/probe.ts";
-import type { Program } from "../../../../local/machine/program.ts";
 import { network, nodeName, ports } from "../addresses.ts";
 import { cgroup } from "../cgroups.ts";
 import { containerdSocket } from "./containerd.ts";
