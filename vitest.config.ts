@@ -28,7 +28,7 @@ const waiting = [
 	"ingest/receive/plan/{judge-thread,plan-memory}.test.ts",
 	"ingest/receive/request/refusal-rate.test.ts",
 	"packages/kube/watch/object-wait.test.ts",
-	"local/{binaries/resolve,cluster/pki,process/lock}.test.ts",
+	"local/{binaries/resolve,servers/pki,machine/lock}.test.ts",
 	"operator/tracking-plan/schema-check.test.ts",
 	"packages/tracking-plan/{compile,fuel,github,vectors}.test.ts",
 	"test/protocols/{provider-libraries,senders}.test.ts",
