@@ -15,7 +15,7 @@ const waiting = [
 	"api/events/tail.test.ts",
 	"cli/bin/tidemill.test.ts",
 	"cli/completion/{scripts,shells}.test.ts",
-	"cli/live/tail.test.ts",
+	"cli/events/tail.test.ts",
 	"local/kind.test.ts",
 	"tools/image/build.test.ts",
 	"ingest/lake/imports/source-import.test.ts",

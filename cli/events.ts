@@ -1,9 +1,9 @@
 import type { Group } from "./command/group.ts";
-import { defineSend } from "./event-sending.ts";
-import { defineTail } from "./live/tail.ts";
-import { defineStored } from "./stored/events.ts";
-import { defineExport } from "./stored/export.ts";
-import { defineImport } from "./stored/import.ts";
+import { defineSend } from "./events/sending.ts";
+import { defineTail } from "./events/tail.ts";
+import { defineStored } from "./events/events.ts";
+import { defineExport } from "./events/export.ts";
+import { defineImport } from "./events/import.ts";
 
 /** `tidemill events`. */
 export function define(events: Group): void {

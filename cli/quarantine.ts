@@ -14,7 +14,7 @@ import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { performOperation } from "./follow/operation-follower.ts";
-import { table } from "./output/table.ts";
+import { table } from "./command/output.ts";
 
 const typeOption = new Option(
 	"--type <type>",

@@ -10,7 +10,7 @@ import {
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { followRun, requireSuccess } from "./follow/run-follower.ts";
+import { followRun, requireSuccess } from "./resource/follower.ts";
 
 const waitOption = new Option(
 	"-w, --wait",

@@ -4,7 +4,7 @@ import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { defineLogs } from "./follow/log-command.ts";
-import { followRun, requireSuccess } from "./follow/run-follower.ts";
+import { followRun, requireSuccess } from "./resource/follower.ts";
 import { changeSpec } from "./resource/change.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 import { defineStart } from "./run-start.ts";

@@ -3,8 +3,8 @@ import { type Source, sourceKind } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
-import { defineSend } from "./event-sending.ts";
-import { defineRefusals } from "./live/refusals.ts";
+import { defineSend } from "./events/sending.ts";
+import { defineRefusals } from "./events/refusals.ts";
 import { askOperator } from "./resource/change.ts";
 import {
 	createObject,

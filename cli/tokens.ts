@@ -21,7 +21,7 @@ import { CommandError, UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { outputIn } from "./output/format.ts";
 import { jsonText } from "./output/json.ts";
-import { table } from "./output/table.ts";
+import { table } from "./command/output.ts";
 
 const secretWaitMs = 10_000;
 

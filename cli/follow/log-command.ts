@@ -6,7 +6,7 @@ import {
 	loggedKinds,
 	type Work,
 	writeJobLog,
-} from "./job-log.ts";
+} from "../resource/job-log.ts";
 
 /** `tidemill runs logs` and `tidemill operations logs`. */
 export function defineLogs(

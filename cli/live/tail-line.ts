@@ -1,4 +1,4 @@
-import { table } from "../output/table.ts";
+import { table } from "../command/output.ts";
 import type { ServerEvent } from "./server-events.ts";
 
 /** One line for an event or a refused request: time, what became of it, and what identifies it. */

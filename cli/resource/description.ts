@@ -3,7 +3,7 @@ import type { Condition } from "../../packages/kube/conditions.ts";
 import { type KubeEvent, kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { Cluster } from "../command/cluster.ts";
-import { table } from "../output/table.ts";
+import { table } from "../command/output.ts";
 
 type Described = KubeObject & {
 	spec?: object;

@@ -7,7 +7,7 @@ import {
 import { type Cluster, wordsOf } from "../command/cluster.ts";
 import type { Format } from "../output/format.ts";
 import { objectsText } from "../output/objects.ts";
-import { table } from "../output/table.ts";
+import { table } from "../command/output.ts";
 
 const pageSize = 500;
 

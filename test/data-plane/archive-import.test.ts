@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeNdjson } from "../../cli/stored/ndjson.ts";
+import { writeNdjson } from "../../cli/events/ndjson.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
 import { newEventId } from "../../ingest/receive/body/event.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { CommandError } from "../command/errors.ts";
 import { RestError } from "../command/rest.ts";
-import type { ServerEvent } from "./server-events.ts";
+import type { ServerEvent } from "../live/server-events.ts";
 import { tail } from "./tail.ts";
-import { tailLine } from "./tail-line.ts";
+import { tailLine } from "../live/tail-line.ts";
 
 const answerOf = (...events: [name: string, data: object, id?: string][]) =>
 	new Response(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { table } from "./table.ts";
+import { table } from "./output.ts";
 
 test("a cell neither breaks its line nor writes to the terminal", () => {
 	expect(

@@ -13,7 +13,7 @@ import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../follow/operation-follower.ts";
 import { transferFailed } from "./bucket-error.ts";
 import { writeNdjson } from "./ndjson.ts";
-import { otherExports } from "./other-exports.ts";
+import { otherExports } from "../stored/other-exports.ts";
 
 /** `tidemill events export`. */
 export function defineExport(events: Group): void {

@@ -2,10 +2,10 @@ import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
-import { bodyOption } from "../live/refusals.ts";
+import { bodyOption } from "./refusals.ts";
 import { tableOrJson } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
-import { table } from "../output/table.ts";
+import { table } from "../command/output.ts";
 
 /** An event in a list, as the API has it (`EventList` in its document). */
 export interface ListedEvent {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { apiserver } from "../test/support/cli/apiserver.ts";
-import { inProcess as tidemill } from "../test/support/cli/in-process.ts";
+import { apiserver } from "../../test/support/cli/apiserver.ts";
+import { inProcess as tidemill } from "../../test/support/cli/in-process.ts";
 
 test.each(["<html>Bad Gateway</html>", null])(
 	"a proxy's answer %j is reported by its status",

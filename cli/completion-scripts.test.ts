@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { apiserver } from "../../test/support/cli/apiserver.ts";
-import { inProcess } from "../../test/support/cli/in-process.ts";
+import { apiserver } from "../test/support/cli/apiserver.ts";
+import { inProcess } from "../test/support/cli/in-process.ts";
 
 const bin = join(import.meta.dirname, "../bin");
 

@@ -6,8 +6,8 @@ import { type RestApi, RestError, restApi } from "../command/rest.ts";
 import { outputIn } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
 import { bodyOption } from "./refusals.ts";
-import { readServerEvents, type ServerEvent } from "./server-events.ts";
-import { tailLine } from "./tail-line.ts";
+import { readServerEvents, type ServerEvent } from "../live/server-events.ts";
+import { tailLine } from "../live/tail-line.ts";
 
 const backoff = { baseMs: 500, maxMs: 10_000 };
 /** Ends that connecting again doesn't help. */

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import { type Source, sourceKind } from "../crds/generated/types.ts";
+import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import {
 	type Cluster,
 	chooseCluster,
 	requireObject,
-} from "./command/cluster.ts";
-import { CommandError, UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+} from "../command/cluster.ts";
+import { CommandError, UsageError } from "../command/errors.ts";
+import { examples, type Group } from "../command/group.ts";
 
 const timeoutMs = 30_000;
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scripts } from "./scripts.ts";
+import { scripts } from "./completion/scripts.ts";
 
 /* The scripts in the shells that they are for. A shell that the machine lacks is skipped: apt-get install zsh fish. */
 

@@ -3,7 +3,7 @@ import { examples, type Group } from "../command/group.ts";
 import { restApi } from "../command/rest.ts";
 import { tableOrJson } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
-import { table } from "../output/table.ts";
+import { table } from "../command/output.ts";
 
 /** What the API says of a refused request (`RefusedRequest` in its document). */
 export interface Refusal {

@@ -7,8 +7,8 @@ import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { pause } from "../../packages/service/pause.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
-import { progressBar } from "./progress-bar.ts";
-import { ProgressLines } from "./progress-lines.ts";
+import { progressBar } from "../follow/progress-bar.ts";
+import { ProgressLines } from "../follow/progress-lines.ts";
 
 const pollMs = 1_000;
 const logLines = 200;
