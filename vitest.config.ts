@@ -14,7 +14,7 @@ const waiting = [
 	"api/main.test.ts",
 	"api/events/tail.test.ts",
 	"cli/bin/tidemill.test.ts",
-	"cli/completion/{scripts,shells}.test.ts",
+	"cli/completion-{scripts,shells}.test.ts",
 	"cli/events/tail.test.ts",
 	"local/kind.test.ts",
 	"tools/image/build.test.ts",

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { apiserver } from "../test/support/cli/apiserver.ts";
 import { inProcess } from "../test/support/cli/in-process.ts";
 
-const bin = join(import.meta.dirname, "../bin");
+const bin = join(import.meta.dirname, "bin");
 
 async function candidates(...words: string[]): Promise<string[]> {
 	const { stdout } = await inProcess("__complete", ...words);

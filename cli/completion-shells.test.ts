@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scripts } from "./completion/scripts.ts";
+import { scripts } from "./completion.ts";
 
 /* The scripts in the shells that they are for. A shell that the machine lacks is skipped: apt-get install zsh fish. */
 
-const bin = join(import.meta.dirname, "../bin");
+const bin = join(import.meta.dirname, "bin");
 
 test.skipIf(lacks("fish"))(
 	"fish completes commands, their options and values, each with what it does",

@@ -1,6 +1,19 @@
-import { Argument } from "@commander-js/extra-typings";
+import {
+	Argument,
+	type CommandUnknownOpts,
+	type Option,
+} from "@commander-js/extra-typings";
+import {
+	destinationKind,
+	operationKind,
+	pipelineKind,
+	runKind,
+	sourceKind,
+	trackingPlanKind,
+} from "../crds/generated/types.ts";
+import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
+import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
-import { scripts } from "./completion/scripts.ts";
 
 /** `tidemill completion`. */
 export function define(completion: Group): void {
@@ -19,4 +32,216 @@ export function define(completion: Group): void {
 		.action((shell) => {
 			process.stdout.write(scripts[shell]);
 		});
+}
+
+/**
+ * What a shell runs to complete a command line: `tidemill __complete` with the words so far prints a candidate a line, with a
+ * tab and its description behind it. So the scripts know no command, and never have to be installed again.
+ */
+export const scripts = {
+	bash: `# bash completion for tidemill. In ~/.bashrc: source <(tidemill completion bash)
+_tidemill() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <(tidemill __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _tidemill tidemill
+`,
+	zsh: `#compdef tidemill
+# zsh completion for tidemill. In ~/.zshrc, after compinit: source <(tidemill completion zsh)
+_tidemill() {
+  local -a candidates
+  local line
+  for line in "\${(@f)$(tidemill __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  (( \${#candidates} )) && _describe tidemill candidates || _files
+}
+compdef _tidemill tidemill
+`,
+	fish: `# fish completion for tidemill: tidemill completion fish > ~/.config/fish/completions/tidemill.fish
+function __tidemill_complete
+  set -l words (commandline -opc) (commandline -ct)
+  tidemill __complete $words[2..] 2>/dev/null
+end
+complete -c tidemill -f -a '(__tidemill_complete)'
+`,
+} as const;
+
+export interface Candidate {
+	word: string;
+	about: string;
+}
+
+/** What a completion may be followed by: a name of the cluster, which the command line alone doesn't know. */
+export interface Question {
+	candidates: Candidate[];
+	/** The kind whose objects' names complete the word, such as `sources`. */
+	names?: string;
+	/** The options that were given so far. */
+	options: Record<string, string>;
+}
+
+/** Objects that an option names. */
+const kindOfOption: Record<string, string> = {
+	source: "sources",
+	destination: "destinations",
+	trackingPlan: "tracking-plans",
+	plan: "tracking-plans",
+};
+
+/**
+ * What may stand in place of the last word.
+ * @param load Defines the commands of a group.
+ */
+export async function candidatesFor(
+	program: CommandUnknownOpts,
+	words: readonly string[],
+	load: (group: CommandUnknownOpts) => Promise<void>,
+): Promise<Question> {
+	// Bash makes a word of each `=` (COMP_WORDBREAKS).
+	const last = words.at(-1) === "=" ? "" : (words.at(-1) ?? "");
+	const before = words.slice(0, -1).filter((word) => word !== "=");
+	let command = program;
+	let positionals = 0;
+	const options: Record<string, string> = {};
+	for (let index = 0; index < before.length; index++) {
+		const word = before[index]!;
+		const [flag, given] = word.startsWith("--") ? word.split("=", 2) : [word];
+		const option = word.startsWith("-")
+			? findOption(command, flag!)
+			: undefined;
+		if (option) {
+			if (!option.required || given !== undefined) continue;
+			if (index === before.length - 1) return ofValue(option, last, options);
+			options[option.attributeName()] = before[++index]!;
+		} else if (!word.startsWith("-")) {
+			const found = command.commands.find(
+				(one) => one.name() === word || one.aliases().includes(word),
+			);
+			if (found) {
+				await load(found);
+				command = found;
+			} else positionals++;
+		}
+	}
+	if (last.startsWith("-"))
+		return { candidates: starting(last, optionsOf(command)), options };
+	if (positionals === 0 && command.commands.length > 0)
+		return { candidates: starting(last, commandsOf(command)), options };
+	const argument =
+		command.registeredArguments[positionals] ??
+		command.registeredArguments.find(({ variadic }) => variadic);
+	if (argument?.argChoices)
+		return { candidates: starting(last, bare(argument.argChoices)), options };
+	const names = argument && kindOfArgument(argument.name(), command);
+	return { candidates: [], options, ...(names && { names }) };
+}
+
+/** `<source>` is the name of a source, and the names of `delete` are of their group. */
+function kindOfArgument(
+	name: string,
+	command: CommandUnknownOpts,
+): string | undefined {
+	const group = command.parent?.name();
+	if (name === "names") return group;
+	const kinds = [
+		"sources",
+		"destinations",
+		"pipelines",
+		"runs",
+		"tracking-plans",
+		"operations",
+	];
+	return kinds.find((kind) => kind === `${name}s`);
+}
+
+function ofValue(
+	option: Option,
+	last: string,
+	options: Record<string, string>,
+): Question {
+	if (option.argChoices)
+		return { candidates: starting(last, bare(option.argChoices)), options };
+	const names = kindOfOption[option.attributeName()];
+	return { candidates: [], options, ...(names && { names }) };
+}
+
+function findOption(
+	command: CommandUnknownOpts,
+	flag: string,
+): Option | undefined {
+	for (let at: CommandUnknownOpts | null = command; at; at = at.parent) {
+		const found = at.options.find(
+			({ short, long }) => short === flag || long === flag,
+		);
+		if (found) return found;
+	}
+	return undefined;
+}
+
+function optionsOf(command: CommandUnknownOpts): Candidate[] {
+	const own = command.createHelp().visibleOptions(command);
+	const inherited = command.parent ? program(command).options : [];
+	return [...own, ...inherited].flatMap(({ long, description }) =>
+		long ? [{ word: long, about: description }] : [],
+	);
+}
+
+function program(command: CommandUnknownOpts): CommandUnknownOpts {
+	return command.parent ? program(command.parent) : command;
+}
+
+function commandsOf(command: CommandUnknownOpts): Candidate[] {
+	return command
+		.createHelp()
+		.visibleCommands(command)
+		.map((one) => ({
+			word: one.name(),
+			about: one.summary() || one.description(),
+		}));
+}
+
+function bare(words: readonly string[]): Candidate[] {
+	return words.map((word) => ({ word, about: "" }));
+}
+
+function starting(start: string, candidates: Candidate[]): Candidate[] {
+	return candidates.filter(({ word }) => word.startsWith(start));
+}
+
+const kinds: Record<string, ResourceKind<KubeObject>> = {
+	sources: sourceKind,
+	destinations: destinationKind,
+	pipelines: pipelineKind,
+	runs: runKind,
+	"tracking-plans": trackingPlanKind,
+	operations: operationKind,
+};
+/** A person waits for it at each tab. */
+const timeoutMs = 3_000;
+const maxNames = 500;
+
+/** The cluster's objects whose names start so. None if it isn't asked for any, or doesn't answer: a tab shows no errors. */
+export async function namesStarting(
+	start: string,
+	{ names = "", options }: Question,
+): Promise<Candidate[]> {
+	const kind = kinds[names];
+	if (!kind) return [];
+	try {
+		const { client, namespace } = await chooseCluster(options, timeoutMs);
+		const { items } = await client.list(kind, {
+			namespace,
+			metadataOnly: true,
+			limit: maxNames,
+		});
+		return items
+			.map(({ metadata }) => ({ word: metadata.name, about: "" }))
+			.filter(({ word }) => word.startsWith(start));
+	} catch {
+		return [];
+	}
 }

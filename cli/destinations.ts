@@ -15,8 +15,8 @@ import {
 	dryRunOption,
 	fileOption,
 	readyOption,
+	requireReady,
 } from "./resource/creation.ts";
-import { requireReady } from "./resource/readiness.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill destinations`. */

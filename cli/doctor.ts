@@ -9,12 +9,11 @@ import {
 } from "../crds/generated/types.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
-import { ownVersion } from "./command/own-version.ts";
+import { jsonText, tableOrJson } from "./command/output.ts";
 import { readFacts } from "./doctor/facts.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { findings } from "./doctor/findings.ts";
-import { tableOrJson } from "./output/format.ts";
-import { jsonText } from "./output/json.ts";
+import { ownVersion } from "./version.ts";
 
 const kinds = [
 	sourceKind,

@@ -4,9 +4,9 @@ import { hasEnded } from "../crds/operation.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { defineLogs } from "./follow/log-command.ts";
 import { changeSpec } from "./resource/change.ts";
 import { createObject, dryRunOption } from "./resource/creation.ts";
+import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill operations`. */

@@ -2,6 +2,7 @@ import { Option } from "@commander-js/extra-typings";
 import { type Pipeline, pipelineKind } from "../crds/generated/types.ts";
 import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
+import { defineSuspension } from "./resource/change.ts";
 import {
 	createObject,
 	displayNameOption,
@@ -9,7 +10,6 @@ import {
 	fileOption,
 	readyOption,
 } from "./resource/creation.ts";
-import { defineSuspension } from "./resource/suspension.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 import { defineFullReload, defineReload, defineStart } from "./run-start.ts";
 

@@ -13,8 +13,8 @@ import {
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { performOperation } from "./follow/operation-follower.ts";
 import { table } from "./command/output.ts";
+import { performOperation } from "./resource/follower.ts";
 
 const typeOption = new Option(
 	"--type <type>",

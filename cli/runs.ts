@@ -3,9 +3,9 @@ import { hasEnded } from "../crds/run.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { defineLogs } from "./follow/log-command.ts";
-import { followRun, requireSuccess } from "./resource/follower.ts";
 import { changeSpec } from "./resource/change.ts";
+import { followRun, requireSuccess } from "./resource/follower.ts";
+import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 import { defineStart } from "./run-start.ts";
 

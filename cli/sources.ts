@@ -3,9 +3,9 @@ import { type Source, sourceKind } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
-import { defineSend } from "./events/sending.ts";
 import { defineRefusals } from "./events/refusals.ts";
-import { askOperator } from "./resource/change.ts";
+import { defineSend } from "./events/sending.ts";
+import { askOperator, defineSuspension } from "./resource/change.ts";
 import {
 	createObject,
 	displayNameOption,
@@ -13,7 +13,6 @@ import {
 	fileOption,
 	readyOption,
 } from "./resource/creation.ts";
-import { defineSuspension } from "./resource/suspension.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill sources`. */

@@ -19,9 +19,7 @@ import { awaitObject } from "../packages/kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { outputIn } from "./output/format.ts";
-import { jsonText } from "./output/json.ts";
-import { table } from "./command/output.ts";
+import { jsonText, outputIn, table } from "./command/output.ts";
 
 const secretWaitMs = 10_000;
 

@@ -9,7 +9,6 @@ import { chooseCluster } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { performOperation } from "./follow/operation-follower.ts";
 import { table } from "./command/output.ts";
 import {
 	createObject,
@@ -17,6 +16,7 @@ import {
 	readManifest,
 	readyOption,
 } from "./resource/creation.ts";
+import { performOperation } from "./resource/follower.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** The plan would have quarantined or rejected events. */

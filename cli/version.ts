@@ -1,10 +1,10 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { ApiError, TransportError } from "../packages/kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { ownVersion } from "./command/own-version.ts";
-import { tableOrJson } from "./output/format.ts";
-import { jsonText } from "./output/json.ts";
+import { jsonText, tableOrJson } from "./command/output.ts";
 
 /** `tidemill version`. */
 export function define(version: Group): void {
@@ -52,4 +52,11 @@ async function serverVersion(
 			return null;
 		throw error;
 	}
+}
+
+/** The version of this Tidemill: of the package.json beside the code, or above it. */
+export function ownVersion(from: string = import.meta.dirname): string {
+	const file = join(from, "package.json");
+	if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")).version;
+	return ownVersion(dirname(from));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { progressIn } from "./logs.ts";
+import { progressIn } from "./run-log.ts";
 
 const line = (daysDone: number) =>
 	JSON.stringify({

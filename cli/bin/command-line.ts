@@ -50,9 +50,8 @@ function asCommanderReads(args: string[]): string[] {
 async function complete(words: string[]): Promise<void> {
 	// It asks the cluster with the kubeconfig's credentials.
 	if (skipsVerification()) return;
-	const { candidatesFor } = await import("../completion/candidates.ts");
+	const { candidatesFor, namesStarting } = await import("../completion.ts");
 	const found = await candidatesFor(createProgram(), words, loadGroup as never);
-	const { namesStarting } = await import("../completion/names.ts");
 	const named = await namesStarting(words.at(-1) ?? "", found);
 	for (const { word, about } of [...found.candidates, ...named])
 		process.stdout.write(about ? `${word}\t${about}\n` : `${word}\n`);

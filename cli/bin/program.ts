@@ -52,7 +52,7 @@ const groups: {
 	{
 		name: "events",
 		about: "send an event, and see those that are stored",
-		load: () => import("../events.ts"),
+		load: () => import("../events/events.ts"),
 	},
 	{
 		name: "trace",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonText } from "../output/json.ts";
+import { jsonText } from "./output.ts";
 
 test("JSON has no control characters, and says the same", () => {
 	const value = { "k\u0090": "a\u001b[2J\u007fb\u009b2Jü\u00a0" };

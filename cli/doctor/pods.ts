@@ -21,7 +21,7 @@ export interface TroubledPod {
 	claims: TroubledClaim[];
 }
 
-export interface TroubledClaim {
+interface TroubledClaim {
 	claim: PersistentVolumeClaim;
 	events: ToldEvent[];
 }

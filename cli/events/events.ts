@@ -1,11 +1,13 @@
 import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
+import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
+import { defineExport } from "./export.ts";
+import { defineImport } from "./import.ts";
 import { bodyOption } from "./refusals.ts";
-import { tableOrJson } from "../output/format.ts";
-import { jsonText } from "../output/json.ts";
-import { table } from "../command/output.ts";
+import { defineSend } from "./sending.ts";
+import { defineTail } from "./tail.ts";
 
 /** An event in a list, as the API has it (`EventList` in its document). */
 export interface ListedEvent {
@@ -129,4 +131,13 @@ function countOf(limit = String(defaultEvents)): number {
 	throw new UsageError(
 		`--limit is "${limit}", but must be a number from 1 to 10000`,
 	);
+}
+
+/** `tidemill events`. */
+export function define(events: Group): void {
+	defineSend(events);
+	defineTail(events);
+	defineStored(events);
+	defineExport(events);
+	defineImport(events);
 }

@@ -10,10 +10,9 @@ import { datesOf, daysOption, fromOption, toOption } from "../command/dates.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
-import { performOperation } from "../follow/operation-follower.ts";
+import { performOperation } from "../resource/follower.ts";
 import { transferFailed } from "./bucket-error.ts";
 import { writeNdjson } from "./ndjson.ts";
-import { otherExports } from "../stored/other-exports.ts";
 
 /** `tidemill events export`. */
 export function defineExport(events: Group): void {
@@ -137,4 +136,32 @@ function exists(path: string): Promise<boolean> {
 		() => true,
 		() => false,
 	);
+}
+
+const named = /^(\d{4}-\d\d-\d\d)-([0-9a-f]+)\.(?:ndjson|parquet)$/;
+
+/**
+ * Refuses a folder that has other files of the dates of these: once a date is compacted, other files have the same events, and
+ * beside the earlier ones each would be there twice.
+ * @param page all files of each date.
+ */
+function otherExports(
+	folder: string,
+	there: readonly string[],
+	page: readonly { name: string }[],
+): void {
+	const digests = new Map<string, Set<string>>();
+	for (const { name } of page) {
+		const [, date, digest] = named.exec(name) ?? [];
+		if (!date || !digest) continue;
+		digests.set(date, (digests.get(date) ?? new Set()).add(digest));
+	}
+	for (const name of there) {
+		const [, date, digest] = named.exec(name) ?? [];
+		if (!date || !digest) continue;
+		if (digests.get(date)?.has(digest) === false)
+			throw new CommandError(
+				`${join(folder, name)} is of another export: of another source, or archive has put the events of ${date} into other files since, and they would be there twice. Remove the files ${join(folder, `${date}-*`)} and repeat the command, or choose another folder.`,
+			);
+	}
 }

@@ -11,7 +11,7 @@ import { chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
-import { performOperation } from "../follow/operation-follower.ts";
+import { performOperation } from "../resource/follower.ts";
 import { transferFailed } from "./bucket-error.ts";
 
 /** `tidemill events import`. */

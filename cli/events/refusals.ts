@@ -1,12 +1,10 @@
 import { Option } from "@commander-js/extra-typings";
 import { examples, type Group } from "../command/group.ts";
+import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
-import { tableOrJson } from "../output/format.ts";
-import { jsonText } from "../output/json.ts";
-import { table } from "../command/output.ts";
 
 /** What the API says of a refused request (`RefusedRequest` in its document). */
-export interface Refusal {
+interface Refusal {
 	time: string;
 	status: number;
 	code: string;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EventStream } from "../../api/events/tail.ts";
-import { readServerEvents } from "../live/server-events.ts";
+import { readServerEvents } from "./tail.ts";
 
 test("the command line reads what the API writes", async () => {
 	const stream = new EventStream();

@@ -1,9 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { CommandError } from "../command/errors.ts";
 import { RestError } from "../command/rest.ts";
-import type { ServerEvent } from "../live/server-events.ts";
-import { tail } from "./tail.ts";
-import { tailLine } from "../live/tail-line.ts";
+import { type ServerEvent, tail, tailLine } from "./tail.ts";
 
 const answerOf = (...events: [name: string, data: object, id?: string][]) =>
 	new Response(

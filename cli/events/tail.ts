@@ -2,12 +2,9 @@ import { backoffMs } from "../../packages/service/backoff.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
+import { jsonText, outputIn, table } from "../command/output.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
-import { outputIn } from "../output/format.ts";
-import { jsonText } from "../output/json.ts";
 import { bodyOption } from "./refusals.ts";
-import { readServerEvents, type ServerEvent } from "../live/server-events.ts";
-import { tailLine } from "../live/tail-line.ts";
 
 const backoff = { baseMs: 500, maxMs: 10_000 };
 /** Ends that connecting again doesn't help. */
@@ -112,4 +109,61 @@ function print(event: ServerEvent, output: "table" | "json"): void {
 				? `${jsonText({ event: name, ...data })}\n`
 				: tailLine(event),
 		);
+}
+
+export interface ServerEvent {
+	id?: string;
+	name: string;
+	data: object;
+}
+
+/** One line of an API that is broken, or isn't Tidemill's, must not fill the memory. */
+const maxLength = 16 * 1024 * 1024;
+
+/** Reads server-sent events whose data is a JSON object (WHATWG HTML, "Server-sent events"). Comments and others are skipped. */
+export async function* readServerEvents(
+	body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ServerEvent> {
+	const decoder = new TextDecoder();
+	let rest = "";
+	for await (const chunk of body) {
+		rest += decoder.decode(chunk, { stream: true });
+		const blocks = rest.split(/\r?\n\r?\n/);
+		rest = blocks.pop()!;
+		if (rest.length > maxLength)
+			throw new Error("the answer is not one of server-sent events");
+		for (const block of blocks) {
+			const event = eventIn(block);
+			if (event) yield event;
+		}
+	}
+}
+
+function eventIn(block: string): ServerEvent | undefined {
+	const fields = new Map<string, string>();
+	for (const line of block.split(/\r?\n/)) {
+		const match = /^(id|event|data): ?(.*)$/.exec(line);
+		if (match) fields.set(match[1]!, match[2]!);
+	}
+	const data = fields.get("data");
+	if (data === undefined) return undefined;
+	const id = fields.get("id");
+	return {
+		...(id !== undefined && { id }),
+		name: fields.get("event") ?? "message",
+		data: JSON.parse(data),
+	};
+}
+
+/** One line for an event or a refused request: time, what became of it, and what identifies it. */
+export function tailLine({ name, data }: ServerEvent): string {
+	const { time, eventID, type, bytes, violations, body, ...refusal } =
+		data as Partial<Record<string, string>>;
+	const cells =
+		name === "refused"
+			? [`${refusal.status} ${refusal.code}`, refusal.bodyHead]
+			: [eventID, type, `${bytes} B`, violations && String(violations), body];
+	return table([
+		[time ?? "", name.padEnd(11), ...cells.filter(Boolean).map(String)],
+	]);
 }

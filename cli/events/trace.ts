@@ -1,8 +1,6 @@
 import { examples, type Group } from "../command/group.ts";
+import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
-import { tableOrJson } from "../output/format.ts";
-import { jsonText } from "../output/json.ts";
-import { table } from "../command/output.ts";
 import type { ListedEvent } from "./events.ts";
 
 /** What the API says of an event (`EventReceipt` in its document). */

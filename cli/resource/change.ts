@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
-import { type Cluster, requireObject } from "../command/cluster.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
-import { nameOf } from "../output/objects.ts";
+import { examples, type Group } from "../command/group.ts";
+import { nameOf } from "../command/output.ts";
 
 const operatorWaitMs = 60_000;
 
@@ -67,4 +72,28 @@ function patch<T extends KubeObject>(
 		"merge",
 		{ fieldManager: "tidemill" },
 	);
+}
+
+/** The verbs suspend and resume of a kind that has `spec.suspend`. */
+export function defineSuspension(
+	group: Group,
+	kind: ResourceKind<KubeObject>,
+	{ example, ...about }: { example: string; suspend: string; resume: string },
+): void {
+	for (const [verb, suspend, done] of [
+		["suspend", true, "suspended"],
+		["resume", false, "resumed"],
+	] as const)
+		group
+			.command(verb)
+			.description(about[verb])
+			.argument(`<${kind.kind.toLowerCase()}>`)
+			.addHelpText(
+				"after",
+				examples(`tidemill ${group.name()} ${verb} ${example}`),
+			)
+			.action(async (name: string, _, command) => {
+				const cluster = await chooseCluster(command.optsWithGlobals());
+				await changeSpec(cluster, kind, name, { suspend }, done);
+			});
 }

@@ -1,14 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Option } from "@commander-js/extra-typings";
-import type { Condition } from "../../packages/kube/conditions.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
-import { nameOf } from "../output/objects.ts";
-import { isReady, requireReady } from "./readiness.ts";
+import { nameOf } from "../command/output.ts";
 
 const readyWaitMs = 60_000;
 
@@ -29,12 +31,12 @@ export const displayNameOption = new Option(
 	"a name for people",
 );
 
-export type Resource = KubeObject & {
+type Resource = KubeObject & {
 	spec?: object;
 	status?: { conditions?: Condition[]; observedGeneration?: number };
 };
 
-export interface Creation {
+interface Creation {
 	name: string | undefined;
 	/** Undefined if no option says anything about it. */
 	spec: object | undefined;
@@ -135,4 +137,28 @@ export async function readManifest(
 			`${file} is not the manifest of a ${kind}: its kind is "${manifest?.kind}".`,
 		);
 	return manifest;
+}
+
+type Judged = KubeObject & { status?: { conditions?: Condition[] } };
+
+/** The Ready condition of an object that is ready. Throws {@link CommandError} with the reason of one that isn't. */
+export function requireReady(
+	object: Judged,
+	called = nameOf(object),
+): Condition {
+	const ready = readyOf(object);
+	if (ready?.status === "True") return ready;
+	throw new CommandError(
+		ready
+			? `${called} isn't ready: ${ready.message} (${ready.reason})`
+			: `${nameOf(object)} has no status yet. See: kubectl describe ${nameOf(object)} -n ${object.metadata.namespace}`,
+	);
+}
+
+function isReady(object: Judged): boolean {
+	return readyOf(object)?.status === "True";
+}
+
+function readyOf({ status }: Judged): Condition | undefined {
+	return findCondition(status?.conditions, "Ready");
 }

@@ -108,7 +108,7 @@ function timeOf(event: KubeEvent): string {
 }
 
 /** As kubectl writes ages: the largest unit. */
-export function ageText(ms: number): string {
+function ageText(ms: number): string {
 	const seconds = Math.max(0, Math.round(ms / 1_000));
 	if (seconds < 120) return `${seconds}s`;
 	if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;

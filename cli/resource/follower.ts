@@ -1,24 +1,35 @@
-import { type Progress, progressIn, readJobLog } from "../../api/runs/logs.ts";
-import { type Run, runKind } from "../../crds/generated/types.ts";
-import { hasEnded } from "../../crds/run.ts";
+import {
+	type Progress,
+	progressIn,
+	readJobLog,
+} from "../../api/runs/run-log.ts";
+import {
+	type Operation,
+	type OperationSpec,
+	operationKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
+import {
+	hasEnded as operationHasEnded,
+	operationName,
+} from "../../crds/operation.ts";
+import { hasEnded as runHasEnded } from "../../crds/run.ts";
 import { ApiError } from "../../packages/kube/client/client.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import type { ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { pause } from "../../packages/service/pause.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
-import { progressBar } from "../follow/progress-bar.ts";
-import { ProgressLines } from "../follow/progress-lines.ts";
+import { jsonText } from "../command/output.ts";
 
 const pollMs = 1_000;
 const logLines = 200;
 
-/**
- * Shows the progress of a run until it ends, and returns the run. Broken
- * connections are resumed for five minutes.
- */
+/** Shows the progress of a run until it ends, and returns the run. */
 export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
-	const { client, namespace } = cluster;
 	const ended = new AbortController();
 	const shown = { phase: "Pending" };
 	const lines = new ProgressLines();
@@ -28,38 +39,45 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 		return showing;
 	};
 	try {
-		const last = await awaitObject(
-			client,
-			runKind,
-			run,
-			(seen) => {
-				shown.phase = seen.status?.phase ?? "Pending";
-				return hasEnded(seen);
-			},
-			// Never fires: Ctrl-C ends the command, and the run continues.
-			new AbortController().signal,
-		);
-		if (last) {
-			await stopped();
-			lines.note({ run: last.metadata.name, ...outcomeOf(last) });
-			return last;
-		}
-		throw new CommandError(
-			`${run.metadata.name} in namespace ${namespace} was deleted before it ended.`,
-		);
-	} catch (error) {
-		if (!(error instanceof TransportError)) throw error;
-		throw new CommandError(
-			`the cluster is unreachable: ${error.message}. The run continues. See how it ended with: kubectl get run ${run.metadata.name} -n ${namespace}`,
-		);
+		const last = await untilEnded(cluster, runKind, run, (seen) => {
+			shown.phase = seen.status?.phase ?? "Pending";
+			return runHasEnded(seen);
+		});
+		await stopped();
+		const { phase, rows, dates, error } = last.status ?? {};
+		lines.note({ run: last.metadata.name, phase, rows, dates, error });
+		return last;
 	} finally {
 		await stopped();
 	}
 }
 
-function outcomeOf({ status = {} }: Run): object {
-	const { phase, rows, dates, error } = status;
-	return { phase, rows, dates, error };
+/**
+ * Waits until what a Job carries out has ended, and returns it. Broken connections are resumed for five minutes. Throws
+ * {@link CommandError} if it is deleted before that.
+ */
+async function untilEnded<T extends Run | Operation>(
+	{ client, namespace }: Cluster,
+	kind: ResourceKind<T>,
+	created: T,
+	hasEnded: (seen: T) => boolean,
+): Promise<T> {
+	const { name } = created.metadata;
+	const noun = kind.kind.toLowerCase();
+	try {
+		// Never fires: Ctrl-C ends the command, and the work continues.
+		const { signal } = new AbortController();
+		const last = await awaitObject(client, kind, created, hasEnded, signal);
+		if (last) return last;
+	} catch (error) {
+		if (!(error instanceof TransportError)) throw error;
+		throw new CommandError(
+			`the cluster is unreachable: ${error.message}. The ${noun} continues. See how it ended with: kubectl get ${noun} ${name} -n ${namespace}`,
+		);
+	}
+	throw new CommandError(
+		`${name} in namespace ${namespace} was deleted before it ended.`,
+	);
 }
 
 /** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
@@ -110,4 +128,104 @@ async function progressOf(
 			return undefined;
 		throw error;
 	}
+}
+
+/** Creates an Operation, and returns it once it has succeeded. Throws {@link CommandError} if it ends otherwise. */
+export async function performOperation(
+	cluster: Cluster,
+	spec: Partial<OperationSpec> & Pick<OperationSpec, "type" | "sourceRef">,
+): Promise<Operation> {
+	const { client, namespace } = cluster;
+	const name = operationName(spec.sourceRef.name, spec.type);
+	const created = await client.create<Operation>(
+		operationKind,
+		{ metadata: { name, namespace }, spec } as Operation,
+		{ fieldManager: "tidemill" },
+	);
+	const lines = new ProgressLines();
+	lines.say({ operation: name }, `Operation ${name}`);
+	const ended = await untilEnded(cluster, operationKind, created, (seen) => {
+		if (operationHasEnded(seen)) return true;
+		const { status } = seen;
+		const message = findCondition(status?.conditions, "Complete")?.message;
+		const phase = status?.phase ?? "Pending";
+		if (message !== undefined)
+			lines.say({ operation: name, phase, message }, message);
+		return false;
+	});
+	const { phase, error } = ended.status ?? {};
+	lines.note({ operation: name, phase, error });
+	if (phase === "Succeeded") return ended;
+	throw new CommandError(
+		error
+			? `${name} failed: ${error.message} (${error.code})`
+			: `${name} was cancelled.`,
+	);
+}
+
+/**
+ * Says on standard error how far a piece of work is: on a terminal as text for people, and otherwise as a line of JSON for
+ * programs, once for each change.
+ */
+export class ProgressLines {
+	readonly #stream: NodeJS.WriteStream;
+	#said = "";
+	#noted = "";
+
+	constructor(stream = process.stderr) {
+		this.#stream = stream;
+	}
+
+	/** One line for each text. */
+	say(facts: object, text: string): void {
+		if (!this.#stream.isTTY) this.note(facts);
+		else if (text !== this.#said) this.#stream.write(`${text}\n`);
+		this.#said = text;
+	}
+
+	/** On a terminal, one line that is updated in place, which `text` makes for its width. */
+	update(facts: object, text: (columns: number) => string): void {
+		const { isTTY, columns = 80 } = this.#stream;
+		if (isTTY) this.#stream.write(`\r\x1b[K${text(columns - 1)}`);
+		else this.note(facts);
+	}
+
+	/** What only programs need. */
+	note(facts: object): void {
+		const said = JSON.stringify(facts);
+		if (this.#stream.isTTY || said === this.#noted) return;
+		this.#noted = said;
+		const time = new Date().toISOString();
+		this.#stream.write(`${jsonText({ time, ...facts })}\n`);
+	}
+
+	/** Removes the line that was updated in place. */
+	clear(): void {
+		if (this.#stream.isTTY) this.#stream.write("\r\x1b[K");
+	}
+}
+
+/** One line with the progress of a run, at most `columns` wide. */
+export function progressBar(
+	phase: string,
+	progress: Progress | undefined,
+	columns: number,
+): string {
+	if (!progress) return phase.slice(0, columns);
+	const { daysDone, daysTotal, rowsDone, rowsTotal } = progress;
+	const label = ` ${daysDone} of ${count(daysTotal, "day")}, ${figure(rowsDone)} of ${count(rowsTotal, "row")}`;
+	const width = Math.min(40, columns - label.length - 2);
+	if (width < 5) return label.trim().slice(0, columns);
+	// Rows measure the work, but a run may have none.
+	const done = rowsTotal > 0 ? rowsDone / rowsTotal : daysDone / daysTotal;
+	const filled = Math.round(width * Math.min(1, done || 0));
+	return `[${"█".repeat(filled)}${"░".repeat(width - filled)}]${label}`;
+}
+
+function count(number: number, noun: string): string {
+	return `${figure(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function figure(number: number): string {
+	return number.toLocaleString("en");
 }

@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { jobLogPath, lastLines, readJobLog } from "../../api/runs/logs.ts";
+import { jobLogPath, lastLines, readJobLog } from "../../api/runs/run-log.ts";
 import {
 	type Operation,
 	operationKind,
@@ -9,12 +9,17 @@ import {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
-import type { Cluster } from "../command/cluster.ts";
-import { CommandError } from "../command/errors.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "../command/cluster.ts";
+import { CommandError, UsageError } from "../command/errors.ts";
+import { examples, type Group } from "../command/group.ts";
 
 /** What a Job does, with the label that its Pods have. */
-export type Work = Run | Operation;
-export const loggedKinds = {
+type Work = Run | Operation;
+const loggedKinds = {
 	Run: { ...runKind, podLabel: label.run },
 	Operation: { ...operationKind, podLabel: label.operation },
 };
@@ -128,4 +133,36 @@ async function logOfApi(
 	} catch {
 		return undefined;
 	}
+}
+
+/** `tidemill runs logs` and `tidemill operations logs`. */
+export function defineLogs(
+	group: Group,
+	kind: LoggedKind,
+	example: string,
+): void {
+	const noun = kind.toLowerCase();
+	const one = `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+	group
+		.command("logs")
+		.description(
+			`Print the log of ${one}. Once it has ended, it is what is kept: the last 64 KiB through the REST API, if TIDEMILL_API_URL and TIDEMILL_API_TOKEN are set, and otherwise the last lines. describe shows what each failed attempt said.`,
+		)
+		.argument(`<${noun}>`)
+		.option("-f, --follow", `print new lines until the ${noun} ends`)
+		.option("--tail <lines>", "only the last lines", "1000")
+		.addHelpText(
+			"after",
+			examples(`tidemill ${group.name()} logs ${example} -f`),
+		)
+		.action(async (name: string, { follow = false, tail }, command) => {
+			const lines = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
+			if (lines < 1 || lines > 10_000)
+				throw new UsageError(
+					`--tail is "${tail}", but must be between 1 and 10000`,
+				);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const work = await requireObject<Work>(cluster, loggedKinds[kind], name);
+			await writeJobLog(cluster, kind, work, { follow, lines });
+		});
 }

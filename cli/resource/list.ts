@@ -5,13 +5,11 @@ import {
 	resourcePath,
 } from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
-import type { Format } from "../output/format.ts";
-import { objectsText } from "../output/objects.ts";
-import { table } from "../command/output.ts";
+import { type Format, objectsText, table } from "../command/output.ts";
 
 const pageSize = 500;
 
-export interface Listing {
+interface Listing {
 	kind: ResourceKind<KubeObject>;
 	format: Format;
 	/** Only this object. Throws as the client does if there is none. */

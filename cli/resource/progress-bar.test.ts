@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { progressBar } from "../follow/progress-bar.ts";
+import { progressBar } from "./follower.ts";
 
 const half = { daysDone: 1, daysTotal: 2, rowsDone: 500, rowsTotal: 1000 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ProgressLines } from "../follow/progress-lines.ts";
+import { ProgressLines } from "./follower.ts";
 
 test("in a pipe each change is a line of JSON with its time, and a repeat is none", () => {
 	const { lines, written } = on({ isTTY: false });

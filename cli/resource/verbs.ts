@@ -8,8 +8,7 @@ import {
 } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
-import { outputOption } from "../output/format.ts";
-import { nameOf } from "../output/objects.ts";
+import { nameOf, outputOption } from "../command/output.ts";
 import { description } from "./description.ts";
 import { printObjects } from "./list.ts";
 
