@@ -92,7 +92,7 @@ house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, fo
 
 .PHONY: clients
 clients: $(installed) ## Write the generated part of the Python client, which `pip install ./clients/python` needs
-	@$(node) tools/generate/python/client-files.ts
+	@$(node) tools/generate/python-client.ts
 
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs neither a daemon nor an image registry, but root on Debian)

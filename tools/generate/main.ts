@@ -2,7 +2,7 @@ import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { apiPage } from "./api-page.ts";
 import { argocdHealthFiles } from "./argocd-health.ts";
 import { bigQueryBehavioursPage } from "./bigquery/behaviours-page.ts";
-import { bigQueryErrorsPage } from "./bigquery/errors-page.ts";
+import { bigQueryErrorsPage } from "./bigquery-pages.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { cliPage } from "./cli-page.ts";
 import { clientTypesText } from "./client-types.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pythonTypesText } from "./types.ts";
+import { pythonTypesText } from "./python-types.ts";
 
 test("a schema becomes a TypedDict, and each object inside another", () => {
 	const text = pythonTypesText({

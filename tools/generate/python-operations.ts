@@ -1,6 +1,6 @@
-import { parameters, parametersOf } from "../../../api/document/parameters.ts";
-import type { Endpoint } from "../../../api/http/endpoint.ts";
-import { isPythonName } from "./types.ts";
+import { parameters, parametersOf } from "../../api/document/parameters.ts";
+import type { Endpoint } from "../../api/http/endpoint.ts";
+import { isPythonName } from "./python-types.ts";
 
 type Parameter = {
 	name: string;

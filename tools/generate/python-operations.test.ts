@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../../api/endpoints.ts";
-import { methodName, pythonOperationsText } from "./operations.ts";
-import { isPythonName } from "./types.ts";
+import { endpoints } from "../../api/endpoints.ts";
+import { methodName, pythonOperationsText } from "./python-operations.ts";
+import { isPythonName } from "./python-types.ts";
 
 test.each([
 	["listTrackingPlans", "list"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pythonClientFiles, synchronousText } from "./client-files.ts";
+import { pythonClientFiles, synchronousText } from "./python-client.ts";
 
 test.each([
 	["async with AsyncTidemill() as tidemill:", "with Tidemill() as tidemill:"],

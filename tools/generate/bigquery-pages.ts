@@ -1,9 +1,9 @@
-import { jobErrors } from "../../../packages/warehouses/load/failure.ts";
+import { jobErrors } from "../../packages/warehouses/load/failure.ts";
 import {
 	bigQueryErrors,
 	refusalOf,
 	wordsOfPipeline,
-} from "../../../test/support/examples/bigquery-errors.ts";
+} from "../../test/support/examples/bigquery-errors.ts";
 
 /** The text of docs/reference/bigquery-errors.md. */
 export function bigQueryErrorsPage(): string {

@@ -6,13 +6,13 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { openApiSchemas } from "../../../api/document/openapi-schemas.ts";
-import { endpoints } from "../../../api/endpoints.ts";
-import { pythonOperationsText } from "./operations.ts";
-import { pythonTypesText } from "./types.ts";
+import { openApiSchemas } from "../../api/document/openapi-schemas.ts";
+import { endpoints } from "../../api/endpoints.ts";
+import { pythonOperationsText } from "./python-operations.ts";
+import { pythonTypesText } from "./python-types.ts";
 
 const folder = "clients/python/tidemill";
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../..");
 
 /** The generated files of the Python client: each path in the repository and its text. */
 export function pythonClientFiles(): [path: string, text: string][] {

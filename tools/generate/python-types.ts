@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../../crds/json-schema.ts";
+import type { JsonSchema } from "../../crds/json-schema.ts";
 
 type Schemas = Record<string, JsonSchema>;
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { jobErrors } from "../../../packages/warehouses/load/failure.ts";
+import { jobErrors } from "../../packages/warehouses/load/failure.ts";
 import {
 	bigQueryErrors,
 	refusalOf,
 	wordsOfPipeline,
-} from "../../../test/support/examples/bigquery-errors.ts";
+} from "../../test/support/examples/bigquery-errors.ts";
 
 test.each(bigQueryErrors)(
 	"$reason: the Pipeline says the reason, BigQuery's own words and what to do",
