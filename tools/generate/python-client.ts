@@ -58,7 +58,7 @@ const rules: [written: RegExp, instead: string][] = [
 ];
 
 /** `make clients`: Git ignores what it writes, so that no change of the API has a second copy in the client. */
-export function writeClients(): void {
+function writeClients(): void {
 	for (const part of ["generated", "synchronous"])
 		rmSync(join(root, folder, part), { recursive: true, force: true });
 	for (const [path, text] of pythonClientFiles()) {

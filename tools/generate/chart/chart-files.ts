@@ -8,9 +8,7 @@ import {
 } from "../../../operator/install/nats-config.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { chartReadme, chartYaml } from "./listing.ts";
-import { readValues } from "./values.ts";
-import { valuesPage } from "./values-page.ts";
-import { valuesSchema } from "./values-schema.ts";
+import { readValues, valuesPage, valuesSchema } from "./values.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const chart = "charts/tidemill";

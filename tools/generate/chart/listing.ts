@@ -3,8 +3,7 @@ import { join } from "node:path";
 // yaml: keeps the comments of the file that it writes into.
 import { parse, parseDocument, Scalar, stringify } from "yaml";
 import { readResourceSchemas } from "../../../crds/resource-schema.ts";
-import type { ChartValue } from "./values.ts";
-import { valuesTables } from "./values-page.ts";
+import { type ChartValue, valuesTables } from "./values.ts";
 
 /*
  * How the chart presents itself outside of this repository: on Artifact Hub, and wherever a chart's README is read alone.
