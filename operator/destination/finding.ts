@@ -9,7 +9,7 @@ import {
 	findCondition,
 	setCondition,
 } from "../../packages/kube/conditions.ts";
-import { type Place, placeText } from "../jobs/slots.ts";
+import { placeText, type QueuePlace } from "../jobs/slots.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 
@@ -33,7 +33,7 @@ export const checking = (message = "The check is running."): Finding => ({
 	message,
 });
 
-export const queued = (place: Place): Finding => ({
+export const queued = (place: QueuePlace): Finding => ({
 	status: "Unknown",
 	reason: "Queued",
 	message: `The check waits for its turn: ${placeText(place)}`,

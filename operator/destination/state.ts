@@ -2,9 +2,9 @@ import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { Job, Pod, Secret } from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
-import type { Outcomes } from "../jobs/decide.ts";
-import { podsOfJob } from "../jobs/pods.ts";
-import type { Place } from "../jobs/slots.ts";
+import { podsOfJob } from "../jobs/controller.ts";
+import type { RequestOutcomes } from "../jobs/kind.ts";
+import type { QueuePlace } from "../jobs/slots.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
 import { isCheckOf } from "./check.ts";
@@ -20,7 +20,7 @@ export interface DestinationState extends Borrowed {
 	/** The Secret that a BigQuery destination's credentials name, if it exists. */
 	credentials: Secret | undefined;
 	/** Why no check may start now: there are too many Jobs, or Kubernetes has refused it. */
-	place?: Place | undefined;
+	place?: QueuePlace | undefined;
 	refusal?: Refusal | undefined;
 	image: string;
 	/** Local mode's directory for DuckDB files. */
@@ -35,7 +35,7 @@ export async function readDestination(
 	context: OperatorContext & { bigQueryEndpoints: string[] },
 	destination: Destination,
 	jobs: Job[],
-	{ place, refusal }: Pick<Outcomes, "place" | "refusal"> = {},
+	{ place, refusal }: Pick<RequestOutcomes, "place" | "refusal"> = {},
 ): Promise<DestinationState> {
 	const {
 		client,

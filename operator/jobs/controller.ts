@@ -1,4 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import { fieldManager } from "../../crds/labels.ts";
+import {
+	ApiError,
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
 import type { Condition } from "../../packages/kube/conditions.ts";
 import {
 	isOver,
@@ -27,12 +33,11 @@ import {
 	wakeByPermission,
 	whilePermitted,
 } from "../reconcile/while-permitted.ts";
-import { removeJob, startJob } from "./apply.ts";
-import { ArchiveQuestions, type AskAction } from "./archive-answers.ts";
-import type { Outcomes } from "./decide.ts";
-import { isInForce } from "./job-refusal.ts";
-import { podsOfJob } from "./pods.ts";
+import type { RequestOutcomes } from "./kind.ts";
+import { ArchiveQuestions, type AskAction } from "./questions.ts";
+import { isInForce, nameTaken } from "./refusal.ts";
 import type { JobOwner, JobSlots } from "./slots.ts";
+import type { JobWithInput } from "./template.ts";
 import type { JobAction } from "./transition.ts";
 
 /** What a kind with Jobs works with, beyond {@link OperatorContext}. */
@@ -60,7 +65,7 @@ export interface JobKind<T extends Owner, State, Action> {
 	/** All that a decision rests on; undefined if there is nothing to decide. */
 	read(
 		key: ObjectKey,
-		outcomes: Outcomes,
+		outcomes: RequestOutcomes,
 		now: number,
 	): Promise<State | undefined>;
 	decide(state: State, now: number): Action[];
@@ -250,4 +255,94 @@ export async function readWithJob<T extends KubeObject>(
 		? await podsOfJob(client, informers.pods, job, `${of.label}=${name}`)
 		: [];
 	return { object, job, pods };
+}
+
+/**
+ * A Job's Pods.
+ * @param known From memory.
+ * @param labelSelector Selects the Job's Pods, and perhaps others.
+ */
+export async function podsOfJob(
+	client: KubeClient,
+	known: { ofJob(uid: string): Pod[] },
+	job: Job,
+	labelSelector: string,
+): Promise<Pod[]> {
+	const { namespace, uid } = job.metadata;
+	if (!isOver(job)) return known.ofJob(uid!);
+	// The Pods have the result, and memory may know the end of the Job before theirs.
+	const { items } = await client.list(kinds.pod, { namespace, labelSelector });
+	return items.filter((pod) => isControlledBy(pod, uid));
+}
+
+/**
+ * Starts a Job after its input is there. Starting a Job twice does nothing. Throws what Kubernetes answers if it refuses, and
+ * {@link nameTaken} as such a refusal.
+ * @param options `dryRun`: nothing is written. Quotas and admission policies still say whether they refuse the Job.
+ */
+async function startJob(
+	client: KubeClient,
+	{ job, secret }: JobWithInput,
+	{ dryRun = false }: { dryRun?: boolean } = {},
+): Promise<void> {
+	const [owner] = job.metadata.ownerReferences!;
+	const { name, namespace } = job.metadata;
+	const taken = (what: string) =>
+		new ApiError(
+			409,
+			{
+				reason: nameTaken,
+				message: `${what} exists, but does not belong to ${owner!.kind} "${owner!.name}". Delete it: kubectl delete ${what.toLowerCase().replaceAll('"', "")} -n ${namespace}`,
+			},
+			undefined,
+			{ method: "POST", path: "" },
+		);
+	const existing = await findSecret(client, secret);
+	if (existing && !isControlledBy(existing, owner!.uid))
+		throw taken(`Secret "${secret.metadata.name}"`);
+	// Applied, since an earlier attempt may have left one with outdated input.
+	await client.apply(kinds.secret, secret, {
+		fieldManager,
+		force: true,
+		dryRun,
+	});
+	try {
+		await client.create(kinds.job, job, { fieldManager, dryRun });
+	} catch (error) {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+		const existing = await client.get(kinds.job, name, namespace);
+		if (!existing) throw error;
+		// Our own is one that memory lacks or which is being deleted: its next change wakes the controller.
+		if (!isControlledBy(existing, owner!.uid)) throw taken(`Job "${name}"`);
+	}
+}
+
+/**
+ * Removes a Job with its Pods, and the input. What the owner doesn't control belongs to somebody else and stays. Removing
+ * twice does nothing.
+ */
+export async function removeJob(
+	client: KubeClient,
+	owner: KubeObject,
+	{ job, secretName }: { job: Job | undefined; secretName: string },
+): Promise<void> {
+	const { namespace } = owner.metadata;
+	if (job && !isControlledBy(job, owner.metadata.uid)) return;
+	const secret = await findSecret(client, {
+		metadata: { name: secretName, ...(namespace && { namespace }) },
+	});
+	if (secret && isControlledBy(secret, owner.metadata.uid))
+		await client.delete(kinds.secret, secretName, namespace, {
+			uid: secret.metadata.uid!,
+		});
+	if (job)
+		await client.delete(kinds.job, job.metadata.name, namespace, {
+			uid: job.metadata.uid!,
+		});
+}
+
+/** Its metadata alone: the Secret may be somebody else's. */
+function findSecret(client: KubeClient, { metadata }: KubeObject) {
+	const { name, namespace } = metadata;
+	return client.get(kinds.secret, name, namespace, { metadataOnly: true });
 }

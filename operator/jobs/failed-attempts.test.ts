@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../packages/kube/kinds.ts";
 import { terminated } from "../../test/support/doubles/kubernetes/terminated-pod.ts";
-import { failedAttempts } from "./failed-attempts.ts";
+import { failedAttempts } from "./outcome.ts";
 
 const pod = (minute: number, status: Pod["status"]): Pod => ({
 	metadata: {

@@ -1,3 +1,4 @@
+import type { RunFailedAttempt } from "../../crds/generated/types.ts";
 import {
 	type JobError,
 	type JobResult,
@@ -12,7 +13,6 @@ import {
 } from "../../packages/kube/kinds.ts";
 import { publicWords } from "../../packages/kube/text.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { endedAs, unexplained } from "./endings.ts";
 import { containerName } from "./template.ts";
 
 export type JobOutcome =
@@ -68,8 +68,50 @@ export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 	};
 }
 
+/** As the CRDs have it. */
+const maxAttempts = 5;
+
+/**
+ * The attempts of a Job that failed and were followed by another, the last ones.
+ * @param known From the status: the Pods of a Job that runs out of time are gone.
+ * @param isOver The latest Pod had the last attempt, which the status tells apart.
+ */
+export function failedAttempts(
+	known: RunFailedAttempt[] = [],
+	pods: Pod[],
+	isOver: boolean,
+): { failedAttempts?: RunFailedAttempt[] } {
+	const byAge = pods.toSorted((a, b) => (podAge(a) < podAge(b) ? -1 : 1));
+	const last = isOver ? byAge.at(-1)?.metadata.name : undefined;
+	const ended = byAge.flatMap((pod) => attemptOf(pod) ?? []);
+	const names = new Set(ended.map(({ pod }) => pod));
+	const all = [...known.filter(({ pod }) => !names.has(pod)), ...ended]
+		.filter(({ pod }) => pod !== last)
+		.slice(-maxAttempts);
+	// An empty list takes away what the status has.
+	return all.length > 0 || known.length > 0 ? { failedAttempts: all } : {};
+}
+
+function attemptOf(pod: Pod): RunFailedAttempt | undefined {
+	const end = attemptEnd(pod);
+	if (!end) return undefined;
+	const { at, error, log } = end;
+	const { code, message } = error;
+	return {
+		pod: pod.metadata.name,
+		...(at && { completionTime: at }),
+		code,
+		message,
+		...(log && { log }),
+	};
+}
+
+function podAge({ metadata }: Pod): string {
+	return `${metadata.creationTimestamp} ${metadata.name}`;
+}
+
 /** How a Pod failed; undefined unless it has. */
-export function attemptEnd(
+function attemptEnd(
 	pod: Pod,
 ): { at?: string; error: JobError; log?: string } | undefined {
 	const process = terminated(pod);
@@ -212,4 +254,41 @@ const onItsWay: ReadonlySet<string> = new Set([
 
 function startOf(pod: Pod): number {
 	return new Date(pod.metadata.creationTimestamp ?? 0).getTime();
+}
+
+/**
+ * How a Job can end without a result of its process. docs/reference/conditions.md is generated from this table.
+ * A code is Kubernetes' own word where there is one.
+ */
+export const jobEndings = {
+	DeadlineExceeded:
+		"The Job ran out of time. Remove what it waited for, or raise the Pipeline's spec.runTemplate.activeDeadlineSeconds.",
+	OOMKilled:
+		"The process exceeded its memory limit. Raise the memory in the Pipeline's spec.runTemplate.resources.",
+	Evicted:
+		"The node ran short of resources. Request what the Pod needs in the Pipeline's spec.runTemplate.resources.",
+	PodLost:
+		"The node of the Job's Pod is down or cut off, and the Pod may still write. Do what the message says, then start a new Run.",
+	JobDeleted: "Somebody deleted the Job. Start a new Run.",
+	ResultMissing:
+		"The process left no readable result, so it is unknown what it loaded. Start a new Run. If that ends the same way, make sure that operator and Jobs have the same version.",
+} as const;
+
+type JobEnding = keyof typeof jobEndings;
+
+/** @param facts What is known, as sentences or in Kubernetes' words. Undefined and empty ones are dropped. */
+export function endedAs(
+	code: JobEnding,
+	...facts: (string | undefined)[]
+): JobError {
+	return unexplained(code, jobEndings[code], ...facts);
+}
+
+/** An ending that the table lacks, under Kubernetes' word for it. */
+function unexplained(code: string, ...facts: (string | undefined)[]): JobError {
+	const message = facts
+		.filter((fact) => fact !== undefined && fact !== "")
+		.map((fact) => fact!.replace(/[.\s]*$/, "."))
+		.join(" ");
+	return { code, message: message.slice(0, 2048), retryable: true };
 }

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { type PodTemplate, runKind } from "../../crds/generated/types.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";
-import { podTemplateProblem } from "./pod-template.ts";
-import { jobWithInput } from "./template.ts";
+import { jobWithInput, podTemplateProblem } from "./template.ts";
 
 const nothing = { annotations: [], priorityClasses: [] };
 

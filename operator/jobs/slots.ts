@@ -7,7 +7,7 @@ export interface JobLimits {
 }
 
 /** Why a Run or a check has no slot yet. */
-export interface Place {
+export interface QueuePlace {
 	/** Runs and checks of its namespace that come before it. */
 	ahead: number;
 	/** Slots that its namespace has, and that all have. */
@@ -54,7 +54,7 @@ export class JobSlots {
 	 * Asks for a slot, or whether it is this owner's turn by now. Undefined when it has one.
 	 * @param age A sort key, the oldest first.
 	 */
-	take(owner: JobOwner, age: string): Place | undefined {
+	take(owner: JobOwner, age: string): QueuePlace | undefined {
 		const { namespace } = owner;
 		if (this.#held.get(namespace)?.has(idOf(owner))) return undefined;
 		const ages = this.#waiting.get(namespace) ?? new Map<string, string>();
@@ -64,7 +64,7 @@ export class JobSlots {
 	}
 
 	/** Why an owner that has asked for a slot has none yet. */
-	placeOf(owner: JobOwner): Place | undefined {
+	placeOf(owner: JobOwner): QueuePlace | undefined {
 		const { namespace } = owner;
 		const ages = this.#waiting.get(namespace);
 		const age = ages?.get(idOf(owner));
@@ -112,7 +112,11 @@ export class JobSlots {
 }
 
 /** For a status: what a Run or a check waits for. */
-export function placeText({ ahead, heldInNamespace, held }: Place): string {
+export function placeText({
+	ahead,
+	heldInNamespace,
+	held,
+}: QueuePlace): string {
 	const before =
 		ahead === 0
 			? "It is the next of this namespace."
@@ -125,7 +129,7 @@ export function placeText({ ahead, heldInNamespace, held }: Place): string {
 }
 
 /** An owner is woken at its turn. Until then this keeps its place in the status up to date. */
-export function nextLookMs({ ahead }: Pick<Place, "ahead">): number {
+export function nextLookMs({ ahead }: Pick<QueuePlace, "ahead">): number {
 	return Math.min(30_000 + ahead * 1_000, 300_000);
 }
 

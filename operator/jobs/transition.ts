@@ -7,12 +7,12 @@ import {
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
-import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
-import type { AskAction } from "./archive-answers.ts";
+import type { KubeEventReason, Reasons } from "../reconcile/reasons.ts";
+import type { AskAction } from "./questions.ts";
 import type { JobWithInput } from "./template.ts";
 
-/** What a Job carries out, and what keeps how it ended: a Run or an Operation. */
-export interface Work extends KubeObject {
+/** What a Job carries out, and what keeps how it ended, such as a Run. */
+export interface JobWork extends KubeObject {
 	spec: { cancel?: boolean };
 	status?: {
 		observedGeneration?: number;
@@ -28,17 +28,39 @@ export interface Work extends KubeObject {
 	};
 }
 
-export type WorkName = "Run" | "Operation";
-
 /** A part of the status. */
-export type Facts<W extends Work> = NonNullable<W["status"]>;
+export type StatusFacts<W extends JobWork> = NonNullable<W["status"]>;
 
-export type CompleteReason<Name extends WorkName> = Name extends "Run"
-	? Reason<"Run", "Complete">
-	: Reason<"Operation", "Complete">;
-export type FailedReason<Name extends WorkName> = Name extends "Run"
-	? Reason<"Run", "Failed">
-	: Reason<"Operation", "Failed">;
+/** What a kind of work is called, and the reasons that people read of it. */
+export interface WorkReasons {
+	noun: string;
+	/** Of the condition `Complete`. */
+	complete: string;
+	/** Of the condition `Failed`. */
+	failed: string;
+	/** Of KubeEvents. */
+	event: string;
+}
+
+/** Those of operator/reconcile/reasons.ts. */
+export interface ReasonsOf<Noun extends "Run" | "Operation"> {
+	noun: Noun;
+	complete: keyof Reasons[Noun]["Complete"] & string;
+	failed: keyof Reasons[Noun]["Failed"] & string;
+	event: KubeEventReason<Noun>;
+}
+
+type Both = "Run" | "Operation";
+/** The reasons that every kind has: those that the tables of all have. */
+export type CompleteReason<R extends WorkReasons> =
+	| R["complete"]
+	| ReasonsOf<Both>["complete"];
+export type FailedReason<R extends WorkReasons> =
+	| R["failed"]
+	| ReasonsOf<Both>["failed"];
+type EventReason<R extends WorkReasons> =
+	| R["event"]
+	| (KubeEventReason<"Run"> & KubeEventReason<"Operation">);
 
 /** What is done about the Job of a Run, an Operation or a Destination's check. */
 export type JobAction =
@@ -51,141 +73,133 @@ export type JobAction =
 	/** As `lookAgain`, and the place in the queue for a Job is kept. */
 	| { type: "awaitSlot"; afterMs: number };
 
-export type WorkAction<W extends Work, Name extends WorkName> =
+export type WorkAction<W extends JobWork, R extends WorkReasons> =
 	| JobAction
 	/** One that has ended: this one or another. */
 	| { type: "delete"; object: W }
-	| CommonAction<W, KubeEventReason<Name>>;
+	| CommonAction<W, EventReason<R>>;
 
 /**
- * How the status of a Run or an Operation changes. It is written before people are told, and before the Job with its result
- * goes.
+ * How the status of work changes. It is written before people are told, and before the Job with its result goes.
  * @param factsOf What the status has from the start on.
  */
-export function workTransitions<W extends Work, Name extends WorkName>(
-	noun: Name,
-	factsOf: (work: W) => Partial<Facts<W>> = () => ({}),
+export function workTransitions<W extends JobWork, R extends WorkReasons>(
+	noun: R["noun"],
+	factsOf: (work: W) => Partial<StatusFacts<W>> = () => ({}),
 ) {
-	type Action = WorkAction<W, Name>;
+	type Action = WorkAction<W, R>;
+	type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-	/** Both kinds have these reasons, which are made of their name. */
-	const ended = (word: "Succeeded" | "Failed" | "Cancelled") =>
-		`${noun}${word}` as KubeEventReason<Name>;
-
-	const tell = (
+	const record = (
 		severity: "Normal" | "Warning",
-		reason: KubeEventReason<Name>,
+		reason: EventReason<R>,
 		message: string,
 	): Action => ({ type: "recordKubeEvent", severity, reason, message });
+	/** Each kind has these reasons, which are made of its name. */
+	const named = (word: string) => `${noun}${word}` as R["event"];
 
-	const write = (
-		{ metadata, status }: W,
-		facts: Facts<W>,
+	function write(
+		work: W,
+		facts: StatusFacts<W>,
 		findings: Finding[],
 		now: number,
-	): Action => {
+	): Action {
+		const { metadata, status } = work;
 		const observedGeneration = metadata.generation ?? 0;
+		const conditions = findings.reduce(
+			(before, finding) =>
+				setCondition(before, { ...finding, observedGeneration }, now),
+			status?.conditions ?? [],
+		);
 		return {
 			type: "writeStatus",
 			status: {
 				...status,
 				observedGeneration,
+				...factsOf(work),
 				...facts,
-				conditions: findings.reduce(
-					(conditions, finding) =>
-						setCondition(conditions, { ...finding, observedGeneration }, now),
-					status?.conditions ?? [],
-				),
-			} as Facts<W>,
+				conditions,
+			} as StatusFacts<W>,
 		};
-	};
+	}
 
-	/** As with a Job, `Failed` is a condition of its own beside `Complete`. */
-	const failed = (
-		complete: "Failed" | "Cancelled",
-		reason: string,
+	/** @param failed The reason of `Failed`: as with a Job, that is a condition of its own beside `Complete`. */
+	function end(
+		work: W,
+		phase: "Succeeded" | "Failed" | "Cancelled",
 		message: string,
-	): Finding[] => [
-		{ type: "Complete", status: "False", reason: complete, message },
-		{ type: "Failed", status: "True", reason, message },
-	];
+		facts: StatusFacts<W>,
+		now: number,
+		{
+			failed,
+			note = message,
+		}: { failed?: FailedReason<R>; note?: string } = {},
+	): Action[] {
+		const status = failed === undefined ? "True" : "False";
+		const complete = { type: "Complete", status, reason: phase, message };
+		const findings = [
+			complete,
+			...(failed === undefined
+				? []
+				: [{ type: "Failed", status: "True", reason: failed, message }]),
+		] as Finding[];
+		const ended = { phase, completionTime: rfc3339(now), ...facts };
+		return [
+			write(work, ended, findings, now),
+			record(phase === "Failed" ? "Warning" : "Normal", named(phase), note),
+			{ type: "removeJob" },
+		];
+	}
 
 	return {
-		tell,
+		record,
+
+		/** The Job is made. */
+		started: (message: string): Action =>
+			record("Normal", named("Started"), message),
 
 		/** It waits or works: `facts` has the phase. */
 		progress(
 			work: W,
-			reason: CompleteReason<Name>,
+			reason: CompleteReason<R>,
 			message: string,
-			facts: Facts<W>,
+			facts: StatusFacts<W>,
 			now: number,
 		): Action[] {
-			const finding = { type: "Complete", status: "False", reason, message };
-			const all = { ...factsOf(work), ...facts };
-			return [write(work, all, [finding as Finding], now)];
+			const finding = { type: "Complete", reason, message } as const;
+			return [write(work, facts, [{ ...finding, status: "False" }], now)];
 		},
 
-		succeed(work: W, message: string, facts: Facts<W>, now: number): Action[] {
-			const reason = "Succeeded";
-			return [
-				write(
-					work,
-					{ ...factsOf(work), phase: "Succeeded", ...facts },
-					[{ type: "Complete", status: "True", reason, message }],
-					now,
-				),
-				tell("Normal", ended("Succeeded"), message),
-				{ type: "removeJob" },
-			];
-		},
+		succeed: (work: W, message: string, facts: StatusFacts<W>, now: number) =>
+			end(work, "Succeeded", message, facts, now),
 
 		fail(
 			work: W,
-			reason: FailedReason<Name>,
+			reason: FailedReason<R>,
 			error: JobError,
-			facts: Facts<W>,
+			facts: StatusFacts<W>,
 			now: number,
 		): Action[] {
 			const { code, message } = error;
-			const completionTime = rfc3339(now);
-			return [
-				write(
-					work,
-					{
-						...factsOf(work),
-						phase: "Failed",
-						completionTime,
-						error,
-						...facts,
-					},
-					failed("Failed", reason, message),
-					now,
-				),
-				tell("Warning", ended("Failed"), `${code}: ${message}`),
-				{ type: "removeJob" },
-			];
+			return end(work, "Failed", message, { error, ...facts }, now, {
+				failed: reason,
+				note: `${code}: ${message}`,
+			});
 		},
 
-		cancel(work: W, facts: Facts<W>, now: number): Action[] {
-			const message = `The ${noun} was cancelled by spec.cancel.`;
-			const completionTime = rfc3339(now);
-			return [
-				write(
-					work,
-					{ ...factsOf(work), phase: "Cancelled", completionTime, ...facts },
-					failed("Cancelled", "Cancelled", message),
-					now,
-				),
-				tell("Normal", ended("Cancelled"), message),
-				{ type: "removeJob" },
-			];
-		},
+		cancel: (work: W, facts: StatusFacts<W>, now: number) =>
+			end(
+				work,
+				"Cancelled",
+				`The ${noun} was cancelled by spec.cancel.`,
+				facts,
+				now,
+				{ failed: "Cancelled" },
+			),
 	};
 }
 
-export type WorkTransitions<W extends Work, Name extends WorkName> = ReturnType<
-	typeof workTransitions<W, Name>
->;
-
-type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;
+export type WorkTransitions<
+	W extends JobWork,
+	R extends WorkReasons,
+> = ReturnType<typeof workTransitions<W, R>>;

@@ -14,8 +14,12 @@ import { keyOf, type ObjectKey } from "../../packages/kube/resource.ts";
 import { createJobLoop, type JobDeps } from "../jobs/controller.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { reportOf } from "../reconcile/while-permitted.ts";
-import type { OperationAction } from "./action.ts";
-import { decide, decideBarred } from "./decide.ts";
+import {
+	decide,
+	decideNotPermitted,
+	type OperationAction,
+	pendingLimit,
+} from "./decide.ts";
 import { operationInputName, operationJobName } from "./job.ts";
 import { type OperationState, readOperation } from "./state.ts";
 
@@ -41,12 +45,15 @@ export function createOperationController(
 			hasJob: ({ job }) => job !== undefined,
 			notPermitted: {
 				condition: "Complete",
-				statusOf: (operation, message, now) => {
+				statusOf(operation, message, now) {
 					const { namespace, name } = operation.metadata;
 					const job = informers.jobs.get(namespace!, operationJobName(name));
-					return reportOf(
-						decideBarred(operation, job !== undefined, message, now),
-					);
+					const wait = {
+						work: operation,
+						limit: pendingLimit,
+						hasJob: job !== undefined,
+					};
+					return reportOf(decideNotPermitted(wait, message, now));
 				},
 			},
 			removalOf: ({ operation, job }) => ({

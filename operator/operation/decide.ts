@@ -1,55 +1,63 @@
-import type { Operation, OperationStatus } from "../../crds/generated/types.ts";
-import { hasEnded } from "../../crds/operation.ts";
+import type {
+	Operation,
+	OperationStatus,
+	OperationStatusImport,
+} from "../../crds/generated/types.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { lifecycle } from "../jobs/decide.ts";
-import { endedAs } from "../jobs/endings.ts";
-import { podTemplateProblem } from "../jobs/pod-template.ts";
-import type { CompleteReason } from "../jobs/transition.ts";
+import { lifecycle } from "../jobs/lifecycle.ts";
+import { endedAs } from "../jobs/outcome.ts";
+import { podTemplateProblem } from "../jobs/template.ts";
+import {
+	type CompleteReason,
+	type ReasonsOf,
+	type WorkAction,
+	workTransitions,
+} from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
-import { type OperationAction, transition } from "./action.ts";
 import { daysOf, keptDays } from "./days.ts";
 import type { OperationErrorCode } from "./errors.ts";
-import { decideHistory } from "./history.ts";
-import { decideImport } from "./import.ts";
 import { operationJob } from "./job.ts";
-import { decideRelease } from "./release.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
-import type { PlannedWork } from "./work.ts";
+import { eventFilter, type PlannedWork } from "./work.ts";
+
+type OperationReasons = ReasonsOf<"Operation">;
+type Waiting = [reason: CompleteReason<OperationReasons>, message: string];
+
+/** What is done about an Operation. */
+export type OperationAction = WorkAction<Operation, OperationReasons>;
+
+const transition = workTransitions<Operation, OperationReasons>("Operation");
 
 /** The Job starts a little later, and its attempts end a little late. */
 const linkSlackSeconds = 600;
 /** A Secret holds 1 MiB. */
 const maxInputBytes = 1_000_000;
-const pendingLimit = {
+/** Ended Operations of a Source that stay. A result takes up to 256 KiB of the operator's memory. */
+const keptOfSource = 20;
+/** Dates in a status: as many as the CRD takes. */
+const maxDates = 400;
+/** How long an Operation may wait for what a person or the cluster must change. */
+export const pendingLimit = {
 	seconds: 3_600,
 	text: "The Operation could not start within an hour.",
 };
 
-const { decideOpen, decideNotPermitted, askToStart, start } = lifecycle<
+export const { decide, decideNotPermitted, ask, askToStart, start } = lifecycle<
 	Operation,
-	"Operation",
+	OperationReasons,
 	OperationState
 >({
 	noun: "Operation",
 	transition,
 	workIn: ({ operation }) => operation,
-	working: "Working",
-	workingMessage: () => "The Job reads events.",
-	listing: "Archive is listing the objects to read",
-	limited: [
-		"SourceNotFound",
-		"SourceNotReady",
-		"PlanNotFound",
-		"PlanNotReady",
-		"AnnotationNotAllowed",
-		"PriorityClassNotAllowed",
-	],
-	pendingLimit: () => pendingLimit,
-	deadlineMs: ({ operation }, startTime) => deadlineMs(operation, startTime),
+
 	prepare,
+	deadlineMs: ({ operation }, startTime) => deadlineMs(operation, startTime),
+
 	resultSource({ operation, source }) {
 		const { sourceKey } = operation.status ?? {};
 		const shard = source?.status?.shard;
@@ -60,47 +68,46 @@ const { decideOpen, decideNotPermitted, askToStart, start } = lifecycle<
 	// The report is in the bucket.
 	leavesReport: true,
 	succeed: (state, _, facts, now) => recordReport(state, facts, now),
+	finish(state, now) {
+		const { import: left } = state.operation.status ?? {};
+		return left && finishImport(state, left, now);
+	},
+
+	keptMs: ({ operation }) => operation.spec.ttlSecondsAfterFinished * 1_000,
+	surplus: ({ ended }) =>
+		ended
+			.toSorted((a, b) => (endOf(a) < endOf(b) ? 1 : -1))
+			.slice(keptOfSource),
+
+	working: "Working",
+	workingMessage: () => "The Job reads events.",
+	listing: "Archive is listing the objects to read",
 	failed: "OperationFailed",
+	limited: [
+		"SourceNotFound",
+		"SourceNotReady",
+		"PlanNotFound",
+		"PlanNotReady",
+		"AnnotationNotAllowed",
+		"PriorityClassNotAllowed",
+	],
+	pendingLimit: () => pendingLimit,
 });
 
-/** In the order in which they are applied. */
-export function decide(state: OperationState, now: number): OperationAction[] {
-	const { operation, job, ended } = state;
-	if (operation.metadata.deletionTimestamp) return [];
-	if (hasEnded(operation))
-		return [
-			...(job ? [{ type: "removeJob" } as const] : []),
-			...decideHistory(operation, ended, now),
-		];
-	const { import: left } = operation.status ?? {};
-	// The Job has done its part.
-	if (left)
-		return operation.spec.cancel
-			? transition.cancel(operation, {}, now)
-			: decideImport(state, left, now);
-	return decideOpen(state, now);
-}
-
-/** The operator lacks its permissions in the Operation's namespace. */
-export function decideBarred(
-	work: Operation,
-	hasJob: boolean,
-	message: string,
-	now: number,
-): OperationAction[] {
-	const wait = { work, limit: pendingLimit, hasJob };
-	return hasEnded(work) ? [] : decideNotPermitted(wait, message, now);
+/** Times are whole seconds, so of two that ended in the same second the younger counts as the later. */
+function endOf(operation: Operation): string {
+	return `${operation.status?.completionTime} ${ageOf(operation)}`;
 }
 
 /** The Operation has had no Job yet: wait for what is missing, or for archive's answer. */
 function prepare(state: OperationState, now: number): OperationAction[] {
 	const { operation } = state;
 	const { metadata, spec, status } = operation;
-	const wait = (reason: CompleteReason<"Operation">, message: string) =>
+	const wait = (...[reason, message]: Waiting) =>
 		transition.progress(operation, reason, message, { phase: "Pending" }, now);
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
-	if (spec.type === "Release") return decideRelease(state, needs.stored, now);
+	if (spec.type === "Release") return release(state, needs.stored, now);
 	if (state.before !== undefined)
 		return wait(
 			"ImportBefore",
@@ -168,11 +175,9 @@ function needsOf({
 	source,
 	work,
 	podPolicy,
-}: OperationState): Needs | { missing: [CompleteReason<"Operation">, string] } {
+}: OperationState): Needs | { missing: Waiting } {
 	const { spec } = operation;
-	const missing = (...missing: [CompleteReason<"Operation">, string]) => ({
-		missing,
-	});
+	const missing = (...missing: Waiting) => ({ missing });
 	const { name } = spec.sourceRef;
 	if (!source)
 		return missing(
@@ -236,7 +241,7 @@ function startWorking(
 		sourceKey: stored.sourceKey,
 		...(work.version !== undefined && { planVersion: work.version }),
 	};
-	return start(state, job, message, facts, now, "OperationStarted");
+	return start(state, job, message, facts, now);
 }
 
 /** Archive has listed the files of an Export. There is no Job: who downloads them gets links when asking for them. */
@@ -276,7 +281,7 @@ function recordReport(
 	if (found.import) {
 		const { completionTime: _, ...tried } = facts;
 		const status = { ...operation.status, ...tried };
-		return decideImport(
+		return finishImport(
 			{ ...state, operation: { ...operation, status } },
 			found.import,
 			now,
@@ -292,6 +297,112 @@ function recordReport(
 		retryable: false,
 	};
 	return transition.fail(operation, "EventsBlocked", error, all, now);
+}
+
+/** Archive releases what matches, date by date, and each event once, however often it is asked. */
+function release(
+	state: OperationState,
+	{ shard, sourceKey }: StoredUnder,
+	now: number,
+): OperationAction[] {
+	const { operation, source } = state;
+	const { metadata, spec, status } = operation;
+	return ask<"askRelease">(
+		state,
+		{
+			type: "askRelease",
+			shard,
+			question: {
+				operation: metadata.uid!,
+				account: metadata.namespace!,
+				sourceKey,
+				...(spec.dates ?? keptDays(source, now)),
+				filter: eventFilter(spec.filter),
+			},
+		},
+		{
+			reason: "Working",
+			message: "Archive is releasing events",
+			facts: {
+				phase: "Running",
+				startTime: status?.startTime ?? rfc3339(now),
+			},
+			unavailable: "ReleaseUnavailable",
+			refused: "ReleaseRefused",
+			goOn({ dates }) {
+				const events = dates.reduce((sum, each) => sum + each.events, 0);
+				const summary = `${countText(events, "event")} of ${countText(dates.length, "date")} released`;
+				const facts = {
+					release: { events, dates: dates.slice(-maxDates) },
+					summary,
+				};
+				return transition.succeed(operation, summary, facts, now);
+			},
+		},
+		now,
+	);
+}
+
+/** The Job has left its parts, which the status says: archive adds them, each once, however often it is asked. */
+function finishImport(
+	state: OperationState,
+	{ parts = 0, ...left }: OperationStatusImport,
+	now: number,
+): OperationAction[] {
+	const { operation, source } = state;
+	const { metadata, spec, status } = operation;
+	if (parts === 0)
+		return succeedImport(operation, { ...left, parts, dates: [] }, now);
+	const stored = source && storedUnder(source);
+	if (!stored)
+		return transition.progress(
+			operation,
+			"SourceNotFound",
+			`There is no Source "${spec.sourceRef.name}" with a source key in this namespace.`,
+			{ phase: "Running" },
+			now,
+		);
+	return ask<"askImport">(
+		state,
+		{
+			type: "askImport",
+			shard: stored.shard,
+			question: {
+				operation: metadata.uid!,
+				account: metadata.namespace!,
+				sourceKey: status?.sourceKey ?? stored.sourceKey,
+				parts,
+			},
+		},
+		{
+			reason: "Working",
+			message: "Archive is adding the events",
+			facts: { phase: "Running", import: { ...left, parts } },
+			unavailable: "ImportUnavailable",
+			refused: "ImportRefused",
+			goOn: ({ dates }) =>
+				succeedImport(
+					operation,
+					{ ...left, parts, dates: dates.slice(-maxDates) },
+					now,
+				),
+		},
+		now,
+	);
+}
+
+function succeedImport(
+	operation: Operation,
+	done: OperationStatusImport,
+	now: number,
+): OperationAction[] {
+	const { events, duplicates, invalidRows } = done;
+	const summary = [
+		`${countText(events, "event")} added`,
+		...(duplicates > 0 ? [`${duplicates} stored already`] : []),
+		...(invalidRows > 0 ? [`${invalidRows} invalid rows left out`] : []),
+	].join(", ");
+	return transition.succeed(operation, summary, { import: done, summary }, now);
 }
 
 /** When the time of an Operation is over, all attempts together. */

@@ -6,9 +6,9 @@ import {
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
-import { storedIn } from "../jobs/archive-answers.ts";
 import { readWithJob } from "../jobs/controller.ts";
-import type { Outcomes, WorkState } from "../jobs/decide.ts";
+import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
+import { storedIn } from "../jobs/questions.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
 import { keptDays } from "./days.ts";
 import { importBefore } from "./import-before.ts";
@@ -34,7 +34,7 @@ export interface OperationState extends WorkState {
 export async function readOperation(
 	context: OperatorContext,
 	key: ObjectKey,
-	outcomes: Outcomes,
+	outcomes: RequestOutcomes,
 	now: number,
 ): Promise<OperationState | undefined> {
 	const { informers, image, podPolicy } = context;

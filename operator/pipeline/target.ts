@@ -10,7 +10,7 @@ import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import { type Access, accessTo } from "../destination/access.ts";
 import { checkHash } from "../destination/check.ts";
-import { podTemplateProblem } from "../jobs/pod-template.ts";
+import { podTemplateProblem } from "../jobs/template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
 import type { References } from "./state.ts";

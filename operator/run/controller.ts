@@ -23,7 +23,12 @@ import { createJobLoop, type JobDeps } from "../jobs/controller.ts";
 import type { References } from "../pipeline/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { reportOf } from "../reconcile/while-permitted.ts";
-import { decide, decideBarred, type RunAction } from "./decide.ts";
+import {
+	decide,
+	decideNotPermitted,
+	pendingLimitOf,
+	type RunAction,
+} from "./decide.ts";
 import { inputSecretName, warehouseLabel } from "./job.ts";
 import {
 	nextRuns,
@@ -63,21 +68,15 @@ export function createRunController(
 		}),
 		notPermitted: {
 			condition: "Complete",
-			statusOf: (run, message, now) =>
-				reportOf(
-					decideBarred(
-						{
-							run,
-							references: referencesOfRun(context, run),
-							job: informers.jobs.get(
-								run.metadata.namespace!,
-								run.metadata.name,
-							),
-						},
-						message,
-						now,
-					),
-				),
+			statusOf(run, message, now) {
+				const { namespace, name } = run.metadata;
+				const wait = {
+					work: run,
+					limit: pendingLimitOf(referencesOfRun(context, run)),
+					hasJob: informers.jobs.get(namespace!, name) !== undefined,
+				};
+				return reportOf(decideNotPermitted(wait, message, now));
+			},
 		},
 		// The only other action.
 		apply: (run, _, { references }) => adopt(client, run, references!),

@@ -11,12 +11,14 @@ import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { retentionIn } from "../archive/ledgers.ts";
-import { lifecycle, type PendingLimit } from "../jobs/decide.ts";
-import { isInForce } from "../jobs/job-refusal.ts";
-import { lostPodText } from "../jobs/pods.ts";
+import type { PendingLimit } from "../jobs/kind.ts";
+import { lifecycle } from "../jobs/lifecycle.ts";
+import { lostPodText } from "../jobs/lost-pods.ts";
+import { isInForce } from "../jobs/refusal.ts";
 import { nextLookMs } from "../jobs/slots.ts";
 import {
 	type CompleteReason,
+	type ReasonsOf,
 	type WorkAction,
 	workTransitions,
 } from "../jobs/transition.ts";
@@ -26,13 +28,16 @@ import { planDates } from "./plan-dates.ts";
 import { withTrace } from "./run-trace.ts";
 import { goesFirst, type RunState } from "./state.ts";
 
+type RunReasons = ReasonsOf<"Run">;
+type WorkOnRun = WorkAction<Run, RunReasons>;
+
 /** What is done about a Run. */
 export type RunAction =
-	| WorkAction<Run, "Run">
+	| WorkOnRun
 	/** The Pipeline becomes the Run's owner, so that deleting it deletes its Runs. */
 	| { type: "adopt" };
 
-const transition = workTransitions<Run, "Run">("Run", (run) => ({
+const transition = workTransitions<Run, RunReasons>("Run", (run) => ({
 	trigger: triggerOf(run),
 }));
 
@@ -42,28 +47,16 @@ const defaultPendingSeconds = 3_600;
 const linkSlackSeconds = 600;
 /** How long a Run stays after its end that no Pipeline keeps: as long as an Operation, as its CRD has it. */
 const keptWithoutPipelineMs = 604_800_000;
-/** A longer wait isn't exact, and a timer has an end. */
-const longestWaitMs = 24 * 3_600_000;
 
-const {
-	decideOpen,
-	decideNotPermitted,
-	askToStart,
-	refusedByArchive,
-	start,
-	startOver,
-} = lifecycle<Run, "Run", RunState>({
+const work = lifecycle<Run, RunReasons, RunState>({
 	noun: "Run",
 	transition,
 	workIn: ({ run }) => run,
-	working: "Loading",
-	workingMessage: loadingMessage,
-	listing: "Archive is listing the objects to load",
-	limited: ["PipelineNotFound", "PipelineNotReady"],
-	pendingLimit: pendingLimitOf,
+
+	prepare,
 	deadlineMs: ({ references }, startTime) =>
 		references && deadlineMs(references.pipeline, startTime),
-	prepare,
+
 	resultSource({ run, shard }) {
 		const sourceKey = run.status?.layout?.sourceKey;
 		return sourceKey === undefined || shard === undefined
@@ -71,16 +64,9 @@ const {
 			: { sourceKey, shard };
 	},
 	leavesReport: false,
-	startAnew({ run, job }, { code }, now) {
-		// The status may be ahead of the Job, which goes after the status is written.
-		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
-		return code === "TableIncomplete" && isPart
-			? loadWhole(run, now)
-			: undefined;
-	},
 	succeed({ run }, result, facts, now) {
-		const { rows, bytes, objects, quarantinedRows, unfitValues } = result;
-		const { addedRows, unchangedDates } = result;
+		const { rows, bytes, objects, addedRows, unchangedDates } = result;
+		const { quarantinedRows, unfitValues } = result;
 		const loaded = {
 			rows,
 			bytes,
@@ -93,63 +79,59 @@ const {
 		const message = loadedMessage({ ...run.status, ...loaded });
 		return transition.succeed(run, message, { ...facts, ...loaded }, now);
 	},
+	startAnew({ run, job }, { code }) {
+		// The status may be ahead of the Job, which goes after the status is written.
+		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
+		if (code !== "TableIncomplete" || !isPart) return undefined;
+		// Archive is asked for all days, once: any table takes those.
+		const message = `Table "${run.status?.layout?.table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
+		return { message, facts: { extent: "Whole" }, event: "WholeWindow" };
+	},
+
+	// A Pipeline keeps its Runs by its own rules. Of a Run that has none nobody else takes care.
+	keptMs: ({ run, references }) =>
+		references || run.metadata.ownerReferences?.length
+			? undefined
+			: keptWithoutPipelineMs,
+
+	working: "Loading",
+	workingMessage: loadingMessage,
+	listing: "Archive is listing the objects to load",
 	failed: "LoadFailed",
+	limited: ["PipelineNotFound", "PipelineNotReady"],
+	pendingLimit: ({ references }) => pendingLimitOf(references),
 });
+
+/** The operator lacks its permissions in the Run's namespace. */
+export const { decideNotPermitted } = work;
 
 /** In the order in which they are applied. */
 export function decide(state: RunState, now: number): RunAction[] {
-	const { run, job } = state;
-	if (run.metadata.deletionTimestamp) return [];
-	if (hasEnded(run))
-		return [
-			...(job ? [{ type: "removeJob" } as const] : []),
-			...decideEnded(state, now),
-		];
+	const { run, references } = state;
 	// What Kubernetes has just refused may be the adoption.
 	const isAdoptable =
-		state.references &&
+		references &&
+		!run.metadata.deletionTimestamp &&
+		!hasEnded(run) &&
 		!isInForce(state.refusal) &&
-		!isOwnedBy(run, state.references.pipeline.metadata.uid) &&
+		!isOwnedBy(run, references.pipeline.metadata.uid) &&
 		!belongsToPredecessor(state);
 	return [
 		...(isAdoptable ? [{ type: "adopt" } as const] : []),
-		...decideOpen(state, now),
+		...work.decide(state, now),
 	];
 }
 
-/** The operator lacks its permissions in the Run's namespace. */
-export function decideBarred(
-	state: Pick<RunState, "run" | "references" | "job">,
-	message: string,
-	now: number,
-): RunAction[] {
-	const wait = {
-		work: state.run,
-		limit: pendingLimitOf(state),
-		hasJob: state.job !== undefined,
-	};
-	return hasEnded(state.run) ? [] : decideNotPermitted(wait, message, now);
-}
-
-function pendingLimitOf({
-	references,
-}: Pick<RunState, "references">): PendingLimit {
+/** How long a Run may wait for what a person or the cluster must change. */
+export function pendingLimitOf(
+	references: RunState["references"],
+): PendingLimit {
 	const seconds =
 		references?.pipeline.spec.pendingDeadlineSeconds ?? defaultPendingSeconds;
 	return {
 		seconds,
 		text: `The Run was pending for more than ${seconds} seconds (spec.pendingDeadlineSeconds of its Pipeline).`,
 	};
-}
-
-/** A Pipeline keeps its Runs by its own rules. Of a Run that has none nobody else takes care. */
-function decideEnded({ run, references }: RunState, now: number): RunAction[] {
-	if (references || run.metadata.ownerReferences?.length) return [];
-	const leftMs =
-		Date.parse(run.status!.completionTime!) + keptWithoutPipelineMs - now;
-	return leftMs <= 0
-		? [{ type: "delete", object: run }]
-		: [{ type: "lookAgain", afterMs: Math.min(leftMs, longestWaitMs) }];
 }
 
 /** Whether the Run's owner is an earlier Pipeline of the same name, which is deleted. */
@@ -165,7 +147,7 @@ function belongsToPredecessor({ run, references }: RunState): boolean {
 }
 
 /** The Run has had no Job yet: wait for what is missing, or for archive's answer to what to load. */
-function prepare(state: RunState, now: number): WorkAction<Run, "Run">[] {
+function prepare(state: RunState, now: number): WorkOnRun[] {
 	const { run, shard } = state;
 	const { dates, full } = run.spec;
 	const wait = (...[reason, message]: Waiting) =>
@@ -198,7 +180,7 @@ function prepare(state: RunState, now: number): WorkAction<Run, "Run">[] {
 			{ type: "lookAgain", afterMs: nextLookMs(state) },
 		];
 	if (shard === undefined)
-		return refusedByArchive(
+		return work.notListed(
 			run,
 			{
 				code: "SourceKeysUnreadable",
@@ -207,7 +189,7 @@ function prepare(state: RunState, now: number): WorkAction<Run, "Run">[] {
 			},
 			now,
 		);
-	return askToStart(
+	return work.askToStart(
 		state,
 		{
 			type: "askManifest",
@@ -234,7 +216,7 @@ function startLoading(
 	target: Target,
 	answer: Extract<ManifestAnswer, { ok: true }>,
 	now: number,
-): WorkAction<Run, "Run">[] {
+): WorkOnRun[] {
 	const { run, references, image, traceEndpoint } = state;
 	const { pipeline } = references!;
 	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
@@ -261,7 +243,7 @@ function startLoading(
 	});
 	const traced =
 		traceEndpoint === undefined ? job : withTrace(job, run, traceEndpoint);
-	return start(state, traced, message, began, now, "RunStarted");
+	return work.start(state, traced, message, began, now);
 }
 
 /** How long the Run's links must work. A cancelled Run's links work for no longer. */
@@ -297,7 +279,7 @@ function findTarget(
 	return { target: resolved.target, pipeline: references.pipeline };
 }
 
-type Waiting = [reason: CompleteReason<"Run">, message: string];
+type Waiting = [reason: CompleteReason<RunReasons>, message: string];
 
 /**
  * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse. A Pod that
@@ -331,16 +313,6 @@ function blockedBy(
 	return [
 		"WaitingForTurn",
 		`Run "${first.run.metadata.name}" loads into ${warehouse} first.${count}`,
-	];
-}
-
-/** The table lacks days before those of the Run. Archive is asked for all days, once: any table takes those. */
-function loadWhole(run: Run, now: number): WorkAction<Run, "Run">[] {
-	const table = run.status?.layout?.table;
-	const message = `Table "${table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
-	return [
-		...startOver(run, message, { extent: "Whole" }, now),
-		transition.tell("Normal", "WholeWindow", message),
 	];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Why the operator itself ends a Run, and what to do. docs/reference/errors.md is generated from this table. How a Job ends
- * without a result: operator/jobs/endings.ts.
+ * without a result: operator/jobs/outcome.ts.
  */
 export const runErrors = {
 	PendingDeadlineExceeded:

@@ -8,10 +8,10 @@ import {
 	type KubeObject,
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
-import { storedIn } from "../jobs/archive-answers.ts";
 import { readWithJob } from "../jobs/controller.ts";
-import type { Outcomes, WorkState } from "../jobs/decide.ts";
-import { type LostPod, lostPodOf } from "../jobs/pods.ts";
+import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
+import { type LostPod, lostPodOf } from "../jobs/lost-pods.ts";
+import { storedIn } from "../jobs/questions.ts";
 import { type References, referencesOf } from "../pipeline/state.ts";
 import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
@@ -61,7 +61,7 @@ export interface Writer {
 export async function readRun(
 	context: OperatorContext & { traceEndpoint?: string | undefined },
 	key: ObjectKey,
-	outcomes: Outcomes,
+	outcomes: RequestOutcomes,
 	now: number,
 ): Promise<RunState | undefined> {
 	const { informers, image, traceEndpoint } = context;

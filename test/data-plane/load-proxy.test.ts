@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { chosenEnv } from "../../operator/jobs/pod-template.ts";
+import { chosenEnv } from "../../operator/jobs/template.ts";
 import {
 	eventsOf,
 	loadFixture,

@@ -1,4 +1,4 @@
-import { jobEndings } from "../../operator/jobs/endings.ts";
+import { jobEndings } from "../../operator/jobs/outcome.ts";
 import { reasons } from "../../operator/reconcile/reasons.ts";
 
 /** The text of docs/reference/conditions.md. */

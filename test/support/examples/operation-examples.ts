@@ -4,11 +4,11 @@ import type {
 	OperationStatus,
 } from "../../../crds/generated/types.ts";
 import {
-	type Answered,
+	type ArchiveAnswer,
 	type AskAction,
 	aboutOf,
-} from "../../../operator/jobs/archive-answers.ts";
-import type { OperationAction } from "../../../operator/operation/action.ts";
+} from "../../../operator/jobs/questions.ts";
+import type { OperationAction } from "../../../operator/operation/decide.ts";
 import { decide } from "../../../operator/operation/decide.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
 import { workOf } from "../../../operator/operation/work.ts";
@@ -74,7 +74,7 @@ export function stateOf(changes: Partial<OperationState> = {}): OperationState {
 /** The state once archive has answered what the Operation asks it. */
 export function answeredWith(
 	state: OperationState,
-	answer: Answered["answer"],
+	answer: ArchiveAnswer["answer"],
 	now: number,
 ): OperationState {
 	const ask = decide(state, now).at(-1) as AskAction | undefined;

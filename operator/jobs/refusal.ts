@@ -1,7 +1,16 @@
+import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { publicWords } from "../../packages/kube/text.ts";
 import { refusalFinding } from "../reconcile/refusals.ts";
-import { nameTaken } from "./apply.ts";
+import type {
+	JobWork,
+	WorkAction,
+	WorkReasons,
+	WorkTransitions,
+} from "./transition.ts";
+
+/** The reason of our own refusal: what has the name that a Job or its input needs belongs to somebody else. */
+export const nameTaken = "NameTaken";
 
 /** What Kubernetes refuses, and a retry alone doesn't change: a person must. */
 const lastingStatuses: ReadonlySet<number> = new Set([
@@ -42,4 +51,17 @@ export function isOfJob({ error }: Pick<Refusal, "error">): boolean {
 /** Whether what was refused isn't due again. */
 export function isInForce(refusal: Refusal | undefined): refusal is Refusal {
 	return refusal !== undefined && refusal.retryInMs > 0;
+}
+
+/** To record before the status is written, which may be what Kubernetes refuses. Nothing if people have read it. */
+export function refusalEvent<W extends JobWork, R extends WorkReasons>(
+	transition: Pick<WorkTransitions<W, R>, "record">,
+	work: W,
+	reason: "JobNotStarted" | "WriteRefused",
+	message: string,
+): WorkAction<W, R>[] {
+	const before = findCondition(work.status?.conditions, "Complete");
+	return before?.reason === reason && before.message === message
+		? []
+		: [transition.record("Warning", reason, message)];
 }

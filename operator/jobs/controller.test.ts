@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { OwnerReference } from "../../packages/kube/resource.ts";
 import { storedObjects } from "../../test/support/doubles/stored-objects.ts";
-import { removeJob } from "./apply.ts";
+import { removeJob } from "./controller.ts";
 
 const destination = {
 	metadata: { name: "lake", namespace: "shop", uid: "u" },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../packages/kube/kinds.ts";
-import { lostPodOf, lostPodText, nextLossMs } from "./pods.ts";
+import { lostPodOf, lostPodText, nextLossMs } from "./lost-pods.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 

@@ -40,22 +40,27 @@ interface Questions {
 	askImport: { question: ImportRequest; answer: ImportAnswer };
 }
 
-type QuestionType = keyof Questions;
+export type QuestionType = keyof Questions;
 
 /** The answer is part of the state of a later reconcile. */
 export type AskAction<Type extends QuestionType = QuestionType> = {
 	[T in Type]: { type: T; shard: number; question: Questions[T]["question"] };
 }[Type];
 
+export type PositiveAnswer<Type extends QuestionType> = Extract<
+	Questions[Type]["answer"],
+	{ ok: true }
+>;
+
 /** Archive's last answer about an object. `about` tells the question apart from others. */
-export interface Answered {
+export interface ArchiveAnswer {
 	about: string;
 	answer: Questions[QuestionType]["answer"];
 }
 
 /** The answer to this very question, if archive has given it. */
 export function answerTo<Type extends QuestionType>(
-	answered: Answered | undefined,
+	answered: ArchiveAnswer | undefined,
 	ask: AskAction<Type>,
 ): Questions[Type]["answer"] | undefined {
 	return answered?.about === aboutOf(ask as AskAction)
@@ -65,7 +70,7 @@ export function answerTo<Type extends QuestionType>(
 
 /** What archive said about the result of a Job, if it was asked that last. An object has one Job at a time. */
 export function storedIn(
-	answered: Answered | undefined,
+	answered: ArchiveAnswer | undefined,
 ): ResultAnswer | undefined {
 	return answered?.about.startsWith('["askResult"')
 		? (answered.answer as ResultAnswer)
@@ -86,20 +91,20 @@ export function aboutOf({ type, shard, question }: AskAction): string {
 /** The questions about the objects of one kind: one at a time for each object. An answer stays until it is dropped. */
 export class ArchiveQuestions {
 	readonly #nats: NatsConnection;
-	readonly #work: BackgroundWork<Answered["answer"]>;
+	readonly #work: BackgroundWork<ArchiveAnswer["answer"]>;
 	readonly #limit: FairLimit;
 
 	/**
 	 * @param atOnce of one account to one shard, so that no account keeps archive from the others.
-	 * @param onNews is to reconcile the key: the answer or some progress is there.
+	 * @param onChange is to reconcile the key: the answer or some progress is there.
 	 */
 	constructor(
 		nats: NatsConnection,
 		atOnce: number,
-		onNews: (key: ObjectKey) => void,
+		onChange: (key: ObjectKey) => void,
 	) {
 		this.#nats = nats;
-		this.#work = new BackgroundWork(onNews);
+		this.#work = new BackgroundWork(onChange);
 		this.#limit = new FairLimit({ atOncePerOwner: atOnce });
 	}
 
@@ -108,7 +113,7 @@ export class ArchiveQuestions {
 		const { subjectOf, noAnswer } = questions[type];
 		this.#work.begin(keyOf(object), aboutOf(ask), (signal, say) => {
 			const request = () =>
-				askArchive<Answered["answer"]>(
+				askArchive<ArchiveAnswer["answer"]>(
 					this.#nats,
 					{ subject: subjectOf(shard), shard },
 					question,
@@ -123,7 +128,7 @@ export class ArchiveQuestions {
 		});
 	}
 
-	answered(key: ObjectKey): Answered | undefined {
+	answered(key: ObjectKey): ArchiveAnswer | undefined {
 		const { about, outcome } = this.#work.outcome(key) ?? {};
 		return about === undefined || !outcome
 			? undefined

@@ -1,31 +1,5 @@
-import type { KubeClient } from "../../packages/kube/client/client.ts";
-import {
-	isGone,
-	isOver,
-	type Job,
-	kinds,
-	type Pod,
-} from "../../packages/kube/kinds.ts";
-import { isControlledBy } from "../../packages/kube/resource.ts";
+import { isGone, type Pod } from "../../packages/kube/kinds.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-
-/**
- * A Job's Pods.
- * @param known From memory.
- * @param labelSelector Selects the Job's Pods, and perhaps others.
- */
-export async function podsOfJob(
-	client: KubeClient,
-	known: { ofJob(uid: string): Pod[] },
-	job: Job,
-	labelSelector: string,
-): Promise<Pod[]> {
-	const { namespace, uid } = job.metadata;
-	if (!isOver(job)) return known.ofJob(uid!);
-	// The Pods have the result, and memory may know the end of the Job before theirs.
-	const { items } = await client.list(kinds.pod, { namespace, labelSelector });
-	return items.filter((pod) => isControlledBy(pod, uid));
-}
 
 /** A Pod that should have ended, and of which no kubelet says that it has: its node is down or cut off. */
 export interface LostPod {

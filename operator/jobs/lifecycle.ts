@@ -1,0 +1,257 @@
+import type { JobError } from "../../packages/contracts/job.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
+import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
+import { followJob } from "./follow.ts";
+import type { WorkKind, WorkState } from "./kind.ts";
+import { endedAs } from "./outcome.ts";
+import { limitPending, type PendingWork } from "./pending.ts";
+import {
+	type AskAction,
+	answerTo,
+	type PositiveAnswer,
+	type QuestionType,
+} from "./questions.ts";
+import { isInForce, jobRefusal, refusalEvent } from "./refusal.ts";
+import { nextLookMs, placeText, type QueuePlace } from "./slots.ts";
+import type { JobWithInput } from "./template.ts";
+import type {
+	CompleteReason,
+	FailedReason,
+	JobWork,
+	StatusFacts,
+	WorkAction,
+	WorkReasons,
+} from "./transition.ts";
+
+/** A longer wait isn't exact, and a timer has an end. */
+const longestWaitMs = 24 * 3_600_000;
+
+/** The last answer of archive or Kubernetes, and the place in the queue, stay until there is something newer. */
+const keptUntilChange: ReadonlySet<string> = new Set([
+	"Queued",
+	"JobNotStarted",
+	"WriteRefused",
+]);
+
+/** What all work with a Job does alike: it waits, asks archive, queues, starts, is followed, ends and goes. Its functions are pure. */
+export function lifecycle<
+	W extends JobWork,
+	R extends WorkReasons,
+	S extends WorkState,
+>(kind: WorkKind<W, R, S>) {
+	type Action = WorkAction<W, R>;
+	const { noun, transition } = kind;
+	const nothing = {} as StatusFacts<W>;
+	const pending = { phase: "Pending" } as StatusFacts<W>;
+
+	/** In the order in which they are applied. */
+	function decide(state: S, now: number): Action[] {
+		const work = kind.workIn(state);
+		if (work.metadata.deletionTimestamp) return [];
+		if (work.status?.completionTime !== undefined)
+			return decideEnded(state, work.status.completionTime, now);
+		const finishing = kind.finish?.(state, now);
+		if (finishing)
+			return work.spec.cancel
+				? transition.cancel(work, nothing, now)
+				: finishing;
+		const actions = state.job
+			? followJob(kind, state, state.job, now)
+			: decideWithoutJob(state, now);
+		const limit = kind.pendingLimit(state);
+		const wait = { work, limit, hasJob: state.job !== undefined };
+		return limitPending(kind, wait, actions, now);
+	}
+
+	function decideEnded(state: S, endedAt: string, now: number): Action[] {
+		const work = kind.workIn(state);
+		const surplus = kind.surplus?.(state) ?? [];
+		const actions: Action[] = [
+			...(state.job ? [{ type: "removeJob" } as const] : []),
+			...surplus.map((object) => ({ type: "delete", object }) as const),
+		];
+		const keptMs = kind.keptMs(state);
+		const { uid } = work.metadata;
+		if (
+			keptMs === undefined ||
+			surplus.some(({ metadata }) => metadata.uid === uid)
+		)
+			return actions;
+		const leftMs = Date.parse(endedAt) + keptMs - now;
+		return [
+			...actions,
+			leftMs <= 0
+				? { type: "delete", object: work }
+				: { type: "lookAgain", afterMs: Math.min(leftMs, longestWaitMs) },
+		];
+	}
+
+	/** The operator lacks its permissions in the namespace. While the work waits, the time that it may wait counts. */
+	function decideNotPermitted(
+		wait: PendingWork<W>,
+		message: string,
+		now: number,
+	): Action[] {
+		const { work } = wait;
+		const { phase = "Pending", completionTime } = work.status ?? {};
+		if (completionTime !== undefined) return [];
+		const facts = { phase } as StatusFacts<W>;
+		const waits = transition.progress(
+			work,
+			"NotPermitted",
+			message,
+			facts,
+			now,
+		);
+		if (phase !== "Pending") return waits;
+		if (work.spec.cancel) return transition.cancel(work, nothing, now);
+		return limitPending(kind, wait, waits, now);
+	}
+
+	function decideWithoutJob(state: S, now: number): Action[] {
+		const work = kind.workIn(state);
+		if (work.spec.cancel) return transition.cancel(work, nothing, now);
+		// The status counts attempts as soon as a Job is seen.
+		if (work.status?.attempts === undefined) return kind.prepare(state, now);
+		const error = endedAs("JobDeleted", `The ${noun}'s Job is gone`);
+		return transition.fail(work, kind.failed, error, nothing, now);
+	}
+
+	/** Asks archive for what the Job reads. Every event answered before is in what archive lists. */
+	function askToStart(
+		state: S,
+		question: AskAction<"askManifest">,
+		now: number,
+		goOn: (answer: PositiveAnswer<"askManifest">) => Action[],
+	): Action[] {
+		return ask(state, question, { ...listing, goOn }, now);
+	}
+
+	const listing: Asking<W, R> = {
+		reason: "Preparing",
+		message: kind.listing,
+		facts: pending,
+		unavailable: "ManifestUnavailable",
+		refused: "ManifestRefused",
+	};
+
+	/** Asks archive, or goes on with its answer. */
+	function ask<Type extends QuestionType>(
+		state: S,
+		question: AskAction<Type>,
+		of: Asking<W, R> & { goOn(answer: PositiveAnswer<Type>): Action[] },
+		now: number,
+	): Action[] {
+		const work = kind.workIn(state);
+		const answer = answerTo(state.answered, question);
+		if (answer)
+			return answer.ok
+				? of.goOn(answer as PositiveAnswer<Type>)
+				: refusedByArchive(work, of, answer.error, now);
+		const { progress } = state;
+		const before = findCondition(work.status?.conditions, "Complete");
+		const reason = before?.reason ?? "";
+		const isKept = keptUntilChange.has(reason) || reason === of.unavailable;
+		if (progress === undefined && isKept) return [question as AskAction];
+		const message = `${of.message}${progress === undefined ? "." : `: ${progress}`}`;
+		return [
+			...transition.progress(work, of.reason, message, of.facts, now),
+			question as AskAction,
+		];
+	}
+
+	/** Archive refuses to do what it was asked, for now or for good. */
+	function refusedByArchive(
+		work: W,
+		{ facts, unavailable, refused }: Asking<W, R>,
+		error: JobError,
+		now: number,
+	): Action[] {
+		if (!error.retryable)
+			return transition.fail(work, refused, error, nothing, now);
+		return [
+			...transition.progress(work, unavailable, error.message, facts, now),
+			{ type: "lookAgain", afterMs: retryWaitMs(work, now) },
+		];
+	}
+
+	/** Starts the Job, unless there are as many as there may be or Kubernetes has just refused it. */
+	function start(
+		state: S,
+		job: JobWithInput,
+		message: string,
+		facts: StatusFacts<W>,
+		now: number,
+	): Action[] {
+		const work = kind.workIn(state);
+		if (state.place) return queued(work, state.place, now);
+		if (isInForce(state.refusal)) return refused(work, state.refusal, now);
+		const startJob = { type: "startJob", job, age: ageOf(work) } as const;
+		return [
+			// The status is written before the Job is there. Work that Kubernetes refuses must not seem to run meanwhile.
+			{ ...startJob, dryRun: true },
+			...transition.progress(work, kind.working, message, facts, now),
+			{ ...startJob, dryRun: false },
+			transition.started(message),
+		];
+	}
+
+	function queued(work: W, place: QueuePlace, now: number): Action[] {
+		const message = `The ${noun} waits for its turn: ${placeText(place)}`;
+		return [
+			...transition.progress(work, "Queued", message, pending, now),
+			{ type: "awaitSlot", afterMs: nextLookMs(place) },
+		];
+	}
+
+	/** Kubernetes refuses the Job, its input, or another write that comes before it. */
+	function refused(work: W, refusal: Refusal, now: number): Action[] {
+		const { retryInMs: afterMs, mayPass } = refusal;
+		if (mayPass) return [{ type: "lookAgain", afterMs }];
+		const { isLasting, message } = jobRefusal(refusal);
+		const reason = isLasting ? "JobNotStarted" : "WriteRefused";
+		// The time of the work begins when its Job starts.
+		const { startTime: _, ...status } = work.status ?? {};
+		return [
+			...refusalEvent(transition, work, reason, message),
+			...transition.progress(
+				{ ...work, status },
+				reason,
+				message,
+				pending,
+				now,
+			),
+			{ type: "lookAgain", afterMs },
+		];
+	}
+
+	return {
+		decide,
+		decideNotPermitted,
+		ask,
+		askToStart,
+		/** Archive can't be asked yet to list the objects. */
+		notListed: (work: W, error: JobError, now: number) =>
+			refusedByArchive(work, listing, error, now),
+		start,
+	};
+}
+
+/** What people read while archive is asked, and when it refuses. */
+interface Asking<W extends JobWork, R extends WorkReasons> {
+	reason: CompleteReason<R>;
+	message: string;
+	/** The status meanwhile. */
+	facts: StatusFacts<W>;
+	/** Archive refuses for now. */
+	unavailable: CompleteReason<R>;
+	/** Archive refuses for good. */
+	refused: FailedReason<R>;
+}
+
+/** How long until archive is asked again: a quarter of the object's age, from 1 s to 1 min. Backoff without memory. */
+function retryWaitMs({ metadata }: KubeObject, now: number): number {
+	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
+	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);
+}
