@@ -24,7 +24,7 @@ const waiting = [
 	"ingest/operation/draft/draft.test.ts",
 	"ingest/operation/import/parquet-rows.test.ts",
 	"ingest/receive/http-server.test.ts",
-	"ingest/receive/admission/turn-sharing.test.ts",
+	"ingest/receive/admission/long-work.test.ts",
 	"ingest/receive/plan/{judge-thread,plan-memory}.test.ts",
 	"ingest/receive/request/refusal-rate.test.ts",
 	"packages/kube/watch/object-wait.test.ts",

@@ -22,7 +22,10 @@ import { createLog } from "../packages/service/log.ts";
 import { natsServers } from "../packages/service/nats/address.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
 import { Settings } from "../packages/service/settings.ts";
-import { type Part, runInOrder } from "../packages/service/start-order.ts";
+import {
+	type ProcessPart,
+	runInOrder,
+} from "../packages/service/start-order.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { openTracing } from "../packages/service/tracing.ts";
 import { createApiSecretController } from "./api-secret.ts";
@@ -129,7 +132,7 @@ export async function main(): Promise<number> {
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
 	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
-	const healthServer: Part = {
+	const healthServer: ProcessPart = {
 		name: "health server",
 		start: async () => {
 			const registry = processRegistry();
@@ -153,7 +156,7 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	const natsConnection: Part = {
+	const natsConnection: ProcessPart = {
 		name: "NATS",
 		start: async (stopping) => {
 			nats = await connectNats(
@@ -169,7 +172,7 @@ export async function main(): Promise<number> {
 	};
 
 	let served: ServedNamespaces;
-	const claiming: Part = {
+	const claiming: ProcessPart = {
 		name: "claims",
 		start: async (stopping) => {
 			served = await claims.claim(stopping);
@@ -193,7 +196,7 @@ export async function main(): Promise<number> {
 		log,
 		() => loops.some(({ isBusy }) => isBusy),
 	);
-	const caches: Part = {
+	const caches: ProcessPart = {
 		name: "caches",
 		start: async () => {
 			const ledgers = new LedgerView(nats, log);
@@ -283,7 +286,7 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	const leadership: Part = {
+	const leadership: ProcessPart = {
 		name: "leadership",
 		start: async () => {
 			const stepDown = new AbortController();

@@ -20,7 +20,7 @@ import { pause } from "../../packages/service/pause.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import { type CallOptions, callWebhook } from "./checked-request.ts";
 import { decide, type NextStep } from "./delivery-step.ts";
-import { Dispatcher, type Limits } from "./dispatcher.ts";
+import { type DispatchLimits, FairDispatcher } from "./dispatcher.ts";
 import type { DeliveryReports } from "./reports.ts";
 import { signedRequest } from "./signed-request.ts";
 
@@ -33,7 +33,7 @@ interface DelivererOptions {
 	reports: DeliveryReports;
 	sealKey: SecretSealer;
 	call: CallOptions;
-	limits: Limits;
+	limits: DispatchLimits;
 	/** Called after each attempt. */
 	onAttempt: (state: NextStep["state"]) => void;
 	log: Logger;
@@ -43,13 +43,13 @@ interface DelivererOptions {
  * Delivers the orders that wait in NATS, each at least once: an order leaves the queue after its delivery, or when it is given
  * up. If a process dies, another one gets its orders.
  */
-export class Deliverer {
+export class WebhookDeliverer {
 	readonly #options: DelivererOptions;
-	readonly #dispatcher: Dispatcher<JsMsg>;
+	readonly #dispatcher: FairDispatcher<JsMsg>;
 
 	constructor(options: DelivererOptions) {
 		this.#options = options;
-		this.#dispatcher = new Dispatcher(options.limits, (message) =>
+		this.#dispatcher = new FairDispatcher(options.limits, (message) =>
 			this.#deliver(message),
 		);
 	}

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { Dispatcher } from "./dispatcher.ts";
+import { FairDispatcher } from "./dispatcher.ts";
 
 /** A dispatcher whose work lasts until the test ends it. */
 function dispatcherWith(limits: { overall: number; perAccount: number }) {
 	const started: string[] = [];
 	const ends = new Map<string, () => void>();
-	const dispatcher = new Dispatcher<string>(limits, (item) => {
+	const dispatcher = new FairDispatcher<string>(limits, (item) => {
 		started.push(item);
 		const { promise, resolve } = Promise.withResolvers<void>();
 		ends.set(item, resolve);

@@ -1,13 +1,13 @@
 import { FairLimit, NoTurn } from "../../packages/fair/fair-limit.ts";
 
 /** What is at work at once. A receiver that hangs holds a place until its timeout. */
-export interface Limits {
+export interface DispatchLimits {
 	overall: number;
 	perAccount: number;
 }
 
 /** Works on items of accounts: accounts take turns, and none has more than its share of the places. */
-export class Dispatcher<T> {
+export class FairDispatcher<T> {
 	readonly #work: (item: T) => Promise<void>;
 	readonly #limit: FairLimit;
 	readonly #inHand = new Set<T>();
@@ -16,7 +16,7 @@ export class Dispatcher<T> {
 
 	/** @param work never rejects. */
 	constructor(
-		{ overall, perAccount }: Limits,
+		{ overall, perAccount }: DispatchLimits,
 		work: (item: T) => Promise<void>,
 	) {
 		this.#limit = new FairLimit({

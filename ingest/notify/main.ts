@@ -14,10 +14,13 @@ import {
 	type SecretSealer,
 } from "../../packages/service/seal-key.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
-import { type Part, runInOrder } from "../../packages/service/start-order.ts";
+import {
+	type ProcessPart,
+	runInOrder,
+} from "../../packages/service/start-order.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { getText } from "./checked-request.ts";
-import { Deliverer, notifyMetrics } from "./deliverer.ts";
+import { notifyMetrics, WebhookDeliverer } from "./deliverer.ts";
 import { networkList } from "./public-address.ts";
 import { DeliveryReports } from "./reports.ts";
 import { SnsResponder } from "./sns-responder.ts";
@@ -38,10 +41,10 @@ export async function main(): Promise<number> {
 	const state = new NatsState();
 	const registry = processRegistry();
 	let nats: NatsConnection | undefined;
-	let deliverer: Deliverer | undefined;
+	let deliverer: WebhookDeliverer | undefined;
 	const metrics = notifyMetrics(registry, () => deliverer?.inHand ?? 0);
 
-	const healthServer: Part = {
+	const healthServer: ProcessPart = {
 		name: "health server",
 		start: async () => {
 			const port = { min: 0, max: 65_535, fallback: 0 };
@@ -59,7 +62,7 @@ export async function main(): Promise<number> {
 	};
 
 	let connection: NatsConnection;
-	const natsConnection: Part = {
+	const natsConnection: ProcessPart = {
 		name: "NATS",
 		start: async (stopping) => {
 			connection = await connectNats(env, "notify", log, stopping, state);
@@ -71,10 +74,10 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	const deliveries: Part = {
+	const deliveries: ProcessPart = {
 		name: "deliveries",
 		start: async () => {
-			deliverer = new Deliverer({
+			deliverer = new WebhookDeliverer({
 				nats: connection,
 				reports: new DeliveryReports(connection, settings.replicas),
 				sealKey: settings.sealKey,
@@ -94,7 +97,7 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	const questions: Part = {
+	const questions: ProcessPart = {
 		name: "Amazon SNS",
 		start: async () =>
 			new SnsResponder({

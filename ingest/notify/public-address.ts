@@ -2,7 +2,7 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /**
  * Whether an IP address belongs to the internet: not to this machine, the cluster, a private network or a cloud's metadata
- * service. An IPv6 address that stands for an IPv4 address is judged as that one.
+ * service. An IPv6 address that stands for an IPv4 address is validated as that one.
  */
 export function isPublicAddress(address: string): boolean {
 	if (isIPv4(address)) return !special.check(address, "ipv4");

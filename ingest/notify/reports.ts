@@ -4,7 +4,7 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
 import {
-	type Delivery,
+	type DeliveryReport,
 	deliveryKey,
 	maxDeliveries,
 	type NotificationOrder,
@@ -61,7 +61,7 @@ export class DeliveryReports {
 	/** Returns `full` if the account has taken its share of the bucket, and has no report of this webhook to replace. Throws errors of NATS. */
 	async write(
 		order: Pick<NotificationOrder, "account" | "kind" | "name" | "secret">,
-		delivery: Delivery,
+		delivery: DeliveryReport,
 	): Promise<Reported> {
 		try {
 			if (!this.#isOpen) await this.#open();

@@ -9,7 +9,7 @@ import {
 import { RecentOwners, TokenBucket } from "../../packages/fair/token-bucket.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import type { GetOutcome } from "./checked-request.ts";
-import { Dispatcher } from "./dispatcher.ts";
+import { FairDispatcher } from "./dispatcher.ts";
 
 /** Of calls at once. */
 const limits = { overall: 32, perAccount: 4 };
@@ -42,11 +42,11 @@ export class SnsResponder {
 	);
 	/** URLs where Amazon had a certificate. */
 	readonly #known = new Set<string>();
-	readonly #dispatcher: Dispatcher<Msg>;
+	readonly #dispatcher: FairDispatcher<Msg>;
 
 	constructor(options: SnsResponderOptions) {
 		this.#options = options;
-		this.#dispatcher = new Dispatcher(limits, (message) =>
+		this.#dispatcher = new FairDispatcher(limits, (message) =>
 			this.#answer(message),
 		);
 	}

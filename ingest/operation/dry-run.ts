@@ -1,6 +1,6 @@
 import {
+	type DryRunFinding,
 	type DryRunResult,
-	type Finding,
 	maxFindings,
 } from "../../packages/contracts/operation.ts";
 import type {
@@ -8,7 +8,7 @@ import type {
 	Violation,
 } from "../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
-import { PlanJudge } from "../../packages/tracking-plan/plan-validator.ts";
+import { PlanValidator } from "../../packages/tracking-plan/plan-validator.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { StoredEvent } from "./events/stored-events.ts";
 import { TypeHeader } from "./events/type-header.ts";
@@ -18,10 +18,10 @@ const maxCounted = 10_000;
 
 /** Judges stored events by a plan, and counts what the plan would have done with them. */
 export class DryRun {
-	readonly #judge: PlanJudge;
+	readonly #validator: PlanValidator;
 	readonly #header: TypeHeader;
 	readonly #counts = { planned: 0, annotated: 0, quarantined: 0, rejected: 0 };
-	readonly #findings = new Map<string, Finding>();
+	readonly #findings = new Map<string, DryRunFinding>();
 	/** Kinds and paths that were met after there were {@link maxCounted}. Some may be the same. */
 	#uncounted = 0;
 
@@ -30,16 +30,16 @@ export class DryRun {
 		const compiled = compilePlan(plan);
 		if ("fault" in compiled)
 			throw new JobFailure("PlanInvalid", compiled.fault);
-		this.#judge = new PlanJudge(plan, compiled.code);
+		this.#validator = new PlanValidator(plan, compiled.code);
 		this.#header = new TypeHeader(plan.eventType);
 	}
 
 	take(event: StoredEvent): void {
-		const { outcome, judgement } = this.#judge.judgeText(
+		const { outcome, record } = this.#validator.validateText(
 			Buffer.from(event.body),
 			this.#header.of(event),
 		);
-		const { type, violations = [] } = judgement;
+		const { type, violations = [] } = record;
 		const counts = this.#counts;
 		if (outcome === "Reject") counts.rejected++;
 		else if (outcome === "Quarantine") counts.quarantined++;
@@ -92,7 +92,7 @@ export class DryRun {
 }
 
 /** The same events give the same report, in whatever order they are read: by type, then path, then kind. */
-function compareKeys(a: Finding, b: Finding): number {
+function compareKeys(a: DryRunFinding, b: DryRunFinding): number {
 	const [left, right] = [a, b].map((finding) =>
 		[finding.type ?? "", finding.path, finding.kind].join("\0"),
 	);

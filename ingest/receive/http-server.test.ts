@@ -9,10 +9,10 @@ import {
 	syncedKey,
 } from "../../packages/contracts/route.ts";
 import { routeWith } from "../../test/support/examples/route-example.ts";
-import { Budget } from "./admission/budget.ts";
-import { Limits } from "./admission/limits.ts";
+import { MemoryBudget } from "./admission/budget.ts";
+import { RequestLimits } from "./admission/limits.ts";
 import type { PendingEvent } from "./commit/committer.ts";
-import { type Deadlines, HttpServer } from "./http-server.ts";
+import { type ConnectionDeadlines, HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./request/route-table.ts";
 
@@ -24,8 +24,8 @@ const key = "0123456789abcdef".repeat(2);
 /** One source may hold a third of each. */
 const maxRequests = 9;
 const maxBytes = 2_000;
-let budget: Budget;
-let limits: Limits;
+let budget: MemoryBudget;
+let limits: RequestLimits;
 let pending: PendingEvent[];
 let routes: RouteTable;
 let server: HttpServer;
@@ -34,8 +34,8 @@ let sockets: Socket[];
 let registry: Registry;
 
 beforeEach(async () => {
-	budget = new Budget(maxRequests, maxBytes);
-	limits = new Limits(budget);
+	budget = new MemoryBudget(maxRequests, maxBytes);
+	limits = new RequestLimits(budget);
 	pending = [];
 	sockets = [];
 	routes = new RouteTable();
@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 
 /** @param deadlines the ones under test; the others are too long to pass on a busy machine. */
-async function listen(deadlines: Partial<Deadlines>): Promise<void> {
+async function listen(deadlines: Partial<ConnectionDeadlines>): Promise<void> {
 	registry = new Registry();
 	server = new HttpServer(
 		{
@@ -53,7 +53,7 @@ async function listen(deadlines: Partial<Deadlines>): Promise<void> {
 			shards: [{ add: (event) => pending.push(event), hasRoomFor: () => true }],
 			limits,
 			metrics: new ReceiveMetrics(registry, budget, routes),
-			plans: { judge: () => undefined },
+			plans: { validate: () => undefined },
 		},
 		{ headMs: 60_000, requestMs: 60_000, checkEveryMs: 50, ...deadlines },
 	);
@@ -255,8 +255,8 @@ test("a compressed body is decompressed within the limit of bytes in flight", as
 
 test("many small compressed bodies at once take only the memory that they decompress to", async () => {
 	await server.close();
-	budget = new Budget(1_000, 20_000);
-	limits = new Limits(budget);
+	budget = new MemoryBudget(1_000, 20_000);
+	limits = new RequestLimits(budget);
 	await listen({});
 	for (let n = 0; n < 100; n++) postCompressed("[1]");
 	await eventually(() => expect(pending).toHaveLength(100));

@@ -8,16 +8,16 @@ import {
 } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Refusal, refusals } from "./request/refusal.ts";
+import { type RequestRefusal, refusals } from "./request/refusal.ts";
 import { rawReply } from "./request/reply.ts";
-import { type Receiver, WebhookRequest } from "./webhook-request.ts";
+import { type ReceiverParts, WebhookRequest } from "./webhook-request.ts";
 
 /** Long enough for requests on their way when a sender learns from `Connection: close` to go elsewhere. */
 const goodbyeMs = 2_000;
 /** Together with the shutdown delay less than the 30 s that Kubernetes gives a Pod to stop. */
 const maxCloseMs = 20_000;
 
-export interface Deadlines {
+export interface ConnectionDeadlines {
 	/** From the first byte of a request to the end of its head. */
 	headMs: number;
 	/** From the first byte of a request to the end of its body. */
@@ -26,7 +26,7 @@ export interface Deadlines {
 	checkEveryMs: number;
 }
 
-const usualDeadlines: Deadlines = {
+const usualDeadlines: ConnectionDeadlines = {
 	headMs: 10_000,
 	requestMs: 30_000,
 	checkEveryMs: 2_000,
@@ -41,10 +41,10 @@ const maxConnections = 10_000;
  */
 export class HttpServer {
 	readonly #server: Server;
-	readonly #receiver: Receiver;
+	readonly #receiver: ReceiverParts;
 	#isRetiring = false;
 
-	constructor(receiver: Receiver, deadlines = usualDeadlines) {
+	constructor(receiver: ReceiverParts, deadlines = usualDeadlines) {
 		this.#receiver = receiver;
 		this.#server = createServer({
 			headersTimeout: deadlines.headMs,
@@ -137,7 +137,7 @@ export class HttpServer {
 	}
 }
 
-const unreadable: Record<string, Refusal> = {
+const unreadable: Record<string, RequestRefusal> = {
 	HPE_HEADER_OVERFLOW: refusals.HeadersTooLarge,
 	ERR_HTTP_REQUEST_TIMEOUT: refusals.RequestTimeout,
 };

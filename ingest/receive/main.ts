@@ -22,10 +22,10 @@ import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
-import { Budget } from "./admission/budget.ts";
-import { Limits } from "./admission/limits.ts";
+import { MemoryBudget } from "./admission/budget.ts";
+import { RequestLimits } from "./admission/limits.ts";
 import { AmazonSns, askThrough } from "./body/amazon-sns.ts";
-import { Claims, readShardProgress } from "./commit/claims.ts";
+import { KeyClaims, readShardProgress } from "./commit/claims.ts";
 import { LivingArchives } from "./commit/living-archives.ts";
 import { ShardWriter } from "./commit/shard-writer.ts";
 import { HttpServer } from "./http-server.ts";
@@ -33,7 +33,7 @@ import { observePlans, ReceiveMetrics } from "./metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
 import { RefusedRequests } from "./request/refused-requests.ts";
 import { RouteTable } from "./request/route-table.ts";
-import type { Receiver } from "./webhook-request.ts";
+import type { ReceiverParts } from "./webhook-request.ts";
 
 /** One Source may have a third: as many as there may be connections. */
 const maxRequestsInFlight = 30_000;
@@ -76,7 +76,7 @@ export async function main(): Promise<number> {
 	const state = new NatsState();
 
 	const registry = processRegistry();
-	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
+	const budget = new MemoryBudget(maxRequestsInFlight, maxBytesInFlight);
 	const archives = new LivingArchives();
 	const plans = new TrackingPlans({ archives, log });
 	observePlans(registry, plans);
@@ -93,8 +93,8 @@ export async function main(): Promise<number> {
 			stop.aborted ? "stopping" : reasonNotReady(state, shards, routes, plans),
 		registry,
 	});
-	const limits = new Limits(budget);
-	const receiver: Receiver = {
+	const limits = new RequestLimits(budget);
+	const receiver: ReceiverParts = {
 		routes,
 		shards,
 		limits,
@@ -139,7 +139,7 @@ export async function main(): Promise<number> {
 		});
 		shards.push(shard);
 	}
-	const claims = new Claims({
+	const claims = new KeyClaims({
 		bucket: await IdempotencyBucket.open(connection, keyTimeoutMs),
 		isOpen: (shard) => shards[shard]?.unavailable === undefined,
 		progress: (shard) => readShardProgress(connection, shard, keyTimeoutMs),

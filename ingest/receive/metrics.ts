@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Route } from "../../packages/contracts/route.ts";
-import type { Budget } from "./admission/budget.ts";
+import type { MemoryBudget } from "./admission/budget.ts";
 import type { KeyOutcome } from "./commit/claims.ts";
 import type { FinishedFrame } from "./commit/committer.ts";
 import type { TrackingPlans } from "./plan/tracking-plans.ts";
@@ -58,7 +58,7 @@ export class ReceiveMetrics {
 
 	constructor(
 		registry: Registry,
-		inFlight: Readonly<Pick<Budget, "requests" | "bytes">>,
+		inFlight: Readonly<Pick<MemoryBudget, "requests" | "bytes">>,
 		routes: Pick<RouteTable, "ageMs">,
 	) {
 		const registers = [registry];
@@ -263,7 +263,7 @@ export function observePlans(registry: Registry, plans: Observed): void {
 	const registers = [registry];
 	new Counter({
 		name: "tidemill_receive_judged_events_total",
-		help: "Events judged by tracking plans, by outcome: Accept, Quarantine, Reject, or Failed. Accepted and quarantined ones are stored after that, if all goes well.",
+		help: "Events validated by tracking plans, by outcome: Accept, Quarantine, Reject, or Failed. Accepted and quarantined ones are stored after that, if all goes well.",
 		labelNames: ["outcome"],
 		registers,
 		collect() {
@@ -274,7 +274,7 @@ export function observePlans(registry: Registry, plans: Observed): void {
 	});
 	new Counter({
 		name: "tidemill_receive_deviating_events_total",
-		help: "Judged events with a violation of this kind. An event counts once for each kind that it has.",
+		help: "Validated events with a violation of this kind. An event counts once for each kind that it has.",
 		labelNames: ["kind"],
 		registers,
 		collect() {
@@ -295,7 +295,7 @@ export function observePlans(registry: Registry, plans: Observed): void {
 	});
 	new Counter({
 		name: "tidemill_receive_judge_restarts_total",
-		help: "How often the thread that judges events has died or hung and was replaced.",
+		help: "How often the thread that validates events has died or hung and was replaced.",
 		registers,
 		collect() {
 			this.reset();
@@ -304,7 +304,7 @@ export function observePlans(registry: Registry, plans: Observed): void {
 	});
 	new Counter({
 		name: "tidemill_receive_plans_readied_again_total",
-		help: "How often a tracking plan's code had to be made ready again before an event was judged, since other plans had taken its room.",
+		help: "How often a tracking plan's code had to be made ready again before an event was validated, since other plans had taken its room.",
 		registers,
 		collect() {
 			this.reset();

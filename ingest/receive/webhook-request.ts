@@ -8,8 +8,8 @@ import {
 	type FrameVersion,
 	frameVersionOf,
 } from "../wire/frame.ts";
-import { Admission } from "./admission/admission.ts";
-import type { Limits } from "./admission/limits.ts";
+import { RequestAdmission } from "./admission/admission.ts";
+import type { RequestLimits } from "./admission/limits.ts";
 import type { AmazonSns } from "./body/amazon-sns.ts";
 import { BodyParts } from "./body/body-parts.ts";
 import { eventIdText, newEvent } from "./body/event.ts";
@@ -18,7 +18,7 @@ import {
 	type BodyOutcome,
 	SentBody,
 } from "./body/sent-body.ts";
-import type { Claim, Claims } from "./commit/claims.ts";
+import type { KeyClaim, KeyClaims } from "./commit/claims.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { EventTrace } from "./commit/event-trace.ts";
 import type { OutgoingFrame } from "./commit/frame-builder.ts";
@@ -27,7 +27,7 @@ import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
 import { corsHeaders } from "./request/cors.ts";
-import { type Refusal, refusals } from "./request/refusal.ts";
+import { type RequestRefusal, refusals } from "./request/refusal.ts";
 import type { RefusedRequests } from "./request/refused-requests.ts";
 import {
 	type ChallengeAnswer,
@@ -35,7 +35,7 @@ import {
 	replyStored,
 	replyToChallenge,
 } from "./request/reply.ts";
-import { type AcceptedHead, judgeHead } from "./request/request-head.ts";
+import { type AcceptedHead, validateHead } from "./request/request-head.ts";
 import {
 	findSource,
 	type RouteTable,
@@ -45,28 +45,28 @@ import {
 const nothing: readonly Uint8Array[] = [];
 
 /**
- * One webhook request. Its steps run once, from the top of this class to the bottom: find the Source and judge the head,
- * take a share of memory and wait for a turn, read the body, judge it ({@link SentBody}), have its Source's tracking plan judge
+ * One webhook request. Its steps run once, from the top of this class to the bottom: find the Source and validate the head,
+ * take a share of memory and wait for a turn, read the body, validate it ({@link SentBody}), have its Source's tracking plan validate
  * it, make the event, claim the sender's key, commit, answer. Each step goes on to the next, or answers and ends the request.
  */
 export class WebhookRequest implements PendingEvent {
 	encoded = nothing;
 	bytes = 0;
 	trace: EventTrace | undefined;
-	readonly #receiver: Receiver;
+	readonly #receiver: ReceiverParts;
 	readonly #request: IncomingMessage;
 	readonly #response: ServerResponse;
 	#expectsContinue = false;
 	#route: ServedRoute | undefined;
 	#head: AcceptedHead | undefined;
-	#admission: Admission | undefined;
+	#admission: RequestAdmission | undefined;
 	/** Undefined unless the request is waiting or being read. */
 	#body: BodyParts | undefined;
 	#event: EventHead | undefined;
-	#claim: Claim | undefined;
+	#claim: KeyClaim | undefined;
 
 	constructor(
-		receiver: Receiver,
+		receiver: ReceiverParts,
 		request: IncomingMessage,
 		response: ServerResponse,
 	) {
@@ -94,7 +94,7 @@ export class WebhookRequest implements PendingEvent {
 		if (cors)
 			for (const [name, value] of corsHeaders(cors, headers))
 				this.#response.setHeader(name, value);
-		const head = judgeHead(source, method!, headers, Date.now());
+		const head = validateHead(source, method!, headers, Date.now());
 		if ("status" in head) this.#refuse(head);
 		else if ("contentType" in head) this.#answerChallenge(head);
 		else this.#enter(head);
@@ -106,7 +106,11 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(refusals.BacklogFull);
 			return;
 		}
-		const admission = Admission.enter(head.route, this.#receiver.limits, this);
+		const admission = RequestAdmission.enter(
+			head.route,
+			this.#receiver.limits,
+			this,
+		);
 		if (!admission) {
 			this.#refuse(refusals.Overloaded);
 			return;
@@ -130,7 +134,7 @@ export class WebhookRequest implements PendingEvent {
 	begin(): void {
 		if (this.#expectsContinue) this.#response.writeContinue();
 		this.#request.on("data", (chunk: Buffer) => this.#read(chunk));
-		this.#request.on("end", () => this.#judgeBody());
+		this.#request.on("end", () => this.#validateBody());
 	}
 
 	#read(chunk: Buffer): void {
@@ -145,7 +149,7 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(refusals.BodyTooLarge);
 	}
 
-	#judgeBody(): void {
+	#validateBody(): void {
 		if (!this.#body) return;
 		const parts = this.#body.all;
 		this.#body = undefined;
@@ -157,7 +161,7 @@ export class WebhookRequest implements PendingEvent {
 		if (!this.#head!.encoding) this.encoded = parts;
 		new SentBody(this.#head!, headers, admission, limits, sns, (outcome) =>
 			this.#accept(outcome),
-		).judge(parts);
+		).validate(parts);
 	}
 
 	#accept(outcome: BodyOutcome): void {
@@ -167,12 +171,12 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(refusals.StorageUnavailable);
 		else {
 			this.encoded = outcome.text.parts;
-			if (this.#route!.plan) this.#judgeByPlan(outcome);
+			if (this.#route!.plan) this.#validateByPlan(outcome);
 			else this.#makeEvent(outcome);
 		}
 	}
 
-	#judgeByPlan(body: AcceptedBody): void {
+	#validateByPlan(body: AcceptedBody): void {
 		const { bytes, waitingSinceMs } = this.#admission!;
 		const event = {
 			route: this.#route!,
@@ -181,7 +185,7 @@ export class WebhookRequest implements PendingEvent {
 			bytes,
 			waitingSinceMs,
 		};
-		this.#receiver.plans.judge(event, (outcome) => {
+		this.#receiver.plans.validate(event, (outcome) => {
 			if ("status" in outcome) this.#refuse(outcome);
 			else this.#makeEvent(body, outcome);
 		});
@@ -282,13 +286,13 @@ export class WebhookRequest implements PendingEvent {
 		replyToChallenge(this.#response, answer);
 	}
 
-	#refuse(refusal: Refusal): void {
+	#refuse(refusal: RequestRefusal): void {
 		const body = this.#body?.all ?? this.encoded;
 		this.#leave();
 		this.#reply(refusal, body);
 	}
 
-	#reply(refusal: Refusal, body = nothing): void {
+	#reply(refusal: RequestRefusal, body = nothing): void {
 		const { metrics, refused } = this.#receiver;
 		metrics.answer(refusal.code, this.#route);
 		replyRefused(this.#request, this.#response, refusal);
@@ -311,17 +315,17 @@ export class WebhookRequest implements PendingEvent {
 }
 
 /** What all webhook requests of this receiver share. */
-export interface Receiver {
+export interface ReceiverParts {
 	routes: RouteTable;
 	/** By shard number. */
 	shards: readonly Pick<ShardWriter, "add" | "hasRoomFor">[];
-	limits: Limits;
+	limits: RequestLimits;
 	metrics: ReceiveMetrics;
-	plans: Pick<TrackingPlans, "judge">;
+	plans: Pick<TrackingPlans, "validate">;
 	/** Undefined unless traces are on. */
 	tracing?: Tracing | undefined;
 	/** Undefined until NATS is reached. */
-	claims?: Pick<Claims, "claim" | "settle">;
+	claims?: Pick<KeyClaims, "claim" | "settle">;
 	/** Undefined until NATS is reached. */
 	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
 	/** Undefined until NATS is reached. */

@@ -15,7 +15,7 @@ export interface FrameEvent {
 	kind: ContentKind;
 	/** Captured headers and query parameters as a JSON object, empty when there are none. */
 	headers: string;
-	/** The tracking plan's {@link file://../../packages/contracts/tracking-plan.ts Judgement} as JSON; empty without a plan. */
+	/** The tracking plan's {@link file://../../packages/contracts/tracking-plan.ts ValidationRecord} as JSON; empty without a plan. */
 	violations: string;
 	/** The tracking plan keeps the event apart: it is stored, and loaded into no table until it is released. */
 	quarantined?: true | undefined;

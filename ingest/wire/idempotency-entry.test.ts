@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-	type Claimed,
+	type ClaimedEntry,
 	claimed,
 	claimMs,
 	type IdempotencyEntry,
@@ -11,7 +11,7 @@ import {
 } from "./idempotency-entry.ts";
 
 const times = { nowMs: 1_000, windowMs: 600_000, shard: 3 };
-const claim: Claimed = claimed("event", "mine", times);
+const claim: ClaimedEntry = claimed("event", "mine", times);
 const released: IdempotencyEntry = {
 	state: "released",
 	event: "event",

@@ -7,9 +7,9 @@
  *              claimed, released → claimed   a repeat takes the id over
  *              any → (none)                  at the end of the window
  */
-export type IdempotencyEntry = Claimed | Released | Stored;
+export type IdempotencyEntry = ClaimedEntry | ReleasedEntry | StoredEntry;
 
-interface Known {
+interface EntryBase {
 	/** The event id, a UUID's text. All states keep it, because senders rely on the id that they were told. */
 	event: string;
 	/** End of the window, milliseconds since the epoch. */
@@ -17,7 +17,7 @@ interface Known {
 }
 
 /** A receiver is storing an event under this key. The event may already be stored. */
-export interface Claimed extends Known {
+export interface ClaimedEntry extends EntryBase {
 	state: "claimed";
 	/** A random id of the claim, because only the claimant may release it. */
 	claim: string;
@@ -31,12 +31,12 @@ export interface Claimed extends Known {
 }
 
 /** No event is stored under this key or on its way. */
-interface Released extends Known {
+interface ReleasedEntry extends EntryBase {
 	state: "released";
 }
 
 /** The event is in the stream or in the store, in this frame. Copies of it in other frames don't count. */
-interface Stored extends Known {
+interface StoredEntry extends EntryBase {
 	state: "stored";
 	/** {@link file://./frame.ts frameId} */
 	frame: string;
@@ -84,7 +84,7 @@ export function reactionTo(
  * the stream or, while events keep coming, if the stream's oldest message is younger than the deadline.
  */
 function isAbandoned(
-	{ deadlineMs }: Claimed,
+	{ deadlineMs }: ClaimedEntry,
 	{ nowMs, lastSequence, firstStoredAtMs, objectsDone }: ShardProgress,
 ): boolean {
 	return (
@@ -103,7 +103,7 @@ export function claimed(
 		shard,
 	}: { nowMs: number; windowMs: number; shard: number },
 	before?: IdempotencyEntry,
-): Claimed {
+): ClaimedEntry {
 	return {
 		state: "claimed",
 		event: before?.event ?? event,
@@ -122,7 +122,7 @@ export function onStored(
 	entry: IdempotencyEntry | undefined,
 	event: string,
 	frame: string,
-): Stored | "keep" | "drop" {
+): StoredEntry | "keep" | "drop" {
 	if (entry?.event !== event) return "keep";
 	if (entry.state === "stored") return entry.frame === frame ? "keep" : "drop";
 	const { expiresAtMs } = entry;
@@ -133,7 +133,7 @@ export function onStored(
 export function onRefused(
 	entry: IdempotencyEntry | undefined,
 	claim: string,
-): Released | undefined {
+): ReleasedEntry | undefined {
 	if (entry?.state !== "claimed" || entry.claim !== claim) return undefined;
 	const { event, expiresAtMs } = entry;
 	return { state: "released", event, expiresAtMs };

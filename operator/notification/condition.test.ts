@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Delivery } from "../../packages/contracts/notification.ts";
+import type { DeliveryReport } from "../../packages/contracts/notification.ts";
 import { deliveryFindingOf, type NotificationState } from "./state.ts";
 
 const usable = [
@@ -7,9 +7,9 @@ const usable = [
 	{ secret: "b", sealed: "y" },
 ];
 const delivery = (
-	state: Delivery["state"],
-	more: Partial<Delivery> = {},
-): Delivery => ({
+	state: DeliveryReport["state"],
+	more: Partial<DeliveryReport> = {},
+): DeliveryReport => ({
 	version: 1,
 	id: "msg_1",
 	state,
@@ -29,7 +29,7 @@ const waiting = [
 function conditionOf(
 	state: {
 		webhooks?: NotificationState["webhooks"];
-		deliveries?: Record<string, Delivery>;
+		deliveries?: Record<string, DeliveryReport>;
 	},
 	pending: Parameters<typeof deliveryFindingOf>[1] = [],
 ) {

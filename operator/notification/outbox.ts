@@ -11,7 +11,7 @@ import { type NatsConnection, nanos } from "@nats-io/transport-node";
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import { bucket, notifications } from "../../packages/contracts/nats.ts";
 import {
-	type Delivery,
+	type DeliveryReport,
 	deliveryKey,
 	maxDeliveries,
 	type Notification,
@@ -41,7 +41,7 @@ export class NotificationOutbox {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
 	readonly #log: Logger;
-	readonly #deliveries = new Map<string, Delivery>();
+	readonly #deliveries = new Map<string, DeliveryReport>();
 	readonly #handlers: ((about: About) => void)[] = [];
 	#restUntilMs = 0;
 
@@ -58,7 +58,7 @@ export class NotificationOutbox {
 	deliveriesOf(
 		resource: Pipeline | Source,
 		{ usable }: Webhooks,
-	): Map<string, Delivery> {
+	): Map<string, DeliveryReport> {
 		const about = aboutOf(resource);
 		return new Map(
 			usable.flatMap(({ secret, sealed, otherDigests = [] }) => {
@@ -103,7 +103,7 @@ export class NotificationOutbox {
 	}
 
 	/** The bucket forgets by itself, without a word. It never has more, so whatever goes here isn't there any more. */
-	#remember(key: string, delivery: Delivery): void {
+	#remember(key: string, delivery: DeliveryReport): void {
 		this.#deliveries.delete(key);
 		this.#deliveries.set(key, delivery);
 		const [oldest] = this.#deliveries.keys();

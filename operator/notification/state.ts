@@ -1,6 +1,6 @@
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import type {
-	Delivery,
+	DeliveryReport,
 	Notification,
 } from "../../packages/contracts/notification.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
@@ -45,7 +45,7 @@ export async function readNotifications(
 export interface NotificationState {
 	webhooks: Webhooks;
 	/** What notify last reported of each webhook as it is now, by the Secret's name. */
-	deliveries: ReadonlyMap<string, Delivery>;
+	deliveries: ReadonlyMap<string, DeliveryReport>;
 }
 
 /** Whether the webhooks were told; nothing if there are none. */

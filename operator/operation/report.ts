@@ -4,8 +4,8 @@ import type {
 } from "../../crds/generated/types.ts";
 import {
 	type DraftResult,
+	type DryRunFinding,
 	type DryRunResult,
-	type Finding,
 	type ImportResult,
 	type InspectResult,
 	maxFindings,
@@ -80,13 +80,13 @@ function dryRunFacts(
 	};
 }
 
-function findingIn(value: unknown): Finding | undefined {
+function findingIn(value: unknown): DryRunFinding | undefined {
 	const { type, kind, path, message, events, example } = (value ??
 		{}) as Record<string, unknown>;
 	if (!isCount(events)) return undefined;
 	return {
 		...(typeof type === "string" && { type: cut(type) }),
-		kind: cut(kind) as Finding["kind"],
+		kind: cut(kind) as DryRunFinding["kind"],
 		path: cut(path),
 		message: cut(message),
 		events,

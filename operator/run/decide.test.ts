@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Run, RunStatus } from "../../crds/generated/types.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type {
-	Extent,
+	LoadExtent,
 	ManifestAnswer,
 } from "../../packages/contracts/manifest.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
@@ -89,7 +89,7 @@ const lastSuccess = {
 	layout,
 };
 
-test.each<[string, Run, Extent]>([
+test.each<[string, Run, LoadExtent]>([
 	["continues after the last success", runOf("r"), "Rest"],
 	[
 		"with full loads the whole window",

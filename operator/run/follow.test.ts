@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { RunStatus } from "../../crds/generated/types.ts";
 import type { JobResult } from "../../packages/contracts/job.ts";
 import type {
-	Extent,
+	LoadExtent,
 	ManifestAnswer,
 } from "../../packages/contracts/manifest.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
@@ -338,7 +338,7 @@ test("a Run whose Pipeline is gone, or that never started, is not renewed", () =
 		).toMatchObject({ phase: "Failed", error: { code: "ManifestExpired" } });
 });
 
-const jobOf = (extent: Extent): Job => {
+const jobOf = (extent: LoadExtent): Job => {
 	const job = jobWith("Failed");
 	job.metadata.labels = { "tidemill.dev/extent": extent };
 	return job;

@@ -7,7 +7,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
-import type { Extent } from "../../packages/contracts/manifest.ts";
+import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/adoption.ts";
 import type { Target } from "../pipeline/target.ts";
@@ -17,7 +17,7 @@ export interface RunJobOptions {
 	manifestURL: string;
 	/** See {@link LoadInput}. */
 	authorities?: string;
-	extent: Extent;
+	extent: LoadExtent;
 	image: string;
 	activeDeadlineSeconds: number;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Extent } from "../../packages/contracts/manifest.ts";
+import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import {
 	addDays,
 	closedThrough,
@@ -42,7 +42,7 @@ function plan(inputs: Inputs) {
 	);
 }
 
-test.each<[string, Inputs, [string, string], Extent?]>([
+test.each<[string, Inputs, [string, string], LoadExtent?]>([
 	["the first Run loads all retained days", {}, ["2026-03-01", today]],
 	[
 		"the next Run begins at the first day that wasn't closed, less the overwrite period",

@@ -1,5 +1,5 @@
 import type {
-	Backlog,
+	ShardBacklog,
 	ShardReading,
 } from "../../packages/service/backlog-metrics.ts";
 import type { Logger } from "../../packages/service/log.ts";
@@ -78,7 +78,7 @@ export class ShardBacklogs {
 		}
 	}
 
-	take(shard: number, { bytes, limitBytes }: Backlog): void {
+	take(shard: number, { bytes, limitBytes }: ShardBacklog): void {
 		const was = this.#filling.get(shard);
 		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
 		const is = share > (was ? calmShare : fillingShare);

@@ -50,7 +50,7 @@ export interface ReleaseRequest {
 
 /** An event must match each field that is there. */
 export interface ReleaseFilter {
-	/** The events' types, as their judgements have them. */
+	/** The events' types, as their validation records have them. */
 	types?: string[];
 	/** At least one of the event's violations is of these kinds. */
 	kinds?: ViolationKind[];

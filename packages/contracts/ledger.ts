@@ -127,7 +127,7 @@ export interface DeletedLedger {
 export function sumOfDeviations(
 	all: readonly Deviations[],
 ): Deviations | undefined {
-	const found = new Tally();
+	const found = new DeviationTally();
 	for (const { entries, others } of all) {
 		for (const entry of entries) found.add(entry);
 		found.addOthers(others);
@@ -146,7 +146,7 @@ export function keyOf({
 }
 
 /** Counts that are the most frequent by type and kind, and the sum of the others. */
-export class Tally {
+export class DeviationTally {
 	readonly #entries = new Map<string, Deviation>();
 	#others: DeviationCount | undefined;
 

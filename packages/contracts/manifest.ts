@@ -5,11 +5,11 @@ import type { UtcDate } from "./utc-date.ts";
  * from `start` on, for a table that holds the earlier ones. `Chosen`: days that a person named. Load makes a table only of
  * `Whole`, so no table lacks days.
  */
-export type Extent = "Whole" | "Rest" | "Chosen";
+export type LoadExtent = "Whole" | "Rest" | "Chosen";
 
 /** The dates that operator asks for. */
 export interface AskedDates {
-	extent: Extent;
+	extent: LoadExtent;
 	/** Earliest date wanted. Archive clamps it to the first event's date and to today − 30. */
 	start?: UtcDate;
 	/** Latest date wanted. Archive clamps it to the snapshot's date. */
@@ -130,7 +130,7 @@ export type ManifestAnswer =
 			snapshotTime: string;
 			closedThrough: UtcDate;
 			firstEventDate?: UtcDate;
-			extent: Extent;
+			extent: LoadExtent;
 			/** First and last date of the manifest; absent when the range is empty. */
 			dates?: { start: UtcDate; end: UtcDate };
 			expiresAt: string;

@@ -57,7 +57,7 @@ export function webhookDigest({
 }
 
 /** How the latest notification of a resource for a webhook went: an entry of {@link file://./nats.ts bucket.deliveries}. */
-export interface Delivery {
+export interface DeliveryReport {
 	version: 1;
 	id: string;
 	/** `Delivering` after an attempt that failed, if another one follows. */

@@ -79,12 +79,12 @@ export interface DryRunResult {
 	quarantined: number;
 	rejected: number;
 	/** The most frequent first, at most {@link maxFindings}. */
-	findings: Finding[];
+	findings: DryRunFinding[];
 	/** Findings beside these. */
 	otherFindings: number;
 }
 
-export interface Finding {
+export interface DryRunFinding {
 	/** Absent if the events have none. */
 	type?: string;
 	kind: ViolationKind;

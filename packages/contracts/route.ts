@@ -54,7 +54,7 @@ export interface Route {
 	capturedHeaders: string[];
 	/** Names of query parameters that are stored with each event; absent for none. */
 	capturedParameters?: string[];
-	/** The plan that judges the events; absent when none does. */
+	/** The plan that validates the events; absent when none does. */
 	plan?: RoutePlan;
 }
 

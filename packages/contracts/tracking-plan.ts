@@ -1,10 +1,10 @@
 /**
- * What the planes agree on about tracking plans: the document that operator publishes for receive, and the judgement that
+ * What the planes agree on about tracking plans: the document that operator publishes for receive, and the validation record that
  * receive records with each event.
  */
 
 /**
- * What receive needs to judge the events of the Sources that name one TrackingPlan. Operator writes it as JSON to the routes
+ * What receive needs to validate the events of the Sources that name one TrackingPlan. Operator writes it as JSON to the routes
  * bucket under {@link planKey}, before any route that names its version, and removes it once no route does. A version never
  * changes.
  */
@@ -44,9 +44,9 @@ export interface RoutePlan {
 	/** metadata.name of the TrackingPlan. */
 	name: string;
 	/**
-	 * The version that judges: the first 16 hex digits of the SHA-256 of what the plan says, so that an edit of a description
+	 * The version that validates: the first 16 hex digits of the SHA-256 of what the plan says, so that an edit of a description
 	 * is no new version. Absent while no version of the plan was ever valid: receive answers 503, and nothing is stored
-	 * unjudged.
+	 * unvalidated.
 	 */
 	version?: string;
 }
@@ -64,9 +64,9 @@ const planPrefix = "plan.";
 
 /**
  * What a plan said about an event, as JSON in the event's frame, and in the column `violations` of its object. Every event
- * that a plan judged has one, so that it is known which version did.
+ * that a plan validated has one, so that it is known which version did.
  */
-export interface Judgement {
+export interface ValidationRecord {
 	plan: string;
 	version: string;
 	/** Cut to 200 characters, because senders choose it. Absent if the event has none. */
@@ -102,7 +102,7 @@ export type ViolationKind =
 	| "OutOfRange"
 	/** Any other keyword. */
 	| "SchemaMismatch"
-	/** Judging the event takes more steps than an event may take. */
+	/** Validating the event takes more steps than an event may take. */
 	| "TooComplex";
 
 /** How many violations an event records. The frame's field has room for 65,535 bytes; these take at most 16 KiB. */

@@ -1,4 +1,4 @@
-import { Turns } from "./turns.ts";
+import { OwnerTurns } from "./turns.ts";
 
 export interface FairLimits {
 	/** Pieces of work at once. */
@@ -26,7 +26,7 @@ export class NoTurn extends Error {
  */
 export class FairLimit {
 	readonly #limits: Required<FairLimits>;
-	readonly #waiting = new Turns<Waiter>();
+	readonly #waiting = new OwnerTurns<Waiter>();
 	readonly #running = new Map<string, number>();
 	#total = 0;
 

@@ -1,5 +1,5 @@
 /** What may happen at once after a quiet time, and how fast that grows back. */
-export interface Rate {
+export interface TokenRate {
 	burst: number;
 	perSecond: number;
 }
@@ -12,7 +12,7 @@ export class TokenBucket {
 	#tokens: number;
 	#countedMs: number | undefined;
 
-	constructor({ perSecond, burst }: Rate) {
+	constructor({ perSecond, burst }: TokenRate) {
 		this.#perMs = perSecond / 1000;
 		this.#burst = burst;
 		this.#tokens = burst;

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { Turns } from "./turns.ts";
+import { OwnerTurns } from "./turns.ts";
 
-function waiting(...items: string[]): Turns<string> {
-	const turns = new Turns<string>();
+function waiting(...items: string[]): OwnerTurns<string> {
+	const turns = new OwnerTurns<string>();
 	for (const item of items) turns.add(item[0]!, item);
 	return turns;
 }
 
-function takeAll(turns: Turns<string>): string[] {
+function takeAll(turns: OwnerTurns<string>): string[] {
 	const taken: string[] = [];
 	for (let next = turns.take(); next; next = turns.take())
 		taken.push(next.item);

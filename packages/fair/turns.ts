@@ -1,5 +1,5 @@
 /** What waits: first come, first served within an owner, and owners take turns. So no owner waits behind another's queue. */
-export class Turns<T> {
+export class OwnerTurns<T> {
 	/** Oldest first; the first owner is next. */
 	readonly #lanes = new Map<string, T[]>();
 	#size = 0;

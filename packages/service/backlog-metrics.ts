@@ -6,7 +6,7 @@ import { Gauge, type Registry } from "prom-client";
 /** A reading of the metrics waits for NATS no longer than this. */
 const timeoutMs = 1_000;
 
-export interface Backlog {
+export interface ShardBacklog {
 	frames: number;
 	bytes: number;
 	/** What the stream may hold; undefined without a limit. */
@@ -18,7 +18,7 @@ export interface Backlog {
 export interface ShardReading {
 	shard: number;
 	/** Undefined if the shard has no stream, or doesn't answer. */
-	backlog?: Backlog;
+	backlog?: ShardBacklog;
 	/** Why it doesn't answer. */
 	error?: unknown;
 }

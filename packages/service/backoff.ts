@@ -1,4 +1,4 @@
-export interface Backoff {
+export interface BackoffOptions {
 	baseMs: number;
 	maxMs: number;
 }
@@ -9,7 +9,7 @@ export interface Backoff {
  */
 export function backoffMs(
 	failures: number,
-	{ baseMs, maxMs }: Backoff,
+	{ baseMs, maxMs }: BackoffOptions,
 	random = Math.random,
 ): number {
 	const full = Math.min(maxMs, baseMs * 2 ** Math.max(0, failures - 1));

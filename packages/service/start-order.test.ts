@@ -1,6 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { createLog } from "./log.ts";
-import { type Part, runInOrder, type StartedPart } from "./start-order.ts";
+import {
+	type ProcessPart,
+	runInOrder,
+	type StartedPart,
+} from "./start-order.ts";
 
 const log = createLog("test");
 log.level = "silent";
@@ -9,7 +13,10 @@ const wait = { timeout: 60_000 };
 
 function recorded() {
 	const seen: string[] = [];
-	const part = (name: string, started: Partial<StartedPart> = {}): Part => ({
+	const part = (
+		name: string,
+		started: Partial<StartedPart> = {},
+	): ProcessPart => ({
 		name,
 		start: async () => {
 			seen.push(`+${name}`);
@@ -40,7 +47,7 @@ test("parts start in order and stop in reverse order", async () => {
 
 test("a part that can't start stops the parts before it, and its error is thrown", async () => {
 	const { seen, part } = recorded();
-	const broken: Part = {
+	const broken: ProcessPart = {
 		name: "b",
 		start: () => Promise.reject(new Error("no b")),
 	};
@@ -64,7 +71,7 @@ test("a part that fails later stops all parts", async () => {
 test("the signal interrupts a part that is starting, and no further part starts", async () => {
 	const { seen, part } = recorded();
 	const stop = new AbortController();
-	const waits: Part = {
+	const waits: ProcessPart = {
 		name: "b",
 		start: (stopping) =>
 			new Promise((_, reject) =>

@@ -1,7 +1,7 @@
 import type { Logger } from "./log.ts";
 
 /** A part of a process. It needs the parts before it. */
-export interface Part {
+export interface ProcessPart {
 	/** For logs. */
 	name: string;
 	/**
@@ -24,7 +24,7 @@ export interface StartedPart {
  * before it running: the process must end before the late part loses what it needs.
  */
 export async function runInOrder(
-	parts: Part[],
+	parts: ProcessPart[],
 	signal: AbortSignal,
 	options: { stopTimeoutMs: number; log: Logger },
 ): Promise<void> {

@@ -92,7 +92,7 @@ test.each([
 		'has the $id ["*/;process.exit();/*"]. It must not contain "*/".',
 	],
 	[
-		"a schema that judges later",
+		"a schema that validates later",
 		{ properties: { id: { $async: true } } },
 		"has $async, which is no keyword of JSON Schema. Remove it.",
 	],

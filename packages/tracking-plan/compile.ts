@@ -19,7 +19,7 @@ import {
 } from "./schemas.ts";
 
 /**
- * The plan's schemas as the text of a program, which PlanJudge runs; or what is wrong with the first invalid one, for people.
+ * The plan's schemas as the text of a program, which PlanValidator runs; or what is wrong with the first invalid one, for people.
  * Strangers write plans, and a few kilobytes of schema can take minutes and gigabytes: call it in a thread with limits.
  */
 export function compilePlan(

@@ -1,6 +1,6 @@
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
 
-/** Judging takes at least a step for each value, and memory for each before the first step. */
+/** Validating takes at least a step for each value, and memory for each before the first step. */
 const maxValues = 250_000;
 
 const quote = 0x22;

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./plan-validator.ts";
+import { PlanValidator } from "./plan-validator.ts";
 
-test("the example in the documentation judges as the page says", () => {
+test("the example in the documentation validates as the page says", () => {
 	const file = new URL(
 		"../../examples/tracking-plan/plan.yaml",
 		import.meta.url,
@@ -21,14 +21,17 @@ test("the example in the documentation judges as the page says", () => {
 	} as PlanDocument;
 	const compiled = compilePlan(document);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	const judge = new PlanJudge(document, compiled.code);
+	const validator = new PlanValidator(document, compiled.code);
 	const id = "0193a5b0-0000-7000-8000-000000000000";
 	const total = { amount: 5, currency: "GBP" };
 	expect(
-		judge.judge({ id, type: "order.placed", total, coupon: "x" }, undefined),
+		validator.validate(
+			{ id, type: "order.placed", total, coupon: "x" },
+			undefined,
+		),
 	).toMatchObject({
 		outcome: "Accept",
-		judgement: {
+		record: {
 			violations: [
 				{ kind: "ValueMismatch", path: "/total/currency" },
 				{ kind: "UnplannedProperty", path: "/coupon" },
@@ -37,10 +40,10 @@ test("the example in the documentation judges as the page says", () => {
 		},
 	});
 	expect(
-		judge.judge({ id, type: "order.cancelled", why: "late" }, undefined)
-			.judgement,
+		validator.validate({ id, type: "order.cancelled", why: "late" }, undefined)
+			.record,
 	).not.toHaveProperty("violations");
-	expect(judge.judge({ id, type: "order.lost" }, undefined).outcome).toBe(
-		"Quarantine",
-	);
+	expect(
+		validator.validate({ id, type: "order.lost" }, undefined).outcome,
+	).toBe("Quarantine");
 });

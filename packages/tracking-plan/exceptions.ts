@@ -1,5 +1,5 @@
 /**
- * Where plans differ from JSON Schema's drafts: each case of the official test suite that is judged otherwise, with the reason.
+ * Where plans differ from JSON Schema's drafts: each case of the official test suite that is validated otherwise, with the reason.
  * packages/tracking-plan/vectors.test.ts holds it to be complete, and docs/reference/json-schema.md is generated from it.
  */
 export interface SchemaException {
@@ -80,12 +80,12 @@ export const schemaExceptions: SchemaException[] = [
 	{
 		what: "`format` in 2020-12",
 		reason:
-			"It judges in every draft, since people who write it mean it. The drafts of 2019 and 2020 make it an annotation unless asked otherwise.",
+			"It validates in every draft, since people who write it mean it. The drafts of 2019 and 2020 make it an annotation unless asked otherwise.",
 		files: ["format"],
 	},
 	{
 		what: "The formats `idn-email`, `idn-hostname`, `iri` and `iri-reference`",
-		reason: "They are annotations, and judge nothing.",
+		reason: "They are annotations, and validate nothing.",
 		files: ["idn-email", "idn-hostname", "iri", "iri-reference"].map(
 			(name) => `optional/format/${name}`,
 		),
@@ -97,7 +97,7 @@ export const schemaExceptions: SchemaException[] = [
 	},
 	{
 		what: "A schema for the property `__proto__`",
-		reason: "It judges nothing.",
+		reason: "It validates nothing.",
 		files: ["properties"],
 		groups: ["properties whose names are Javascript object property names"],
 	},

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./plan-validator.ts";
+import { PlanValidator } from "./plan-validator.ts";
 
-/* Whatever a schema and a body say, judging ends after a bounded number of steps. Without fuel, each takes minutes or for ever. */
+/* Whatever a schema and a body say, validating ends after a bounded number of steps. Without fuel, each takes minutes or for ever. */
 
 function kindsOf(schema: JsonSchema, body: unknown): string[] {
 	const plan: PlanDocument = {
@@ -18,11 +18,11 @@ function kindsOf(schema: JsonSchema, body: unknown): string[] {
 	};
 	const compiled = compilePlan(plan);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	const { judgement } = new PlanJudge(plan, compiled.code).judge(
+	const { record } = new PlanValidator(plan, compiled.code).validate(
 		body,
 		undefined,
 	);
-	return [...new Set((judgement.violations ?? []).map(({ kind }) => kind))];
+	return [...new Set((record.violations ?? []).map(({ kind }) => kind))];
 }
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>
@@ -148,12 +148,12 @@ test("a plan whose code is too deep for the compiler is a fault of that plan", (
 	});
 });
 
-test("a pattern that would take the engine exponential time is judged on a megabyte", () => {
+test("a pattern that would take the engine exponential time is validated on a megabyte", () => {
 	const body = `${"a".repeat(1_000_000)}!`;
 	expect(kindsOf({ pattern: "(a+)+$" }, body)).toEqual(["FormatMismatch"]);
 });
 
-test("an honest event of a megabyte is judged", () => {
+test("an honest event of a megabyte is validated", () => {
 	const schema = {
 		items: {
 			type: "object",

@@ -4,9 +4,9 @@ import ajvFormats from "ajv-formats";
 import { beforeAll, expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./plan-validator.ts";
+import { PlanValidator } from "./plan-validator.ts";
 
-/* A plan made of GitHub's own schemas judges the payloads that GitHub's users have collected. */
+/* A plan made of GitHub's own schemas validates the payloads that GitHub's users have collected. */
 
 const load = createRequire(import.meta.url);
 const schema = load("@octokit/webhooks-schemas") as {
@@ -39,49 +39,49 @@ const plan: PlanDocument = {
 	onUnplannedProperty: "Allow",
 };
 
-let judge: PlanJudge;
+let validator: PlanValidator;
 
 beforeAll(() => {
 	const compiled = compilePlan(plan);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	judge = new PlanJudge(plan, compiled.code);
+	validator = new PlanValidator(plan, compiled.code);
 });
 
-test("each payload is judged as its schema says", () => {
+test("each payload is validated as its schema says", () => {
 	const ajv = new Ajv({ strict: false, logger: false });
 	ajvFormats.default(ajv);
 	ajv.addSchema(schema, "github");
 	const differences: string[] = [];
-	let judged = 0;
+	let validated = 0;
 	for (const { name, examples: bodies } of examples) {
 		const definition = definitions.find((each) => typeOf(each) === name);
 		for (const [index, body] of bodies.entries()) {
-			judged++;
-			const { outcome, judgement } = judge.judge(body, name);
+			validated++;
+			const { outcome, record } = validator.validate(body, name);
 			const isValid = ajv.validate(
 				{ $ref: `github#/definitions/${definition}` },
 				body,
 			);
 			const expected = isValid ? "Accept" : "Reject";
 			if (outcome !== expected)
-				differences.push(`${name} ${index}: ${JSON.stringify(judgement)}`);
+				differences.push(`${name} ${index}: ${JSON.stringify(record)}`);
 		}
 	}
 	// None: what RE2, the formats and the metered keywords say is what ajv says.
 	expect(differences).toEqual([]);
-	expect(judged).toBe(329);
+	expect(validated).toBe(329);
 });
 
 test("a deviating payload says what is wrong with it", () => {
 	const { examples: [watch] = [] } = examples.find(
 		({ name }) => name === "watch",
 	)!;
-	const { outcome, judgement } = judge.judge(
+	const { outcome, record } = validator.validate(
 		{ ...watch, action: 7, extra: 1 },
 		"watch",
 	);
 	expect(outcome).toBe("Reject");
-	expect(judgement.violations).toEqual(
+	expect(record.violations).toEqual(
 		expect.arrayContaining([
 			{
 				kind: "UnplannedProperty",

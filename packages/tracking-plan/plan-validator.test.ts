@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
-import { PlanJudge } from "./plan-validator.ts";
+import { PlanValidator } from "./plan-validator.ts";
 
-function judgeOf(document: Partial<PlanDocument>): PlanJudge {
+function validatorOf(document: Partial<PlanDocument>): PlanValidator {
 	const whole: PlanDocument = {
 		version: 1,
 		account: "shop",
@@ -17,21 +17,23 @@ function judgeOf(document: Partial<PlanDocument>): PlanJudge {
 	};
 	const compiled = compilePlan(whole);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	return new PlanJudge(whole, compiled.code);
+	return new PlanValidator(whole, compiled.code);
 }
 
 function violationsOf(schema: JsonSchema, body: unknown) {
-	return judgeOf({ events: [{ type: "order", schema }] }).judge(body, undefined)
-		.judgement.violations;
+	return validatorOf({ events: [{ type: "order", schema }] }).validate(
+		body,
+		undefined,
+	).record.violations;
 }
 
 test("an event that is as planned records the plan, its version and the type", () => {
-	const judge = judgeOf({
+	const validator = validatorOf({
 		events: [{ type: "order", schema: { properties: { id: {} } } }],
 	});
-	expect(judge.judge({ id: 1 }, undefined)).toEqual({
+	expect(validator.validate({ id: 1 }, undefined)).toEqual({
 		outcome: "Accept",
-		judgement: {
+		record: {
 			plan: "orders",
 			version: expect.stringMatching(/^[0-9a-f]{16}$/),
 			type: "order",
@@ -146,42 +148,43 @@ test.each<[string, JsonSchema, unknown, string, string, string]>([
 });
 
 test("a type that is not in the plan, and none, are unplanned events", () => {
-	const judge = judgeOf({
+	const validator = validatorOf({
 		eventType: { bodyPointer: "/type" },
 		onUnplannedEvent: "Reject",
 	});
-	expect(judge.judge({ type: "x" }, undefined)).toMatchObject({
+	expect(validator.validate({ type: "x" }, undefined)).toMatchObject({
 		outcome: "Reject",
-		judgement: {
+		record: {
 			type: "x",
 			violations: [{ kind: "UnplannedEvent", path: "/type" }],
 		},
 	});
-	expect(judge.judge([], undefined).outcome).toBe("Reject");
+	expect(validator.validate([], undefined).outcome).toBe("Reject");
 });
 
 test("the strictest policy of an event's violations decides", () => {
-	const judge = judgeOf({
+	const validator = validatorOf({
 		events: [
 			{ type: "order", schema: { properties: { id: { type: "string" } } } },
 		],
 		onViolation: "Reject",
 		onUnplannedProperty: "Quarantine",
 	});
-	const outcome = (body: unknown) => judge.judge(body, undefined).outcome;
+	const outcome = (body: unknown) =>
+		validator.validate(body, undefined).outcome;
 	expect(outcome({ id: "1" })).toBe("Accept");
 	expect(outcome({ id: "1", more: 1 })).toBe("Quarantine");
 	expect(outcome({ id: 1, more: 1 })).toBe("Reject");
 });
 
 test("unplanned properties are named, to be left out", () => {
-	const judge = judgeOf({
+	const validator = validatorOf({
 		events: [{ type: "order", schema: { properties: { id: {} } } }],
 		onUnplannedProperty: "Omit",
 	});
-	expect(judge.judge({ id: 1, "a/b": 2 }, undefined)).toMatchObject({
+	expect(validator.validate({ id: 1, "a/b": 2 }, undefined)).toMatchObject({
 		outcome: "Accept",
-		judgement: { omit: ["/a~1b"] },
+		record: { omit: ["/a~1b"] },
 	});
 });
 
@@ -194,24 +197,31 @@ test.each([
 		onViolation: "Annotate",
 		onUnplannedEvent: "Reject",
 	} as const;
-	const judged = judgeOf(policies).judgeText(Buffer.from(text), undefined);
-	expect(judged.outcome).toBe("Reject");
-	expect(judged.judgement).toMatchObject({
+	const validated = validatorOf(policies).validateText(
+		Buffer.from(text),
+		undefined,
+	);
+	expect(validated.outcome).toBe("Reject");
+	expect(validated.record).toMatchObject({
 		type: "order",
 		violations: [
-			{ kind: "TooComplex", path: "", message: "has too many values to judge" },
+			{
+				kind: "TooComplex",
+				path: "",
+				message: "has too many values to validate",
+			},
 		],
 	});
 });
 
-test("a text of many bytes and few values is judged, whatever its strings hold", () => {
+test("a text of many bytes and few values is validated, whatever its strings hold", () => {
 	const schema = { minLength: 1_000_000, maxLength: 1_000_000 };
-	const judge = judgeOf({ events: [{ type: "order", schema }] });
+	const validator = validatorOf({ events: [{ type: "order", schema }] });
 	for (const text of ["[,{", '"[,{', '\\\\"[,', "é,[{"]) {
 		const body = text.repeat(1_000_000).slice(0, 1_000_000);
 		const json = Buffer.from(JSON.stringify(body));
 		expect(
-			judge.judgeText(json, undefined).judgement.violations,
+			validator.validateText(json, undefined).record.violations,
 		).toBeUndefined();
 	}
 });

@@ -1,13 +1,13 @@
 import {
-	type Judgement,
 	maxViolations,
 	type PlanDocument,
 	type PlanPolicy,
+	type ValidationRecord,
 	type Violation,
 } from "../contracts/tracking-plan.ts";
 import { eventTypeOf, parseBody } from "./event-body.ts";
 import { Fuel, OutOfFuel } from "./metered/fuel.ts";
-import { Tools } from "./metered/tools.ts";
+import { PlanTools } from "./metered/tools.ts";
 import { programOf } from "./program.ts";
 import { PropertyWalk } from "./property-walk.ts";
 import { eventName, quickName, schemasOf } from "./schemas.ts";
@@ -21,15 +21,15 @@ import {
 	wordsOf,
 } from "./violations.ts";
 
-export type Outcome = "Accept" | "Quarantine" | "Reject";
+export type ValidationOutcome = "Accept" | "Quarantine" | "Reject";
 
-interface Judged {
-	outcome: Outcome;
-	judgement: Judgement;
+interface Validated {
+	outcome: ValidationOutcome;
+	record: ValidationRecord;
 }
 
-/** Judges events by one version of a plan. It runs the plan's code, so it belongs in a thread of its own. */
-export class PlanJudge {
+/** Validates events by one version of a plan. It runs the plan's code, so it belongs in a thread of its own. */
+export class PlanValidator {
 	readonly #document: PlanDocument;
 	readonly #version: string;
 	readonly #fuel = new Fuel();
@@ -47,15 +47,15 @@ export class PlanJudge {
 		this.#types = new Map(
 			document.events.map(({ type }, index) => [type, eventName(index)]),
 		);
-		const tools = new Tools(this.#fuel);
+		const tools = new PlanTools(this.#fuel);
 		programOf(code, cache)(this.#validators, tools, this.#fuel);
 		this.#walk = new PropertyWalk(schemasOf(document), tools, this.#fuel);
 	}
 
-	/** Judges a JSON text, which must be valid. One of more values than an event may have is too complex, and isn't parsed. */
-	judgeText(json: Uint8Array, header: string | undefined): Judged {
+	/** Validates a JSON text, which must be valid. One of more values than an event may have is too complex, and isn't parsed. */
+	validateText(json: Uint8Array, header: string | undefined): Validated {
 		const body = parseBody(json);
-		if (body) return this.judge(body.value, header);
+		if (body) return this.validate(body.value, header);
 		const { eventType, onUnplannedEvent } = this.#document;
 		const type =
 			"bodyPointer" in eventType
@@ -65,13 +65,13 @@ export class PlanJudge {
 		found.add(
 			strictest(this.#whenTooComplex(), onUnplannedEvent),
 			{ kind: "TooComplex", path: "" },
-			() => "has too many values to judge",
+			() => "has too many values to validate",
 		);
-		return this.#judged(type, found);
+		return this.#result(type, found);
 	}
 
 	/** @param header Value of the header that eventType names. */
-	judge(body: unknown, header: string | undefined): Judged {
+	validate(body: unknown, header: string | undefined): Validated {
 		const { eventType, onViolation, onUnplannedEvent } = this.#document;
 		const type = eventTypeOf(eventType, body, header);
 		const name = type === undefined ? undefined : this.#types.get(type);
@@ -96,16 +96,16 @@ export class PlanJudge {
 			found.add(
 				this.#whenTooComplex(),
 				{ kind: "TooComplex", path: "" },
-				() => "takes too many steps to judge",
+				() => "takes too many steps to validate",
 			);
 		}
-		return this.#judged(type, found);
+		return this.#result(type, found);
 	}
 
-	#judged(type: string | undefined, found: Findings): Judged {
+	#result(type: string | undefined, found: Findings): Validated {
 		return {
 			outcome: found.outcome,
-			judgement: {
+			record: {
 				plan: this.#document.plan,
 				version: this.#version,
 				...(type !== undefined && { type: cut(type) }),
@@ -142,7 +142,7 @@ export class PlanJudge {
 		});
 	}
 
-	/** What an event that can't be judged might be, at its worst; one that would need properties left out can't be loaded. */
+	/** What an event that can't be validated might be, at its worst; one that would need properties left out can't be loaded. */
 	#whenTooComplex(): PlanPolicy {
 		const { onViolation, onUnplannedProperty } = this.#document;
 		return strictest(
@@ -197,13 +197,13 @@ class Findings {
 		if (this.#omittedLength > maxOmittedLength) throw new OutOfFuel();
 	}
 
-	get outcome(): Outcome {
+	get outcome(): ValidationOutcome {
 		return this.#policy === "Quarantine" || this.#policy === "Reject"
 			? this.#policy
 			: "Accept";
 	}
 
-	recorded(): Pick<Judgement, "violations" | "more" | "omit"> {
+	recorded(): Pick<ValidationRecord, "violations" | "more" | "omit"> {
 		return {
 			...(this.#violations.length > 0 && { violations: this.#violations }),
 			...(this.#more > 0 && { more: this.#more }),

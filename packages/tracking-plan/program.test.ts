@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Fuel } from "./metered/fuel.ts";
-import { Tools } from "./metered/tools.ts";
+import { PlanTools } from "./metered/tools.ts";
 import { cacheOf, programOf } from "./program.ts";
 
 test("code runs with its cache, with none, and with that of another code or another V8", () => {
@@ -14,7 +14,7 @@ test("code runs with its cache, with none, and with that of another code or anot
 	for (const cache of caches) {
 		const exported: { answer?: () => number } = {};
 		const fuel = new Fuel();
-		programOf(code, cache)(exported, new Tools(fuel), fuel);
+		programOf(code, cache)(exported, new PlanTools(fuel), fuel);
 		expect(exported.answer!()).toBe(42);
 	}
 });

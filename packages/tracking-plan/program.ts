@@ -1,13 +1,17 @@
 import { Script } from "node:vm";
 import type { Fuel } from "./metered/fuel.ts";
-import type { Tools } from "./metered/tools.ts";
+import type { PlanTools } from "./metered/tools.ts";
 
-export type Program = (exports: object, tools: Tools, fuel: Fuel) => void;
+export type PlanProgram = (
+	exports: object,
+	tools: PlanTools,
+	fuel: Fuel,
+) => void;
 
 /** @param cache of the same code, if {@link cacheOf} has made one: then V8 needn't read the code again. */
-export function programOf(code: string, cache?: Uint8Array): Program {
+export function programOf(code: string, cache?: Uint8Array): PlanProgram {
 	const script = scriptOf(code, cache && Buffer.from(cache));
-	return script.runInThisContext() as Program;
+	return script.runInThisContext() as PlanProgram;
 }
 
 /**

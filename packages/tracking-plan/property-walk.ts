@@ -1,23 +1,23 @@
 import type { Fuel } from "./metered/fuel.ts";
-import type { Tools } from "./metered/tools.ts";
+import type { PlanTools } from "./metered/tools.ts";
 import { SchemaIndex } from "./schema-index.ts";
 import { isObject, type PlanSchema, type SchemaObject } from "./schemas.ts";
 
 /**
  * Finds the properties of a body that no applicable subschema names, whichever branch matches: it walks schemas and body
- * together and judges nothing. An object whose schemas name no property is free-form.
+ * together and validates nothing. An object whose schemas name no property is free-form.
  */
 export class PropertyWalk {
 	readonly #roots: Map<string, SchemaObject>;
 	readonly #index: SchemaIndex;
-	readonly #tools: Tools;
+	readonly #tools: PlanTools;
 	readonly #fuel: Fuel;
 	/** By the ids of their schemas. Bodies choose what is here, so it is bounded. */
 	readonly #sets = new Map<string, SchemaSet>();
 	#kept = 0;
 	readonly #parts = new Map<SchemaObject, SchemaPart>();
 
-	constructor(schemas: PlanSchema[], tools: Tools, fuel: Fuel) {
+	constructor(schemas: PlanSchema[], tools: PlanTools, fuel: Fuel) {
 		this.#roots = new Map(
 			schemas.flatMap(({ name, schema }) =>
 				typeof schema === "object" ? [[name, schema] as const] : [],
@@ -143,7 +143,7 @@ function schemaPart(
 	schema: SchemaObject,
 	id: number,
 	targets: SchemaObject[],
-	tools: Tools,
+	tools: PlanTools,
 ): SchemaPart {
 	const { additionalProperties, unevaluatedProperties, required } = schema;
 	const { items, prefixItems, additionalItems } = schema;

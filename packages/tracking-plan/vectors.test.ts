@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
 import { type SchemaException, schemaExceptions } from "./exceptions.ts";
-import { PlanJudge } from "./plan-validator.ts";
+import { PlanValidator } from "./plan-validator.ts";
 import { drafts } from "./schemas.ts";
 
 /*
@@ -35,7 +35,7 @@ function planOf(groups: Group[], $schema: string): PlanDocument {
 	};
 }
 
-/** Whether each case of a group is judged as the suite says; false for all if the schema can't be used. */
+/** Whether each case of a group is validated as the suite says; false for all if the schema can't be used. */
 function agreement(groups: Group[], $schema: string): boolean[][] {
 	const plan = planOf(groups, $schema);
 	const compiled = compilePlan(plan);
@@ -43,11 +43,11 @@ function agreement(groups: Group[], $schema: string): boolean[][] {
 		return groups.length === 1
 			? [groups[0]!.tests.map(() => false)]
 			: groups.flatMap((group) => agreement([group], $schema));
-	const judge = new PlanJudge(plan, compiled.code);
+	const validator = new PlanValidator(plan, compiled.code);
 	return groups.map(({ tests }, index) =>
 		tests.map(
 			({ data, valid }) =>
-				(judge.judge(data, `${index}`).outcome === "Accept") === valid,
+				(validator.validate(data, `${index}`).outcome === "Accept") === valid,
 		),
 	);
 }
@@ -63,7 +63,7 @@ function matches(
 	);
 }
 
-test("every case of the official suite is judged as it says, but for the documented exceptions", () => {
+test("every case of the official suite is validated as it says, but for the documented exceptions", () => {
 	const used = new Set<SchemaException>();
 	const undocumented: string[] = [];
 	let cases = 0;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
 
-/** The version of a plan: the same for documents that judge alike, in whatever order their fields stand. */
+/** The version of a plan: the same for documents that validate alike, in whatever order their fields stand. */
 export function planVersion(document: PlanDocument): string {
 	const { eventType, common, events } = document;
 	const { onUnplannedEvent, onViolation, onUnplannedProperty } = document;
-	const judges = {
+	const validates = {
 		eventType,
 		common,
 		events: events.map(({ type, schema }) => ({ type, schema })),
@@ -14,7 +14,7 @@ export function planVersion(document: PlanDocument): string {
 		onUnplannedProperty,
 	};
 	return createHash("sha256")
-		.update(JSON.stringify(judges, inOrder))
+		.update(JSON.stringify(validates, inOrder))
 		.digest("hex")
 		.slice(0, 16);
 }

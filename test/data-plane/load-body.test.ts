@@ -4,7 +4,7 @@ import type {
 	TableColumn,
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import type { Judgement } from "../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import {
@@ -21,7 +21,11 @@ const destinations = [
 
 const date = "2026-03-01";
 
-function eventOf(id: number, body: string, judgement?: Partial<Judgement>) {
+function eventOf(
+	id: number,
+	body: string,
+	judgement?: Partial<ValidationRecord>,
+) {
 	return {
 		event_id: `e${id}`,
 		timestampMs: startOfDate(date) + id,
@@ -50,7 +54,7 @@ function inputOf(...more: TableColumn[]) {
 	return { table: { name: "orders", description: "", columns } };
 }
 
-const violations: Judgement["violations"] = [
+const violations: ValidationRecord["violations"] = [
 	{ kind: "TypeMismatch", path: "/id", message: '"violations":' },
 ];
 

@@ -35,7 +35,7 @@ import {
 	uploadSubject,
 } from "../../packages/contracts/nats.ts";
 import {
-	type Delivery,
+	type DeliveryReport,
 	type NotificationOrder,
 	webhookDigest,
 } from "../../packages/contracts/notification.ts";
@@ -276,7 +276,7 @@ test("operator hands notifications over, which notify takes and reports on", asy
 	message.working();
 	expect(await message.ackAck()).toBe(true);
 
-	const delivery: Delivery = {
+	const delivery: DeliveryReport = {
 		version: 1,
 		id: "msg_1",
 		state: "Delivered",

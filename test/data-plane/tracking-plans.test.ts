@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import type {
 	JsonSchema,
-	Judgement,
 	PlanDocument,
 	PlanPolicy,
 	RoutePlan,
+	ValidationRecord,
 	ViolationKind,
 } from "../../packages/contracts/tracking-plan.ts";
 import {
@@ -83,7 +83,7 @@ async function add(plan: RoutePlan, change = {}) {
 /** The stored event with this id. */
 async function storedAs(
 	eventId: string,
-): Promise<{ event: FrameEvent; judgement: Judgement; body: string }> {
+): Promise<{ event: FrameEvent; judgement: ValidationRecord; body: string }> {
 	const frames = await readFrames(fixture.admin, fixture.stream);
 	const event = frames
 		.flatMap(({ events }) => events)

@@ -8,8 +8,8 @@ import {
 } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { Budget } from "../../ingest/receive/admission/budget.ts";
-import { Limits } from "../../ingest/receive/admission/limits.ts";
+import { MemoryBudget } from "../../ingest/receive/admission/budget.ts";
+import { RequestLimits } from "../../ingest/receive/admission/limits.ts";
 import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
 import { verifiedMessage } from "../../ingest/receive/body/sns-message.ts";
 import { readSignature } from "../../ingest/receive/request/presented-signature.ts";
@@ -378,7 +378,7 @@ describe("Amazon SNS", () => {
 			ok: true,
 			text: topic.certificate,
 		}));
-		const limits = new Limits(new Budget(10, 1_000_000));
+		const limits = new RequestLimits(new MemoryBudget(10, 1_000_000));
 		const outcome = await verifiedMessage(
 			Buffer.from(text),
 			{ topicARNs: [topic.arn] },

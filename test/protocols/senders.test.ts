@@ -9,15 +9,15 @@ import { beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Source } from "../../crds/generated/types.ts";
 import { validateSpec } from "../../crds/spec-validator.ts";
-import { Admission } from "../../ingest/receive/admission/admission.ts";
-import { Budget } from "../../ingest/receive/admission/budget.ts";
-import { Limits } from "../../ingest/receive/admission/limits.ts";
+import { RequestAdmission } from "../../ingest/receive/admission/admission.ts";
+import { MemoryBudget } from "../../ingest/receive/admission/budget.ts";
+import { RequestLimits } from "../../ingest/receive/admission/limits.ts";
 import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
 import {
 	type BodyOutcome,
 	SentBody,
 } from "../../ingest/receive/body/sent-body.ts";
-import { judgeHead } from "../../ingest/receive/request/request-head.ts";
+import { validateHead } from "../../ingest/receive/request/request-head.ts";
 import { RouteTable } from "../../ingest/receive/request/route-table.ts";
 import { authorize } from "../../operator/source/routes/authorization.ts";
 import { routeOf } from "../../operator/source/routes/decide.ts";
@@ -81,11 +81,11 @@ async function received(name: string, sent: Sent): Promise<BodyOutcome> {
 	table.set(key, JSON.stringify(routeOf(source, keys, authorization)));
 	const route = table.find(keys.sourceKey)!;
 	const address = { ...keys, token: undefined, query: sent.query };
-	const head = judgeHead({ route, address }, "POST", sent.headers, nowMs);
+	const head = validateHead({ route, address }, "POST", sent.headers, nowMs);
 	if (!("route" in head)) return head;
-	const limits = new Limits(new Budget(1_000, 10_000_000));
+	const limits = new RequestLimits(new MemoryBudget(1_000, 10_000_000));
 	const end = () => {};
-	const admission = Admission.enter(route, limits, {
+	const admission = RequestAdmission.enter(route, limits, {
 		begin: end,
 		giveUp: end,
 		tooSlow: end,
@@ -97,7 +97,7 @@ async function received(name: string, sent: Sent): Promise<BodyOutcome> {
 		text: topic.certificate,
 	}));
 	return new Promise((resolve) => {
-		new SentBody(head, sent.headers, admission, limits, sns, resolve).judge([
+		new SentBody(head, sent.headers, admission, limits, sns, resolve).validate([
 			body,
 		]);
 	});

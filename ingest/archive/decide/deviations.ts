@@ -1,11 +1,11 @@
 import {
 	type Deviation,
 	type Deviations,
+	DeviationTally,
 	keyOf,
 	maxDeviationType,
-	Tally,
 } from "../../../packages/contracts/ledger.ts";
-import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 
 /** How events deviate from their tracking plan, by type and kind; undefined if none does. */
@@ -29,7 +29,7 @@ export function deviationsOf(
 			count.lastMs = Math.max(count.lastMs, receivedAtMs);
 		}
 	}
-	const sum = new Tally();
+	const sum = new DeviationTally();
 	for (const { lastMs, ...rest } of counts.values())
 		sum.add({ ...rest, lastEventTime: new Date(lastMs).toISOString() });
 	return sum.deviations();
@@ -59,7 +59,7 @@ function countsFor(violations: string, counts: Map<string, Count>): Count[] {
 }
 
 /** Receive wrote it. A fault of its must not stop archive. */
-function judgementOf(text: string): Partial<Judgement> {
+function judgementOf(text: string): Partial<ValidationRecord> {
 	try {
 		return JSON.parse(text);
 	} catch {

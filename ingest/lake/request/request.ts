@@ -4,7 +4,7 @@ import type {
 	ShareRequest,
 } from "../../../packages/contracts/archive.ts";
 import type {
-	Extent,
+	LoadExtent,
 	LogRequest,
 	ManifestRequest,
 	ResultRequest,
@@ -37,7 +37,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 	return {
 		run: runIn(request),
 		...sourceIn(request),
-		extent: request.field("extent", /^(Whole|Rest|Chosen)$/) as Extent,
+		extent: request.field("extent", /^(Whole|Rest|Chosen)$/) as LoadExtent,
 		...date("start"),
 		...date("end"),
 		...(request.has("linkSeconds") && {

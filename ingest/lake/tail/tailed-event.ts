@@ -1,6 +1,6 @@
 import { stringify } from "uuid";
 import type { TailedEvent } from "../../../packages/contracts/event-tail.ts";
-import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import type { ScannedEvent } from "../../wire/frame-scan.ts";
 
 const maxBodyBytes = 8 * 1024;
@@ -12,7 +12,7 @@ export function tailedEvent(
 	withBody: boolean,
 ): TailedEvent {
 	const { body, violations: judged } = event;
-	const { type, violations = [] }: Partial<Judgement> = judged
+	const { type, violations = [] }: Partial<ValidationRecord> = judged
 		? JSON.parse(judged)
 		: {};
 	const kinds = [...new Set(violations.map(({ kind }) => kind))];

@@ -1,5 +1,5 @@
 import { rename } from "node:fs/promises";
-import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 import type { LoadDay } from "../../../packages/warehouses/load/load-day.ts";
@@ -33,6 +33,6 @@ export async function leaveOutOmitted(
 }
 
 function withoutOmitted(body: string, violations: string): string {
-	const { omit = [] }: Partial<Judgement> = JSON.parse(violations);
+	const { omit = [] }: Partial<ValidationRecord> = JSON.parse(violations);
 	return withoutProperties(body, omit);
 }

@@ -1,5 +1,5 @@
 import type {
-	Extent,
+	LoadExtent,
 	Manifest,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
@@ -68,7 +68,7 @@ function checkObjects(
 		);
 }
 
-const extents: readonly Extent[] = ["Whole", "Rest", "Chosen"];
+const extents: readonly LoadExtent[] = ["Whole", "Rest", "Chosen"];
 
 function checkAsked({ asked, closedThrough }: Manifest): void {
 	const { extent, start, end } = asked ?? {};

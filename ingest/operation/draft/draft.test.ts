@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { maxReportBytes } from "../../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
-import { PlanJudge } from "../../../packages/tracking-plan/plan-validator.ts";
+import { PlanValidator } from "../../../packages/tracking-plan/plan-validator.ts";
 import {
 	githubPayloads,
 	oddities,
@@ -29,7 +29,7 @@ function draftOf(
 }
 
 /** What the drafted plan says about a body. */
-function judgeOf(manifest: string) {
+function validatorOf(manifest: string) {
 	const document: PlanDocument = {
 		version: 1,
 		account: "shop",
@@ -41,7 +41,7 @@ function judgeOf(manifest: string) {
 	};
 	const compiled = compilePlan(document);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	return new PlanJudge(document, compiled.code);
+	return new PlanValidator(document, compiled.code);
 }
 
 const constant = { constant: "event" };
@@ -61,14 +61,14 @@ test("the draft of GitHub's webhooks compiles, fits a report, and judges each of
 	expect(events).toBe(payloads.length);
 	expect(eventTypes).toBe(new Set(payloads.map(({ type }) => type)).size);
 	expect(JSON.stringify(trackingPlan).length).toBeLessThan(maxReportBytes);
-	const judge = judgeOf(trackingPlan);
+	const validator = validatorOf(trackingPlan);
 	const deviating = payloads.flatMap(({ type, body }) => {
-		const { judgement } = judge.judge(JSON.parse(body), type);
-		return judgement.violations ? [{ type, ...judgement.violations[0] }] : [];
+		const { record } = validator.validate(JSON.parse(body), type);
+		return record.violations ? [{ type, ...record.violations[0] }] : [];
 	});
 	expect(deviating).toEqual([]);
 	// It isn't empty either: an event that lacks what all have deviates.
-	expect(judge.judge({}, "push").judgement.violations).not.toEqual([]);
+	expect(validator.validate({}, "push").record.violations).not.toEqual([]);
 }, 60_000);
 
 test.each<[string, unknown[]]>([
@@ -108,10 +108,10 @@ test.each<[string, unknown[]]>([
 		constant,
 		bodies.map((body) => ({ body })),
 	);
-	const judge = judgeOf(trackingPlan);
+	const validator = validatorOf(trackingPlan);
 	for (const body of bodies)
 		expect(
-			judge.judge(JSON.parse(body), undefined).judgement.violations,
+			validator.validate(JSON.parse(body), undefined).record.violations,
 		).toBeUndefined();
 });
 

@@ -3,7 +3,7 @@ import type {
 	DuckDBTimestampTZVector,
 	DuckDBVarCharVector,
 } from "@duckdb/node-api";
-import type { Judgement } from "../../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import { parquetRows } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 
@@ -17,7 +17,7 @@ export interface StoredEvent {
 	/** Milliseconds since the epoch. */
 	timestampMs: number;
 	/** What a tracking plan said when the event came; undefined if none judged it. */
-	judgement: Judgement | undefined;
+	judgement: ValidationRecord | undefined;
 }
 
 const columns = "event_id, body, headers, violations, timestamp";

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Admission } from "./admission.ts";
-import { Budget } from "./budget.ts";
-import { Limits } from "./limits.ts";
+import { RequestAdmission } from "./admission.ts";
+import { MemoryBudget } from "./budget.ts";
+import { RequestLimits } from "./limits.ts";
 
-let budget: Budget;
-let limits: Limits;
+let budget: MemoryBudget;
+let limits: RequestLimits;
 let begun: number;
 let gaveUp: number;
 
 beforeEach(() => {
 	vi.useFakeTimers({ toFake: ["performance"] });
-	budget = new Budget(3_000, 1_500);
-	limits = new Limits(budget);
+	budget = new MemoryBudget(3_000, 1_500);
+	limits = new RequestLimits(budget);
 	begun = 0;
 	gaveUp = 0;
 });
@@ -20,22 +20,26 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-function enter(sourceKey: string, account = "shop"): Admission {
+function enter(sourceKey: string, account = "shop"): RequestAdmission {
 	const end = () => {
 		gaveUp++;
 		admission.leave();
 	};
-	const admission: Admission = Admission.enter({ account, sourceKey }, limits, {
-		begin: () => begun++,
-		giveUp: end,
-		tooSlow: end,
-	})!;
+	const admission: RequestAdmission = RequestAdmission.enter(
+		{ account, sourceKey },
+		limits,
+		{
+			begin: () => begun++,
+			giveUp: end,
+			tooSlow: end,
+		},
+	)!;
 	admission.awaitTurn();
 	return admission;
 }
 
 /** A flood that has taken all of its turns. */
-function flood(): Admission[] {
+function flood(): RequestAdmission[] {
 	enter("other");
 	return Array.from({ length: 32 }, () => enter("flood"));
 }

@@ -1,10 +1,10 @@
 import type { Route } from "../../../packages/contracts/route.ts";
-import type { Share } from "./budget.ts";
-import type { Waiter } from "./concurrency-limit.ts";
-import type { Limits } from "./limits.ts";
+import type { BudgetShare } from "./budget.ts";
+import type { WaitingRequest } from "./concurrency-limit.ts";
+import type { RequestLimits } from "./limits.ts";
 import type { ReadBody } from "./minimum-rate.ts";
 
-/** The request that an {@link Admission} belongs to. */
+/** The request that an {@link RequestAdmission} belongs to. */
 interface Admitted {
 	/** It is its turn: its body may be read. */
 	begin(): void;
@@ -18,15 +18,15 @@ interface Admitted {
  * What one request holds of receive: a place in its Source's share and a turn of its Source and of its account until it is
  * answered, and the bytes of its body.
  */
-export class Admission implements Waiter, ReadBody {
+export class RequestAdmission implements WaitingRequest, ReadBody {
 	/** Since when the sender has been waiting for receive. */
 	waitingSinceMs = performance.now();
 	/** Bytes that it holds of the share. */
 	bytes = 0;
 	readonly #account: string;
 	readonly #source: string;
-	readonly #share: Share;
-	readonly #limits: Limits;
+	readonly #share: BudgetShare;
+	readonly #limits: RequestLimits;
 	readonly #admitted: Admitted;
 	/** It first waits for its Source's turn, then for its account's. */
 	#turns: "none" | "source" | "both" = "none";
@@ -36,18 +36,20 @@ export class Admission implements Waiter, ReadBody {
 	/** Returns undefined when there is no room for the request. */
 	static enter(
 		{ account, sourceKey }: Pick<Route, "account" | "sourceKey">,
-		limits: Limits,
+		limits: RequestLimits,
 		admitted: Admitted,
-	): Admission | undefined {
+	): RequestAdmission | undefined {
 		const share = limits.budget.enter(account, sourceKey);
-		return share && new Admission(account, sourceKey, share, limits, admitted);
+		return (
+			share && new RequestAdmission(account, sourceKey, share, limits, admitted)
+		);
 	}
 
 	private constructor(
 		account: string,
 		source: string,
-		share: Share,
-		limits: Limits,
+		share: BudgetShare,
+		limits: RequestLimits,
 		admitted: Admitted,
 	) {
 		this.#account = account;

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { Budget } from "./budget.ts";
+import { MemoryBudget } from "./budget.ts";
 
 /** Enters as many requests of the Source as there is room for; how many. */
-function fill(budget: Budget, account: string, source = "a"): number {
+function fill(budget: MemoryBudget, account: string, source = "a"): number {
 	let entered = 0;
 	while (budget.enter(account, source)) entered++;
 	return entered;
 }
 
 test("a Source alone gets a third, and each further Source of its account gets less", () => {
-	const budget = new Budget(1_000, 1_000);
+	const budget = new MemoryBudget(1_000, 1_000);
 	expect(["a", "b", "c"].map((source) => fill(budget, "shop", source))).toEqual(
 		[333, 111, 37],
 	);
@@ -17,7 +17,7 @@ test("a Source alone gets a third, and each further Source of its account gets l
 });
 
 test("an account with any number of Sources gets no more than half, so that another account finds room", () => {
-	const budget = new Budget(1_000, 1_000);
+	const budget = new MemoryBudget(1_000, 1_000);
 	for (let n = 0; n < 100; n++) fill(budget, "greedy", String(n));
 	expect(budget.requests).toBe(499);
 	expect(fill(budget, "other")).toBe(167);
@@ -25,7 +25,7 @@ test("an account with any number of Sources gets no more than half, so that anot
 });
 
 test("the same holds for bytes, and returned bytes are free for others", () => {
-	const budget = new Budget(1_000, 1_000);
+	const budget = new MemoryBudget(1_000, 1_000);
 	const greedy = Array.from({ length: 28 }, (_, n) =>
 		budget.enter("greedy", String(n)),
 	);
@@ -40,7 +40,7 @@ test("the same holds for bytes, and returned bytes are free for others", () => {
 });
 
 test("a Source that holds nothing starts afresh", () => {
-	const budget = new Budget(3, 15);
+	const budget = new MemoryBudget(3, 15);
 	for (let i = 0; i < 5; i++) {
 		const share = budget.enter("shop", "a")!;
 		expect(share.take(5)).toBe(true);

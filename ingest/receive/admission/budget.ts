@@ -4,12 +4,12 @@
  * Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one account never has more than half, however
  * many Sources it has, one Source never more than a third, and another always finds room.
  */
-export class Budget {
+export class MemoryBudget {
 	requests = 0;
 	bytes = 0;
 	readonly maxRequests: number;
 	readonly maxBytes: number;
-	readonly #accounts = new Map<string, Share>();
+	readonly #accounts = new Map<string, BudgetShare>();
 
 	constructor(maxRequests: number, maxBytes: number) {
 		this.maxRequests = maxRequests;
@@ -17,10 +17,10 @@ export class Budget {
 	}
 
 	/** Counts a request of an account's Source; undefined when there is no room for it. */
-	enter(account: string, source: string): Share | undefined {
+	enter(account: string, source: string): BudgetShare | undefined {
 		let ofAccount = this.#accounts.get(account);
 		if (!ofAccount) {
-			ofAccount = new Share(this, account);
+			ofAccount = new BudgetShare(this, account);
 			this.#accounts.set(account, ofAccount);
 		}
 		const share = ofAccount.part(source);
@@ -46,24 +46,24 @@ export class Budget {
 }
 
 /** What an account holds of the budget, or a Source of its account's share. An empty share is forgotten. */
-export class Share {
+export class BudgetShare {
 	#requests = 0;
 	#bytes = 0;
-	readonly #whole: Budget | Share;
+	readonly #whole: MemoryBudget | BudgetShare;
 	readonly #name: string;
-	#parts: Map<string, Share> | undefined;
+	#parts: Map<string, BudgetShare> | undefined;
 
-	constructor(whole: Budget | Share, name: string) {
+	constructor(whole: MemoryBudget | BudgetShare, name: string) {
 		this.#whole = whole;
 		this.#name = name;
 	}
 
 	/** The share of a part of this one. */
-	part(name: string): Share {
+	part(name: string): BudgetShare {
 		this.#parts ??= new Map();
 		let part = this.#parts.get(name);
 		if (!part) {
-			part = new Share(this, name);
+			part = new BudgetShare(this, name);
 			this.#parts.set(name, part);
 		}
 		return part;

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, expect, test, vi } from "vitest";
-import { ConcurrencyLimit, type Waiter } from "./concurrency-limit.ts";
+import { ConcurrencyLimit, type WaitingRequest } from "./concurrency-limit.ts";
 
 let limit: ConcurrencyLimit;
 let begun: string[];
@@ -11,9 +11,13 @@ beforeEach(() => {
 	begun = [];
 });
 
-function enter(source: string, count: number, waitingSinceMs = 0): Waiter[] {
+function enter(
+	source: string,
+	count: number,
+	waitingSinceMs = 0,
+): WaitingRequest[] {
 	return Array.from({ length: count }, () => {
-		const waiter: Waiter = {
+		const waiter: WaitingRequest = {
 			waitingSinceMs,
 			begin: () => begun.push(source),
 			giveUp: () => limit.withdraw(source, waiter),
@@ -66,7 +70,7 @@ test("only a request that has waited too long gives up", () => {
 	enter("flood", 32);
 	const [early] = enter("flood", 1, 100);
 	const [late] = enter("flood", 1, 500);
-	const gaveUp: Waiter[] = [];
+	const gaveUp: WaitingRequest[] = [];
 	for (const waiter of [early!, late!]) {
 		const { giveUp } = waiter;
 		waiter.giveUp = () => {

@@ -1,5 +1,5 @@
 /** A request that waits for its turn. */
-export interface Waiter {
+export interface WaitingRequest {
 	/** On the clock of {@link ConcurrencyLimit.tick}. */
 	waitingSinceMs: number;
 	/** It is its turn. */
@@ -20,7 +20,7 @@ interface Lane {
 	 * In order of arrival. Not a Set: when a Set's table is full of deleted entries it takes a new table, and the old table
 	 * points to the new one. Once one table is old, all later tables and their waiters live until the next major collection.
 	 */
-	waiting: Waiter[];
+	waiting: WaitingRequest[];
 }
 
 /**
@@ -40,7 +40,7 @@ export class ConcurrencyLimit {
 	}
 
 	/** Calls the waiter's `begin` when it is its turn, mostly at once. */
-	enter(sender: string, waiter: Waiter): void {
+	enter(sender: string, waiter: WaitingRequest): void {
 		this.#recent.add(sender);
 		let lane = this.#lanes.get(sender);
 		if (!lane) {
@@ -68,7 +68,7 @@ export class ConcurrencyLimit {
 	}
 
 	/** A request that waits for its turn goes away. */
-	withdraw(sender: string, waiter: Waiter): void {
+	withdraw(sender: string, waiter: WaitingRequest): void {
 		const waiting = this.#lanes.get(sender)?.waiting ?? [];
 		const at = waiting.indexOf(waiter);
 		if (at >= 0) waiting.splice(at, 1);
@@ -81,7 +81,7 @@ export class ConcurrencyLimit {
 			this.#recent = new Set();
 			this.#recentSinceMs = nowMs;
 		}
-		const isLate = ({ waitingSinceMs }: Waiter) =>
+		const isLate = ({ waitingSinceMs }: WaitingRequest) =>
 			nowMs - waitingSinceMs >= maxWaitMs;
 		for (const { waiting } of this.#lanes.values())
 			for (const waiter of waiting.filter(isLate)) waiter.giveUp();

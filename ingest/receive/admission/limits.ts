@@ -1,8 +1,8 @@
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import type { Budget } from "./budget.ts";
+import type { MemoryBudget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { LongWorkQueue } from "./long-work.ts";
 import { MinimumRate } from "./minimum-rate.ts";
-import { TurnSharing } from "./turn-sharing.ts";
 
 /**
  * Of one Source, while others send: about 1 ms of work. A limit of 64 makes the others wait half as long again, and lets a
@@ -16,16 +16,16 @@ const maxConcurrentOfAccount = 128;
 const maxInThreads = 8;
 
 /** What all requests share of receive, so that nobody's requests cost another account its service. */
-export class Limits {
-	readonly budget: Budget;
+export class RequestLimits {
+	readonly budget: MemoryBudget;
 	readonly ofSource = new ConcurrencyLimit(maxConcurrentOfSource);
 	readonly ofAccount = new ConcurrencyLimit(maxConcurrentOfAccount);
 	readonly bodyRate = new MinimumRate();
-	readonly longWork = new TurnSharing();
+	readonly longWork = new LongWorkQueue();
 	/** For decompression and for public-key signatures. */
 	readonly threads = new FairLimit({ atOnce: maxInThreads });
 
-	constructor(budget: Budget) {
+	constructor(budget: MemoryBudget) {
 		this.budget = budget;
 	}
 

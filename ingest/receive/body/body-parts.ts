@@ -1,4 +1,4 @@
-import { type Refusal, refusals } from "../request/refusal.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
 
 /** Smaller pieces share a part, so that a body in a million pieces doesn't take a hundred times its bytes. */
 const partBytes = 4_096;
@@ -60,7 +60,7 @@ export function inOnePiece(parts: readonly Buffer[]): Buffer {
 export function inOneBuffer(
 	parts: readonly Uint8Array[],
 	take: (bytes: number) => boolean,
-): Buffer | Refusal {
+): Buffer | RequestRefusal {
 	const [first] = parts;
 	if (parts.length === 1)
 		return Buffer.from(first!.buffer, first!.byteOffset, first!.length);

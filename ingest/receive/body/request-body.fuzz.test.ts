@@ -66,7 +66,7 @@ test("a form is visited three times at most: a name twice, and its text", () => 
 	);
 });
 
-test("a JSON text is judged the same wherever it is cut", () => {
+test("a JSON text is validated the same wherever it is cut", () => {
 	const cut = fc.tuple(jsonLike, fc.nat()).map(([body, at]) => ({
 		body,
 		at: at % (body.length + 1),

@@ -3,7 +3,7 @@ import {
 	stored,
 	storedText,
 } from "../../../test/support/bodies/stored-text.ts";
-import { doNow } from "../admission/turn-sharing.ts";
+import { doNow } from "../admission/long-work.ts";
 import { refusals } from "../request/refusal.ts";
 import { jsonText } from "./request-body.ts";
 

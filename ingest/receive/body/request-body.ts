@@ -1,27 +1,27 @@
 import { isUtf8 } from "node:buffer";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
-import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
-import { type Refusal, refusals } from "../request/refusal.ts";
+import { type LongWork, stepBytes } from "../admission/long-work.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import { formToJSON } from "../text/form.ts";
 import { isJSONText } from "../text/json.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 
-/** Judges a signed request: only now is its sender known. */
-export function judgeSender(
+/** Validates a signed request: only now is its sender known. */
+export function validateSender(
 	{ route }: AcceptedHead,
 	isSigned: boolean,
-): Refusal | undefined {
+): RequestRefusal | undefined {
 	if (!isSigned) return refusals.SignatureInvalid;
 	return route.suspended ? refusals.SourceSuspended : undefined;
 }
 
-/** Judges a decompressed body before anything in it is read. */
-export function judgeText(
+/** Validates a decompressed body before anything in it is read. */
+export function validateText(
 	kind: ContentKind,
 	body: Buffer,
-): Refusal | undefined {
+): RequestRefusal | undefined {
 	if (body.length === 0) return refusals.EmptyBody;
 	return kind === "json" && !isUtf8(body)
 		? refusals.InvalidEncoding
@@ -37,7 +37,7 @@ export interface EventText {
 }
 
 /**
- * The JSON text to store for a body that {@link judgeText} allows: the very same bytes if they are one RFC 8259 value, or
+ * The JSON text to store for a body that {@link validateText} allows: the very same bytes if they are one RFC 8259 value, or
  * the object that a form becomes. Duplicate names and lone surrogate escapes are legal and stay as sent.
  *
  * @param kind as the Content-Type names it. A JSON object or array is stored as such even if it says form, as curl's -d does.
@@ -48,7 +48,7 @@ export function* jsonText(
 	kind: ContentKind,
 	parts: readonly Buffer[],
 	take: (bytes: number) => boolean,
-): Steps<EventText | Refusal> {
+): LongWork<EventText | RequestRefusal> {
 	if ((kind === "json" || looksLikeJSON(parts)) && (yield* isJSONText(parts)))
 		return { kind: "json", parts };
 	if (kind === "json") return refusals.InvalidJSON;
@@ -72,7 +72,7 @@ const jsonSpace = new Set(Buffer.from(" \t\r\n"));
 function* formText(
 	form: Buffer,
 	take: (bytes: number) => boolean,
-): Steps<readonly Uint8Array[] | Refusal> {
+): LongWork<readonly Uint8Array[] | RequestRefusal> {
 	const steps = formToJSON(form);
 	const parts: Buffer[] = [];
 	let bytes = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Route } from "../../../packages/contracts/route.ts";
-import { doNow } from "../admission/turn-sharing.ts";
+import { doNow } from "../admission/long-work.ts";
 import { readSignature } from "../request/presented-signature.ts";
 import { senderKey, signedTextKey } from "./sender-key.ts";
 

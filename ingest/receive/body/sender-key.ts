@@ -1,9 +1,9 @@
 import { createHash, hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../packages/contracts/route.ts";
-import type { Steps } from "../admission/turn-sharing.ts";
+import type { LongWork } from "../admission/long-work.ts";
 import type { PresentedSignature } from "../request/presented-signature.ts";
-import type { Refusal } from "../request/refusal.ts";
+import type { RequestRefusal } from "../request/refusal.ts";
 import { signedPieces } from "../request/signature-check.ts";
 import { textAt } from "../text/json-pointer.ts";
 import { inOneBuffer } from "./body-parts.ts";
@@ -28,7 +28,7 @@ export function* senderKey(
 	{ headers, query }: SenderFields,
 	body: readonly Uint8Array[],
 	take: (bytes: number) => boolean,
-): Steps<{ key: string | undefined } | Refusal> {
+): LongWork<{ key: string | undefined } | RequestRefusal> {
 	const key = idempotency?.key;
 	let value: string | string[] | undefined;
 	if (key && "header" in key) value = headers[key.header];
@@ -53,7 +53,7 @@ export function* signedTextKey(
 	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
 	signature: Pick<PresentedSignature, "signed" | "signedTexts">,
 	sent: readonly Uint8Array[],
-): Steps<string | undefined> {
+): LongWork<string | undefined> {
 	if (!idempotency || !("signature" in idempotency.key)) return undefined;
 	const digest = createHash("sha256").update(`${sourceKey}\n`);
 	const pieces = signature.signedTexts

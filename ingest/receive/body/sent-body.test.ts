@@ -2,9 +2,9 @@ import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { beforeEach, expect, test } from "vitest";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
-import { Admission } from "../admission/admission.ts";
-import { Budget } from "../admission/budget.ts";
-import { Limits } from "../admission/limits.ts";
+import { RequestAdmission } from "../admission/admission.ts";
+import { MemoryBudget } from "../admission/budget.ts";
+import { RequestLimits } from "../admission/limits.ts";
 import type { PresentedSignature } from "../request/presented-signature.ts";
 import { refusals } from "../request/refusal.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
@@ -20,16 +20,16 @@ const long = Buffer.from(
 );
 const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 
-let budget: Budget;
-let limits: Limits;
+let budget: MemoryBudget;
+let limits: RequestLimits;
 
 beforeEach(() => {
-	budget = new Budget(1_000, 10_000_000);
-	limits = new Limits(budget);
+	budget = new MemoryBudget(1_000, 10_000_000);
+	limits = new RequestLimits(budget);
 });
 
-/** Judges a body; what it becomes, and whether that was known at once. */
-async function judged(
+/** Validates a body; what it becomes, and whether that was known at once. */
+async function validated(
 	body: Buffer,
 	change: Partial<AcceptedHead> = {},
 	signingKeys: SigningKey[] = [],
@@ -45,7 +45,7 @@ async function judged(
 		...change,
 	};
 	const end = () => {};
-	const admission = Admission.enter(head.route, limits, {
+	const admission = RequestAdmission.enter(head.route, limits, {
 		begin: end,
 		giveUp: end,
 		tooSlow: end,
@@ -57,7 +57,7 @@ async function judged(
 		expect(isKnown).toBe(false);
 		isKnown = true;
 		resolve(outcome);
-	}).judge([body.subarray(0, 10), body.subarray(10)]);
+	}).validate([body.subarray(0, 10), body.subarray(10)]);
 	const atOnce = isKnown;
 	return { outcome: await promise, atOnce, held: admission.bytes };
 }
@@ -73,12 +73,12 @@ function presented(
 const textOf = (outcome: BodyOutcome) =>
 	"text" in outcome ? Buffer.concat(outcome.text.parts).toString() : outcome;
 
-test("a short body is judged at once, and a long one beside what others send", async () => {
-	expect(await judged(Buffer.from('{"a":1}      '))).toMatchObject({
+test("a short body is validated at once, and a long one beside what others send", async () => {
+	expect(await validated(Buffer.from('{"a":1}      '))).toMatchObject({
 		atOnce: true,
 		held: 13,
 	});
-	const { outcome, atOnce, held } = await judged(long);
+	const { outcome, atOnce, held } = await validated(long);
 	expect(textOf(outcome)).toBe(long.toString());
 	expect({ atOnce, held }).toEqual({ atOnce: false, held: long.length });
 });
@@ -87,7 +87,7 @@ test("the signature of a long body is checked beside what others send", async ()
 	const secret = Buffer.from("hush");
 	const keys: SigningKey[] = [{ algorithm: "HMAC", key: secret }];
 	const text = createHmac("sha256", secret).update(long).digest("hex");
-	const right = await judged(
+	const right = await validated(
 		long,
 		{ signature: presented("HMAC", text) },
 		keys,
@@ -95,7 +95,7 @@ test("the signature of a long body is checked beside what others send", async ()
 	expect(textOf(right.outcome)).toBe(long.toString());
 	expect(right.atOnce).toBe(false);
 	const other = Buffer.concat([long, Buffer.from(" ")]);
-	const wrong = await judged(
+	const wrong = await validated(
 		other,
 		{ signature: presented("HMAC", text) },
 		keys,
@@ -108,18 +108,20 @@ test("a public-key signature is checked in another thread, and its copy of the b
 	const keys: SigningKey[] = [{ algorithm: "Ed25519", key: publicKey }];
 	const text = sign(undefined, long, privateKey).toString("base64");
 	const signature = presented("Ed25519", text);
-	const { outcome, atOnce, held } = await judged(long, { signature }, keys);
+	const { outcome, atOnce, held } = await validated(long, { signature }, keys);
 	expect(textOf(outcome)).toBe(long.toString());
 	expect({ atOnce, held }).toEqual({ atOnce: false, held: long.length });
-	const wrong = await judged(long.subarray(1), { signature }, keys);
+	const wrong = await validated(long.subarray(1), { signature }, keys);
 	expect(wrong.outcome).toBe(refusals.SignatureInvalid);
 });
 
 test("a compressed body and a form hold the bytes that are stored, no others", async () => {
-	const compressed = await judged(gzipSync(long), { encoding: "gzip" });
+	const compressed = await validated(gzipSync(long), { encoding: "gzip" });
 	expect(textOf(compressed.outcome)).toBe(long.toString());
 	expect(compressed.held).toBe(long.length);
-	const form = await judged(Buffer.from("a=%01&b=1+2&a=x"), { kind: "form" });
+	const form = await validated(Buffer.from("a=%01&b=1+2&a=x"), {
+		kind: "form",
+	});
 	expect(textOf(form.outcome)).toBe('{"a":["\\u0001","x"],"b":"1 2"}');
 	expect(form.held).toBe('{"a":["\\u0001","x"],"b":"1 2"}'.length);
 });

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Admission } from "../admission/admission.ts";
-import type { Limits } from "../admission/limits.ts";
-import { doNow, type Steps } from "../admission/turn-sharing.ts";
+import type { RequestAdmission } from "../admission/admission.ts";
+import type { RequestLimits } from "../admission/limits.ts";
+import { doNow, type LongWork } from "../admission/long-work.ts";
 import { decompress } from "../request/content-encoding.ts";
 import type { PresentedSignature } from "../request/presented-signature.ts";
-import { type Refusal, refusals } from "../request/refusal.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import type { ChallengeAnswer } from "../request/reply.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import {
@@ -23,8 +23,8 @@ import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 import {
 	type EventText,
 	jsonText,
-	judgeSender,
-	judgeText,
+	validateSender,
+	validateText,
 } from "./request-body.ts";
 import { senderKey, signedTextKey } from "./sender-key.ts";
 import { verifiedMessage } from "./sns-message.ts";
@@ -39,49 +39,49 @@ export interface AcceptedBody {
 
 type SnsHelp = Pick<AmazonSns, "keyOf" | "confirm">;
 
-export type BodyOutcome = AcceptedBody | ChallengeAnswer | Refusal;
+export type BodyOutcome = AcceptedBody | ChallengeAnswer | RequestRefusal;
 
 /** A longer body is worked on in steps, beside what others send: 8 MiB would hold up every sender for a tenth of a second. */
 const shortBytes = 64 * 1024;
 
 /**
  * A body that has arrived whole. Its steps run once, from the top of this class to the bottom: check the signature,
- * decompress, judge the content, find the sender's key. Most end in the same turn of the event loop.
+ * decompress, validate the content, find the sender's key. Most end in the same turn of the event loop.
  */
 export class SentBody {
 	readonly #head: AcceptedHead;
 	readonly #headers: IncomingHttpHeaders;
-	readonly #admission: Admission;
-	readonly #limits: Limits;
+	readonly #admission: RequestAdmission;
+	readonly #limits: RequestLimits;
 	readonly #sns: SnsHelp | undefined;
-	readonly #onJudged: (outcome: BodyOutcome) => void;
+	readonly #onValidated: (outcome: BodyOutcome) => void;
 	#signedKey: string | undefined;
 
-	/** @param sns undefined until NATS is reached. @param onJudged called once. */
+	/** @param sns undefined until NATS is reached. @param onValidated called once. */
 	constructor(
 		head: AcceptedHead,
 		headers: IncomingHttpHeaders,
-		admission: Admission,
-		limits: Limits,
+		admission: RequestAdmission,
+		limits: RequestLimits,
 		sns: SnsHelp | undefined,
-		onJudged: (outcome: BodyOutcome) => void,
+		onValidated: (outcome: BodyOutcome) => void,
 	) {
 		this.#head = head;
 		this.#headers = headers;
 		this.#admission = admission;
 		this.#limits = limits;
 		this.#sns = sns;
-		this.#onJudged = onJudged;
+		this.#onValidated = onValidated;
 	}
 
 	/** @param parts of the body as it was sent. */
-	judge(parts: readonly Buffer[]): void {
+	validate(parts: readonly Buffer[]): void {
 		const { signature, route } = this.#head;
 		if (!signature) this.#decode(parts);
 		else if (signature === "InBody") void this.#verifyMessage(parts);
 		else if (mayBeEd25519Signed(signature, route.signingKeys!))
 			void this.#verify(signature, parts);
-		else this.#do(this.#judgeSender(signature, parts, false));
+		else this.#do(this.#validateSender(signature, parts, false));
 	}
 
 	/** Checks a public-key signature, which needs a copy of the body. */
@@ -92,14 +92,14 @@ export class SentBody {
 		const { account, signingKeys } = this.#head.route;
 		const sentBytes = this.#admission.bytes;
 		if (!this.#take(sentBytes)) {
-			this.#onJudged(refusals.Overloaded);
+			this.#onValidated(refusals.Overloaded);
 			return;
 		}
 		const isVerified = await this.#limits.threads.run(account, () =>
 			isEd25519Signed(signature, signingKeys!, parts),
 		);
 		this.#admission.keep(sentBytes);
-		this.#do(this.#judgeSender(signature, parts, isVerified));
+		this.#do(this.#validateSender(signature, parts, isVerified));
 	}
 
 	/** Checks a message of Amazon SNS, which needs two copies of the body. */
@@ -107,7 +107,7 @@ export class SentBody {
 		const { account, authorization } = this.#head.route;
 		const sentBytes = this.#admission.bytes;
 		if (!this.#take(2 * sentBytes)) {
-			this.#onJudged(refusals.Overloaded);
+			this.#onValidated(refusals.Overloaded);
 			return;
 		}
 		const message = await verifiedMessage(
@@ -119,21 +119,21 @@ export class SentBody {
 		);
 		this.#admission.keep(sentBytes);
 		const refusal =
-			"status" in message ? message : judgeSender(this.#head, true);
-		if (refusal) this.#onJudged(refusal);
+			"status" in message ? message : validateSender(this.#head, true);
+		if (refusal) this.#onValidated(refusal);
 		else this.#decode(parts);
 	}
 
-	*#judgeSender(
+	*#validateSender(
 		signature: PresentedSignature,
 		parts: readonly Buffer[],
 		isVerified: boolean,
-	): Steps<void> {
+	): LongWork<void> {
 		const { route } = this.#head;
 		const isSigned = yield* isHmacSigned(signature, route.signingKeys!, parts);
-		const refusal = judgeSender(this.#head, isSigned || isVerified);
+		const refusal = validateSender(this.#head, isSigned || isVerified);
 		if (refusal) {
-			this.#onJudged(refusal);
+			this.#onValidated(refusal);
 			return;
 		}
 		this.#signedKey = yield* signedTextKey(route, signature, parts);
@@ -142,25 +142,25 @@ export class SentBody {
 
 	#decode(parts: readonly Buffer[]): void {
 		if (this.#head.encoding) void this.#decompress(parts);
-		else this.#judgeContent(inOnePiece(parts), parts);
+		else this.#validateContent(inOnePiece(parts), parts);
 	}
 
 	async #decompress(parts: readonly Buffer[]): Promise<void> {
 		const { encoding, maxBodyBytes, route } = this.#head;
 		const sent = inOneBuffer(parts, this.#take);
 		if ("status" in sent) {
-			this.#onJudged(sent);
+			this.#onValidated(sent);
 			return;
 		}
 		const content = await this.#limits.threads.run(route.account, () =>
 			decompress(encoding!, sent, maxBodyBytes, this.#take),
 		);
-		if ("status" in content) this.#onJudged(content);
-		else this.#judgeContent(inOnePiece(content), content);
+		if ("status" in content) this.#onValidated(content);
+		else this.#validateContent(inOnePiece(content), content);
 	}
 
 	/** @param parts the content again, in buffers that may be kept. */
-	#judgeContent(content: Buffer, parts: readonly Buffer[]): void {
+	#validateContent(content: Buffer, parts: readonly Buffer[]): void {
 		const { route, kind } = this.#head;
 		const url = confirmationOf(route.verification, this.#headers, content);
 		if (url !== undefined) {
@@ -169,8 +169,8 @@ export class SentBody {
 		}
 		const outcome =
 			answerBodyChallenge(route.verification, this.#headers, content) ??
-			judgeText(kind, content);
-		if (outcome) this.#onJudged(outcome);
+			validateText(kind, content);
+		if (outcome) this.#onValidated(outcome);
 		else if (this.#isPlain(parts)) this.#readPlain(content, parts);
 		else this.#do(this.#readText(parts));
 	}
@@ -184,24 +184,24 @@ export class SentBody {
 	/** As {@link SentBody.#readText}, without a generator for each part of the work. */
 	#readPlain(content: Buffer, parts: readonly Buffer[]): void {
 		if (!isJSON(content)) {
-			this.#onJudged(refusals.InvalidJSON);
+			this.#onValidated(refusals.InvalidJSON);
 			return;
 		}
 		this.#admission.keep(content.length);
-		this.#onJudged({ text: { kind: "json", parts }, key: undefined });
+		this.#onValidated({ text: { kind: "json", parts }, key: undefined });
 	}
 
 	/** Confirms a subscription of Amazon SNS, as its owner would by opening the URL. */
 	async #confirm(url: string): Promise<void> {
 		const isConfirmed = await this.#sns?.confirm(this.#head.route.account, url);
-		this.#onJudged(isConfirmed ? done : refusals.ConfirmationFailed);
+		this.#onValidated(isConfirmed ? done : refusals.ConfirmationFailed);
 	}
 
-	*#readText(parts: readonly Buffer[]): Steps<void> {
+	*#readText(parts: readonly Buffer[]): LongWork<void> {
 		const { route, kind, query } = this.#head;
 		const text = yield* jsonText(kind, parts, this.#take);
 		if ("status" in text) {
-			this.#onJudged(text);
+			this.#onValidated(text);
 			return;
 		}
 		const key = this.#signedKey
@@ -213,14 +213,14 @@ export class SentBody {
 					this.#take,
 				);
 		if ("status" in key) {
-			this.#onJudged(key);
+			this.#onValidated(key);
 			return;
 		}
 		// The stored text can be shorter or longer than the body that was sent.
 		this.#admission.keep(
 			text.parts.reduce((sum, { length }) => sum + length, 0),
 		);
-		this.#onJudged({ text, key: key.key });
+		this.#onValidated({ text, key: key.key });
 	}
 
 	/** Takes bytes of receive's memory; false when there is no room. */
@@ -229,7 +229,7 @@ export class SentBody {
 	}
 
 	/** Does the steps now for a short body, beside what others send for a long one. */
-	#do(steps: Steps<void>): void {
+	#do(steps: LongWork<void>): void {
 		if (this.#admission.bytes <= shortBytes) doNow(steps);
 		else void this.#limits.longWork.run(this.#head.route.account, steps);
 	}

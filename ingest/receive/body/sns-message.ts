@@ -1,9 +1,9 @@
 import { type KeyObject, verify } from "node:crypto";
 import { promisify } from "node:util";
 import { isCertificateURL } from "../../../packages/contracts/sns.ts";
-import type { Limits } from "../admission/limits.ts";
-import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
-import { type Refusal, refusals } from "../request/refusal.ts";
+import type { RequestLimits } from "../admission/limits.ts";
+import { type LongWork, stepBytes } from "../admission/long-work.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import { isJSONText } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
 
@@ -60,11 +60,11 @@ const allNames = [
 function* snsMessage(
 	json: Uint8Array,
 	topicARNs: readonly string[],
-): Steps<SnsMessage | undefined> {
+): LongWork<SnsMessage | undefined> {
 	if (!(yield* isJSONText([json]))) return undefined;
 	const members = yield* stringMembers(json, allNames);
 	if (!members) return undefined;
-	function* textIn(name: string): Steps<string | undefined> {
+	function* textIn(name: string): LongWork<string | undefined> {
 		const parts = yield* textParts(members!.get(name) ?? none);
 		return parts?.join("");
 	}
@@ -103,7 +103,7 @@ const none = Buffer.alloc(0);
 function* stringMembers(
 	json: Uint8Array,
 	names: readonly string[],
-): Steps<Map<string, Uint8Array> | undefined> {
+): LongWork<Map<string, Uint8Array> | undefined> {
 	const walk = new Walk(json, names);
 	for (let at = 0; at < json.length && !walk.isRefused; ) {
 		const from = at;
@@ -114,7 +114,9 @@ function* stringMembers(
 }
 
 /** The text of a string's bytes, in parts; undefined if UTF-8 can't hold it. */
-function* textParts(bytes: Uint8Array): Steps<readonly string[] | undefined> {
+function* textParts(
+	bytes: Uint8Array,
+): LongWork<readonly string[] | undefined> {
 	const parts: string[] = [];
 	for (let at = 0; at < bytes.length; ) {
 		const from = at;
@@ -249,9 +251,9 @@ export async function verifiedMessage(
 	json: Uint8Array,
 	{ topicARNs }: { topicARNs: string[] },
 	account: string,
-	{ longWork, threads }: Pick<Limits, "longWork" | "threads">,
+	{ longWork, threads }: Pick<RequestLimits, "longWork" | "threads">,
 	sns: Pick<AmazonSns, "keyOf"> | undefined,
-): Promise<SnsMessage | Refusal> {
+): Promise<SnsMessage | RequestRefusal> {
 	if (json.length > maxBytes) return refusals.SignatureInvalid;
 	const message = await longWork.run(account, snsMessage(json, topicARNs));
 	if (!message || !isCertificateURL(message.certificateURL))

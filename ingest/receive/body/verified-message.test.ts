@@ -4,8 +4,8 @@ import {
 	type SnsTopic,
 	snsTopic,
 } from "../../../test/support/senders/sns-topic.ts";
-import { Budget } from "../admission/budget.ts";
-import { Limits } from "../admission/limits.ts";
+import { MemoryBudget } from "../admission/budget.ts";
+import { RequestLimits } from "../admission/limits.ts";
 import { refusals } from "../request/refusal.ts";
 import { verifiedMessage } from "./sns-message.ts";
 
@@ -16,9 +16,9 @@ beforeAll(async () => {
 	[topic, other] = await Promise.all([snsTopic(), snsTopic()]);
 });
 
-const limits = new Limits(new Budget(1_000, 10_000_000));
+const limits = new RequestLimits(new MemoryBudget(1_000, 10_000_000));
 
-function judged(text: string, of = topic, arns = [topic.arn]) {
+function validated(text: string, of = topic, arns = [topic.arn]) {
 	const keyOf = vi.fn(async () => createPublicKey(of.certificate));
 	const outcome = verifiedMessage(
 		Buffer.from(text),
@@ -33,10 +33,12 @@ function judged(text: string, of = topic, arns = [topic.arn]) {
 test("a message that SNS signed for the topic is accepted, in either version", async () => {
 	for (const version of ["1", "2"] as const)
 		expect(
-			await judged(topic.notification({}, version)).outcome,
+			await validated(topic.notification({}, version)).outcome,
 		).toHaveProperty("topicARN", topic.arn);
-	expect(await judged(topic.confirmation()).outcome).toHaveProperty("signed");
-	const { keyOf, outcome } = judged(topic.notification());
+	expect(await validated(topic.confirmation()).outcome).toHaveProperty(
+		"signed",
+	);
+	const { keyOf, outcome } = validated(topic.notification());
 	await outcome;
 	expect(keyOf).toHaveBeenCalledExactlyOnceWith("shop", topic.certificateURL);
 });
@@ -54,7 +56,7 @@ function withoutSubject(Message = "m"): string {
 }
 
 test("a long message is accepted, whatever its characters", async () => {
-	expect(await judged(withoutSubject()).outcome).toHaveProperty("signed");
+	expect(await validated(withoutSubject()).outcome).toHaveProperty("signed");
 	const Message = 'é"\n\\🧀'.repeat(50_000);
 	const text = withoutSubject(Message);
 	const escaped = text.replace(/[\u0080-\uffff]/g, (character) => {
@@ -65,12 +67,12 @@ test("a long message is accepted, whatever its characters", async () => {
 		escaped,
 		text.replace('"M', ' "x":{"Message":1},"M'),
 	])
-		expect(await judged(json).outcome).toHaveProperty("signed");
+		expect(await validated(json).outcome).toHaveProperty("signed");
 });
 
 test("another member, such as a link to unsubscribe, isn't signed and changes nothing", async () => {
 	const text = topic.notification({ UnsubscribeURL: "https://x.example" });
-	expect(await judged(text).outcome).toHaveProperty("signed");
+	expect(await validated(text).outcome).toHaveProperty("signed");
 });
 
 test.each<[string, () => string]>([
@@ -128,11 +130,11 @@ test.each<[string, () => string]>([
 	["a list", () => `[${topic.notification()}]`],
 	["nothing", () => ""],
 ])("%s is refused", async (_, text) => {
-	expect(await judged(text()).outcome).toBe(refusals.SignatureInvalid);
+	expect(await validated(text()).outcome).toBe(refusals.SignatureInvalid);
 });
 
 test("a message of a topic that isn't the Source's is refused, and no certificate is asked for", async () => {
-	const { outcome, keyOf } = judged(topic.notification(), topic, [
+	const { outcome, keyOf } = validated(topic.notification(), topic, [
 		`${topic.arn}2`,
 	]);
 	expect(await outcome).toBe(refusals.SignatureInvalid);
@@ -142,7 +144,7 @@ test("a message of a topic that isn't the Source's is refused, and no certificat
 test("a certificate is asked for at Amazon's hosts alone", async () => {
 	const SigningCertURL =
 		"https://sns.s3-us-west-2.amazonaws.com/SimpleNotificationService-a.pem";
-	const { outcome, keyOf } = judged(topic.notification({ SigningCertURL }));
+	const { outcome, keyOf } = validated(topic.notification({ SigningCertURL }));
 	expect(await outcome).toBe(refusals.SignatureInvalid);
 	expect(keyOf).not.toHaveBeenCalled();
 });

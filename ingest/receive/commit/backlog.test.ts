@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from "vitest";
-import { Backlog } from "./shard-writer.ts";
+import { StreamBacklog } from "./shard-writer.ts";
 
 const maxBytes = 1_000;
-let backlog: Backlog;
+let backlog: StreamBacklog;
 let firstSequence: number;
 let lastSequence: number;
 /** Of the stream's messages, by sequence. */
 let held: Map<number, number>;
 
 beforeEach(() => {
-	backlog = new Backlog();
+	backlog = new StreamBacklog();
 	firstSequence = 1;
 	lastSequence = 0;
 	held = new Map();

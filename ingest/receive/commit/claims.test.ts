@@ -7,7 +7,7 @@ import {
 	type ShardProgress,
 } from "../../wire/idempotency-entry.ts";
 import { refusals } from "../request/refusal.ts";
-import { type Claim, Claims } from "./claims.ts";
+import { type KeyClaim, KeyClaims } from "./claims.ts";
 
 const startMs = Date.UTC(2026, 10, 22);
 const windowMs = 600_000;
@@ -35,7 +35,7 @@ let logged: { msg: string; err: { message: string } }[];
 let isOpen: boolean;
 let progress: () => Promise<ShardProgress>;
 let progressAsked: number[];
-let claims: Claims;
+let claims: KeyClaims;
 
 beforeEach(() => {
 	bucket = new MemoryIdempotencyBucket();
@@ -47,7 +47,7 @@ beforeEach(() => {
 	isOpen = true;
 	progress = () => Promise.resolve(archived);
 	progressAsked = [];
-	claims = new Claims({
+	claims = new KeyClaims({
 		bucket,
 		isOpen: (shard) => (shard === 3 || shard === 4) && isOpen,
 		progress: (shard) => {
@@ -70,10 +70,10 @@ beforeEach(() => {
 const claim = (event: string, key = "k") => claims.claim(key, event, route);
 
 /** A claim that must succeed. */
-async function granted(event: string, key = "k"): Promise<Claim> {
+async function granted(event: string, key = "k"): Promise<KeyClaim> {
 	const answer = await claim(event, key);
 	expect(answer).toHaveProperty("entry");
-	return answer as Claim;
+	return answer as KeyClaim;
 }
 
 const entry = (key = "k"): IdempotencyEntry | undefined =>
@@ -262,7 +262,7 @@ test("an account's claims that wait to be settled leave room for another account
 	const mine = await granted("e1");
 	const theirs = await claims.claim("k", "e2", { ...route, account: "bank" });
 	for (let n = 0; n < 30_000; n++) claims.settle(mine, "refused");
-	claims.settle(theirs as Claim, "refused");
+	claims.settle(theirs as KeyClaim, "refused");
 	await claims.settled();
 	expect(bucket.entries.get("bank.k")?.entry.state).toBe("released");
 });

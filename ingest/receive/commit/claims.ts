@@ -15,7 +15,7 @@ import {
 	IdempotencyBucketFull,
 } from "../../wire/idempotency-bucket.ts";
 import {
-	type Claimed,
+	type ClaimedEntry,
 	claimed,
 	type IdempotencyEntry,
 	onRefused,
@@ -23,16 +23,16 @@ import {
 	reactionTo,
 	type ShardProgress,
 } from "../../wire/idempotency-entry.ts";
-import { type Refusal, refusals } from "../request/refusal.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import type { OutgoingFrame } from "./frame-builder.ts";
 import type { PublishOutcome } from "./frame-publisher.ts";
 
-/** The right to store an event under this id. Its holder must settle it with what became of the event. */
-export interface Claim {
+/** The right to store an event under this id. Whoever has it must settle it with what became of the event. */
+export interface KeyClaim {
 	/** {@link entryKey} */
 	key: string;
 	account: string;
-	entry: Claimed;
+	entry: ClaimedEntry;
 	/** Undefined when NATS didn't say whether it wrote the entry. */
 	revision: number | undefined;
 }
@@ -64,7 +64,7 @@ const backoff = { baseMs: 250, maxMs: 5_000 };
 const maxClaimMs = 10_000;
 
 /** Receive's part in {@link file://../../wire/idempotency-entry.ts}: it claims keys and settles the claims. */
-export class Claims {
+export class KeyClaims {
 	readonly outcomes: Record<KeyOutcome, number> = {
 		claimed: 0,
 		taken_over: 0,
@@ -104,7 +104,7 @@ export class Claims {
 		digest: string,
 		event: string,
 		route: Pick<Route, "account" | "shard" | "idempotency">,
-	): Promise<Claim | { repeatOf: string } | Refusal> {
+	): Promise<KeyClaim | { repeatOf: string } | RequestRefusal> {
 		const { now, log } = this.#options;
 		const startedAtMs = now();
 		try {
@@ -132,7 +132,7 @@ export class Claims {
 		digest: string,
 		event: string,
 		route: Pick<Route, "account" | "shard" | "idempotency">,
-	): Promise<Claim | { repeatOf: string } | Refusal> {
+	): Promise<KeyClaim | { repeatOf: string } | RequestRefusal> {
 		const { bucket, isOpen, progress, dateMs } = this.#options;
 		const { account, shard, idempotency } = route;
 		if (!isOpen(shard)) return refusals.StorageUnavailable;
@@ -171,9 +171,9 @@ export class Claims {
 
 	/** Returns undefined when another write was first. When NATS doesn't say, the claim is given back in the background. */
 	async #write(
-		claim: Omit<Claim, "revision">,
+		claim: Omit<KeyClaim, "revision">,
 		before: number,
-	): Promise<Claim | undefined> {
+	): Promise<KeyClaim | undefined> {
 		try {
 			const { key, entry } = claim;
 			const revision = await this.#options.bucket.write(key, entry, before);
@@ -186,14 +186,18 @@ export class Claims {
 	}
 
 	/** Records what became of the event: `stored` in this frame, or `refused`. An `unknown` outcome is left to archive. */
-	settle(claim: Claim, outcome: PublishOutcome, frame?: OutgoingFrame): void {
+	settle(
+		claim: KeyClaim,
+		outcome: PublishOutcome,
+		frame?: OutgoingFrame,
+	): void {
 		if (outcome === "stored")
 			this.#markStored(claim, frameId(frame!.process, frame!.number));
 		else if (outcome === "refused") this.#giveBack(claim);
 	}
 
 	/** From now on a repeat gets this event's id. */
-	#markStored(claim: Claim, frame: string): void {
+	#markStored(claim: KeyClaim, frame: string): void {
 		const { event } = claim.entry;
 		this.#settleInBackground(claim, (entry) => {
 			const stored = onStored(entry, event, frame);
@@ -202,7 +206,7 @@ export class Claims {
 	}
 
 	/** From now on a repeat can take the id over without waiting. */
-	#giveBack(claim: Claim): void {
+	#giveBack(claim: KeyClaim): void {
 		this.#settleInBackground(claim, (entry) =>
 			onRefused(entry, claim.entry.claim),
 		);
@@ -214,7 +218,7 @@ export class Claims {
 	}
 
 	#settleInBackground(
-		claim: Claim,
+		claim: KeyClaim,
 		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): void {
 		const { account } = claim;
@@ -232,7 +236,7 @@ export class Claims {
 
 	/** Gives up after a minute: then archive records the event, or the claim's deadline frees the key. */
 	async #settle(
-		claim: Claim,
+		claim: KeyClaim,
 		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): Promise<void> {
 		const { bucket, now, delay } = this.#options;

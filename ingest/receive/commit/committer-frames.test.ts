@@ -181,7 +181,7 @@ test("memory that a frame reuses isn't reused again before that frame is stored"
 	expect(decodeFrame(data).events[0]!.body.toString()).toBe("b");
 });
 
-test("a refused frame's senders are told, and later frames name its number until one of them is stored", async () => {
+test("a refused frame's senders get a 503, and later frames name its number until one of them is stored", async () => {
 	commit.add("a");
 	commit.turn();
 	await commit.attempts[0]!.settle("refused");

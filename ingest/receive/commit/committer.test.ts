@@ -35,7 +35,7 @@ test("a publish of unknown outcome is repeated with the same bytes and number", 
 	});
 });
 
-test("a sender is told within a second, while its frame is repeated up to 60 s after its receipt and then voided", async () => {
+test("a sender is answered within a second, while its frame is repeated up to 60 s after its receipt and then voided", async () => {
 	commit.add("a");
 	commit.turn();
 	await commit.attempts.at(-1)!.settle("unknown");
@@ -60,7 +60,7 @@ test("a sender is told within a second, while its frame is repeated up to 60 s a
 	});
 });
 
-test("a frame that is stored after its senders were told commit.answers nobody twice", async () => {
+test("a frame that is stored after its senders got a 503 answers nobody twice", async () => {
 	commit.add("a");
 	commit.turn();
 	commit.tickAfter(800);
@@ -70,7 +70,7 @@ test("a frame that is stored after its senders were told commit.answers nobody t
 	expect(commit.held).toBe(0);
 });
 
-test("only the senders who have waited long enough are told to send again", async () => {
+test("only the senders who have waited long enough get a 503", async () => {
 	commit.add("late");
 	commit.add("waited before", undefined, commit.now - 9_500);
 	commit.turn();

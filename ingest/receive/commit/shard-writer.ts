@@ -31,7 +31,7 @@ interface ShardWriterOptions {
 /** Writes one shard: lets its committer publish while its stream is safe to write to. */
 export class ShardWriter {
 	readonly committer: Committer;
-	readonly #backlog = new Backlog();
+	readonly #backlog = new StreamBacklog();
 	readonly #connection: NatsConnection;
 	readonly #shard: number;
 	readonly #log: Logger;
@@ -199,7 +199,7 @@ const maxTimesFree = 4;
  * threshold of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), so something is always free for the others.
  * Each receiver counts what it stored itself: n receivers together leave an account's flood at most 4n times what is free.
  */
-export class Backlog {
+export class StreamBacklog {
 	#stream: string | undefined;
 	#freeBytes = Infinity;
 	#isRefusing = false;

@@ -10,7 +10,7 @@ import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
 import { cacheOf } from "../../../packages/tracking-plan/program.ts";
 import { PlanTable } from "./plan-table.ts";
 import { packed } from "./thread-messages.ts";
-import { JudgeLoop } from "./validation-loop.ts";
+import { ValidationLoop } from "./validation-worker.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
@@ -50,10 +50,10 @@ function compile(document: PlanDocument) {
 	};
 }
 
-const judges = new JudgeLoop(new Int32Array(new SharedArrayBuffer(4)));
+const validates = new ValidationLoop(new Int32Array(new SharedArrayBuffer(4)));
 const body = Buffer.from('{"property-1":1,"property-2":"x"}');
 
-/** Updates a plan again and again, as operator does it, and has an event judged by each version. */
+/** Updates a plan again and again, as operator does it, and has an event validated by each version. */
 async function update(table: PlanTable, from: number, to: number) {
 	for (let n = from; n < to; n++) {
 		const version = `v${n}`;
@@ -65,7 +65,7 @@ async function update(table: PlanTable, from: number, to: number) {
 		const { id } = table.find("shop", { name: "orders", version })!;
 		const bytes = new ArrayBuffer(body.length);
 		new Uint8Array(bytes).set(body);
-		const { verdicts } = judges.judge({
+		const { verdicts } = validates.validate({
 			plans: [id],
 			headers: [undefined],
 			ends: [body.length],
@@ -78,13 +78,13 @@ async function update(table: PlanTable, from: number, to: number) {
 function tableWith(compilation: (document: string) => object) {
 	return new PlanTable({
 		compile: async (document) => compilation(document) as never,
-		judges,
+		validators: validates,
 		after: () => undefined,
 		log: pino({ level: "silent" }),
 	});
 }
 
-test("2,000 updates of a plan, each of which judges, leave no memory behind", async () => {
+test("2,000 updates of a plan, each of which validates, leave no memory behind", async () => {
 	const compiled = compile(orders(0));
 	const table = tableWith(() => ({ ...compiled, code: compiled.code.slice() }));
 	await update(table, 0, 200);

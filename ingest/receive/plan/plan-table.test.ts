@@ -2,7 +2,7 @@ import pino from "pino";
 import { beforeEach, expect, test } from "vitest";
 import { planKey } from "../../../packages/contracts/tracking-plan.ts";
 import { PlanTable } from "./plan-table.ts";
-import type { CompileAnswer, JudgePlan } from "./thread-messages.ts";
+import type { CompileAnswer, LearnedPlan } from "./thread-messages.ts";
 
 interface Compiling {
 	document: string;
@@ -11,7 +11,7 @@ interface Compiling {
 }
 
 let compiling: Compiling[];
-let learned: Map<number, JudgePlan>;
+let learned: Map<number, LearnedPlan>;
 let later: { delayMs: number; run: () => void }[];
 let table: PlanTable;
 
@@ -38,7 +38,7 @@ beforeEach(() => {
 			});
 			return promise;
 		},
-		judges: {
+		validators: {
 			learn: (plan) => learned.set(plan.id, plan),
 			forget: (id) => learned.delete(id),
 		},
@@ -60,8 +60,8 @@ const put = (version: string, account?: string, name?: string) =>
 const remove = (version: string, account?: string) =>
 	table.set(key(version, account), undefined);
 
-/** The document that judges an event of a route that names this version. */
-function judging(version?: string, account = "shop"): string | undefined {
+/** The document that validates an event of a route that names this version. */
+function validating(version?: string, account = "shop"): string | undefined {
 	const found = table.find(account, {
 		name: "orders",
 		...(version !== undefined && { version }),
@@ -69,27 +69,27 @@ function judging(version?: string, account = "shop"): string | undefined {
 	return found && learned.get(found.id)?.document;
 }
 
-test("a plan judges once it is compiled; a route without a version has none", async () => {
+test("a plan validates once it is compiled; a route without a version has none", async () => {
 	put("v1");
-	expect(judging("v1")).toBeUndefined();
+	expect(validating("v1")).toBeUndefined();
 	expect(table.isSettled).toBe(false);
 	await compiling[0]!.answer(compiled());
-	expect(judging("v1")).toBe("v1");
-	expect(judging("v1", "bank")).toBeUndefined();
-	expect(judging()).toBeUndefined();
+	expect(validating("v1")).toBe("v1");
+	expect(validating("v1", "bank")).toBeUndefined();
+	expect(validating()).toBeUndefined();
 	expect(table.isSettled).toBe(true);
 	expect(table.counts).toEqual({ compiled: 1, failed: 0 });
 });
 
-test("the old version judges until the new one is compiled, even if operator has removed it; then it is forgotten", async () => {
+test("the old version validates until the new one is compiled, even if operator has removed it; then it is forgotten", async () => {
 	put("v1");
 	await compiling[0]!.answer(compiled());
 	put("v2");
-	expect(judging("v2")).toBe("v1");
+	expect(validating("v2")).toBe("v1");
 	remove("v1");
-	expect(judging("v2")).toBe("v1");
+	expect(validating("v2")).toBe("v1");
 	await compiling[1]!.answer(compiled());
-	expect(judging("v2")).toBe("v2");
+	expect(validating("v2")).toBe("v2");
 	expect([...learned.values()].map(({ document }) => document)).toEqual(["v2"]);
 });
 
@@ -98,11 +98,11 @@ test("Sources whose routes name different versions of a plan have each their own
 	put("v2");
 	await compiling[0]!.answer(compiled());
 	await compiling[1]!.answer(compiled());
-	expect(judging("v1")).toBe("v1");
-	expect(judging("v2")).toBe("v2");
+	expect(validating("v1")).toBe("v1");
+	expect(validating("v2")).toBe("v2");
 	// The edit is taken back.
 	remove("v2");
-	expect(judging("v1")).toBe("v1");
+	expect(validating("v1")).toBe("v1");
 	expect(learned.size).toBe(1);
 });
 
@@ -113,10 +113,10 @@ test("a removed plan is forgotten, also while it is compiled, and may come back"
 	expect(learned.size).toBe(0);
 	put("v1");
 	await compiling[1]!.answer(compiled());
-	expect(judging("v1")).toBe("v1");
+	expect(validating("v1")).toBe("v1");
 	table.replace(new Map());
 	expect(learned.size).toBe(0);
-	expect(judging("v1")).toBeUndefined();
+	expect(validating("v1")).toBeUndefined();
 });
 
 test("a new reading of the bucket compiles only what is new, and forgets what is gone", async () => {
@@ -132,8 +132,8 @@ test("a new reading of the bucket compiles only what is new, and forgets what is
 	);
 	expect(compiling).toHaveLength(3);
 	expect(compiling[2]!.document).toBe("x1");
-	expect(judging("w1", "bank")).toBeUndefined();
-	expect(judging("v1")).toBe("v1");
+	expect(validating("w1", "bank")).toBeUndefined();
+	expect(validating("v1")).toBe("v1");
 });
 
 test("accounts take turns, so one with many plans keeps another's waiting for one of them", async () => {
@@ -152,16 +152,16 @@ test("of a plan that is edited again and again, only versions that are still the
 	await compiling[0]!.answer(compiled());
 	await compiling[1]!.answer(compiled());
 	expect(compiling.map(({ document }) => document)).toEqual(["v0", "v19"]);
-	expect(judging("v19")).toBe("v19");
+	expect(validating("v19")).toBe("v19");
 	expect(learned.size).toBe(1);
 });
 
-test("a plan that can't be compiled leaves the old one judging, and is tried again, ever more rarely", async () => {
+test("a plan that can't be compiled leaves the old one validating, and is tried again, ever more rarely", async () => {
 	put("v1");
 	await compiling[0]!.answer(compiled());
 	put("v2");
 	await compiling[1]!.fail();
-	expect(judging("v2")).toBe("v1");
+	expect(validating("v2")).toBe("v1");
 	expect(table.isSettled).toBe(true);
 	expect(table.counts).toEqual({ compiled: 1, failed: 1 });
 	later[0]!.run();
@@ -169,7 +169,7 @@ test("a plan that can't be compiled leaves the old one judging, and is tried aga
 	expect(later[1]!.delayMs).toBeGreaterThan(later[0]!.delayMs);
 	later[1]!.run();
 	await compiling[3]!.answer(compiled());
-	expect(judging("v2")).toBe("v2");
+	expect(validating("v2")).toBe("v2");
 	// One that was removed meanwhile isn't.
 	put("v3");
 	await compiling[4]!.fail();
@@ -185,7 +185,7 @@ test("an account's plans take a third of the memory at most, and another's still
 	expect(learned.size).toBe(2);
 	put("w1", "bank");
 	await compiling[6]!.answer(compiled(part));
-	expect(judging("w1", "bank")).toBe("w1");
+	expect(validating("w1", "bank")).toBe("w1");
 	// What is removed makes room.
 	for (let n = 0; n < 6; n++)
 		table.set(key("v1", "mallory", `p${n}`), undefined);

@@ -3,20 +3,20 @@ import {
 	maxPlanBytes,
 	type RoutePlan,
 } from "../../../packages/contracts/tracking-plan.ts";
-import { Turns } from "../../../packages/fair/turns.ts";
+import { OwnerTurns } from "../../../packages/fair/turns.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { Budget, type Share } from "../admission/budget.ts";
+import { type BudgetShare, MemoryBudget } from "../admission/budget.ts";
 import type {
-	Compilation,
 	CompileAnswer,
-	JudgePlan,
+	CompiledCode,
+	LearnedPlan,
 } from "./thread-messages.ts";
 
 interface PlanTableOptions {
 	/** Rejects for a document that takes more time or memory than a plan may. */
 	compile(document: string): Promise<CompileAnswer>;
 	/** Gets each plan that is compiled, and the id of each that is needed no more. */
-	judges: { learn(plan: JudgePlan): void; forget(id: number): void };
+	validators: { learn(plan: LearnedPlan): void; forget(id: number): void };
 	/** Runs a function later. */
 	after(delayMs: number, run: () => void): void;
 	log: Logger;
@@ -32,7 +32,7 @@ export interface CompiledPlan {
 interface Version {
 	document: string;
 	/** Undefined until it is compiled. */
-	compiled?: CompiledPlan & { share: Share; bytes: number };
+	compiled?: CompiledPlan & { share: BudgetShare; bytes: number };
 	failures: number;
 	/** The bucket has it no more. */
 	isRemoved?: true;
@@ -57,15 +57,15 @@ const firstRetryMs = 60_000;
 const maxRetryMs = 60 * 60_000;
 
 /**
- * The plans that judge events. A version judges once it is compiled; until then the one before it does. One version is
+ * The plans that validate events. A version validates once it is compiled; until then the one before it does. One version is
  * compiled at a time, and accounts take turns, so no account's plans keep another's waiting for long.
  */
 export class PlanTable {
 	readonly #options: PlanTableOptions;
-	readonly #budget = new Budget(maxPlans, maxBytes);
+	readonly #budget = new MemoryBudget(maxPlans, maxBytes);
 	/** By account and name. */
 	readonly #plans = new Map<string, Plan>();
-	readonly #waiting = new Turns<Waiting>();
+	readonly #waiting = new OwnerTurns<Waiting>();
 	#isCompiling = false;
 	#lastId = 0;
 
@@ -73,7 +73,7 @@ export class PlanTable {
 		this.#options = options;
 	}
 
-	/** The version that judges: the route's, or the newest one that is compiled. */
+	/** The version that validates: the route's, or the newest one that is compiled. */
 	find(
 		account: string,
 		{ name, version }: RoutePlan,
@@ -160,7 +160,7 @@ export class PlanTable {
 		} catch (error) {
 			log.error(
 				{ err: error, account, plan, version: name },
-				"failed to compile a tracking plan; an earlier version goes on judging, or its Sources get no events",
+				"failed to compile a tracking plan; an earlier version goes on validating, or its Sources get no events",
 			);
 			const delayMs = firstRetryMs * 2 ** version.failures++;
 			this.#options.after(Math.min(delayMs, maxRetryMs), () =>
@@ -176,7 +176,7 @@ export class PlanTable {
 		code,
 		cache,
 		typeHeader,
-	}: Compilation & {
+	}: CompiledCode & {
 		account: string;
 		plan: string;
 		version: Version;
@@ -192,10 +192,17 @@ export class PlanTable {
 		}
 		const id = ++this.#lastId;
 		version.compiled = { id, typeHeader, share, bytes };
-		this.#options.judges.learn({ id, account, plan, document, code, cache });
+		this.#options.validators.learn({
+			id,
+			account,
+			plan,
+			document,
+			code,
+			cache,
+		});
 	}
 
-	/** Forgets the removed versions, except the one that judges until another one is compiled. */
+	/** Forgets the removed versions, except the one that validates until another one is compiled. */
 	#trim(name: string, versions: Plan): void {
 		const present = [...versions.values()].filter((each) => !each.isRemoved);
 		const waits =
@@ -208,7 +215,7 @@ export class PlanTable {
 			if (!compiled) continue;
 			compiled.share.give(compiled.bytes);
 			compiled.share.leave();
-			this.#options.judges.forget(compiled.id);
+			this.#options.validators.forget(compiled.id);
 		}
 		if (versions.size === 0) this.#plans.delete(name);
 	}

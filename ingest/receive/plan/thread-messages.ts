@@ -1,8 +1,8 @@
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ViolationKind } from "../../../packages/contracts/tracking-plan.ts";
 
-/** A plan as the judge thread gets it. */
-export interface JudgePlan {
+/** A plan as the validation thread gets it. */
+export interface LearnedPlan {
 	/** Numbers the compiled plans of this process. */
 	id: number;
 	account: string;
@@ -16,14 +16,14 @@ export interface JudgePlan {
 	cache?: Uint8Array<SharedArrayBuffer>;
 }
 
-/** What the judge thread is told. It answers each batch, in order. */
-export type JudgeOrder =
-	| { type: "learn"; plan: JudgePlan }
+/** Messages to the validation thread. It answers each batch, in order. */
+export type ThreadOrder =
+	| { type: "learn"; plan: LearnedPlan }
 	| { type: "forget"; id: number }
-	| { type: "judge"; batch: Batch };
+	| { type: "validate"; batch: EventBatch };
 
-/** Events to judge. The fields have one entry for each. */
-export interface Batch {
+/** Events to validate. The fields have one entry for each. */
+export interface EventBatch {
 	/** Ids of plans that the thread has learned. */
 	plans: number[];
 	/** The value of the header that the plan names as the event's type. */
@@ -36,7 +36,7 @@ export interface Batch {
 
 /** The verdicts on a batch's first events. The others have to wait for another turn. */
 export interface BatchAnswer {
-	verdicts: Verdict[];
+	verdicts: PlanVerdict[];
 	/** How long each took. */
 	tookMs: number[];
 	/** How many plans had to be made ready again for them. */
@@ -44,18 +44,18 @@ export interface BatchAnswer {
 	bytes: ArrayBuffer;
 }
 
-export interface Verdict {
-	/** Failed: the plan couldn't judge it, which is a fault of Tidemill's. */
+export interface PlanVerdict {
+	/** Failed: the plan couldn't validate it, which is a fault of Tidemill's. */
 	outcome: "Accept" | "Quarantine" | "Reject" | "Failed";
-	/** The judgement as JSON; what went wrong, for Failed. */
-	judgement: string;
+	/** The validation record as JSON; what went wrong, for Failed. */
+	record: string;
 	/** The violations as JSON; absent unless the event is rejected. */
 	details?: string;
 	/** Each kind of its violations once. */
 	kinds: ViolationKind[];
 }
 
-/** Compressed, in memory that threads share: a plan's code shrinks to a thirtieth, and most plans rarely judge. */
+/** Compressed, in memory that threads share: a plan's code shrinks to a thirtieth, and most plans rarely validate. */
 export function packed(
 	content: Uint8Array | string,
 ): Uint8Array<SharedArrayBuffer> {
@@ -70,9 +70,9 @@ export function unpacked(bytes: Uint8Array<SharedArrayBuffer>): Buffer {
 }
 
 /** What the compile thread makes of a plan document, or what is wrong with the document. */
-export type CompileAnswer = Compilation | { fault: string };
+export type CompileAnswer = CompiledCode | { fault: string };
 
-export interface Compilation {
+export interface CompiledCode {
 	/** JavaScript, {@link file://./thread-messages.ts packed}. */
 	code: Uint8Array<SharedArrayBuffer>;
 	/** With it another thread needn't read the code again; packed, too. */

@@ -4,11 +4,15 @@ import type { Route } from "../../../packages/contracts/route.ts";
 import { LimitedThread } from "../../../packages/service/limited-thread.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { LivingArchives } from "../commit/living-archives.ts";
-import { type Refusal, refusals, violationOf } from "../request/refusal.ts";
+import {
+	type RequestRefusal,
+	refusals,
+	violationOf,
+} from "../request/refusal.ts";
 import { type CompiledPlan, PlanTable } from "./plan-table.ts";
-import type { CompileAnswer, Verdict } from "./thread-messages.ts";
-import { JudgeQueue } from "./validation-queue.ts";
-import { JudgeThread } from "./validation-thread.ts";
+import type { CompileAnswer, PlanVerdict } from "./thread-messages.ts";
+import { ValidationQueue } from "./validation-queue.ts";
+import { ValidationThread } from "./validation-thread.ts";
 
 /** An event whose Source has a plan. */
 interface PlannedEvent {
@@ -22,7 +26,7 @@ interface PlannedEvent {
 
 /** What the plan says about an event that is stored. */
 export interface PlanOutcome {
-	/** The judgement as JSON. */
+	/** The validation record as JSON. */
 	violations: string;
 	isQuarantined: boolean;
 }
@@ -39,14 +43,14 @@ const maxStartMs = 30_000;
 const maxFailed = 1_000;
 
 /**
- * The tracking plans that the routes name. Plans are compiled in one thread and judge events in another: the event loop
+ * The tracking plans that the routes name. Plans are compiled in one thread and validate events in another: the event loop
  * neither runs what strangers wrote nor parses what they send.
  */
 export class TrackingPlans {
 	readonly table: PlanTable;
 	readonly #options: TrackingPlansOptions;
-	readonly #thread: JudgeThread;
-	readonly #queue: JudgeQueue;
+	readonly #thread: ValidationThread;
+	readonly #queue: ValidationQueue;
 	#startedAtMs: number | undefined;
 	#isStarted = false;
 	/** Ids of plans whose failure is in the log. */
@@ -58,11 +62,11 @@ export class TrackingPlans {
 	constructor(options: TrackingPlansOptions) {
 		const { log } = options;
 		this.#options = options;
-		this.#thread = new JudgeThread({
+		this.#thread = new ValidationThread({
 			log,
 			onUp: () => this.#queue.sendSoon(),
 		});
-		this.#queue = new JudgeQueue({
+		this.#queue = new ValidationQueue({
 			thread: this.#thread,
 			defer: setImmediate,
 			now: () => performance.now(),
@@ -75,7 +79,7 @@ export class TrackingPlans {
 		);
 		this.table = new PlanTable({
 			compile: (document) => compiler.ask(document),
-			judges: {
+			validators: {
 				learn: (plan) => this.#thread.learn(plan),
 				forget: (id) => this.#queue.forget(id),
 			},
@@ -84,12 +88,12 @@ export class TrackingPlans {
 		});
 	}
 
-	/** How often the judge thread has died. */
+	/** How often the validation thread has died. */
 	get restarts(): number {
 		return this.#thread.restarts;
 	}
 
-	/** How often a plan that had judged had to be made ready again. */
+	/** How often a plan that had validated had to be made ready again. */
 	get readiedAgain(): number {
 		return this.#thread.readiedAgain;
 	}
@@ -106,16 +110,16 @@ export class TrackingPlans {
 		return this.#isStarted;
 	}
 
-	/** @param onJudged called once. */
-	judge(
+	/** @param onValidated called once. */
+	validate(
 		event: PlannedEvent,
-		onJudged: (outcome: PlanOutcome | Refusal) => void,
+		onValidated: (outcome: PlanOutcome | RequestRefusal) => void,
 	): void {
 		const { route, headers, ...body } = event;
 		const { account } = route;
 		const plan = this.table.find(account, route.plan!);
 		if (!plan) {
-			onJudged(refusals.TrackingPlanUnavailable);
+			onValidated(refusals.TrackingPlanUnavailable);
 			return;
 		}
 		const header = plan.typeHeader && headers[plan.typeHeader];
@@ -124,8 +128,8 @@ export class TrackingPlans {
 			account,
 			plan: plan.id,
 			header: typeof header === "string" ? header : undefined,
-			onJudged: (verdict) =>
-				onJudged(
+			onValidated: (verdict) =>
+				onValidated(
 					"status" in verdict ? verdict : this.#outcomeOf(verdict, route, plan),
 				),
 		});
@@ -142,14 +146,14 @@ export class TrackingPlans {
 	}
 
 	#outcomeOf(
-		{ outcome, judgement, details, kinds }: Verdict,
+		{ outcome, record, details, kinds }: PlanVerdict,
 		{ account, plan, shard }: Route,
 		{ id }: CompiledPlan,
-	): PlanOutcome | Refusal {
+	): PlanOutcome | RequestRefusal {
 		count(this.outcomes, outcome);
 		for (const kind of kinds) count(this.kinds, kind);
 		if (outcome === "Failed") {
-			this.#logFailure(id, { account, plan: plan!.name, reason: judgement });
+			this.#logFailure(id, { account, plan: plan!.name, reason: record });
 			return refusals.TrackingPlanUnavailable;
 		}
 		if (outcome === "Reject") return violationOf(details!);
@@ -157,7 +161,7 @@ export class TrackingPlans {
 		// An archive of an earlier release would stop at the frame.
 		if (isQuarantined && !this.#options.archives.read(shard, 3))
 			return refusals.QuarantineUnavailable;
-		return { violations: judgement, isQuarantined };
+		return { violations: record, isQuarantined };
 	}
 
 	/** Once for each plan: its Source may get thousands of events a second. */
@@ -165,7 +169,10 @@ export class TrackingPlans {
 		if (this.#failed.has(plan)) return;
 		if (this.#failed.size >= maxFailed) this.#failed.clear();
 		this.#failed.add(plan);
-		this.#options.log.error(what, "a tracking plan failed to judge an event");
+		this.#options.log.error(
+			what,
+			"a tracking plan failed to validate an event",
+		);
 	}
 }
 

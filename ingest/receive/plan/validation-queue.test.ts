@@ -1,17 +1,21 @@
 import { beforeEach, expect, test } from "vitest";
-import { type Refusal, refusals } from "../request/refusal.ts";
-import type { Batch, BatchAnswer, Verdict } from "./thread-messages.ts";
-import { JudgeQueue } from "./validation-queue.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
+import type {
+	BatchAnswer,
+	EventBatch,
+	PlanVerdict,
+} from "./thread-messages.ts";
+import { ValidationQueue } from "./validation-queue.ts";
 
 /** A thread that answers when the test says so. */
 class HandThread {
 	isUp = true;
 	readonly penalized = new Set<number>();
 	readonly forgotten: number[] = [];
-	readonly batches: Batch[] = [];
+	readonly batches: EventBatch[] = [];
 	readonly #answers: ((answer: BatchAnswer | undefined) => void)[] = [];
 
-	judge(batch: Batch, onAnswer: (answer?: BatchAnswer) => void): void {
+	validate(batch: EventBatch, onAnswer: (answer?: BatchAnswer) => void): void {
 		this.batches.push(batch);
 		this.#answers.push(onAnswer);
 	}
@@ -28,9 +32,9 @@ class HandThread {
 	answer(tookMs: number[] = this.batches[0]!.plans.map(() => 0.01)): void {
 		const { plans, bytes } = this.batches.shift()!;
 		const verdicts = tookMs.map(
-			(_, i): Verdict => ({
+			(_, i): PlanVerdict => ({
 				outcome: "Accept",
-				judgement: `${plans[i]}`,
+				record: `${plans[i]}`,
 				kinds: [],
 			}),
 		);
@@ -47,16 +51,16 @@ class HandThread {
 let thread: HandThread;
 let deferred: (() => void)[];
 let nowMs: number;
-let queue: JudgeQueue;
-/** What the senders were told, in order: the account and its verdict or refusal. */
-let told: [string, string][];
+let queue: ValidationQueue;
+/** The senders' answers, in order: the account and its verdict or refusal. */
+let answers: [string, string][];
 
 beforeEach(() => {
 	thread = new HandThread();
 	deferred = [];
 	nowMs = 0;
-	told = [];
-	queue = new JudgeQueue({
+	answers = [];
+	queue = new ValidationQueue({
 		thread,
 		defer: (run) => deferred.push(run),
 		now: () => nowMs,
@@ -72,10 +76,10 @@ function add(account: string, body = "{}", plan = 1): void {
 		parts: [text.subarray(0, 1), text.subarray(1)],
 		bytes: text.length,
 		waitingSinceMs: nowMs,
-		onJudged: (outcome: Verdict | Refusal) =>
-			told.push([
+		onValidated: (outcome: PlanVerdict | RequestRefusal) =>
+			answers.push([
 				account,
-				"status" in outcome ? outcome.code : outcome.judgement,
+				"status" in outcome ? outcome.code : outcome.record,
 			]),
 	});
 }
@@ -85,13 +89,13 @@ function turn(): void {
 	for (const run of deferred.splice(0)) run();
 }
 
-function bodiesOf({ ends, bytes }: Batch): string[] {
+function bodiesOf({ ends, bytes }: EventBatch): string[] {
 	return ends.map((end, i) =>
 		Buffer.from(bytes, ends[i - 1] ?? 0, end - (ends[i - 1] ?? 0)).toString(),
 	);
 }
 
-test("what comes in one turn of the event loop is judged together, each body as it is", () => {
+test("what comes in one turn of the event loop is validated together, each body as it is", () => {
 	add("shop", '{"n":1}', 7);
 	add("shop", "[2]", 8);
 	add("bank", "3");
@@ -106,7 +110,7 @@ test("what comes in one turn of the event loop is judged together, each body as 
 		headers: ["shop", "bank", "shop"],
 	});
 	thread.answer();
-	expect(told).toEqual([
+	expect(answers).toEqual([
 		["shop", "7"],
 		["bank", "1"],
 		["shop", "8"],
@@ -123,7 +127,7 @@ test("the thread has two batches at most; the next is sent as soon as one is ans
 	expect(thread.batches.map(bodiesOf)).toEqual([["1"], ["2", "3", "4"]]);
 	thread.answer();
 	thread.answer();
-	expect(told).toHaveLength(5);
+	expect(answers).toHaveLength(5);
 });
 
 test("a batch is bounded in events and bytes, and a larger body goes alone, as it is", () => {
@@ -142,10 +146,10 @@ test("a batch is bounded in events and bytes, and a larger body goes alone, as i
 	thread.answer();
 	expect(thread.batches.map(bodiesOf)).toEqual([[large]]);
 	thread.answer();
-	expect(told).toHaveLength(203);
+	expect(answers).toHaveLength(203);
 });
 
-test("events that the thread had no time for are judged before what came after them", () => {
+test("events that the thread had no time for are validated before what came after them", () => {
 	for (let n = 0; n < 4; n++) add("shop", String(n));
 	turn();
 	add("shop", "4");
@@ -153,7 +157,7 @@ test("events that the thread had no time for are judged before what came after t
 	thread.answer([1]);
 	expect(bodiesOf(thread.batches[0]!)).toEqual(["1", "5", "2", "3", "4"]);
 	thread.answer();
-	expect(told).toHaveLength(6);
+	expect(answers).toHaveLength(6);
 });
 
 test("an account with costly events gets as much of the thread's time as others, not as many events", () => {
@@ -176,34 +180,35 @@ test("an account with costly events gets as much of the thread's time as others,
 		add("bank");
 	}
 	turn();
-	while (told.filter(([account]) => account === "bank").length < 500) slice();
+	while (answers.filter(([account]) => account === "bank").length < 500)
+		slice();
 	// Two batches were packed before it was known what an event takes, and an event that has begun is finished.
 	expect(ms.mallory).toBeLessThanOrEqual(ms.bank + 3 * cost.mallory);
 	// Alone it waits for nobody.
 	while (thread.batches.length > 0) slice();
-	expect(told).toHaveLength(1_000);
+	expect(answers).toHaveLength(1_000);
 });
 
-test("while nothing is judged, a sender gets its answer within a second, and a late verdict changes nothing", () => {
+test("while nothing is validated, a sender gets its answer within a second, and a late verdict changes nothing", () => {
 	add("shop");
 	turn();
 	nowMs = 100;
 	add("bank");
 	nowMs = 800;
 	queue.tick();
-	expect(told).toEqual([["shop", "TrackingPlanUnavailable"]]);
+	expect(answers).toEqual([["shop", "TrackingPlanUnavailable"]]);
 	nowMs = 900;
 	queue.tick();
-	expect(told).toEqual([
+	expect(answers).toEqual([
 		["shop", "TrackingPlanUnavailable"],
 		["bank", "TrackingPlanUnavailable"],
 	]);
 	thread.answer();
-	expect(told).toHaveLength(2);
+	expect(answers).toHaveLength(2);
 	add("shop");
 	turn();
 	thread.answer();
-	expect(told.at(-1)).toEqual(["shop", "1"]);
+	expect(answers.at(-1)).toEqual(["shop", "1"]);
 });
 
 test("while the thread works on, a sender waits for up to ten seconds", () => {
@@ -213,11 +218,11 @@ test("while the thread works on, a sender waits for up to ten seconds", () => {
 		thread.answer([]);
 		queue.tick();
 	}
-	expect(told).toEqual([]);
+	expect(answers).toEqual([]);
 	nowMs = 10_000;
 	thread.answer([1]);
 	queue.tick();
-	expect(told.map(([, code]) => code)).toEqual([
+	expect(answers.map(([, code]) => code)).toEqual([
 		"1",
 		"Overloaded",
 		"Overloaded",
@@ -229,24 +234,24 @@ test("when the thread dies, the events that it had are refused, and the others w
 	turn();
 	add("shop", "2");
 	thread.die();
-	expect(told).toEqual([["shop", "TrackingPlanUnavailable"]]);
+	expect(answers).toEqual([["shop", "TrackingPlanUnavailable"]]);
 	turn();
 	expect(thread.batches).toEqual([]);
 	thread.isUp = true;
 	queue.sendSoon();
 	turn();
 	thread.answer();
-	expect(told.at(-1)).toEqual(["shop", "1"]);
+	expect(answers.at(-1)).toEqual(["shop", "1"]);
 });
 
 test("events of a plan that is out of service are refused at once", () => {
 	thread.penalized.add(7);
 	add("mallory", "1", 7);
 	add("bank", "2", 8);
-	expect(told).toEqual([["mallory", refusals.TrackingPlanUnavailable.code]]);
+	expect(answers).toEqual([["mallory", refusals.TrackingPlanUnavailable.code]]);
 	turn();
 	thread.answer();
-	expect(told.at(-1)).toEqual(["bank", "8"]);
+	expect(answers.at(-1)).toEqual(["bank", "8"]);
 });
 
 test("a plan is kept until the events that came before its end have their verdicts", () => {
@@ -261,7 +266,7 @@ test("a plan is kept until the events that came before its end have their verdic
 	queue.tick();
 	expect(thread.forgotten).toEqual([]);
 	thread.answer();
-	expect(told).toEqual([
+	expect(answers).toEqual([
 		["shop", "1"],
 		["shop", "2"],
 	]);

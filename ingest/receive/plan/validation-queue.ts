@@ -1,10 +1,14 @@
-import { Turns } from "../../../packages/fair/turns.ts";
-import { type Refusal, refusals } from "../request/refusal.ts";
-import type { Batch, BatchAnswer, Verdict } from "./thread-messages.ts";
-import type { JudgeThread } from "./validation-thread.ts";
+import { OwnerTurns } from "../../../packages/fair/turns.ts";
+import { type RequestRefusal, refusals } from "../request/refusal.ts";
+import type {
+	BatchAnswer,
+	EventBatch,
+	PlanVerdict,
+} from "./thread-messages.ts";
+import type { ValidationThread } from "./validation-thread.ts";
 
 /** An event that waits for its verdict. Its bytes are part of receive's budget. */
-interface JudgedEvent {
+interface WaitingEvent {
 	account: string;
 	/** Id of the plan. */
 	plan: number;
@@ -13,38 +17,41 @@ interface JudgedEvent {
 	/** JSON text. */
 	parts: readonly Uint8Array[];
 	bytes: number;
-	/** When it was received, on the clock of {@link JudgeQueueOptions.now}. */
+	/** When it was received, on the clock of {@link ValidationQueueOptions.now}. */
 	waitingSinceMs: number;
 	/** Called once. */
-	onJudged(verdict: Verdict | Refusal): void;
+	onValidated(verdict: PlanVerdict | RequestRefusal): void;
 }
 
-interface JudgeQueueOptions {
-	thread: Pick<JudgeThread, "isUp" | "judge" | "forget" | "isPenalized">;
+interface ValidationQueueOptions {
+	thread: Pick<
+		ValidationThread,
+		"isUp" | "validate" | "forget" | "isPenalized"
+	>;
 	/** Runs a function after all input that is waiting now has been read. */
 	defer(run: () => void): void;
 	/** Milliseconds of a clock that never jumps. */
 	now(): number;
 }
 
-/** One is judged while the next is packed. */
+/** One is validated while the next is packed. */
 const maxBatchesInFlight = 2;
 const maxBatchEvents = 128;
 /** A larger body goes alone. */
 const maxBatchBytes = 256 * 1024;
-/** How long a sender waits while nothing is judged, and while something is, as for the commit. */
+/** How long a sender waits while nothing is validated, and while something is, as for the commit. */
 const maxWaitStuckMs = 800;
 const maxWaitMs = 10_000;
 /** What an account's events may take in a batch before its next ones wait until others have had as much. */
 const freeMs = 1;
 
 /**
- * Sends events to the judge thread in batches: those that came in one turn of the event loop, accounts in turns. An account
+ * Sends events to the validation thread in batches: those that came in one turn of the event loop, accounts in turns. An account
  * whose events are costly gets no more of the thread's time than those who wait beside it.
  */
-export class JudgeQueue {
-	readonly #options: JudgeQueueOptions;
-	readonly #turns = new Turns<JudgedEvent>();
+export class ValidationQueue {
+	readonly #options: ValidationQueueOptions;
+	readonly #turns = new OwnerTurns<WaitingEvent>();
 	readonly #memory = new BatchMemory();
 	#isSending = false;
 	/** How much of the thread's time others get before the account's next turn. */
@@ -52,16 +59,16 @@ export class JudgeQueue {
 	/** Plans that are over. Events that came before wait for their verdicts. */
 	readonly #ending = new Set<number>();
 	/** Batches that the thread has, the oldest first. Events whose senders have an answer are undefined. */
-	readonly #sent: { events: (JudgedEvent | undefined)[]; sentAtMs: number }[] =
+	readonly #sent: { events: (WaitingEvent | undefined)[]; sentAtMs: number }[] =
 		[];
 
-	constructor(options: JudgeQueueOptions) {
+	constructor(options: ValidationQueueOptions) {
 		this.#options = options;
 	}
 
-	add(event: JudgedEvent): void {
+	add(event: WaitingEvent): void {
 		if (this.#options.thread.isPenalized(event.plan)) {
-			event.onJudged(refusals.TrackingPlanUnavailable);
+			event.onValidated(refusals.TrackingPlanUnavailable);
 			return;
 		}
 		this.#turns.add(event.account, event);
@@ -93,22 +100,22 @@ export class JudgeQueue {
 		const refusal = isStuck
 			? refusals.TrackingPlanUnavailable
 			: refusals.Overloaded;
-		const isKept = (event: JudgedEvent) => {
+		const isKept = (event: WaitingEvent) => {
 			if (event.waitingSinceMs > untilMs) return true;
-			event.onJudged(refusal);
+			event.onValidated(refusal);
 			return false;
 		};
 		for (const { events } of this.#sent)
 			for (const [i, event] of events.entries())
 				if (event && !isKept(event)) events[i] = undefined;
-		const waiting: JudgedEvent[] = [];
+		const waiting: WaitingEvent[] = [];
 		for (let next = this.#turns.take(); next; next = this.#turns.take())
 			if (isKept(next.item)) waiting.push(next.item);
 		for (const event of waiting) this.#turns.add(event.account, event);
 		if (this.#ending.size > 0) this.#forgetEnded(waiting);
 	}
 
-	#forgetEnded(waiting: readonly JudgedEvent[]): void {
+	#forgetEnded(waiting: readonly WaitingEvent[]): void {
 		const sent = this.#sent.flatMap(({ events }) => events);
 		const needed = new Set([...waiting, ...sent].map((event) => event?.plan));
 		for (const plan of this.#ending)
@@ -128,14 +135,14 @@ export class JudgeQueue {
 			const events = this.#next();
 			if (events.length === 0) return;
 			this.#sent.push({ events, sentAtMs: now() });
-			thread.judge(this.#memory.pack(events), (answer) =>
-				this.#judged(this.#sent.shift()!.events, answer),
+			thread.validate(this.#memory.pack(events), (answer) =>
+				this.#validated(this.#sent.shift()!.events, answer),
 			);
 		}
 	}
 
-	#next(): JudgedEvent[] {
-		const events: JudgedEvent[] = [];
+	#next(): WaitingEvent[] {
+		const events: WaitingEvent[] = [];
 		let bytes = 0;
 		while (events.length < maxBatchEvents) {
 			const next = this.#take();
@@ -152,9 +159,9 @@ export class JudgeQueue {
 
 	/**
 	 * The next account's oldest event. Accounts that owe others time are passed over. If all do, and
-	 * others' events aren't being judged, who owes least is next.
+	 * others' events aren't being validated, who owes least is next.
 	 */
-	#take(): JudgedEvent | undefined {
+	#take(): WaitingEvent | undefined {
 		let first: string | undefined;
 		let leastMs = Number.POSITIVE_INFINITY;
 		for (;;) {
@@ -162,7 +169,7 @@ export class JudgeQueue {
 			if (!next) return undefined;
 			const { owner, item } = next;
 			if (owner === first) {
-				if (this.#isJudgingOthersThan(owner)) {
+				if (this.#isValidatingOthersThan(owner)) {
 					this.#turns.putBack(owner, item);
 					return undefined;
 				}
@@ -178,7 +185,7 @@ export class JudgeQueue {
 		}
 	}
 
-	#isJudgingOthersThan(account: string): boolean {
+	#isValidatingOthersThan(account: string): boolean {
 		return this.#sent.some(({ events }) =>
 			events.some((event) => event && event.account !== account),
 		);
@@ -192,13 +199,13 @@ export class JudgeQueue {
 		}
 	}
 
-	#judged(
-		events: readonly (JudgedEvent | undefined)[],
+	#validated(
+		events: readonly (WaitingEvent | undefined)[],
 		answer: BatchAnswer | undefined,
 	): void {
 		if (!answer) {
 			for (const event of events)
-				event?.onJudged(refusals.TrackingPlanUnavailable);
+				event?.onValidated(refusals.TrackingPlanUnavailable);
 			return;
 		}
 		const { verdicts, tookMs, bytes } = answer;
@@ -208,11 +215,12 @@ export class JudgeQueue {
 			if (event) this.#turns.putBack(event.account, event);
 		// The thread gets its next batch before the senders get their answers.
 		this.#send();
-		for (const [i, verdict] of verdicts.entries()) events[i]?.onJudged(verdict);
+		for (const [i, verdict] of verdicts.entries())
+			events[i]?.onValidated(verdict);
 	}
 
 	#charge(
-		events: readonly (JudgedEvent | undefined)[],
+		events: readonly (WaitingEvent | undefined)[],
 		tookMs: readonly number[],
 	): void {
 		const costs = new Map<string, number>();
@@ -228,11 +236,11 @@ export class JudgeQueue {
 	}
 }
 
-/** Packs bodies into memory that the judge thread gets and gives back. */
+/** Packs bodies into memory that the validation thread gets and gives back. */
 class BatchMemory {
 	readonly #spare: ArrayBuffer[] = [];
 
-	pack(events: readonly JudgedEvent[]): Batch {
+	pack(events: readonly WaitingEvent[]): EventBatch {
 		const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
 		const memory =
 			bytes > maxBatchBytes

@@ -2,13 +2,13 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "../../../packages/service/log.ts";
 import type {
-	Batch,
 	BatchAnswer,
-	JudgeOrder,
-	JudgePlan,
+	EventBatch,
+	LearnedPlan,
+	ThreadOrder,
 } from "./thread-messages.ts";
 
-interface JudgeThreadOptions {
+interface ValidationThreadOptions {
 	log: Logger;
 	/** Called when the thread can take batches again. */
 	onUp(): void;
@@ -30,14 +30,14 @@ const firstPenaltyMs = 1_000;
 const maxPenaltyMs = 5 * 60_000;
 
 /**
- * The thread that judges events. Fuel keeps every event short, and bounds keep the plans small. If it dies or hangs in spite
- * of that, it is replaced, and the plan that was judging at that moment is out of service for a while, so that others' events
+ * The thread that validates events. Fuel keeps every event short, and bounds keep the plans small. If it dies or hangs in spite
+ * of that, it is replaced, and the plan that was validating at that moment is out of service for a while, so that others' events
  * don't die with it again and again.
  */
-export class JudgeThread {
-	readonly #options: JudgeThreadOptions;
+export class ValidationThread {
+	readonly #options: ValidationThreadOptions;
 	readonly #now: () => number;
-	readonly #plans = new Map<number, JudgePlan>();
+	readonly #plans = new Map<number, LearnedPlan>();
 	readonly #awaited: { sentAtMs: number; onAnswer: OnAnswer }[] = [];
 	readonly #penalties = new Map<number, { untilMs: number; ms: number }>();
 	readonly #current = new Int32Array(new SharedArrayBuffer(4));
@@ -49,7 +49,7 @@ export class JudgeThread {
 	/** How often a plan's code had to be made ready again, since other plans had taken its room. */
 	readiedAgain = 0;
 
-	constructor(options: JudgeThreadOptions) {
+	constructor(options: ValidationThreadOptions) {
 		this.#options = options;
 		this.#now = options.now ?? (() => performance.now());
 	}
@@ -59,28 +59,28 @@ export class JudgeThread {
 		return this.#thread !== undefined;
 	}
 
-	learn(plan: JudgePlan): void {
+	learn(plan: LearnedPlan): void {
 		this.#plans.set(plan.id, plan);
-		if (this.#thread) this.#tell({ type: "learn", plan });
+		if (this.#thread) this.#post({ type: "learn", plan });
 		else if (this.#startedAtMs === 0) this.#start();
 	}
 
 	forget(id: number): void {
 		this.#plans.delete(id);
 		this.#penalties.delete(id);
-		if (this.#thread) this.#tell({ type: "forget", id });
+		if (this.#thread) this.#post({ type: "forget", id });
 	}
 
-	/** Whether the plan is out of service, because the thread died while it judged. */
+	/** Whether the plan is out of service, because the thread died while it validated. */
 	isPenalized(id: number): boolean {
 		const penalty = this.#penalties.get(id);
 		return penalty !== undefined && this.#now() < penalty.untilMs;
 	}
 
 	/** Call it while {@link isUp}. @param onAnswer gets undefined if the thread died. */
-	judge(batch: Batch, onAnswer: OnAnswer): void {
+	validate(batch: EventBatch, onAnswer: OnAnswer): void {
 		this.#awaited.push({ sentAtMs: this.#now(), onAnswer });
-		this.#tell({ type: "judge", batch }, [batch.bytes]);
+		this.#post({ type: "validate", batch }, [batch.bytes]);
 	}
 
 	/** Call it a few times a second. */
@@ -108,7 +108,7 @@ export class JudgeThread {
 		else if (ms - this.#cpu.ms > maxCpuMs) await thread.terminate();
 	}
 
-	#tell(order: JudgeOrder, transfer: ArrayBuffer[] = []): void {
+	#post(order: ThreadOrder, transfer: ArrayBuffer[] = []): void {
 		this.#thread!.postMessage(order, transfer);
 	}
 
@@ -134,7 +134,7 @@ export class JudgeThread {
 		thread.once("exit", () => this.#ended(reason));
 		this.#thread = thread;
 		for (const plan of this.#plans.values())
-			this.#tell({ type: "learn", plan });
+			this.#post({ type: "learn", plan });
 		this.#options.onUp();
 	}
 
@@ -146,11 +146,11 @@ export class JudgeThread {
 
 	#replace(reason: unknown): void {
 		const { log } = this.#options;
-		const judging = this.#plans.get(Atomics.load(this.#current, 0));
-		if (judging) this.#penalize(judging.id);
+		const validating = this.#plans.get(Atomics.load(this.#current, 0));
+		if (validating) this.#penalize(validating.id);
 		log.error(
-			{ err: reason, account: judging?.account, plan: judging?.plan },
-			"the thread that judges events by tracking plans has died or hung; starting another one",
+			{ err: reason, account: validating?.account, plan: validating?.plan },
+			"the thread that validates events by tracking plans has died or hung; starting another one",
 		);
 		this.restarts++;
 		if (this.#now() - this.#startedAtMs >= minLifeMs) this.#start();

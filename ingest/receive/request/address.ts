@@ -1,5 +1,5 @@
 /** A webhook URL taken apart: `/hooks/<source key>/<url key>[?token=…]`. */
-export interface Address {
+export interface WebhookAddress {
 	sourceKey: string;
 	urlKey: string;
 	/** The token parameter, percent-decoded. */
@@ -11,7 +11,7 @@ export interface Address {
 const pattern = /^\/hooks\/([0-9a-f]{32})\/([0-9a-f]{32})(?:\?(.*))?$/;
 
 /** Reads a request target (RFC 9112 §3.2.1, origin form); undefined if it is not a webhook URL. */
-export function parseAddress(target: string): Address | undefined {
+export function parseAddress(target: string): WebhookAddress | undefined {
 	const match = pattern.exec(target);
 	if (!match) return undefined;
 	const [, sourceKey, urlKey, query] = match;

@@ -7,7 +7,7 @@ import {
 	createInflateRaw,
 	createZstdDecompress,
 } from "node:zlib";
-import { type Refusal, refusals } from "./refusal.ts";
+import { type RequestRefusal, refusals } from "./refusal.ts";
 
 export type ContentEncoding = "gzip" | "deflate" | "br" | "zstd";
 
@@ -23,7 +23,7 @@ const encodings = new Map<string, ContentEncoding>([
 /** Reads a Content-Encoding header; undefined for an uncompressed body. */
 export function contentEncoding(
 	header: string | undefined,
-): ContentEncoding | undefined | Refusal {
+): ContentEncoding | undefined | RequestRefusal {
 	if (header === undefined) return undefined;
 	const name = header.trim().toLowerCase();
 	if (name === "identity") return undefined;
@@ -54,11 +54,13 @@ export function decompress(
 	body: Buffer,
 	maxBodyBytes: number,
 	take: (bytes: number) => boolean,
-): Promise<Buffer[] | Refusal> {
+): Promise<Buffer[] | RequestRefusal> {
 	const maxBytes = maxDecompressedBytes(body.length, maxBodyBytes);
-	const { promise, resolve } = Promise.withResolvers<Buffer[] | Refusal>();
+	const { promise, resolve } = Promise.withResolvers<
+		Buffer[] | RequestRefusal
+	>();
 	const stream = decompressors[encoding](body);
-	const refuse = (refusal: Refusal) => {
+	const refuse = (refusal: RequestRefusal) => {
 		resolve(refusal);
 		stream.destroy();
 	};

@@ -4,7 +4,7 @@ import type { ChallengeAnswer } from "./reply.ts";
 
 /*
  * Lets pages of other origins send events and read the answers (the Fetch standard, "CORS protocol"). It keeps nobody out: what
- * isn't a browser needs no leave, so a request of another origin is judged as any other.
+ * isn't a browser needs no leave, so a request of another origin is validated as any other.
  */
 
 type Cors = NonNullable<Route["cors"]>;

@@ -4,7 +4,7 @@ import type {
 	CustomSignature,
 	SignatureAuthorization,
 } from "../../../packages/contracts/route.ts";
-import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
+import { type LongWork, stepBytes } from "../admission/long-work.ts";
 import { formToJSON } from "../text/form.ts";
 
 /** The signature in a request's headers, not checked yet. */
@@ -18,7 +18,7 @@ export interface PresentedSignature {
 	/** The signed bytes, with the raw body between each part and the next. */
 	signed: readonly Buffer[];
 	/** Instead of `signed`, in schemes that sign what follows from the body: one of these texts is signed. */
-	signedTexts?(body: readonly Uint8Array[]): Steps<readonly Buffer[]>;
+	signedTexts?(body: readonly Uint8Array[]): LongWork<readonly Buffer[]>;
 	/** When the sender signed, in Unix seconds; undefined in schemes that sign no time. */
 	signedAt?: number;
 }
@@ -218,7 +218,7 @@ export function twilioSignature(
 		hash: "sha1" as const,
 		encoding: "base64" as const,
 		signed: [],
-		*signedTexts(body: readonly Uint8Array[]): Steps<readonly Buffer[]> {
+		*signedTexts(body: readonly Uint8Array[]): LongWork<readonly Buffer[]> {
 			const rest = digest === null ? yield* fieldsOf(body) : "";
 			if (rest === undefined) return [];
 			if (digest !== null && digest !== (yield* sha256(body))) return [];
@@ -237,7 +237,7 @@ function urlsOf(baseURL: string): string[] {
 }
 
 /** Each name and value, in the order of the names; undefined if this can't be a form of Twilio's. */
-function* fieldsOf(body: readonly Uint8Array[]): Steps<string | undefined> {
+function* fieldsOf(body: readonly Uint8Array[]): LongWork<string | undefined> {
 	const length = body.reduce((sum, part) => sum + part.length, 0);
 	if (length > maxFormBytes) return undefined;
 	const form = Buffer.concat(body);
@@ -261,7 +261,7 @@ function* fieldsOf(body: readonly Uint8Array[]): Steps<string | undefined> {
 		.join("");
 }
 
-function* sha256(body: readonly Uint8Array[]): Steps<string> {
+function* sha256(body: readonly Uint8Array[]): LongWork<string> {
 	const digest = createHash("sha256");
 	for (const part of body)
 		for (let at = 0; at < part.length; at += stepBytes) {

@@ -1,19 +1,19 @@
 import {
-	type Rate,
 	RecentOwners,
+	type TokenRate,
 } from "../../../packages/fair/token-bucket.ts";
 
-interface Paces {
-	ofSource: Rate;
-	ofAccount: Rate;
-	ofAll: Rate;
+interface RefusalRates {
+	ofSource: TokenRate;
+	ofAccount: TokenRate;
+	ofAll: TokenRate;
 	/** Bytes of records. */
-	ofAccountBytes: Rate;
-	ofSourceBytes: Rate;
+	ofAccountBytes: TokenRate;
+	ofSourceBytes: TokenRate;
 }
 
 /** A debugging person sends few; a flood shows itself in the first ones. */
-export const usualPaces: Paces = {
+export const usualRates: RefusalRates = {
 	ofSource: { burst: 20, perSecond: 0.2 },
 	ofAccount: { burst: 40, perSecond: 0.5 },
 	ofAll: { burst: 100, perSecond: 20 },
@@ -21,7 +21,7 @@ export const usualPaces: Paces = {
 	ofSourceBytes: { burst: 24 * 1024, perSecond: 1.5 },
 };
 
-/** Each has a sample of its own. With so many, an account has an eighth of the stream at most. The chart's values say so. */
+/** Each limits by itself. With so many, an account has an eighth of the stream at most. The chart's values say so. */
 export const maxReceivers = 16;
 
 /** Of Sources, and of accounts. One that is forgotten begins with a full burst. */
@@ -39,16 +39,16 @@ interface Use {
  * as much as it uses itself: n flooding ones have equal shares and leave one more (Choudhury and Hahne, "Dynamic queue length
  * thresholds", 1998).
  */
-export class Sample {
-	readonly #paces: Paces;
+export class RefusalRateLimit {
+	readonly #rates: RefusalRates;
 	readonly #all: Use;
 	readonly #accounts = newUses();
 	readonly #bytes = newUses();
 	readonly #sources = newUses();
 	readonly #sourceBytes = newUses();
 
-	constructor(paces = usualPaces) {
-		this.#paces = paces;
+	constructor(rates = usualRates) {
+		this.#rates = rates;
 		this.#all = newUse();
 	}
 
@@ -58,7 +58,7 @@ export class Sample {
 	 */
 	take(account: string, sourceKey: string, nowMs: number): number | undefined {
 		const { ofSource, ofAccount, ofAll, ofAccountBytes, ofSourceBytes } =
-			this.#paces;
+			this.#rates;
 		const source = faded(this.#sources.of(sourceKey), ofSource, nowMs);
 		const shared = faded(this.#accounts.of(account), ofAccount, nowMs);
 		const bytes = faded(this.#sourceBytes.of(sourceKey), ofSourceBytes, nowMs);
@@ -93,16 +93,16 @@ export class Sample {
 const newUse = (): Use => ({ amount: 0, atMs: 0, leftOut: 0 });
 const newUses = () => new RecentOwners(maxRemembered, newUse);
 
-/** A full burst fades at the pace, and less of it more slowly: so what Sources have used always adds up to their account's. */
-function faded(use: Use, { burst, perSecond }: Rate, nowMs: number): Use {
+/** A full burst fades at the rate, and less of it more slowly: so what Sources have used always adds up to their account's. */
+function faded(use: Use, { burst, perSecond }: TokenRate, nowMs: number): Use {
 	const paid = ((nowMs - use.atMs) / 1000) * perSecond;
-	// What is beyond a burst fades at the pace, too: no more than that is ever given back.
+	// What is beyond a burst fades at the rate, too: no more than that is ever given back.
 	const beyond = Math.min(paid, Math.max(0, use.amount - burst));
 	use.amount = (use.amount - beyond) * Math.exp((beyond - paid) / burst);
 	use.atMs = nowMs;
 	return use;
 }
 
-function leaves({ amount }: Use, { burst }: Rate): number {
+function leaves({ amount }: Use, { burst }: TokenRate): number {
 	return burst - amount;
 }

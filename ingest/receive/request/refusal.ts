@@ -1,5 +1,5 @@
 /** Why a request isn't stored, as its sender reads it. */
-export interface Refusal {
+export interface RequestRefusal {
 	status: number;
 	code: string;
 	/** What is wrong and what to do about it. */
@@ -159,7 +159,7 @@ export const refusals = {
 	TrackingPlanUnavailable: refusal(
 		503,
 		"TrackingPlanUnavailable",
-		"This source's tracking plan can't judge the event now: it isn't compiled yet, or was never valid. Send the event again. If this goes on, the status of the TrackingPlan says why.",
+		"This source's tracking plan can't validate the event now: it isn't compiled yet, or was never valid. Send the event again. If this goes on, the status of the TrackingPlan says why.",
 		["retry-after", "2"],
 	),
 	QuarantineUnavailable: refusal(
@@ -174,12 +174,12 @@ export const refusals = {
 		"This receiver hasn't loaded all sources yet. Send the event again.",
 		["retry-after", "2"],
 	),
-} as const satisfies Record<string, Refusal>;
+} as const satisfies Record<string, RequestRefusal>;
 
-const byAllowed = new Map<string, Refusal>();
+const byAllowed = new Map<string, RequestRefusal>();
 
 /** Refuses a method. @param allowed the Allow header, such as `POST, GET, HEAD`; equal ones share one Refusal. */
-export function methodNotAllowed(allowed: string): Refusal {
+export function methodNotAllowed(allowed: string): RequestRefusal {
 	let refusal = byAllowed.get(allowed);
 	if (!refusal) {
 		refusal = { ...refusals.MethodNotAllowed, headers: ["allow", allowed] };
@@ -189,7 +189,7 @@ export function methodNotAllowed(allowed: string): Refusal {
 }
 
 /** @param violations as a JSON array. */
-export function violationOf(violations: string): Refusal {
+export function violationOf(violations: string): RequestRefusal {
 	return { ...refusals.TrackingPlanViolation, details: violations };
 }
 
@@ -198,6 +198,6 @@ function refusal(
 	code: string,
 	message: string,
 	headers: readonly string[] = [],
-): Refusal {
+): RequestRefusal {
 	return { status, code, message, headers };
 }

@@ -7,7 +7,7 @@ import {
 } from "../../../packages/contracts/refused-request.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { refusals, violationOf } from "./refusal.ts";
-import { maxReceivers, usualPaces } from "./refusal-rate.ts";
+import { maxReceivers, usualRates } from "./refusal-rate.ts";
 import { fittingText, RefusedRequests, recordOf } from "./refused-requests.ts";
 
 const sourceKey = "5".repeat(32);
@@ -187,7 +187,7 @@ test("records of an account use up its share of the stream", () => {
 });
 
 test("however large the records are, one account leaves the others seven eighths of the stream, at sixteen receivers", () => {
-	const { burst, perSecond } = usualPaces.ofAccountBytes;
+	const { burst, perSecond } = usualRates.ofAccountBytes;
 	// The last record may pass the end of the share.
 	const most =
 		burst + (refusedStream.keptMs / 1_000) * perSecond + maxRecordBytes;

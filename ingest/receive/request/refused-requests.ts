@@ -8,14 +8,14 @@ import {
 } from "../../../packages/contracts/refused-request.ts";
 import type { Route } from "../../../packages/contracts/route.ts";
 import { credentialsOf, redact } from "./redaction.ts";
-import type { Refusal } from "./refusal.ts";
-import { Sample } from "./refusal-rate.ts";
+import type { RequestRefusal } from "./refusal.ts";
+import { RefusalRateLimit } from "./refusal-rate.ts";
 
-/** `sent` to NATS, `cut` and sent, `left_out` of the sample, or `dropped` while NATS is away. */
+/** `sent` to NATS, `cut` and sent, `left_out` by the rate limit, or `dropped` while NATS is away. */
 type RecordOutcome = "sent" | "cut" | "left_out" | "dropped";
 
 /**
- * Tells people which requests of their Sources are refused. It never makes a sender wait: what the sample chooses is handed to
+ * Tells people which requests of their Sources are refused. It never makes a sender wait: what the rate limit lets through is handed to
  * NATS without an acknowledgement, and nothing is kept while NATS is away.
  */
 export class RefusedRequests {
@@ -26,7 +26,7 @@ export class RefusedRequests {
 		dropped: 0,
 	};
 	readonly #connection: Pick<NatsConnection, "publish" | "status">;
-	readonly #sample = new Sample();
+	readonly #rateLimit = new RefusalRateLimit();
 	/** While it isn't, the client would collect what is published. */
 	#isConnected = true;
 
@@ -39,7 +39,7 @@ export class RefusedRequests {
 	record(
 		route: Route,
 		request: IncomingMessage,
-		refusal: Refusal,
+		refusal: RequestRefusal,
 		body: readonly Uint8Array[],
 	): void {
 		if (!this.#isConnected) {
@@ -47,7 +47,7 @@ export class RefusedRequests {
 			return;
 		}
 		const { account, sourceKey } = route;
-		const leftOut = this.#sample.take(account, sourceKey, performance.now());
+		const leftOut = this.#rateLimit.take(account, sourceKey, performance.now());
 		if (leftOut === undefined) {
 			this.outcomes.left_out++;
 			return;
@@ -56,7 +56,7 @@ export class RefusedRequests {
 		const { text, isCut } = fittingText(
 			leftOut > 0 ? { ...record, leftOut } : record,
 		);
-		this.#sample.spend(account, sourceKey, Buffer.byteLength(text));
+		this.#rateLimit.spend(account, sourceKey, Buffer.byteLength(text));
 		const outcome = isCut ? "cut" : "sent";
 		this.#publish(refused.subject(account, sourceKey), text, outcome);
 	}
@@ -95,7 +95,7 @@ const maxCredentials = 32;
 export function recordOf(
 	{ authorization }: Pick<Route, "authorization">,
 	{ method = "", url = "", headers }: IncomingMessage,
-	{ status, code, message, details }: Refusal,
+	{ status, code, message, details }: RequestRefusal,
 	body: readonly Uint8Array[],
 	now = new Date(),
 ): RefusedRequest {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Refusal } from "./refusal.ts";
+import type { RequestRefusal } from "./refusal.ts";
 
 const type = ["content-type", "application/json"];
 
@@ -46,7 +46,7 @@ const lingerMs = 2_000;
 export function replyRefused(
 	request: IncomingMessage,
 	response: ServerResponse,
-	refusal: Refusal,
+	refusal: RequestRefusal,
 ): void {
 	const { status, head, body } = prepare(refusal);
 	const isRestSmall =
@@ -72,7 +72,7 @@ export function replyRefused(
 }
 
 /** The whole response with its head, for bytes that node:http couldn't read as a request. */
-export function rawReply(refusal: Refusal, reason: string): string {
+export function rawReply(refusal: RequestRefusal, reason: string): string {
 	const { status, head, body } = prepare(refusal);
 	const fields = [...head, "connection", "close"];
 	let text = `HTTP/1.1 ${status} ${reason}\r\n`;
@@ -87,10 +87,10 @@ interface Prepared {
 	body: string;
 }
 
-const prepared = new WeakMap<Refusal, Prepared>();
+const prepared = new WeakMap<RequestRefusal, Prepared>();
 
 /** Each refusal is serialised once. */
-function prepare(refusal: Refusal): Prepared {
+function prepare(refusal: RequestRefusal): Prepared {
 	const known = prepared.get(refusal);
 	if (known) return known;
 	const { status, code, message, headers, details = "[]" } = refusal;

@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { describe, expect, test } from "vitest";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
-import { judgeSender } from "../body/request-body.ts";
-import { type Refusal, refusals } from "./refusal.ts";
-import { type AcceptedHead, judgeHead } from "./request-head.ts";
+import { validateSender } from "../body/request-body.ts";
+import { type RequestRefusal, refusals } from "./refusal.ts";
+import { type AcceptedHead, validateHead } from "./request-head.ts";
 import type { ServedRoute } from "./route-table.ts";
 
 const key = "0123456789abcdef".repeat(2);
@@ -14,14 +14,14 @@ const json = { "content-type": "application/json" };
 const secret = Buffer.from("hush");
 const body = Buffer.from("{}");
 
-function judge(
+function validate(
 	change: Partial<ServedRoute>,
 	headers: IncomingHttpHeaders = json,
 	{ method = "POST", query }: { method?: string; query?: string } = {},
 ) {
 	const route = { ...routeWith(key, key), ...change };
 	const address = { sourceKey: key, urlKey: key, token: undefined, query };
-	return judgeHead({ route, address }, method, headers, nowMs);
+	return validateHead({ route, address }, method, headers, nowMs);
 }
 
 const tokens: Partial<ServedRoute> = {
@@ -49,7 +49,7 @@ const challenge = { query: "validationToken=x" };
 test.each<
 	[
 		string,
-		Refusal | string,
+		RequestRefusal | string,
 		Partial<ServedRoute>,
 		IncomingHttpHeaders?,
 		{ method?: string; query?: string }?,
@@ -120,10 +120,10 @@ test.each<
 		{ ...json, "content-length": "11" },
 	],
 ])("%s", (_, expected, ...request) => {
-	const judged = judge(...request);
-	if (expected === "accepted") expect(judged).toHaveProperty("kind", "json");
-	else if (expected === "answered") expect(judged).toHaveProperty("body");
-	else expect(judged).toBe(expected);
+	const validated = validate(...request);
+	if (expected === "accepted") expect(validated).toHaveProperty("kind", "json");
+	else if (expected === "answered") expect(validated).toHaveProperty("body");
+	else expect(validated).toBe(expected);
 });
 
 test("a method that the Source doesn't allow is refused, and Allow lists the allowed ones", () => {
@@ -131,14 +131,14 @@ test("a method that the Source doesn't allow is refused, and Allow lists the all
 		[{}, "POST"],
 		[checked, "POST, GET, HEAD"],
 	] as const)
-		expect(judge(change, json, { method: "PUT" })).toMatchObject({
+		expect(validate(change, json, { method: "PUT" })).toMatchObject({
 			code: "MethodNotAllowed",
 			headers: ["allow", allowed],
 		});
 });
 
 test("no Source accepts a body that doesn't fit into a frame", () => {
-	expect(judge({ maxBodyBytes: 2 ** 30 })).toMatchObject({
+	expect(validate({ maxBodyBytes: 2 ** 30 })).toMatchObject({
 		maxBodyBytes: maxEventBodyBytes,
 	});
 });
@@ -151,45 +151,45 @@ test("captured headers are a JSON object in the Source's order, decoded as UTF-8
 		"x-b": "K\xe4se",
 		"x-c": "other",
 	};
-	expect(judge(route, headers)).toMatchObject({
+	expect(validate(route, headers)).toMatchObject({
 		headers: '{"x-b":"Käse","x-a":"Käse"}',
 	});
-	expect(judge(route)).toMatchObject({ headers: "" });
+	expect(validate(route)).toMatchObject({ headers: "" });
 });
 
 test("captured query parameters stand beside the headers, under names that no header has", () => {
 	const route = { capturedHeaders: ["x-a"], capturedParameters: ["x-a", "b"] };
 	const headers = { ...json, "x-a": "1" };
 	const query = "b=K%C3%A4se+1&b=2&x-a=3&token=secret";
-	expect(judge(route, headers, { query })).toMatchObject({
+	expect(validate(route, headers, { query })).toMatchObject({
 		headers: '{"x-a":"1","?x-a":"3","?b":"Käse 1"}',
 	});
-	expect(judge(route, headers)).toMatchObject({ headers: '{"x-a":"1"}' });
+	expect(validate(route, headers)).toMatchObject({ headers: '{"x-a":"1"}' });
 });
 
 test("what is captured of the largest head fits into a frame beside the largest body", () => {
 	const name = "p";
 	for (const text of ["%01", "%ff", '"', "\xff"]) {
 		const value = text.repeat((16_384 - 3) / text.length);
-		const judged = judge({ capturedParameters: [name] }, json, {
+		const validated = validate({ capturedParameters: [name] }, json, {
 			query: `${name}=${value}`,
 		}) as AcceptedHead;
-		expect(Buffer.byteLength(judged.headers)).toBeLessThan(33_000);
+		expect(Buffer.byteLength(validated.headers)).toBeLessThan(33_000);
 	}
 });
 
 describe("the body", () => {
 	const head = (change: Partial<ServedRoute>) =>
-		judge({ ...signed, ...change }, signature) as AcceptedHead;
+		validate({ ...signed, ...change }, signature) as AcceptedHead;
 
 	test("must carry the signature that the head presents", () => {
-		expect(judgeSender(head({}), true)).toBeUndefined();
-		expect(judgeSender(head({}), false)).toBe(refusals.SignatureInvalid);
+		expect(validateSender(head({}), true)).toBeUndefined();
+		expect(validateSender(head({}), false)).toBe(refusals.SignatureInvalid);
 	});
 
 	test("of a suspended Source is refused, but an unsigned sender doesn't learn why", () => {
 		const suspended = head({ suspended: true });
-		expect(judgeSender(suspended, true)).toBe(refusals.SourceSuspended);
-		expect(judgeSender(suspended, false)).toBe(refusals.SignatureInvalid);
+		expect(validateSender(suspended, true)).toBe(refusals.SourceSuspended);
+		expect(validateSender(suspended, false)).toBe(refusals.SignatureInvalid);
 	});
 });

@@ -6,7 +6,7 @@ import {
 } from "../../../packages/contracts/route.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
-import type { Address } from "./address.ts";
+import type { WebhookAddress } from "./address.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
 import { answerPreflight } from "./cors.ts";
 import { isAuthorized } from "./credentials.ts";
@@ -14,7 +14,7 @@ import {
 	type PresentedSignature,
 	readSignature,
 } from "./presented-signature.ts";
-import { methodNotAllowed, type Refusal, refusals } from "./refusal.ts";
+import { methodNotAllowed, type RequestRefusal, refusals } from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { FoundSource, ServedRoute } from "./route-table.ts";
 import { isTimely } from "./signature-check.ts";
@@ -36,15 +36,15 @@ export interface AcceptedHead {
 }
 
 /**
- * Judges the request line and headers. Authorization comes first, so that a refusal tells an unauthorized sender nothing
+ * Validates the request line and headers. Authorization comes first, so that a refusal tells an unauthorized sender nothing
  * about the Source. A refusal for suspension waits for the body when only its signature can authorize the sender.
  */
-export function judgeHead(
+export function validateHead(
 	{ route, address }: FoundSource,
 	method: string,
 	headers: IncomingHttpHeaders,
 	nowMs: number,
-): AcceptedHead | ChallengeAnswer | Refusal {
+): AcceptedHead | ChallengeAnswer | RequestRefusal {
 	if (method === "OPTIONS" && route.cors) {
 		// A browser presents no credentials with it.
 		const answer = answerPreflight(route.cors, headers);
@@ -85,9 +85,9 @@ export function judgeHead(
 function authorize(
 	route: ServedRoute,
 	headers: IncomingHttpHeaders,
-	address: Address,
+	address: WebhookAddress,
 	nowMs: number,
-): PresentedSignature | "InBody" | Refusal | undefined {
+): PresentedSignature | "InBody" | RequestRefusal | undefined {
 	const { authorization } = route;
 	if (authorization.type === "AmazonSNS") return "InBody";
 	if (authorization.type === "CustomToken" && !route.tokenDigest)
@@ -143,7 +143,7 @@ function readable(value: string): string {
  */
 export function contentKind(
 	contentType: string | undefined,
-): ContentKind | Refusal {
+): ContentKind | RequestRefusal {
 	// Nearly every webhook sends exactly this.
 	if (contentType === "application/json") return "json";
 	const [type = "", ...parameters] = (contentType ?? "").split(";");

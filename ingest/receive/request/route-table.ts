@@ -6,9 +6,9 @@ import {
 import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
-import { type Address, parseAddress } from "./address.ts";
+import { parseAddress, type WebhookAddress } from "./address.ts";
 import { hasUrlKey } from "./credentials.ts";
-import { type Refusal, refusals } from "./refusal.ts";
+import { type RequestRefusal, refusals } from "./refusal.ts";
 import { openSigningKeys, type SigningKey } from "./signature-check.ts";
 
 /** A route with what it takes to check senders. */
@@ -22,7 +22,7 @@ export interface ServedRoute extends Route {
 /** The Source that a URL leads to. */
 export interface FoundSource {
 	route: ServedRoute;
-	address: Address;
+	address: WebhookAddress;
 }
 
 /** What keeps the plans that routes name. */
@@ -201,7 +201,7 @@ function parseRoute(text: string): Route {
 export function findSource(
 	target: string,
 	routes: Pick<RouteTable, "find" | "isSynced" | "remember" | "remembered">,
-): FoundSource | Refusal {
+): FoundSource | RequestRefusal {
 	const remembered = routes.remembered(target);
 	if (remembered) return remembered;
 	const address = parseAddress(target);

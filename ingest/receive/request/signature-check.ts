@@ -8,7 +8,7 @@ import {
 import { promisify } from "node:util";
 import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
-import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
+import { type LongWork, stepBytes } from "../admission/long-work.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 
 export type SigningKey =
@@ -53,7 +53,7 @@ export function* isHmacSigned(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 	body: readonly Uint8Array[],
-): Steps<boolean> {
+): LongWork<boolean> {
 	let signed = false;
 	const derived =
 		presented.signedTexts &&

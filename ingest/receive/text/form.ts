@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { stepBytes } from "../admission/turn-sharing.ts";
+import { stepBytes } from "../admission/long-work.ts";
 
 /** A form with more fields is refused. */
 const maxFields = 10_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { doNow } from "../admission/turn-sharing.ts";
+import { doNow } from "../admission/long-work.ts";
 import { textAt } from "./json-pointer.ts";
 
 /** As in request-body.fuzz.test.ts. */

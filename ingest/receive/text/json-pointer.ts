@@ -1,4 +1,4 @@
-import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
+import { type LongWork, stepBytes } from "../admission/long-work.ts";
 
 /**
  * The string that a JSON Pointer (RFC 6901 §4) names in a JSON text, or the integer as text, if JavaScript holds it
@@ -10,7 +10,7 @@ import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
 export function* textAt(
 	pointer: string,
 	json: Uint8Array,
-): Steps<string | undefined> {
+): LongWork<string | undefined> {
 	const walk = new Walk(pointer, json);
 	for (let at = 0; at < json.length; ) {
 		const from = at;

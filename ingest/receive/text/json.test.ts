@@ -48,7 +48,7 @@ test("bytes beyond ASCII are valid in strings and nowhere else", () => {
 		expect(isJSON(Buffer.from(text))).toBe(false);
 });
 
-test("a text is judged the same in pieces of any size", () => {
+test("a text is validated the same in pieces of any size", () => {
 	const texts = [
 		' {"a":[1,-0.5e+10,2E-3,"\\"\\u00aF\\n"],"":{},"b":[[],true,false,null]}\n',
 		'{"a" 1}',

@@ -1,4 +1,4 @@
-import { type Steps, stepBytes } from "../admission/turn-sharing.ts";
+import { type LongWork, stepBytes } from "../admission/long-work.ts";
 import { jsonScan } from "./generated/json-scan.ts";
 
 /**
@@ -203,7 +203,7 @@ export function isOneStep(parts: readonly Uint8Array[]): boolean {
 }
 
 /** Whether the parts together are one JSON value, step by step. */
-export function* isJSONText(parts: readonly Uint8Array[]): Steps<boolean> {
+export function* isJSONText(parts: readonly Uint8Array[]): LongWork<boolean> {
 	if (isOneStep(parts)) return isJSON(parts[0]!);
 	const scanner = new JSONScanner();
 	for (const part of parts)

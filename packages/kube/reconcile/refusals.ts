@@ -1,4 +1,4 @@
-import { type Backoff, backoffMs } from "../../service/backoff.ts";
+import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
 import { ApiError } from "../client/errors.ts";
 
 /** What Kubernetes refuses to do for an object. */
@@ -28,9 +28,9 @@ export function isRefusal(error: unknown): error is ApiError {
  */
 export class Refusals {
 	readonly #known = new Map<string, Known>();
-	readonly #backoff: Backoff;
+	readonly #backoff: BackoffOptions;
 
-	constructor(backoff: Backoff = { baseMs: 1_000, maxMs: 60_000 }) {
+	constructor(backoff: BackoffOptions = { baseMs: 1_000, maxMs: 60_000 }) {
 		this.#backoff = backoff;
 	}
 

@@ -1,5 +1,5 @@
 import { TokenBucket } from "../../fair/token-bucket.ts";
-import { type Backoff, backoffMs } from "../../service/backoff.ts";
+import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
 import { measureQueue, metrics } from "../metrics.ts";
 
 /**
@@ -9,7 +9,7 @@ import { measureQueue, metrics } from "../metrics.ts";
  */
 export class WorkQueue {
 	readonly name: string;
-	readonly #backoff: Backoff;
+	readonly #backoff: BackoffOptions;
 	/** Bounds the retries of a namespace's keys together. */
 	readonly #retries = new Map<string, TokenBucket>();
 	/** By namespace, in the order of their turns: when each key was added, in order. */
@@ -24,7 +24,10 @@ export class WorkQueue {
 	#stopped = false;
 
 	/** @param name for metrics. */
-	constructor(name: string, backoff: Backoff = { baseMs: 5, maxMs: 300_000 }) {
+	constructor(
+		name: string,
+		backoff: BackoffOptions = { baseMs: 5, maxMs: 300_000 },
+	) {
 		this.name = name;
 		this.#backoff = backoff;
 		measureQueue(this);

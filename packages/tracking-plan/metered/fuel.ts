@@ -18,6 +18,6 @@ export class Fuel {
 
 export class OutOfFuel extends Error {
 	constructor() {
-		super("Judging the event takes too many steps.");
+		super("Validating the event takes too many steps.");
 	}
 }

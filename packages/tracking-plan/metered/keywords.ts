@@ -8,7 +8,7 @@ import {
 import { type FormatName, formatNames } from "./formats.ts";
 import { Fuel } from "./fuel.ts";
 import { patternFault } from "./pattern.ts";
-import { Tools } from "./tools.ts";
+import { PlanTools } from "./tools.ts";
 
 /** Puts keywords that burn fuel in the place of ajv's whose time a schema's text doesn't show. */
 export function useMeteredKeywords(ajv: Ajv): void {
@@ -39,7 +39,7 @@ export const regExp = Object.assign(
 	{ code: "((source) => tools.pattern(source))" },
 );
 
-const tools = new Tools(new Fuel());
+const tools = new PlanTools(new Fuel());
 
 const definitions: CodeKeywordDefinition[] = [
 	{

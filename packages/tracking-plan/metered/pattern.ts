@@ -3,7 +3,7 @@ import { RE2Set } from "re2js";
 import type { Fuel } from "./fuel.ts";
 
 /** A regular expression of a schema. */
-export class Pattern {
+export class MeteredPattern {
 	readonly #source: string;
 	readonly #fuel: Fuel;
 	readonly #siblings: { size: number };

@@ -1,11 +1,11 @@
 import { type FormatName, formats } from "./formats.ts";
 import type { Fuel } from "./fuel.ts";
-import { Pattern } from "./pattern.ts";
+import { MeteredPattern } from "./pattern.ts";
 
 /** What the generated code calls instead of what would take longer than its text shows. All of it burns fuel. */
-export class Tools {
+export class PlanTools {
 	readonly #fuel: Fuel;
-	readonly #patterns = new Map<string, Pattern>();
+	readonly #patterns = new Map<string, MeteredPattern>();
 
 	constructor(fuel: Fuel) {
 		this.#fuel = fuel;
@@ -48,10 +48,10 @@ export class Tools {
 		return escapeToken(key);
 	}
 
-	pattern(source: string): Pattern {
+	pattern(source: string): MeteredPattern {
 		let pattern = this.#patterns.get(source);
 		if (!pattern) {
-			pattern = new Pattern(source, this.#fuel, this.#patterns);
+			pattern = new MeteredPattern(source, this.#fuel, this.#patterns);
 			this.#patterns.set(source, pattern);
 		}
 		return pattern;

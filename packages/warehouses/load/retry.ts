@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Backoff, backoffMs } from "../../service/backoff.ts";
+import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
 
 export interface RetryOptions {
 	attempts: number;
@@ -29,4 +29,4 @@ export async function retry<T>(
 }
 
 /** Bounds of the pause between attempts, so that 8 attempts outlast the restart of an S3 gateway. */
-export const retryBackoff: Backoff = { baseMs: 250, maxMs: 8_000 };
+export const retryBackoff: BackoffOptions = { baseMs: 250, maxMs: 8_000 };

@@ -1,6 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { Deliverer } from "../../../ingest/notify/deliverer.ts";
+import { WebhookDeliverer } from "../../../ingest/notify/deliverer.ts";
 import { networkList } from "../../../ingest/notify/public-address.ts";
 import { DeliveryReports } from "../../../ingest/notify/reports.ts";
 import { bucket, notifications } from "../../../packages/contracts/nats.ts";
@@ -31,7 +31,7 @@ async function whileDelivering(
 	work: () => Promise<void>,
 ): Promise<void> {
 	const nats = await scene.connectAs("notify");
-	const deliverer = new Deliverer({
+	const deliverer = new WebhookDeliverer({
 		nats,
 		reports: new DeliveryReports(nats, 1),
 		sealKey,

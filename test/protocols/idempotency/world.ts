@@ -1,5 +1,5 @@
 import type {
-	Claimed,
+	ClaimedEntry,
 	IdempotencyEntry,
 	ShardProgress,
 } from "../../../ingest/wire/idempotency-entry.ts";
@@ -48,7 +48,7 @@ export interface Kept {
 }
 
 export interface ModelClaim {
-	entry: Claimed;
+	entry: ClaimedEntry;
 	/** Undefined when NATS didn't say. */
 	revision?: number;
 }

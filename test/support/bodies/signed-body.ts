@@ -1,4 +1,4 @@
-import { doNow } from "../../../ingest/receive/admission/turn-sharing.ts";
+import { doNow } from "../../../ingest/receive/admission/long-work.ts";
 import type { PresentedSignature } from "../../../ingest/receive/request/presented-signature.ts";
 import {
 	isEd25519Signed,

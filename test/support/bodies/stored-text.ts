@@ -1,9 +1,9 @@
-import { doNow } from "../../../ingest/receive/admission/turn-sharing.ts";
+import { doNow } from "../../../ingest/receive/admission/long-work.ts";
 import {
 	jsonText,
-	judgeText,
+	validateText,
 } from "../../../ingest/receive/body/request-body.ts";
-import type { Refusal } from "../../../ingest/receive/request/refusal.ts";
+import type { RequestRefusal } from "../../../ingest/receive/request/refusal.ts";
 import type { ContentKind } from "../../../ingest/wire/frame-event.ts";
 
 /** What receive stores of a body, or why it doesn't. */
@@ -11,8 +11,8 @@ export function stored(
 	kind: ContentKind,
 	body: Buffer,
 	take: (bytes: number) => boolean = () => true,
-): readonly Uint8Array[] | Refusal {
-	const text = judgeText(kind, body) ?? doNow(jsonText(kind, [body], take));
+): readonly Uint8Array[] | RequestRefusal {
+	const text = validateText(kind, body) ?? doNow(jsonText(kind, [body], take));
 	return "status" in text ? text : text.parts;
 }
 

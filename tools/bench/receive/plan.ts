@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
-import { PlanJudge } from "../../../packages/tracking-plan/plan-validator.ts";
+import { PlanValidator } from "../../../packages/tracking-plan/plan-validator.ts";
 import {
 	announceArchive,
 	startReceiveFixture,
@@ -45,7 +45,7 @@ export const bench: Bench = {
 				port: Number(port),
 				paths: [path],
 			});
-			await untilJudged(receiver.url + planned, say);
+			await untilValidated(receiver.url + planned, say);
 			// V8 compiles a function when it is first called.
 			for (const { type, body } of events)
 				await fetch(receiver.url + planned, {
@@ -111,14 +111,15 @@ export const bench: Bench = {
 function plannedEvents(): CorpusEvent[] {
 	const compiled = compilePlan(githubPlan);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	const judge = new PlanJudge(githubPlan, compiled.code);
+	const validator = new PlanValidator(githubPlan, compiled.code);
 	return githubEvents().filter(
 		({ type, body }) =>
-			judge.judge(JSON.parse(body), type).judgement.violations === undefined,
+			validator.validate(JSON.parse(body), type).record.violations ===
+			undefined,
 	);
 }
 
-async function untilJudged(
+async function untilValidated(
 	url: string,
 	say: (progress: string) => void,
 ): Promise<void> {

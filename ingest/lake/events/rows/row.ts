@@ -2,15 +2,15 @@ import type {
 	EventState,
 	StoredEvent,
 } from "../../../../packages/contracts/stored-event.ts";
-import type { Judgement } from "../../../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../../../packages/contracts/tracking-plan.ts";
 
 /** A stored event as the thread reads it from an object or a frame. */
 export interface EventRow extends RowPlace {
 	kind: "json" | "form";
 	/** Of the body. */
 	bytes: number;
-	/** The plan's {@link Judgement}; absent without a plan. */
-	judgement?: Judgement;
+	/** The plan's {@link ValidationRecord}; absent without a plan. */
+	judgement?: ValidationRecord;
 	/** Only of a frame's event. */
 	quarantined?: true;
 	/** Of the frame that has it; absent for an object's. */
@@ -61,7 +61,7 @@ export function isChosen(
 /** Whether the plan gave the event one of the chosen types. */
 export function hasType(
 	{ types }: Choice,
-	judgement: Judgement | undefined,
+	judgement: ValidationRecord | undefined,
 ): boolean {
 	return (
 		types === undefined ||
@@ -79,8 +79,8 @@ export function newestFirst<Row extends RowPlace>(rows: Row[]): Row[] {
 }
 
 /** Undefined for the text of an event without a judgement. */
-export function judgementOf(text: string): Judgement | undefined {
-	return text === "" ? undefined : (JSON.parse(text) as Judgement);
+export function judgementOf(text: string): ValidationRecord | undefined {
+	return text === "" ? undefined : (JSON.parse(text) as ValidationRecord);
 }
 
 /** What a list shows. */

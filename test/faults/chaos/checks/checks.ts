@@ -5,7 +5,7 @@ import type {
 	Deviation,
 	SourceLedger,
 } from "../../../../packages/contracts/ledger.ts";
-import type { Judgement } from "../../../../packages/contracts/tracking-plan.ts";
+import type { ValidationRecord } from "../../../../packages/contracts/tracking-plan.ts";
 import { utcDate } from "../../../../packages/contracts/utc-date.ts";
 import { uuidTimeMs } from "../../../support/examples/event-time.ts";
 import {
@@ -172,7 +172,7 @@ export function faultOfLedger(
 /** By type and kind, the events that deviate so; one that does twice counts once. */
 function deviationsOf(rows: readonly ObjectRow[]): Deviation[] {
 	const found = rows.flatMap((row) => {
-		const said: Partial<Judgement> = JSON.parse(row.violations ?? "{}");
+		const said: Partial<ValidationRecord> = JSON.parse(row.violations ?? "{}");
 		const kinds = new Set(said.violations?.map(({ kind }) => kind));
 		return [...kinds].map((kind) => ({ row, type: said.type, kind }));
 	});

@@ -4,15 +4,15 @@ import type {
 } from "../../../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../../../packages/tracking-plan/compile.ts";
 import {
-	type Outcome,
-	PlanJudge,
+	PlanValidator,
+	type ValidationOutcome,
 } from "../../../../packages/tracking-plan/plan-validator.ts";
 import { md5, type Sent } from "../../../support/senders/persistent-sender.ts";
 import { eventually } from "./violation.ts";
 
 /** What a plan says about one event. */
 export interface Expected {
-	outcome: Outcome;
+	outcome: ValidationOutcome;
 	/** Whether it has violations that are to be told. */
 	isDeviating: boolean;
 	/** The judgement as JSON, as its object is to have it. */
@@ -42,7 +42,7 @@ export class PlannedEvents {
 	readonly document: PlanDocument;
 	/** What the plan says about each body that was made, by its MD5. */
 	readonly expected = new Map<string, Expected>();
-	readonly #judge: PlanJudge;
+	readonly #validator: PlanValidator;
 	readonly #random: () => number;
 	readonly #shapes: Record<string, unknown>[];
 
@@ -83,7 +83,7 @@ export class PlannedEvents {
 		});
 		const compiled = compilePlan(this.document);
 		if ("fault" in compiled) throw new Error(compiled.fault);
-		this.#judge = new PlanJudge(this.document, compiled.code);
+		this.#validator = new PlanValidator(this.document, compiled.code);
 	}
 
 	/** The next event's body. @param own what no other event has. */
@@ -92,11 +92,11 @@ export class PlannedEvents {
 			this.#shapes[Math.floor(this.#random() * this.#shapes.length)];
 		const value = { ...shape, ...own };
 		const text = JSON.stringify(value);
-		const { outcome, judgement } = this.#judge.judge(value, undefined);
+		const { outcome, record } = this.#validator.validate(value, undefined);
 		this.expected.set(md5(text), {
 			outcome,
-			isDeviating: judgement.violations !== undefined,
-			violations: JSON.stringify(judgement),
+			isDeviating: record.violations !== undefined,
+			violations: JSON.stringify(record),
 		});
 		return text;
 	}

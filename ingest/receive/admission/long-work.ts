@@ -1,4 +1,4 @@
-import { Turns } from "../../../packages/fair/turns.ts";
+import { OwnerTurns } from "../../../packages/fair/turns.ts";
 
 /** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */
 export const bytesPerTurn = 64 * 1024;
@@ -7,10 +7,10 @@ export const bytesPerTurn = 64 * 1024;
  * Does long work in steps between which the event loop serves everybody else. Accounts take turns step by step, so that
  * no account waits for another's queue. What waits is bounded by receive's budget of bytes.
  */
-export class TurnSharing {
+export class LongWorkQueue {
 	readonly #defer: (run: () => void) => void;
 	/** Each does one step, and returns how many bytes it visited; undefined when the work is done. */
-	readonly #waiting = new Turns<() => number | undefined>();
+	readonly #waiting = new OwnerTurns<() => number | undefined>();
 	#isDeferred = false;
 
 	/** @param defer runs a function in the event loop's next turn. */
@@ -19,7 +19,7 @@ export class TurnSharing {
 	}
 
 	/** Settles with the result of the work; rejects with what it throws. */
-	run<T>(account: string, steps: Steps<T>): Promise<T> {
+	run<T>(account: string, steps: LongWork<T>): Promise<T> {
 		return new Promise((resolve, reject) => {
 			this.#waiting.add(account, () => {
 				try {
@@ -54,12 +54,12 @@ export class TurnSharing {
 }
 
 /** Long work that can pause: it yields how many bytes it has visited since it last paused, at most {@link stepBytes} and a few. */
-export type Steps<T> = Generator<number, T, void>;
+export type LongWork<T> = Generator<number, T, void>;
 
 export const stepBytes = 16 * 1024;
 
 /** Does all of the work now. */
-export function doNow<T>(steps: Steps<T>): T {
+export function doNow<T>(steps: LongWork<T>): T {
 	for (;;) {
 		const { done, value } = steps.next();
 		if (done) return value;

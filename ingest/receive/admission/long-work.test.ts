@@ -5,17 +5,17 @@ import { refusals } from "../request/refusal.ts";
 import { isHmacSigned } from "../request/signature-check.ts";
 import {
 	bytesPerTurn,
-	type Steps,
+	type LongWork,
+	LongWorkQueue,
 	stepBytes,
-	TurnSharing,
-} from "./turn-sharing.ts";
+} from "./long-work.ts";
 
 let deferred: (() => void)[];
-let sharing: TurnSharing;
+let sharing: LongWorkQueue;
 
 beforeEach(() => {
 	deferred = [];
-	sharing = new TurnSharing((run) => deferred.push(run));
+	sharing = new LongWorkQueue((run) => deferred.push(run));
 });
 
 /** One turn of the event loop. */
@@ -34,9 +34,12 @@ function turns(visited: () => number): number[] {
 }
 
 /** Counts what steps visit. */
-function counted<T>(steps: Steps<T>): { steps: Steps<T>; visited: number } {
+function counted<T>(steps: LongWork<T>): {
+	steps: LongWork<T>;
+	visited: number;
+} {
 	const count = { visited: 0, steps: counting() };
-	function* counting(): Steps<T> {
+	function* counting(): LongWork<T> {
 		for (;;) {
 			const { done, value } = steps.next();
 			if (done) return value;
@@ -147,11 +150,11 @@ test("an account's long work doesn't wait for another account's queue", async ()
 });
 
 test("work that fails ends alone", async () => {
-	function* failing(): Steps<never> {
+	function* failing(): LongWork<never> {
 		yield 1;
 		throw new Error("broken");
 	}
-	function* working(): Steps<string> {
+	function* working(): LongWork<string> {
 		yield 1;
 		return "done";
 	}
