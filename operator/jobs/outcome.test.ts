@@ -116,6 +116,36 @@ test.each<[string, Pod["status"], string, string]>([
 		"The process ended with exit code 128. exec: tidemill: not found.",
 	],
 	[
+		"a process that could not be started, without the addresses that the kubelet met",
+		exited(
+			128,
+			'failed to create containerd task: Post "https://robot:s3cret@registry.platform.example/v2/": dial tcp 10.0.7.9:443: refused',
+			"StartError",
+		),
+		"StartError",
+		'failed to create containerd task: Post "<address>": dial tcp <address>: refused.',
+	],
+	[
+		"a Pod that was evicted, without the address of its node",
+		{
+			phase: "Failed",
+			reason: "Evicted",
+			message: "The node n1 (10.0.7.9:10250) was low on resource: memory",
+		},
+		"Evicted",
+		"The node n1 (<address>) was low on resource: memory.",
+	],
+	[
+		"a Pod that its node refused, without its address",
+		{
+			phase: "Failed",
+			reason: "NodeAffinity",
+			message: "Pod was rejected by 10.0.7.9",
+		},
+		"NodeAffinity",
+		"Pod was rejected by <address>.",
+	],
+	[
 		"a process that left no result",
 		exited(1, ""),
 		"ResultMissing",

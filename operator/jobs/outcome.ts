@@ -288,7 +288,7 @@ export function endedAs(
 function unexplained(code: string, ...facts: (string | undefined)[]): JobError {
 	const message = facts
 		.filter((fact) => fact !== undefined && fact !== "")
-		.map((fact) => fact!.replace(/[.\s]*$/, "."))
+		.map((fact) => publicWords(fact!, 2048).replace(/[.\s]*$/, "."))
 		.join(" ");
 	return { code, message: message.slice(0, 2048), retryable: true };
 }

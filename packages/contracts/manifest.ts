@@ -172,8 +172,3 @@ export type LogAnswer =
 			log?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };
-
-/** For messages: the key without what stands before the account, which is the platform's. */
-export function objectName(key: string): string {
-	return key.slice(Math.max(0, key.lastIndexOf("account=")));
-}

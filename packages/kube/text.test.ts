@@ -10,6 +10,10 @@ test.each([
 		"dial tcp: lookup hook.policy.svc on 10.96.0.10:53: no such host",
 		"dial tcp: lookup <address> on <address>: no such host",
 	],
+	[
+		"dial tcp: lookup registry.platform.example on 10.96.0.10:53: no such host",
+		"dial tcp: lookup <address> on <address>: no such host",
+	],
 	["dial tcp [fd00::12]:443: i/o timeout", "dial tcp <address>: i/o timeout"],
 	["no route to fd00:10:96::a, giving up", "no route to <address>, giving up"],
 	[

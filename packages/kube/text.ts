@@ -14,6 +14,8 @@ export function publicWords(text: string, maxLength = 1_000): string {
 const addresses = [
 	// A sentence's punctuation and Go's quotes end a URL.
 	/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`]*[^\s"'<>`.,:;)]/gi,
+	// Go's resolver names a host without a port.
+	/(?<=\blookup )[\w-]+(?:\.[\w-]+)*/g,
 	/\[[0-9a-f:.%]*:[0-9a-f:.%]*\](?::\d+)?/gi,
 	/(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+|\/\d+)?(?![\w.]*\w)/g,
 	// IPv6: at least two colons, and a group of hexadecimal digits beside a double colon, or eight groups.

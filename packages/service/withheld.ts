@@ -12,9 +12,22 @@ export function errorIdOf(reason: string): string {
 	return createHash("sha256").update(reason).digest("hex").slice(0, 8);
 }
 
+/** What a message calls an object of the bucket: its key has the names of the platform's streams. */
+export function objectId(key: string): string {
+	return errorIdOf(key);
+}
+
 /** What a message says in place of the reason. */
 export function seeLog(errorId: string, role: string): string {
 	return `error ${errorId} in the log of ${role}`;
+}
+
+/**
+ * The id of failures on the way to where a presigned link leads, for who follows it in an account's Pod, whose log the account
+ * reads: who makes links logs where they lead, under the same id.
+ */
+export function linkErrorId(link: string): string {
+	return errorIdOf(new URL(link).origin);
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { objectId } from "../../packages/service/withheld.ts";
 import { parquetObject } from "../support/examples/parquet-object.ts";
 import {
 	eventsOf,
@@ -55,7 +56,7 @@ test("an object with fewer rows than the ledger says leaves the table as it was"
 		error: {
 			code: "ObjectMismatch",
 			message: expect.stringContaining(
-				`Object ${object.key} of 2026-03-03 holds 4 rows, but the manifest says 5.`,
+				`Object ${objectId(object.key)} of 2026-03-03 holds 4 rows, but the manifest says 5.`,
 			),
 			retryable: false,
 		},
@@ -94,7 +95,7 @@ test.each([
 	},
 );
 
-test("an object that is not Parquet fails the load, and the error names its key", async () => {
+test("an object that is not Parquet fails the load, and the error names its id", async () => {
 	const { next, before, load, rows, store } = await replacement();
 	const object = firstObject(next);
 	object.url = store.put("garbage", "x".repeat(object.bytes));
@@ -102,7 +103,9 @@ test("an object that is not Parquet fails the load, and the error names its key"
 	expect(result).toMatchObject({
 		error: {
 			code: "ObjectMismatch",
-			message: expect.stringContaining(`Object ${object.key} of 2026-03-03`),
+			message: expect.stringContaining(
+				`Object ${objectId(object.key)} of 2026-03-03`,
+			),
 		},
 	});
 	expect(await rows(all)).toEqual(before);
@@ -170,7 +173,7 @@ test("a missing object is named at once, without waiting for the others", async 
 	expect(result).toMatchObject({
 		error: {
 			code: "ObjectMissing",
-			message: expect.stringContaining(object.key),
+			message: expect.stringContaining(`object ${objectId(object.key)}`),
 		},
 	});
 });

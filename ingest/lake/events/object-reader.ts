@@ -1,6 +1,6 @@
 // hyparquet: see rows/object-rows.ts.
 import { type FileMetaData, parquetMetadata } from "hyparquet";
-import { objectName } from "../../../packages/contracts/manifest.ts";
+import { objectId } from "../../../packages/service/withheld.ts";
 import type { PartStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { Choice, EventRow } from "./rows/row.ts";
@@ -89,7 +89,7 @@ export class ObjectReader {
 		if (part) return part;
 		throw new RequestFailure(
 			"ObjectMissing",
-			`The object ${objectName(key)} is not in the bucket`,
+			`The object ${objectId(key)} is not in the bucket`,
 			{ internals: key },
 		);
 	}

@@ -2,8 +2,8 @@ import type {
 	ManifestDate,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
-import { objectName } from "../../../packages/contracts/manifest.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
@@ -77,7 +77,7 @@ export class ManifestObjects {
 				if (bytes === undefined)
 					throw new RequestFailure(
 						"ObjectMissing",
-						`The object ${objectName(key)} with ${rows} events is not in the bucket`,
+						`The object ${objectId(key)} with ${rows} events is not in the bucket`,
 						{ internals: key },
 					);
 				const url = await this.#store.presign(key, linkSeconds);
@@ -158,7 +158,7 @@ export class ManifestObjects {
 			if (bytes === undefined)
 				throw new RequestFailure(
 					"ObjectMissing",
-					`The object ${objectName(key)} with ${rows} released events is not in the bucket`,
+					`The object ${objectId(key)} with ${rows} released events is not in the bucket`,
 					{ internals: key },
 				);
 			const url = await this.#store.presign(key, linkSeconds);

@@ -17,6 +17,7 @@ import {
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import { linkErrorId } from "../../../packages/service/withheld.ts";
 import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
 import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
@@ -102,7 +103,15 @@ export class ManifestResponder {
 		const answer = await this.#answer(request, task);
 		metrics.manifests.inc({ shard: shard.number });
 		log.info(
-			{ run, account, sourceKey, dates: answer.dates },
+			{
+				run,
+				account,
+				sourceKey,
+				dates: answer.dates,
+				// A Job that can't reach the store quotes the id: its people may not read the address.
+				errorId: linkErrorId(answer.url),
+				links: answer.url.replace(/\?.*/, ""),
+			},
 			"gave a manifest",
 		);
 		return answer;

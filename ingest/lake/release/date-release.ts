@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
 import type { ReleaseFilter } from "../../../packages/contracts/archive.ts";
-import { objectName } from "../../../packages/contracts/manifest.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
@@ -239,7 +239,7 @@ export class DateRelease {
 		if ((await this.#options.store.getFile(key, file)) === undefined)
 			throw new RequestFailure(
 				"ObjectMissing",
-				`The object ${objectName(key)} is not in the bucket`,
+				`The object ${objectId(key)} is not in the bucket`,
 				{ internals: key },
 			);
 		return file;

@@ -1,5 +1,5 @@
-import { objectName } from "../../../packages/contracts/manifest.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import { objectId } from "../../../packages/service/withheld.ts";
 import type {
 	DayObject,
 	LoadDay,
@@ -45,7 +45,7 @@ export async function downloadObjects(
 				const { key, url, file, bytes } = object;
 				await links.download(
 					{
-						name: `object ${objectName(key)}`,
+						name: `object ${objectId(key)}`,
 						url,
 						unavailable: "ObjectUnavailable",
 					},

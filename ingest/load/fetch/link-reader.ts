@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { crc32 } from "node:zlib";
 import type { Logger } from "../../../packages/service/log.ts";
+import { linkErrorId, seeLog } from "../../../packages/service/withheld.ts";
 import {
 	type JobErrorCode,
 	JobFailure,
@@ -233,7 +234,7 @@ function toFailure(error: unknown, link: Link): unknown {
 	if (error instanceof LinkError || connectionFailed(error))
 		return new JobFailure(
 			link.unavailable,
-			`Getting ${link.name} failed: ${reasonOf(error)}`,
+			`Getting ${link.name} failed: ${reasonAt(link.url, error)}`,
 		);
 	return error;
 }
@@ -242,6 +243,11 @@ function noSpace(error: unknown): boolean {
 	return ["ENOSPC", "EDQUOT"].includes(
 		(error as NodeJS.ErrnoException).code ?? "",
 	);
+}
+
+/** The same, with the id under which archive's log says where the link leads. */
+export function reasonAt(url: string, error: unknown): string {
+	return `${reasonOf(error)} (${seeLog(linkErrorId(url), "archive")})`;
 }
 
 /**

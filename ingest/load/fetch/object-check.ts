@@ -1,6 +1,6 @@
-import { objectName } from "../../../packages/contracts/manifest.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
+import { objectId } from "../../../packages/service/withheld.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import {
 	type LoadDay,
@@ -35,7 +35,7 @@ async function checkFooters(day: LoadDay, session: Session): Promise<void> {
 		if (footerRows.get(file) !== rows)
 			throw new JobFailure(
 				"ObjectMismatch",
-				`Object ${objectName(key)} of ${day.date} holds ${footerRows.get(file) ?? "no"} rows, but the manifest says ${rows}`,
+				`Object ${objectId(key)} of ${day.date} holds ${footerRows.get(file) ?? "no"} rows, but the manifest says ${rows}`,
 			);
 }
 
@@ -63,14 +63,14 @@ async function checkEvents(day: LoadDay, session: Session): Promise<void> {
 		);
 }
 
-/** DuckDB's error names a broken file by its local path; the failure names the object by its key. */
+/** DuckDB's error names a broken file by its local path; the failure names the object by its id. */
 function unreadable(error: unknown, day: LoadDay): unknown {
 	if (!(error instanceof Error) || error instanceof JobFailure) return error;
 	if (/^(INTERRUPT|Out of Memory) Error/i.test(error.message)) return error;
 	const object = day.objects.find(({ file }) => error.message.includes(file));
 	return new JobFailure(
 		"ObjectMismatch",
-		`${object ? `Object ${objectName(object.key)}` : "An object"} of ${day.date} can't be read: ${firstLine(error)}`,
+		`${object ? `Object ${objectId(object.key)}` : "An object"} of ${day.date} can't be read: ${firstLine(error)}`,
 		{ cause: error },
 	);
 }

@@ -10,7 +10,7 @@ import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { retry } from "../../../packages/warehouses/load/retry.ts";
 import type { JobContext } from "../../job/process.ts";
 import { encodeResult } from "../../job/result.ts";
-import { LinkError, reasonOf } from "./link-reader.ts";
+import { LinkError, reasonAt, reasonOf } from "./link-reader.ts";
 
 /** Short: the Pod is about to end, and its termination message has the result already. */
 const deadlineMs = 10_000;
@@ -76,7 +76,7 @@ export async function storeReport(
 		signal.throwIfAborted();
 		throw new JobFailure(
 			"ReportNotStored",
-			`Putting the report into the bucket failed: ${reasonOf(error)}`,
+			`Putting the report into the bucket failed: ${reasonAt(link.url, error)}`,
 		);
 	}
 }
@@ -93,7 +93,7 @@ export async function storePart(
 		signal.throwIfAborted();
 		throw new JobFailure(
 			"ReportNotStored",
-			`Putting a part of the events into the bucket failed: ${reasonOf(error)}`,
+			`Putting a part of the events into the bucket failed: ${reasonAt(link.url, error)}`,
 		);
 	}
 }

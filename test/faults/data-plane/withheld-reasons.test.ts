@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { ensurePki } from "../../../local/servers/pki.ts";
 import { askArchive } from "../../../operator/archive/ask.ts";
@@ -8,6 +10,7 @@ import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { createLog } from "../../../packages/service/log.ts";
 import { connectNats } from "../../../packages/service/nats/connection.ts";
 import { Settings } from "../../../packages/service/settings.ts";
+import { linkErrorId } from "../../../packages/service/withheld.ts";
 import {
 	ArchiveFixture,
 	eventually,
@@ -123,7 +126,12 @@ test("a Job that can't reach its manifest says so in its result and its log with
 		expect(result, origin).toMatchObject({
 			error: {
 				code: "ManifestUnavailable",
-				message: expect.stringMatching(new RegExp(`${code}|EAI_AGAIN`)),
+				// Archive logs where its links lead under the same id.
+				message: expect.stringMatching(
+					new RegExp(
+						`(${code}|EAI_AGAIN) \\(error ${linkErrorId(origin)} in the log of archive\\)`,
+					),
+				),
 			},
 		});
 		for (const text of [JSON.stringify(result), log])
@@ -136,6 +144,30 @@ test("a Job that can't reach its manifest says so in its result and its log with
 			]);
 	}
 }, 300_000);
+
+test("a Job whose links have expired says so without the link, the host or the bucket", async () => {
+	const { bucket, region, endpoint } = servers.s3;
+	const client = new S3Client({ region, endpoint, forcePathStyle: true });
+	const manifestURL = await getSignedUrl(
+		client,
+		new GetObjectCommand({ Bucket: bucket, Key: "secret-prefix/runs/1.json" }),
+		{ signingDate: new Date(Date.now() - 3_600_000), expiresIn: 60 },
+	);
+	client.destroy();
+	const fixture = await loadFixture();
+	const { result, log } = await fixture.load(
+		{ run: randomUUID() } as Manifest,
+		{ input: { manifestURL } },
+	);
+	expect(result).toMatchObject({ error: { code: "ManifestExpired" } });
+	for (const text of [JSON.stringify(result), log])
+		expectNothingOf(text, [
+			bucket,
+			"secret-prefix",
+			"X-Amz",
+			new URL(endpoint).host,
+		]);
+});
 
 test("when NATS is away, operator's question has an answer without its address", async () => {
 	const nats = await startNats();
