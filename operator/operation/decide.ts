@@ -18,11 +18,24 @@ import {
 } from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
 import { daysOf, keptDays } from "./days.ts";
-import type { OperationErrorCode } from "./errors.ts";
 import { operationJob } from "./job.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
 import { eventFilter, type PlannedWork } from "./work.ts";
+
+/** Why the operator itself ends an Operation, and what to do. docs/reference/errors.md is generated from this table. */
+export const operationErrors = {
+	EventsBlocked:
+		"The DryRun has spec.failIfBlocked, and the plan would have quarantined or rejected events. status.dryRun.findings says why. Correct the plan or the sender.",
+	PendingDeadlineExceeded:
+		"The Operation could not start within an hour; the message says what it waited for. Change that, then create another Operation.",
+	PlanTooLarge:
+		"A Job's input holds a plan of at most 900 KiB. Split the plan by event types, then create another Operation.",
+	OperationDatesNotKept:
+		"Create an Operation whose spec.dates are among the days that the message names.",
+} as const;
+
+type OperationErrorCode = keyof typeof operationErrors;
 
 type OperationReasons = ReasonsOf<"Operation">;
 type Waiting = [reason: CompleteReason<OperationReasons>, message: string];

@@ -1,8 +1,8 @@
 import { alarms } from "../../ingest/archive/decide/alarm.ts";
 import { requestErrors } from "../../ingest/lake/request/errors.ts";
 import { refusals } from "../../ingest/receive/request/refusal.ts";
-import { operationErrors } from "../../operator/operation/errors.ts";
-import { runErrors } from "../../operator/run/errors.ts";
+import { operationErrors } from "../../operator/operation/decide.ts";
+import { runErrors } from "../../operator/run/plan-dates.ts";
 import { jobErrors } from "../../packages/warehouses/load/failure.ts";
 
 /** The text of docs/reference/errors.md. */

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { folderOf, importCircle, importsIn, topOf } from "./import-graph.ts";
+import { readWalks } from "./walks.ts";
 
 /** One figure of the house beside its target. */
 export interface HouseFigure {
@@ -111,25 +112,22 @@ function isOneWord(name: string): boolean {
 	return /^[A-Z][a-z]+$/.test(name);
 }
 
-/** Each walk is a list of files below a line "**From … to …**". */
 function walkFigures(contributing: string): HouseFigure[] {
 	const goals: [RegExp, number][] = [
 		[/schedule/, 12],
 		[/Parquet/, 14],
 		[/verdict/, 14],
 	];
-	const walks = contributing.split(/^(?=\*\*From )/m).slice(1);
+	const walks = readWalks(contributing);
 	return goals.map(([about, target]) => {
-		const walk = walks.find((text) => about.test(text.split("\n")[0]!));
-		const name = walk
-			? walk.split("\n")[0]!.replaceAll("*", "").toLowerCase()
-			: `that is missing: ${about.source}`;
-		const steps = (walk ?? "")
-			.split(/^## /m)[0]!
-			.match(/`[\w./-]+\.(ts|yaml)`/g);
+		const walk = walks.find(({ title }) => about.test(title));
+		const name =
+			walk?.title.toLowerCase() ?? `that is missing: ${about.source}`;
 		return atMost(
 			`files of the walk ${name}`,
-			steps ? new Set(steps).size : Number.POSITIVE_INFINITY,
+			walk
+				? new Set(walk.files.map(({ path }) => path)).size
+				: Number.POSITIVE_INFINITY,
 			target,
 		);
 	});
