@@ -87,7 +87,7 @@ export async function main(): Promise<number> {
 		askLog: askArchiveForLog(connection),
 		readRefused: readRefusedFrom(connection),
 		followArchive: (...tail) => followArchive(connection, ...tail),
-		askEvents: askArchiveForEvents(connection),
+		askEvents: askArchiveForEvents(connection, log),
 		askExport: askAnyArchive(connection, exportSubject),
 		askUploads: askAnyArchive(connection, uploadSubject),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),

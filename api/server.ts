@@ -9,6 +9,7 @@ import fastify, {
 } from "fastify";
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import type { Logger } from "../packages/service/log.ts";
+import { createLog } from "../packages/service/log.ts";
 import { accountOf, isDnsLabel } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";
 import {
@@ -203,7 +204,7 @@ function serve(
 
 const withoutArchive = askArchiveForEvents(() => {
 	throw new Error("not connected to NATS");
-});
+}, createLog("api"));
 
 function callerOf(
 	reply: FastifyReply,

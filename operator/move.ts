@@ -9,7 +9,7 @@ import { KubeClient } from "../packages/kube/client/client.ts";
 import { hasReason } from "../packages/kube/client/errors.ts";
 import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
 import { kinds } from "../packages/kube/kinds.ts";
-import { createLog } from "../packages/service/log.ts";
+import { createLog, type Logger } from "../packages/service/log.ts";
 import {
 	connectNats,
 	isConflict,
@@ -29,6 +29,7 @@ const maxTries = 5;
 export interface Move {
 	client: KubeClient;
 	nats: NatsConnection;
+	log: Logger;
 	namespace: string;
 	source: string;
 	/** As the administrator wrote it. */
@@ -84,12 +85,12 @@ export async function planMove(
 
 /** An archive of before Sources had several shards answers nobody, and wouldn't ask the others for their shares either. */
 async function requireAnswers(
-	{ nats, namespace }: Move,
+	{ nats, log, namespace }: Move,
 	{ keys: { sourceKey }, shards }: MovePlan,
 ): Promise<void> {
 	for (const shard of shards) {
 		const answer = await askArchive<ShareAnswer>(
-			nats,
+			{ nats, log },
 			{ subject: shareSubject(shard), shard },
 			{ account: namespace, sourceKey },
 			"NoAnswer",
@@ -163,7 +164,7 @@ export async function main(options: MoveOptions): Promise<number> {
 	const client = KubeClient.fromConfig(config, { userAgent });
 	const nats = await connectNats(settings, "operator", log);
 	try {
-		const plan = await move({ client, nats, shards, ...options });
+		const plan = await move({ client, nats, log, shards, ...options });
 		const { namespace, source } = options;
 		console.log(
 			`New events of Source "${source}" of namespace "${namespace}" go to shard ${plan.shard}. Its events may be in shards ${plan.shards.join(" and ")}.`,

@@ -1,5 +1,6 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
+import { createLog } from "../../packages/service/log.ts";
 import { askArchiveForEvents } from "./archive-question.ts";
 
 const question = { account: "shop", sourceKeys: ["5a".repeat(16)], id: "1" };
@@ -9,7 +10,7 @@ function ask(...messages: string[]) {
 		requestMany: async () =>
 			messages.map((each) => ({ data: Buffer.from(each) }) as unknown as Msg),
 	} as unknown as NatsConnection;
-	return askArchiveForEvents(() => connection)(0, question);
+	return askArchiveForEvents(() => connection, createLog("test"))(0, question);
 }
 
 test("an answer comes after notices, and a body that looks like one is a body", async () => {

@@ -11,6 +11,7 @@ import type {
 	EventsRefusal,
 	EventsRequest,
 } from "../../packages/contracts/stored-event.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import { withhold } from "../../packages/service/withheld.ts";
 import type { Caller } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
@@ -21,9 +22,10 @@ const silenceMs = 5_000;
 /** Asks archive, which has the stream and the bucket. The function that is returned throws a 503 if nobody answers. */
 export function askArchiveForEvents(
 	connection: () => NatsConnection,
+	log: Logger,
 ): Caller["askEvents"] {
 	return async (shard, question) => {
-		const said = await lastWord(connection, shard, question);
+		const said = await lastWord(connection, shard, question, log);
 		const [head, body] = parted(said.data);
 		const answer = JSON.parse(head.toString()) as EventsAnswer | EventAnswer;
 		if (!answer.ok) throw refusal(answer);
@@ -35,6 +37,7 @@ async function lastWord(
 	connection: () => NatsConnection,
 	shard: number,
 	question: EventsRequest,
+	log: Logger,
 ): Promise<Msg> {
 	try {
 		const answers = await connection().requestMany(
@@ -47,7 +50,7 @@ async function lastWord(
 		throw silent(
 			error instanceof NoRespondersError
 				? "nobody listens"
-				: withhold(error, "api", "archive can't be asked"),
+				: withhold(log, error, "api", "archive can't be asked"),
 		);
 	}
 	throw silent(`silent for ${silenceMs / 1_000} s`);

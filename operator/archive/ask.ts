@@ -6,6 +6,7 @@ import {
 	type ArchiveNotice,
 	noticeIntervalMs,
 } from "../../packages/contracts/archive.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import { withhold } from "../../packages/service/withheld.ts";
 
 /** Archive's answer if it can't do what it is asked, or can't do it yet. */
@@ -25,7 +26,7 @@ const silenceMs = 8 * noticeIntervalMs;
  * @param say gets how far archive is, if that has changed, every ten seconds at most.
  */
 export async function askArchive<Answer extends object>(
-	nats: NatsConnection,
+	{ nats, log }: { nats: NatsConnection; log: Logger },
 	{ subject, shard }: { subject: string; shard: number },
 	question: unknown,
 	noAnswer: string,
@@ -51,7 +52,7 @@ export async function askArchive<Answer extends object>(
 		trouble =
 			error instanceof NoRespondersError
 				? "nobody listens"
-				: withhold(error, "the operator", "archive can't be asked");
+				: withhold(log, error, "the operator", "archive can't be asked");
 	}
 	return {
 		ok: false,
@@ -61,6 +62,30 @@ export async function askArchive<Answer extends object>(
 			retryable: true,
 		},
 	};
+}
+
+/** One question to the archive of one shard. */
+export interface ShardQuestion<Question> {
+	shard: number;
+	question: Question;
+}
+
+/** What archive said to a question, which `about` tells apart. */
+export interface ArchiveAnswered<Answer> {
+	about: string;
+	outcome: Answer;
+}
+
+export function aboutOf({ shard, question }: ShardQuestion<unknown>): string {
+	return JSON.stringify([shard, question]);
+}
+
+/** What archive said, if that was to this question. */
+export function answerTo<Answer>(
+	answered: ArchiveAnswered<Answer> | undefined,
+	asked: ShardQuestion<unknown>,
+): Answer | undefined {
+	return answered?.about === aboutOf(asked) ? answered.outcome : undefined;
 }
 
 /** People read it in a status, and each change is a write. */

@@ -13,11 +13,11 @@ import {
 	type Pod,
 } from "../../packages/kube/kinds.ts";
 import {
+	type Circumstances,
 	ControllerLoop,
 	type Result,
 	soonest,
 } from "../../packages/kube/reconcile/controller.ts";
-import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import {
 	isControlledBy,
 	type KubeObject,
@@ -101,9 +101,9 @@ export function createJobLoop<
 	context: OperatorContext & JobDeps,
 	of: JobKind<T, State, Action>,
 ): ControllerLoop {
-	const { client, informers, log, slots, nats } = context;
+	const { client, informers, log, slots } = context;
 	const about = { kind: of.kind, verb: of.verb };
-	const questions = new ArchiveQuestions(nats, of.questionsAtOnce, (key) =>
+	const questions = new ArchiveQuestions(context, of.questionsAtOnce, (key) =>
 		loop.enqueue(key),
 	);
 	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
@@ -115,10 +115,8 @@ export function createJobLoop<
 
 	async function reconcile(
 		key: ObjectKey,
-		_: AbortSignal,
-		refusal: Refusal | undefined,
+		{ now, refusal }: Circumstances,
 	): Promise<Result | undefined> {
-		const now = Date.now();
 		const owner = ownerOf(key);
 		const state = await of.read(
 			key,

@@ -26,6 +26,7 @@ import {
 	keyOf,
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
+import type { Logger } from "../../packages/service/log.ts";
 import { askArchive } from "../archive/ask.ts";
 
 /** What Runs and Operations ask archive, and what it answers. */
@@ -90,7 +91,7 @@ export function aboutOf({ type, shard, question }: AskAction): string {
 
 /** The questions about the objects of one kind: one at a time for each object. An answer stays until it is dropped. */
 export class ArchiveQuestions {
-	readonly #nats: NatsConnection;
+	readonly #deps: { nats: NatsConnection; log: Logger };
 	readonly #work: BackgroundWork<ArchiveAnswer["answer"]>;
 	readonly #limit: FairLimit;
 
@@ -99,11 +100,11 @@ export class ArchiveQuestions {
 	 * @param onChange is to reconcile the key: the answer or some progress is there.
 	 */
 	constructor(
-		nats: NatsConnection,
+		deps: { nats: NatsConnection; log: Logger },
 		atOnce: number,
 		onChange: (key: ObjectKey) => void,
 	) {
-		this.#nats = nats;
+		this.#deps = deps;
 		this.#work = new BackgroundWork(onChange);
 		this.#limit = new FairLimit({ atOncePerOwner: atOnce });
 	}
@@ -114,7 +115,7 @@ export class ArchiveQuestions {
 		this.#work.begin(keyOf(object), aboutOf(ask), (signal, say) => {
 			const request = () =>
 				askArchive<ArchiveAnswer["answer"]>(
-					this.#nats,
+					this.#deps,
 					{ subject: subjectOf(shard), shard },
 					question,
 					noAnswer,

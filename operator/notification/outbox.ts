@@ -36,6 +36,14 @@ const restMs = 10_000;
 
 type About = Pick<NotificationOrder, "account" | "kind" | "name">;
 
+/** What came of handing notifications over. */
+export interface HandOver {
+	/** Ids of all. */
+	ids: string[];
+	/** Those that NATS didn't take. */
+	left: Notification[];
+}
+
 /** Hands notifications to notify, and knows how their delivery goes. */
 export class NotificationOutbox {
 	readonly #nats: NatsConnection;
@@ -111,14 +119,14 @@ export class NotificationOutbox {
 	}
 
 	/**
-	 * Hands each notification over for each webhook, and returns those that NATS didn't take. A repeated notification has the
+	 * Hands each notification over for each webhook. A repeated notification has the
 	 * same id, by which NATS drops it within minutes and receivers drop it later. Never throws.
 	 */
 	async handOver(
 		resource: Pipeline | Source,
 		due: readonly Notification[],
 		webhooks: readonly SealedWebhook[],
-	): Promise<Notification[]> {
+	): Promise<HandOver> {
 		const left: Notification[] = [];
 		for (const notification of due) {
 			if (Date.now() < this.#restUntilMs) {
@@ -136,7 +144,7 @@ export class NotificationOutbox {
 				left.push(notification);
 			}
 		}
-		return left;
+		return { ids: due.map(({ id }) => id), left };
 	}
 
 	async #send(

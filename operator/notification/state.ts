@@ -4,26 +4,24 @@ import type {
 	Notification,
 } from "../../packages/contracts/notification.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
-import {
-	type Result,
-	soonest,
-} from "../../packages/kube/reconcile/controller.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
-import type { NotificationOutbox } from "./outbox.ts";
-import { type Webhooks, webhookSecretsOf, webhooksOf } from "./webhooks.ts";
+import type { HandOver, NotificationOutbox } from "./outbox.ts";
+import type { Webhooks } from "./webhooks.ts";
+import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
 
-/** What the controllers tell people's webhooks with. */
-export interface NotificationMeans {
+/** What the controllers notify people's webhooks with. */
+export interface NotificationDeps {
 	outbox: NotificationOutbox;
 	sealKey: SecretSealer | undefined;
 }
 
 export async function readNotifications(
-	context: Pick<OperatorContext, "client" | "informers"> & NotificationMeans,
+	context: Pick<OperatorContext, "client" | "informers"> & NotificationDeps,
 	resource: Pipeline | Source,
+	handedOver?: HandOver,
 ): Promise<NotificationState> {
 	const { sealKey, outbox } = context;
 	const namespace = resource.metadata.namespace!;
@@ -38,7 +36,8 @@ export async function readNotifications(
 					recallSecret(context, namespace, name),
 		);
 	const webhooks = webhooksOf(resource, (name) => secrets.get(name), sealKey);
-	return { webhooks, deliveries: outbox.deliveriesOf(resource, webhooks) };
+	const deliveries = outbox.deliveriesOf(resource, webhooks);
+	return { webhooks, deliveries, handedOver };
 }
 
 /** What decides about a resource's notifications, beside the resource. */
@@ -46,6 +45,8 @@ export interface NotificationState {
 	webhooks: Webhooks;
 	/** What notify last reported of each webhook as it is now, by the Secret's name. */
 	deliveries: ReadonlyMap<string, DeliveryReport>;
+	/** What came of handing over what was due. */
+	handedOver?: HandOver | undefined;
 }
 
 /** Whether the webhooks were told; nothing if there are none. */
@@ -100,25 +101,35 @@ function counted(count: number, noun: string): string {
 const maxPending = 10;
 const keepMs = 2 * 24 * 3_600_000;
 
-export interface DueNotifications {
+interface DueNotifications {
 	/** To hand over now. */
 	due: Notification[];
-	/** To keep in the status until a webhook is usable. */
+	/** To keep in the status until a webhook is usable, or NATS takes them. */
 	kept: Notification[];
+	/** When to try again what NATS didn't take. */
+	retryMs: number | undefined;
 }
 
-/** What is to be done with news, and with what earlier attempts left. */
+const retryMs = 15_000;
+
+/** What is to be done with what has changed, and with what earlier attempts left. */
 export function dueNotifications(
 	{ status }: Pipeline | Source,
-	news: readonly Notification[],
-	{ usable, problem }: Webhooks,
+	changes: readonly Notification[],
+	{ webhooks: { usable, problem }, handedOver }: NotificationState,
 	now: number,
 ): DueNotifications {
-	const all = [...pendingOf(status), ...news]
+	const all = [...pendingOf(status), ...changes]
 		.filter(({ time }) => Date.parse(time) > now - keepMs)
 		.slice(-maxPending);
-	if (usable.length > 0) return { due: all, kept: [] };
-	return { due: [], kept: problem ? all : [] };
+	if (usable.length === 0)
+		return { due: [], kept: problem ? all : [], retryMs: undefined };
+	if (!handedOver || all.some(({ id }) => !handedOver.ids.includes(id)))
+		return { due: all, kept: [], retryMs: undefined };
+	const kept = all.filter(({ id }) =>
+		handedOver.left.some((left) => left.id === id),
+	);
+	return { due: [], kept, retryMs: kept.length > 0 ? retryMs : undefined };
 }
 
 /** What the status keeps. */
@@ -126,22 +137,4 @@ export function pendingOf(
 	status: (Pipeline | Source)["status"],
 ): Notification[] {
 	return (status?.pendingNotifications ?? []) as Notification[];
-}
-
-/** A status that keeps what could not be handed over. */
-export function withPending<T extends object>(
-	status: T,
-	left: Notification[],
-): T {
-	return left.length === 0 ? status : { ...status, pendingNotifications: left };
-}
-
-const retryMs = 15_000;
-
-/** When to look again: soon, if something could not be handed over. */
-export function soonerIf(
-	left: readonly Notification[],
-	result: Result | undefined,
-): Result | undefined {
-	return left.length === 0 ? result : soonest(result, retryMs);
 }

@@ -1,97 +1,115 @@
-import type {
-	Destination,
-	Pipeline,
-	Run,
-	TrackingPlan,
+import {
+	type Destination,
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+	type TrackingPlan,
 } from "../../crds/generated/types.ts";
 import {
-	ControllerLoop,
+	annotation,
+	fieldManager,
+	label,
+	managedByTidemill,
+} from "../../crds/labels.ts";
+import { newRun } from "../../crds/run.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../packages/kube/client/client.ts";
+import {
+	type ControllerLoop,
 	specChanged,
 	specMatters,
 } from "../../packages/kube/reconcile/controller.ts";
-import { keyOf, type ObjectKey, textOf } from "../../packages/kube/resource.ts";
-import type { NotificationMeans } from "../notification/state.ts";
+import {
+	controllerReference,
+	keyOf,
+	type ObjectKey,
+	textOf,
+} from "../../packages/kube/resource.ts";
+import type { NotificationDeps } from "../notification/state.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { tellRefusal } from "../reconcile/refusals.ts";
+import { createResourceLoop } from "../reconcile/resource-loop.ts";
+import { notReady } from "../reconcile/while-permitted.ts";
+import { decide, type PipelineAction } from "./decide.ts";
 import {
-	notReady,
-	wakeByPermission,
-	whilePermitted,
-} from "../reconcile/while-permitted.ts";
-import { aboutPipeline, applyPipeline } from "./apply.ts";
-import { decide } from "./decide.ts";
-import { hasUntypedColumn, readPipeline } from "./state.ts";
+	hasUntypedColumn,
+	type PipelineOutcome,
+	type PipelineState,
+	readPipeline,
+} from "./state.ts";
 
 /** Creates a Pipeline's scheduled Runs, keeps its status, and prunes its ended Runs. The loop doesn't run yet. */
 export function createPipelineController(
-	context: OperatorContext & NotificationMeans,
+	context: OperatorContext & NotificationDeps,
 ): ControllerLoop {
-	const { informers, outbox, log } = context;
-	/** By Pipeline, what the last look found under the name of the due Run. */
-	const namesakes = new Map<string, Run>();
-	const loop = new ControllerLoop(
-		{
-			name: "pipeline",
-			reconcile: async (key, _, refusal) => {
-				const now = Date.now();
-				const read = await readPipeline(context, key);
-				const namesake = namesakes.get(textOf(key));
-				namesakes.delete(textOf(key));
-				if (!read) return undefined;
-				const state = { ...read, ...(namesake && { namesake }) };
-				return applyPipeline(
-					{ ...context, refusal },
-					state,
-					decide(state, now),
-					(run) => namesakes.set(textOf(key), run),
-				);
-			},
-			tellRefusal: ({ namespace, name }, refusal) =>
-				tellRefusal(
-					context,
-					{ ...aboutPipeline, type: "Ready" },
-					informers.pipelines.get(namespace, name),
-					refusal,
-				),
-		},
+	const { client, informers, outbox } = context;
+	const loop = createResourceLoop<
+		Pipeline,
+		PipelineState,
+		PipelineAction,
+		PipelineOutcome
+	>(context, {
+		name: "pipeline",
+		known: informers.pipelines,
+		verb: "Reconcile",
 		// Many Pipelines are due at once on a full hour.
-		{
-			log,
-			workers: 16,
-			around: whilePermitted(
-				context,
-				informers.pipelines,
-				notReady({ phase: "Error" }),
-			),
+		workers: 16,
+		notPermitted: notReady({ phase: "Error" }),
+		read: (pipeline, { outcome }) => readPipeline(context, pipeline, outcome),
+		decide,
+		objectIn: ({ pipeline }) => pipeline,
+		async apply(action, pipeline, { notifications }) {
+			switch (action.type) {
+				case "createRun": {
+					const namesake = await createRun(client, pipeline, action.name);
+					return namesake ? { outcome: { namesake } } : pipeline;
+				}
+				case "deleteRun": {
+					const { name, namespace, uid } = action.run.metadata;
+					await client.delete(runKind, name, namespace, { uid });
+					return pipeline;
+				}
+				case "notify": {
+					const { usable } = notifications.webhooks;
+					const { due } = action;
+					return {
+						outcome: {
+							handedOver: await outbox.handOver(pipeline, due, usable),
+						},
+					};
+				}
+			}
 		},
-	);
-	wakeByPermission(context.permissions, informers.pipelines, loop);
+	});
 	loop.watch(informers.pipelines);
 	// Pipelines into a table of the same name, in warehouses that may be the same.
 	const { tableOf, intoTable } = informers.pipelines;
-	const rivals = (table: string): ObjectKey[] => intoTable(table).map(keyOf);
+	const contenders = (table: string): ObjectKey[] =>
+		intoTable(table).map(keyOf);
 	loop.watchGroups<Pipeline>(informers.pipelines, {
 		groupsOf: (pipeline) => [tableOf(pipeline)],
-		membersOf: rivals,
+		membersOf: contenders,
 		matters: specMatters,
 	});
 	const nameOf = (destination: Destination) => textOf(keyOf(destination));
-	const usersAndRivals = (destination: string): ObjectKey[] => {
+	const usersAndContenders = (destination: string): ObjectKey[] => {
 		const [namespace = "", name = ""] = destination.split("/");
 		const users = informers.pipelines.ofDestination(namespace, name);
 		// Each table once: thousands of users may have the same.
 		const tables = new Set(users.map(tableOf));
-		return [...users.map(keyOf), ...[...tables].flatMap(rivals)];
+		return [...users.map(keyOf), ...[...tables].flatMap(contenders)];
 	};
 	loop.watchGroups(informers.destinations, {
 		groupsOf: (destination) => [nameOf(destination)],
-		membersOf: usersAndRivals,
+		membersOf: usersAndContenders,
 	});
 	loop.watchGroups(informers.secrets, {
 		groupsOf: ({ metadata: { namespace, name } }) =>
 			informers.destinations.ofSecret(namespace!, name).map(nameOf),
-		membersOf: usersAndRivals,
+		membersOf: usersAndContenders,
 	});
 	const tellingBy = informers.pipelines.index((pipeline) =>
 		webhookSecretsOf(pipeline).map((name) =>
@@ -126,4 +144,38 @@ export function createPipelineController(
 		{ namespace: metadata.namespace!, name: spec.pipelineRef.name },
 	]);
 	return loop;
+}
+
+/** Returns the Run of another Pipeline that has the name, if there is one. */
+async function createRun(
+	client: KubeClient,
+	pipeline: Pipeline,
+	name: string,
+): Promise<Run | undefined> {
+	try {
+		const run = scheduledRun(pipeline, name);
+		await client.create<Run>(runKind, run, { fieldManager });
+		return undefined;
+	} catch (error) {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+		const { namespace } = pipeline.metadata;
+		const existing = await client.get<Run>(runKind, name, namespace);
+		// Our own: the operator died after it created the Run and before it wrote the status.
+		return existing?.spec.pipelineRef.name === pipeline.metadata.name
+			? undefined
+			: existing;
+	}
+}
+
+function scheduledRun(pipeline: Pipeline, name: string): Run {
+	return newRun(pipeline.metadata.name, {
+		name,
+		namespace: pipeline.metadata.namespace!,
+		labels: {
+			...managedByTidemill,
+			[label.pipeline]: pipeline.metadata.name,
+		},
+		annotations: { [annotation.trigger]: "Schedule" },
+		ownerReferences: [controllerReference(pipelineKind, pipeline)],
+	});
 }

@@ -20,8 +20,8 @@ import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { mayAdopt } from "./adoption.ts";
 import { quotaProblem } from "./bigquery-quota.ts";
+import { changesOf } from "./changes.ts";
 import { latenessOf } from "./lateness.ts";
-import { newsOf } from "./news.ts";
 import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import type { PipelineState } from "./state.ts";
@@ -70,17 +70,17 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		},
 		now,
 	);
-	const { due: told, kept } = dueNotifications(
+	const notifications = dueNotifications(
 		pipeline,
-		newsOf(pipeline, runs, lateness),
-		state.notifications.webhooks,
+		changesOf(pipeline, runs, lateness),
+		state.notifications,
 		now,
 	);
 	const findings: Findings = {
 		history,
 		lateness,
 		notifications: state.notifications,
-		kept,
+		kept: notifications.kept,
 		incompatibility,
 		problem,
 		readiness: readinessOf(pipeline, problem, now),
@@ -94,10 +94,12 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		pipeline.status ?? {},
 	);
 	return [
+		...(notifications.due.length > 0
+			? [{ type: "notify", due: notifications.due } as const]
+			: []),
 		...(findings.scheduledRun === undefined
 			? []
 			: [{ type: "createRun", name: findings.scheduledRun } as const]),
-		...(told.length > 0 ? [{ type: "notify", due: told } as const] : []),
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
 		...kubeEventsOf(state, findings),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
@@ -108,6 +110,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			[
 				timing.nextMs === undefined ? undefined : timing.nextMs - now,
 				lateness && lateness.lateMs - now,
+				notifications.retryMs,
 				timing.deadlineMs === undefined
 					? undefined
 					: timing.deadlineMs + 1 - now,
@@ -163,7 +166,7 @@ const soonMs = 60_000;
 function problemOf(
 	state: PipelineState,
 	parsed: ReturnType<typeof parseSchedule>,
-	told: ToldByRuns,
+	found: FoundByRuns,
 ): TargetProblem | undefined {
 	const { pipeline } = state;
 	// First, since it is known at once: a check of a new Destination takes seconds.
@@ -173,7 +176,7 @@ function problemOf(
 	const { target } = resolved;
 	return (
 		quotaProblem(pipeline, target) ??
-		incompatibleTable(pipeline, told, target.layout)
+		incompatibleTable(pipeline, found, target.layout)
 	);
 }
 
@@ -232,7 +235,7 @@ function isRefusal(code = ""): code is "TableIncompatible" | "TableNotOurs" {
 }
 
 /** What Runs have found out about the table. */
-interface ToldByRuns {
+interface FoundByRuns {
 	incompatibility: PipelineIncompatibility | undefined;
 	lastSuccess: RunHistory["lastSuccess"];
 }
@@ -240,7 +243,7 @@ interface ToldByRuns {
 /** A problem until the layout changes, or the spec allows what would help. */
 function incompatibleTable(
 	pipeline: Pipeline,
-	{ incompatibility, lastSuccess }: ToldByRuns,
+	{ incompatibility, lastSuccess }: FoundByRuns,
 	layout: Layout,
 ): TargetProblem | undefined {
 	if (!incompatibility || !isDeepStrictEqual(incompatibility.layout, layout))

@@ -6,10 +6,11 @@ import {
 	type Source,
 } from "../../crds/generated/types.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
-import type { KubeObject, ObjectKey } from "../../packages/kube/resource.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
+import type { HandOver } from "../notification/outbox.ts";
 import type { NotificationState } from "../notification/state.ts";
 import {
-	type NotificationMeans,
+	type NotificationDeps,
 	readNotifications,
 } from "../notification/state.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
@@ -28,6 +29,11 @@ export interface PipelineState extends References {
 	namesake?: Run;
 }
 
+/** What requests of the last reconcile came to. */
+export interface PipelineOutcome extends Pick<PipelineState, "namesake"> {
+	handedOver?: HandOver;
+}
+
 /** A Pipeline and what it refers to. An object that is being deleted does not count. */
 export interface References {
 	pipeline: Pipeline;
@@ -44,19 +50,17 @@ export interface References {
 	podPolicy: PodPolicy;
 }
 
-/** Undefined if there is no such Pipeline. */
 export async function readPipeline(
-	context: OperatorContext & NotificationMeans,
-	{ namespace, name }: ObjectKey,
-): Promise<PipelineState | undefined> {
-	const pipeline = context.informers.pipelines.get(namespace, name);
-	return (
-		pipeline && {
-			...referencesOf(context, pipeline),
-			runs: await runsOf(context, pipeline),
-			notifications: await readNotifications(context, pipeline),
-		}
-	);
+	context: OperatorContext & NotificationDeps,
+	pipeline: Pipeline,
+	{ handedOver, namesake }: PipelineOutcome = {},
+): Promise<PipelineState> {
+	return {
+		...referencesOf(context, pipeline),
+		runs: await runsOf(context, pipeline),
+		notifications: await readNotifications(context, pipeline, handedOver),
+		...(namesake && { namesake }),
+	};
 }
 
 /** @param holders If they have been read for this reconcile already. */

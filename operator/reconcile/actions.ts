@@ -4,6 +4,7 @@ import {
 	type Condition,
 	findCondition,
 } from "../../packages/kube/conditions.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import type { OperatorContext } from "./context.ts";
@@ -17,7 +18,9 @@ export type CommonAction<T extends Reported, Reason extends string> =
 	/** Reconcile again after this time, even without a change. */
 	| { type: "lookAgain"; afterMs: number };
 
-/** What people are told about an object. */
+export type FinalizerAction = { type: "setFinalizers"; finalizers: string[] };
+
+/** What people read about an object. */
 export type ReportAction<T extends Reported, Reason extends string> =
 	/** The whole status. Nothing is written if the object already has it. */
 	| { type: "writeStatus"; status: NonNullable<T["status"]> }
@@ -29,18 +32,16 @@ export type ReportAction<T extends Reported, Reason extends string> =
 	  };
 
 /**
- * Tells people about an object, and returns the object as it is then.
+ * Writes what people read about an object, and returns the object as it is then.
  * @param about `verb` is the action that a KubeEvent names, in one word.
+ * @param refusal what Kubernetes refused to do for the object, and what is being tried again.
  */
 export async function report<T extends Reported, Reason extends string>(
-	{
-		client,
-		kubeEvents,
-		refusal,
-	}: Pick<OperatorContext, "client" | "kubeEvents" | "refusal">,
+	{ client, kubeEvents }: Pick<OperatorContext, "client" | "kubeEvents">,
 	about: { kind: ResourceKind<T>; verb: string },
 	object: T,
 	action: ReportAction<T, Reason>,
+	refusal?: Refusal,
 ): Promise<T> {
 	// Until all that was refused is done, people read of the refusal. A later look tells the rest.
 	if (refusal && action.type === "recordKubeEvent") return object;

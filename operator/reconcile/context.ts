@@ -1,6 +1,5 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
-import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import type { Informers } from "./informers.ts";
 import type { NamespacePermissions } from "./namespace-permissions.ts";
@@ -17,8 +16,6 @@ export interface OperatorContext {
 	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
 	log: Logger;
-	/** What Kubernetes refused to do for the object, and what is being tried again. */
-	refusal?: Refusal | undefined;
 }
 
 /** What the operator's administrator allows about the Pods of Jobs, beyond what Tidemill itself allows. */

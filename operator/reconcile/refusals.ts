@@ -11,7 +11,8 @@ import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { publicWords } from "../../packages/kube/text.ts";
 import type { OperatorContext } from "./context.ts";
 
-type Reported = KubeObject & {
+/** An object that says in its conditions how it is. */
+export type RefusalReported = KubeObject & {
 	status?: {
 		observedGeneration?: number;
 		conditions?: Condition[];
@@ -30,14 +31,15 @@ export function refusalFinding(error: ApiError) {
 }
 
 /**
- * Tells an object's readers what Kubernetes refuses to do for it, until that is tried again.
+ * Says to an object's readers what Kubernetes refuses to do for it, until that is tried again.
  * @param about `verb` is the action that a KubeEvent names; `type` is the condition that says whether all is well.
  */
-export async function tellRefusal<T extends Reported>(
+export async function reportRefusal<T extends RefusalReported>(
 	{ client, kubeEvents }: Pick<OperatorContext, "client" | "kubeEvents">,
 	about: { kind: ResourceKind<T>; verb: string; type: "Ready" | "Complete" },
 	object: T | undefined,
 	{ error }: Refusal,
+	now: number,
 ): Promise<void> {
 	if (!object) return;
 	const { reason, message } = refusalFinding(error);
@@ -70,7 +72,7 @@ export async function tellRefusal<T extends Reported>(
 			conditions: setCondition(
 				status.conditions,
 				{ ...finding, observedGeneration },
-				Date.now(),
+				now,
 			),
 		} as NonNullable<T["status"]>,
 		fieldManager,

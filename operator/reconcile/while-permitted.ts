@@ -84,17 +84,17 @@ export function whilePermitted<T extends Reported>(
 	const { permissions } = context;
 	return (controller) => ({
 		...controller,
-		reconcile: async (key, signal, refusal) => {
+		reconcile: async (key, circumstances) => {
 			const { namespace, name } = key;
 			const object = informer.get(namespace, name);
 			if (!object || object.metadata.deletionTimestamp)
-				return controller.reconcile(key, signal, refusal);
+				return controller.reconcile(key, circumstances);
 			let standing = permissions.standingIn(namespace);
 			if (standing.type === "served") {
 				// The permission is back, and memory isn't yet.
 				if (isUnlisted(context, namespace)) return { requeueAfterMs: 500 };
 				try {
-					return await controller.reconcile(key, signal, refusal);
+					return await controller.reconcile(key, circumstances);
 				} catch (error) {
 					if (!hasReason(error, "Forbidden")) throw error;
 					standing = await permissions.look(namespace);
@@ -102,17 +102,18 @@ export function whilePermitted<T extends Reported>(
 					if (standing.type === "served") throw error;
 				}
 			}
-			return tell(context, informer, report, object, standing);
+			const { now } = circumstances;
+			return write(context, informer, report, object, standing, now);
 		},
 		// Without one, the controller itself decides what people read of a refusal.
-		...(controller.tellRefusal && {
-			tellRefusal: async (key, refusal) => {
+		...(controller.reportRefusal && {
+			reportRefusal: async (key, refusal, now) => {
 				const standing = permissions.standingIn(key.namespace);
 				const object = informer.get(key.namespace, key.name);
 				// A right that the operator lacks is no refusal of this one write.
 				if (object && standing.type !== "served")
-					await tell(context, informer, report, object, standing);
-				else await controller.tellRefusal?.(key, refusal);
+					await write(context, informer, report, object, standing, now);
+				else await controller.reportRefusal?.(key, refusal, now);
 			},
 		}),
 	});
@@ -155,18 +156,19 @@ function isUnlisted(
 	return Object.values(informers).some((each) => each.isUnknown(namespace));
 }
 
-async function tell<T extends Reported>(
+async function write<T extends Reported>(
 	{ client, kubeEvents }: Pick<OperatorContext, "client" | "kubeEvents">,
 	{ kind }: Informer<T>,
 	{ condition, statusOf, release }: NotPermittedReport<T>,
 	object: T,
 	standing: Standing,
+	now: number,
 ): Promise<Result | undefined> {
 	release?.(object);
 	if (standing.type !== "notPermitted") return undefined;
-	const told = statusOf(object, standing.message, Date.now());
-	if (!told) return undefined;
-	const { status, lookAgainMs } = told;
+	const reported = statusOf(object, standing.message, now);
+	if (!reported) return undefined;
+	const { status, lookAgainMs } = reported;
 	await writeStatus<T>(client, kind, object, status, fieldManager);
 	const reasonIn = ({ status }: Reported) =>
 		findCondition(status?.conditions, condition)?.reason;

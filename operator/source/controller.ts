@@ -1,36 +1,48 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { fieldManager } from "../../crds/labels.ts";
+import { retentionSubject } from "../../packages/contracts/nats.ts";
 import type { RetentionAnswer } from "../../packages/contracts/retention.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
-import { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
+import type { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../packages/kube/resource.ts";
+import { aboutOf, askArchive } from "../archive/ask.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
-import { tellRefusal } from "../reconcile/refusals.ts";
-import {
-	notReady,
-	wakeByPermission,
-	whilePermitted,
-} from "../reconcile/while-permitted.ts";
-import { aboutSource, applySource } from "./apply.ts";
-import { decide } from "./decide.ts";
+import type { KubeEventReason } from "../reconcile/reasons.ts";
+import { createResourceLoop } from "../reconcile/resource-loop.ts";
+import { fetchSecret } from "../reconcile/secret-ref.ts";
+import { notReady } from "../reconcile/while-permitted.ts";
+import { decide, type SourceAction } from "./decide.ts";
 import { secretNames } from "./routes/authorization.ts";
-import { keysSecretName } from "./routes/keys.ts";
+import {
+	keysSecret,
+	keysSecretName,
+	newKeys,
+	readKeys,
+	urlRotation,
+} from "./routes/keys.ts";
 import { ShardLoads } from "./shard-loads.ts";
-import { readSource, type SourceMeans } from "./state.ts";
+import {
+	readSource,
+	type SourceDeps,
+	type SourceOutcome,
+	type SourceState,
+} from "./state.ts";
 
 /**
  * Issues a Source's keys and keeps its status. {@link file://./routes/controller.ts} publishes its route, and
  * {@link file://./deletion/controller.ts} deletes what it leaves behind. The loop doesn't run yet.
  */
 export function createSourceController(
-	context: OperatorContext & SourceMeans & { nats: NatsConnection },
+	context: OperatorContext & SourceDeps & { nats: NatsConnection },
 ): ControllerLoop {
-	const { informers, ledgers, routes, outbox, log } = context;
+	const { informers, ledgers, routes, outbox, shardBacklogs } = context;
 	const retentionAsks = new BackgroundWork<RetentionAnswer>((key) =>
 		loop.enqueue(key),
 	);
-	const { shardBacklogs } = context;
 	const shards = new ShardLoads({
 		shards: context.shards,
 		sources: informers.sources,
@@ -38,50 +50,59 @@ export function createSourceController(
 		backlogs: shardBacklogs,
 		now: Date.now,
 	});
-	const means = { ...context, retentionAsks, shards };
-	const statusWrittenMs = new Map<string, number>();
-	const loop: ControllerLoop = new ControllerLoop(
-		{
-			name: "source",
-			reconcile: async (key) => {
-				const text = textOf(key);
-				const source = informers.sources.get(key.namespace, key.name);
-				if (!source) {
-					statusWrittenMs.delete(text);
-					retentionAsks.drop(key);
-					return undefined;
-				}
-				const state = await readSource(
-					context,
-					source,
-					statusWrittenMs.get(text) ?? 0,
-				);
-				const actions = decide(state, Date.now());
-				const result = await applySource(means, state, actions);
-				if (actions.some(({ type }) => type === "writeStatus"))
-					statusWrittenMs.set(text, Date.now());
-				return result;
-			},
-			tellRefusal: ({ namespace, name }, refusal) =>
-				tellRefusal(
-					context,
-					{ ...aboutSource, type: "Ready" },
-					informers.sources.get(namespace, name),
-					refusal,
-				),
-		},
+	const loop = createResourceLoop<
+		Source,
+		SourceState,
+		SourceAction,
+		SourceOutcome
+	>(context, {
+		name: "source",
+		known: informers.sources,
+		verb: "Reconcile",
 		// Each of hundreds of new Sources needs four requests in turn, and its Pipelines wait for it.
-		{
-			log,
-			workers: 16,
-			around: whilePermitted(
-				context,
-				informers.sources,
-				notReady({ phase: "Error" }),
-			),
+		workers: 16,
+		notPermitted: notReady({ phase: "Error" }),
+		read: async (source, look) => ({
+			...(await readSource(context, source, look)),
+			retentionAnswered: retentionAsks.outcome(keyOf(source)),
+		}),
+		decide,
+		objectIn: ({ source }) => source,
+		onDecision(key, actions) {
+			if (!actions.some(({ type }) => type === "askRetention"))
+				retentionAsks.drop(key);
 		},
-	);
-	wakeByPermission(context.permissions, informers.sources, loop);
+		async apply(action, source, { notifications }) {
+			switch (action.type) {
+				case "askRetention": {
+					const { shard, question } = action;
+					retentionAsks.begin(keyOf(source), aboutOf(action), (signal) =>
+						askArchive<RetentionAnswer>(
+							context,
+							{ subject: retentionSubject(shard), shard },
+							question,
+							"ArchiveUnavailable",
+							signal,
+						),
+					);
+					return source;
+				}
+				case "issueKeys":
+					await issueKeys(context, shards, source, action);
+					return source;
+				case "rotateURL":
+					await rotateURL(context, source, action.rotation);
+					return source;
+				case "notify": {
+					const { usable } = notifications.webhooks;
+					const { due } = action;
+					return {
+						outcome: { handedOver: await outbox.handOver(source, due, usable) },
+					};
+				}
+			}
+		},
+	});
 	loop.watch(informers.sources);
 	const sourcesOfSecret = informers.sources.index((source) =>
 		[
@@ -123,4 +144,60 @@ export function createSourceController(
 		if (route) ofRoute(route);
 	});
 	return loop;
+}
+
+async function issueKeys(
+	{ client, kubeEvents }: OperatorContext,
+	shards: ShardLoads,
+	source: Source,
+	{ rotation, stored }: Extract<SourceAction, { type: "issueKeys" }>,
+): Promise<void> {
+	const { name, namespace } = source.metadata;
+	await client.create(
+		kinds.secret,
+		keysSecret(
+			{ namespace: namespace!, name },
+			newKeys(stored?.shard ?? shards.place(source), {
+				rotation,
+				sourceKey: stored?.sourceKey,
+				shards: stored?.shards,
+			}),
+		),
+		{ fieldManager },
+	);
+	kubeEvents.record(sourceKind, source, {
+		type: "Normal",
+		reason: "URLIssued" satisfies KubeEventReason<"Source">,
+		action: "IssueURL",
+		note: stored
+			? `Secret "${keysSecretName(name)}" was deleted, so the Source has a new URL: see status.webhookURL. Its events stay. Senders that use the earlier URL get 404.`
+			: `The Source has a URL. Its keys are in Secret "${keysSecretName(name)}".`,
+	});
+}
+
+async function rotateURL(
+	{ client, kubeEvents }: OperatorContext,
+	source: Source,
+	rotation: string,
+): Promise<void> {
+	const { name, namespace } = source.metadata;
+	// From the apiserver: memory may lack a rotation that was just done.
+	const secretName = keysSecretName(name);
+	const secret = await fetchSecret(client, namespace!, secretName);
+	const keys = secret && readKeys(secret, name);
+	if (!keys || keys.rotation === rotation) return;
+	await client.patch(
+		kinds.secret,
+		secretName,
+		namespace,
+		urlRotation(rotation, secret.metadata.resourceVersion!),
+		"merge",
+		{ fieldManager },
+	);
+	kubeEvents.record(sourceKind, source, {
+		type: "Normal",
+		reason: "URLRotated" satisfies KubeEventReason<"Source">,
+		action: "RotateURL",
+		note: "The Source has a new URL: see status.webhookURL. Senders that use the earlier URL get 404.",
+	});
 }

@@ -11,7 +11,7 @@ import {
 	url,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
 import { decide } from "./decide.ts";
-import { buried } from "./routes/key-owners.ts";
+import { tombstone } from "./routes/key-owners.ts";
 import { newKeys } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";
 
@@ -90,7 +90,7 @@ test.each<[string, Partial<SourceState>, object]>([
 	["keys of which archive's word hasn't come yet", {}, longer],
 	[
 		"the keys of other events",
-		{ keys: { ...keys, sourceKey: "c".repeat(32) }, publishTrouble: "none" },
+		{ keys: { ...keys, sourceKey: "c".repeat(32) }, publishError: "none" },
 		{ days: 30, enforcedBy: "Sweep" },
 	],
 ])(
@@ -157,7 +157,7 @@ test("keys that are older than the Source are reported", () => {
 });
 
 test("a key whose events were deleted is never served again", () => {
-	const actions = decide(stateWith({ keyOwner: buried }), now);
+	const actions = decide(stateWith({ keyOwner: tombstone }), now);
 	expect(readyIn(actions)).toMatchObject({
 		status: "False",
 		reason: "KeyDeleted",

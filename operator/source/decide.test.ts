@@ -144,13 +144,13 @@ test("a new Source with an error that no later object mends is in error at once"
 
 test("a route that is being published changes nothing yet, and one that can't be published is reported", () => {
 	expect(decide(stateWith({ published: undefined }), now)).toEqual([]);
-	const publishTrouble = "NATS does not answer";
+	const publishError = "NATS does not answer";
 	expect(
-		readyIn(decide(stateWith({ published: undefined, publishTrouble }), now)),
+		readyIn(decide(stateWith({ published: undefined, publishError }), now)),
 	).toMatchObject({
 		status: "False",
 		reason: "RouteNotPublished",
-		message: expect.stringContaining(publishTrouble),
+		message: expect.stringContaining(publishError),
 	});
 });
 
@@ -268,7 +268,7 @@ test.each<[string, Partial<SourceState>]>([
 test("a Source that names a plan says whether the plan judges its events", () => {
 	const plan = { name: "plan", version: "v1" };
 	const conditions = statusIn(
-		decide(stateWith({ plan, published: undefined, publishTrouble: "x" }), now),
+		decide(stateWith({ plan, published: undefined, publishError: "x" }), now),
 	)?.conditions;
 	expect(conditions).toContainEqual(
 		expect.objectContaining({ type: "PlanCurrent", reason: "PlanNotFound" }),
@@ -466,8 +466,8 @@ test.each([
 );
 
 test("the same reason with another message is written without another KubeEvent", () => {
-	const failing = (publishTrouble: string, source = sourceWith()) =>
-		decide(stateWith({ source, published: undefined, publishTrouble }), now);
+	const failing = (publishError: string, source = sourceWith()) =>
+		decide(stateWith({ source, published: undefined, publishError }), now);
 	const source = { ...sourceWith(), status: statusIn(failing("timeout"))! };
 	expect(failing("closed", source).map(({ type }) => type)).toEqual([
 		"writeStatus",

@@ -2,16 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
-import type { RetentionRequest } from "../../packages/contracts/retention.ts";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import type { ConditionStatus } from "../../packages/kube/conditions.ts";
 import { dueNotifications } from "../notification/state.ts";
-import type { CommonAction } from "../reconcile/actions.ts";
+import type { CommonAction, FinalizerAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { withoutFacts } from "./facts.ts";
+import { idleChanges, idleOf } from "./idle.ts";
 import { planFindingOf } from "./plan-condition.ts";
-import { newsOf, quietnessOf } from "./quiet.ts";
 import {
 	currentFactsOf,
 	type Judgement,
@@ -19,10 +18,14 @@ import {
 	statusOf,
 	type Verdict,
 } from "./report.ts";
-import { retentionActions } from "./retention-condition.ts";
+import {
+	type RetentionAction,
+	retentionActions,
+	withRetentionAnswer,
+} from "./retention-condition.ts";
 import { authorize } from "./routes/authorization.ts";
 import { routeOf } from "./routes/decide.ts";
-import { buried } from "./routes/key-owners.ts";
+import { tombstone } from "./routes/key-owners.ts";
 import {
 	keysSecretName,
 	type SourceKeys,
@@ -32,7 +35,7 @@ import {
 import type { SourceState } from "./state.ts";
 
 export type SourceAction =
-	| { type: "setFinalizers"; finalizers: string[] }
+	| FinalizerAction
 	/**
 	 * `rotation`: the value of the annotation that the new url key is for. `stored`: the Source had keys before, and its events
 	 * stay under that source key.
@@ -47,12 +50,16 @@ export type SourceAction =
 	/** What isn't taken goes into the status that is written next. */
 	| { type: "notify"; due: Notification[] }
 	/** To keep events as long as the Source says. */
-	| { type: "askRetention"; shard: number; question: RetentionRequest }
+	| RetentionAction
 	| CommonAction<Source, KubeEventReason<"Source">>;
 
-export function decide(state: SourceState, now: number): SourceAction[] {
-	const { source } = state;
+export function decide(given: SourceState, now: number): SourceAction[] {
+	const { source } = given;
 	if (source.metadata.deletionTimestamp) return [];
+	const state =
+		typeof given.keys === "object"
+			? withRetentionAnswer(given, given.keys)
+			: given;
 	const actions = decideFinalizer(source);
 	const rotation = source.metadata.annotations?.[annotation.rotateURL];
 	if (state.keys === "absent")
@@ -64,18 +71,21 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	if (rotation && state.keys !== "invalid" && rotation !== state.keys.rotation)
 		return [...actions, { type: "rotateURL", rotation }];
 
-	const judged = judge(state, state.keys, now);
+	const judged = validate(state, state.keys, now);
 	if (!judged) return actions;
 	if (judged.keys) actions.push(...retentionActions(state, judged.keys));
 	const readiness = readinessOf(state, judged, now);
 	const facts = currentFactsOf(state, judged.keys, now);
-	const quietness = quietnessOf(source, facts.lastEventTime, now);
-	const { webhooks } = state.notifications;
-	const news = newsOf(source, quietness, now);
-	const { due, kept } = dueNotifications(source, news, webhooks, now);
-	const verdict = { ...judged, readiness, facts, quietness, kept };
+	const idle = idleOf(source, facts.lastEventTime, now);
+	const { due, kept, retryMs } = dueNotifications(
+		source,
+		idleChanges(source, idle, now),
+		state.notifications,
+		now,
+	);
+	const verdict = { ...judged, readiness, facts, idle, kept };
 	const status = statusOf(state, verdict, now);
-	const waits = lookAgainFor(status, source, verdict, now);
+	const waits = lookAgainFor(status, source, { ...verdict, retryMs }, now);
 	if (isDeepStrictEqual(status, source.status ?? {}))
 		return [...actions, ...waits];
 
@@ -96,7 +106,7 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 }
 
 /** Undefined while the route is being published; its change wakes the controller. */
-function judge(
+function validate(
 	state: SourceState,
 	keys: SourceKeys | "invalid",
 	now: number,
@@ -108,16 +118,16 @@ function judge(
 			reason: "KeysSecretInvalid",
 			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore the Secret from a backup, or delete it to get a new URL; the events stay with the Source.`,
 		};
-	if (keyOwner === buried)
+	if (keyOwner === tombstone)
 		return {
 			reason: "KeyDeleted",
 			message: `The source key in Secret "${keysSecretName(name)}" was deleted together with its Source's events, and is never used again. Delete the Secret to get a new URL.`,
 		};
-	const rival = published?.account === namespace ? published?.source : name;
-	if ((keyOwner !== undefined && keyOwner !== namespace) || rival !== name)
+	const contender = published?.account === namespace ? published?.source : name;
+	if ((keyOwner !== undefined && keyOwner !== namespace) || contender !== name)
 		return {
 			reason: "KeyTaken",
-			message: `The source key in Secret "${keysSecretName(name)}" belongs to ${rival === name ? "another namespace" : `Source "${rival}"`}. Delete the Secret to get a new URL.`,
+			message: `The source key in Secret "${keysSecretName(name)}" belongs to ${contender === name ? "another namespace" : `Source "${contender}"`}. Delete the Secret to get a new URL.`,
 		};
 
 	const { secrets, sealKey, receiveURL } = state;
@@ -130,11 +140,11 @@ function judge(
 	if (problem) return { ...problem, keys };
 	const { plan } = state;
 	if (!isDeepStrictEqual(published, routeOf(source, keys, authorization, plan)))
-		return state.publishTrouble === undefined
+		return state.publishError === undefined
 			? undefined
 			: {
 					reason: "RouteNotPublished",
-					message: `The receivers don't have this Source's current route: ${state.publishTrouble}. Tidemill retries.`,
+					message: `The receivers don't have this Source's current route: ${state.publishError}. Tidemill retries.`,
 					keys,
 				};
 	if (plan && plan.version === undefined)
@@ -183,7 +193,7 @@ function readinessOf(
 function lookAgainFor(
 	{ counts }: SourceStatus,
 	source: Source,
-	{ reason, quietness }: Verdict,
+	{ reason, idle, retryMs = 0 }: Verdict & { retryMs: number | undefined },
 	now: number,
 ): SourceAction[] {
 	const isWaiting =
@@ -191,10 +201,11 @@ function lookAgainFor(
 	const waitsMs = [
 		...(isWaiting ? [remainingGraceMs(source, now)] : []),
 		// A timer misses changes of the clock.
-		...(quietness && !quietness.isQuiet
-			? [Math.min(quietness.quietMs - now, longestWaitMs)]
+		...(idle && !idle.isIdle
+			? [Math.min(idle.idleMs - now, longestWaitMs)]
 			: []),
 		...(counts?.imported ? [dayMs - (now % dayMs)] : []),
+		retryMs,
 	].filter((waitMs) => waitMs > 0);
 	return waitsMs.length > 0
 		? [{ type: "lookAgain", afterMs: Math.min(...waitsMs) }]

@@ -14,8 +14,8 @@ import type {
 	Reason,
 } from "../reconcile/reasons.ts";
 import { type Facts, factsOf } from "./facts.ts";
+import { type Idle, receivingFindingOf } from "./idle.ts";
 import { planFindingOf } from "./plan-condition.ts";
-import { type Quietness, receivingFindingOf } from "./quiet.ts";
 import { retentionFindingOf } from "./retention-condition.ts";
 import {
 	keysSecretName,
@@ -37,7 +37,7 @@ export interface Judgement {
 export interface Verdict extends Judgement {
 	readiness: ConditionStatus;
 	facts: Facts;
-	quietness: Quietness | undefined;
+	idle: Idle | undefined;
 	/** Notifications that wait until NATS takes them. */
 	kept: Notification[];
 }
@@ -70,7 +70,7 @@ export function statusOf(
 	now: number,
 ): SourceStatus {
 	const { source, shardStates, receiveURL } = state;
-	const { reason, message, keys, readiness, facts, quietness, kept } = verdict;
+	const { reason, message, keys, readiness, facts, idle, kept } = verdict;
 	const before = source.status;
 	const stored = storedKeysOf(state, keys);
 	const observedGeneration = source.metadata.generation ?? 0;
@@ -84,7 +84,7 @@ export function statusOf(
 			state.isBufferFilling,
 			state.isElsewhereRoom,
 		),
-		Receiving: receivingFindingOf(source, quietness),
+		Receiving: receivingFindingOf(source, idle),
 		NotificationsDelivered: deliveryFindingOf(
 			state.notifications,
 			pendingOf(before),

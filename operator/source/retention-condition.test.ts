@@ -102,7 +102,7 @@ test("without a limit a Source may keep its events for ever", () => {
 });
 
 test("the Source stays ready while its retention is refused, and archive is asked again later", () => {
-	const told = outcome(400, { retentionTrouble: "a rule is in the way" });
+	const told = outcome(400, { retentionError: "a rule is in the way" });
 	expect(told.asked).toBeUndefined();
 	expect(told.actions).toContainEqual({ type: "lookAgain", afterMs: 60_000 });
 	expect(told.condition).toMatchObject({

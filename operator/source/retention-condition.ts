@@ -7,6 +7,7 @@ import {
 } from "../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
+import { answerTo, type ShardQuestion } from "../archive/ask.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 import type { SourceKeys } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";
@@ -14,22 +15,39 @@ import type { SourceState } from "./state.ts";
 /** Archive is asked again after this time. */
 const retryMs = 60_000;
 
-type RetentionAction =
-	| { type: "askRetention"; shard: number; question: RetentionRequest }
+export type RetentionAction =
+	| ({ type: "askRetention" } & ShardQuestion<RetentionRequest>)
 	| { type: "lookAgain"; afterMs: number };
+
+/** The state, in which what archive said counts, if that was about what the Source says now. */
+export function withRetentionAnswer(
+	state: SourceState,
+	keys: SourceKeys,
+): SourceState {
+	const answer = answerTo(state.retentionAnswered, questionOf(state, keys));
+	if (!answer) return state;
+	return answer.ok
+		? { ...state, kept: answer.retention }
+		: { ...state, retentionError: answer.error.message };
+}
+
+function questionOf(
+	state: SourceState,
+	{ shard, sourceKey }: SourceKeys,
+): ShardQuestion<RetentionRequest> {
+	const account = state.source.metadata.namespace!;
+	return { shard, question: { account, sourceKey, days: wantedDays(state) } };
+}
 
 /** Asks archive to keep the Source's events as long as it says, unless archive does or the operator doesn't allow it. */
 export function retentionActions(
 	state: SourceState,
-	{ shard, sourceKey }: SourceKeys,
+	keys: SourceKeys,
 ): RetentionAction[] {
-	const wanted = wantedDays(state);
-	if (isHeld(state) || !isAllowed(state, wanted)) return [];
-	if (state.retentionTrouble !== undefined)
-		return [{ type: "lookAgain", afterMs: retryMs }];
-	const account = state.source.metadata.namespace!;
-	const question = { account, sourceKey, days: wanted };
-	return [{ type: "askRetention", shard, question }];
+	if (isHeld(state) || !isAllowed(state, wantedDays(state))) return [];
+	return state.retentionError === undefined
+		? [{ type: "askRetention", ...questionOf(state, keys) }]
+		: [{ type: "lookAgain", afterMs: retryMs }];
 }
 
 /**
@@ -60,7 +78,7 @@ const withoutKeys: Finding = {
 };
 
 function findingOf(state: SourceState, today: UtcDate): Finding {
-	const { kept, maxRetentionDays, source, retentionTrouble } = state;
+	const { kept, maxRetentionDays, source, retentionError } = state;
 	const wanted = wantedDays(state);
 	const days = kept?.days ?? retainedDays;
 	const holds = `Events stay ${daysText(days)}.`;
@@ -72,16 +90,16 @@ function findingOf(state: SourceState, today: UtcDate): Finding {
 		};
 	if (!isHeld(state)) {
 		const before = findCondition(source.status?.conditions, "RetentionCurrent");
-		const trouble =
-			retentionTrouble ??
+		const lastError =
+			retentionError ??
 			kept?.problem ??
 			// It stays until there is something newer.
 			(before?.reason === "RetentionUnavailable" &&
 			before.observedGeneration === source.metadata.generation
 				? before.message
 				: undefined);
-		return trouble !== undefined
-			? { status: "False", reason: "RetentionUnavailable", message: trouble }
+		return lastError !== undefined
+			? { status: "False", reason: "RetentionUnavailable", message: lastError }
 			: {
 					status: "Unknown",
 					reason: "RetentionPending",

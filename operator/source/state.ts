@@ -5,24 +5,30 @@ import type {
 	ShardState,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
-import type { SourceRetention } from "../../packages/contracts/retention.ts";
+import type {
+	RetentionAnswer,
+	SourceRetention,
+} from "../../packages/contracts/retention.ts";
 import type { Route } from "../../packages/contracts/route.ts";
 import type { RoutePlan } from "../../packages/contracts/tracking-plan.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
+import type { ArchiveAnswered } from "../archive/ask.ts";
 import type { LedgerView } from "../archive/ledgers.ts";
-import type { NotificationState } from "../notification/state.ts";
+import type { HandOver } from "../notification/outbox.ts";
 import {
-	type NotificationMeans,
+	type NotificationDeps,
+	type NotificationState,
 	readNotifications,
 } from "../notification/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
+import type { LookContext } from "../reconcile/resource-loop.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
 import { sourcePlan } from "../tracking-plan/plan-versions.ts";
 import { secretNames } from "./routes/authorization.ts";
-import { buried } from "./routes/key-owners.ts";
+import { tombstone } from "./routes/key-owners.ts";
 import {
 	type FoundKeys,
 	followedKeys,
@@ -46,10 +52,10 @@ export interface SourceState {
 	sealKey: SecretSealer | undefined;
 	/** The receivers' route for the source key. */
 	published: Route | undefined;
-	/** The account that has the source key, or {@link buried}. */
+	/** The account that has the source key, or {@link tombstone}. */
 	keyOwner: string | undefined;
 	/** Why routes can't be published at the moment. */
-	publishTrouble: string | undefined;
+	publishError: string | undefined;
 	/** The plan that judges the events, as the route should have it; undefined if the Source names none. */
 	plan: RoutePlan | undefined;
 	/** The TrackingPlan of that name. */
@@ -68,8 +74,10 @@ export interface SourceState {
 	retention: RetentionState | undefined;
 	/** How long archive keeps the Source's events; undefined if it was never asked for more than usual. */
 	kept: SourceRetention | undefined;
+	/** What archive has said since it was asked to keep the events for another time. */
+	retentionAnswered?: ArchiveAnswered<RetentionAnswer> | undefined;
 	/** Why archive didn't do as the Source says, when it was asked just now. */
-	retentionTrouble?: string;
+	retentionError?: string;
 	/** The longest retention that the operator allows, in days; 0 for ever. */
 	maxRetentionDays: number;
 	/** What webhook URLs begin with, without a trailing slash. */
@@ -81,7 +89,7 @@ export interface SourceState {
 }
 
 /** What the controller of Sources works with, beyond {@link OperatorContext}. */
-export interface SourceMeans extends NotificationMeans {
+export interface SourceDeps extends NotificationDeps {
 	routes: RouteTable;
 	ledgers: LedgerView;
 	plans: PlanVersions;
@@ -93,10 +101,15 @@ export interface SourceMeans extends NotificationMeans {
 	statusIntervalMs: number;
 }
 
+/** What requests of the last reconcile came to. */
+export interface SourceOutcome {
+	handedOver: HandOver;
+}
+
 export async function readSource(
-	context: OperatorContext & SourceMeans,
+	context: OperatorContext & SourceDeps,
 	source: Source,
-	statusWrittenMs: number,
+	{ outcome, statusWrittenMs }: LookContext<SourceOutcome>,
 ): Promise<SourceState> {
 	const { name, namespace, creationTimestamp } = source.metadata;
 	const { routes, ledgers, sealKey, receiveURL, statusIntervalMs } = context;
@@ -132,14 +145,18 @@ export async function readSource(
 			issued !== undefined &&
 			issued.metadata.creationTimestamp! < creationTimestamp!,
 		secrets,
-		notifications: await readNotifications(context, source),
+		notifications: await readNotifications(
+			context,
+			source,
+			outcome?.handedOver,
+		),
 		sealKey,
 		published,
 		keyOwner:
 			sourceKey && ledgers.isDeleted(sourceKey)
-				? buried
+				? tombstone
 				: routes.keyOwner(sourceKey ?? ""),
-		publishTrouble: routes.trouble,
+		publishError: routes.lastError,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
 		released: sourceKey ? ledgers.released(sourceKey) : undefined,
 		shardStates:

@@ -9,7 +9,7 @@ import {
 	findCondition,
 	setConditions,
 } from "../../packages/kube/conditions.ts";
-import type { ReportAction } from "../reconcile/actions.ts";
+import type { FinalizerAction, ReportAction } from "../reconcile/actions.ts";
 import type {
 	FindingsOf,
 	KubeEventReason,
@@ -18,7 +18,7 @@ import type {
 import type { TrackingPlanState } from "./state.ts";
 
 export type TrackingPlanAction =
-	| { type: "setFinalizers"; finalizers: string[] }
+	| FinalizerAction
 	| ReportAction<TrackingPlan, KubeEventReason<"TrackingPlan">>;
 
 export function decide(
@@ -35,7 +35,7 @@ export function decide(
 	return [
 		...finalizers,
 		{ type: "writeStatus", status },
-		...newsOf(plan.status?.conditions, status.conditions!),
+		...kubeEventsOf(plan.status?.conditions, status.conditions!),
 	];
 }
 
@@ -114,7 +114,7 @@ function listed(sources: string[]): string {
 		: `these Sources do: ${names.join(", ")}`;
 }
 
-function newsOf(
+function kubeEventsOf(
 	before: Condition[] | undefined,
 	after: Condition[],
 ): TrackingPlanAction[] {

@@ -28,7 +28,7 @@ export interface TrackingPlanState {
 }
 
 /** What the controller of TrackingPlans works with, beyond {@link OperatorContext}. */
-export interface TrackingPlanMeans {
+export interface TrackingPlanDeps {
 	plans: PlanVersions;
 	routes: PublishedPlans;
 	check: SchemaCheck;
@@ -38,7 +38,7 @@ export interface TrackingPlanMeans {
 
 /** Compiles the plan if it says something new, and keeps the version if it is good. */
 export async function readTrackingPlan(
-	context: OperatorContext & TrackingPlanMeans,
+	context: OperatorContext & TrackingPlanDeps,
 	plan: TrackingPlan,
 ): Promise<TrackingPlanState> {
 	const fault = await findFault(context, plan);
@@ -58,7 +58,7 @@ export async function readTrackingPlan(
 }
 
 async function findFault(
-	context: OperatorContext & TrackingPlanMeans,
+	context: OperatorContext & TrackingPlanDeps,
 	plan: TrackingPlan,
 ): Promise<PlanFault | undefined> {
 	const { client, informers, plans, check, compiled } = context;

@@ -13,18 +13,6 @@ export function createLog(
 	role: string,
 	copy?: { write(line: string): void },
 ): Logger {
-	latest = openLog(role, copy);
-	return latest;
-}
-
-let latest: Logger | undefined;
-
-/** The log of the process, for code that is given none: the one that was created last. */
-export function processLog(): Logger {
-	return latest ?? createLog("tidemill");
-}
-
-function openLog(role: string, copy?: { write(line: string): void }): Logger {
 	const options: LoggerOptions = {
 		name: role,
 		level: process.env.LOG_LEVEL ?? "info",

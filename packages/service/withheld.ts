@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { processLog } from "./log.ts";
+import type { Logger } from "./log.ts";
 
 /**
  * People of an account read in a status, an Event or an answer that something of the platform failed, but nothing of how the
@@ -35,9 +35,14 @@ export function linkErrorId(link: string): string {
  * @param role whose log it is.
  * @param what failed, for the log.
  */
-export function withhold(error: unknown, role: string, what: string): string {
+export function withhold(
+	log: Logger,
+	error: unknown,
+	role: string,
+	what: string,
+): string {
 	const errorId = errorIdOf(reasonOf(error));
-	processLog().warn({ errorId, err: error }, what);
+	log.warn({ errorId, err: error }, what);
 	return seeLog(errorId, role);
 }
 

@@ -9,6 +9,7 @@ import {
 	readOwners,
 	writeSecret,
 } from "../../operator/move.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import { SourceScene } from "../support/fixtures/control-plane/source-scene.ts";
@@ -128,6 +129,7 @@ test("a move that breaks off after its first write moves nothing; after its seco
 	const asked: Move = {
 		client,
 		nats,
+		log: createLog("test"),
 		namespace: scene.account,
 		source: name,
 		shard: String(other),

@@ -13,6 +13,7 @@ import type {
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
+import { createLog } from "../../packages/service/log.ts";
 import {
 	ArchiveFixture,
 	newEvent,
@@ -169,7 +170,7 @@ test("the body and the captured headers come only if they are asked for, byte fo
 	const headers = '{"x-a":"1"}';
 	const event = eventAt(Date.now(), body, { sourceKey, headers });
 	await archive.publish([event]);
-	const ask = askArchiveForEvents(() => archive.connection);
+	const ask = askArchiveForEvents(() => archive.connection, createLog("test"));
 	const question = { account: "shop", sourceKeys: [sourceKey] };
 	for (const stage of ["Buffer", "Bucket"]) {
 		const whole = await ask(shard, {
@@ -358,11 +359,14 @@ test("an id that no event has is not found, and an archive that isn't ready says
 	).toMatchObject({ error: { code: "CursorInvalid" } });
 	await running.closeResponders();
 	await expect(
-		askArchiveForEvents(() => archive.connection)(archive.shard, {
-			account: "shop",
-			sourceKeys: [sourceKey],
-			list: { limit: 1 },
-		}),
+		askArchiveForEvents(() => archive.connection, createLog("test"))(
+			archive.shard,
+			{
+				account: "shop",
+				sourceKeys: [sourceKey],
+				list: { limit: 1 },
+			},
+		),
 	).rejects.toMatchObject({ code: "Unavailable", status: 503 });
 });
 

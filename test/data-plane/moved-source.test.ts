@@ -17,6 +17,7 @@ import {
 	type SourceShards,
 	shardsKey,
 } from "../../packages/contracts/route.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
@@ -68,7 +69,7 @@ async function start() {
 		shard: number,
 	): Promise<PlainRow[]> => {
 		const answer = await askArchive<ManifestAnswer>(
-			admin,
+			{ nats: admin, log: createLog("test") },
 			{ subject: manifestSubject(shard), shard },
 			{ run: randomUUID(), account, sourceKey, extent: "Whole" },
 			"NoAnswer",

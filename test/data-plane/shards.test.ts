@@ -7,6 +7,7 @@ import type {
 } from "../../packages/contracts/manifest.ts";
 import { manifestSubject } from "../../packages/contracts/nats.ts";
 import type { Route } from "../../packages/contracts/route.ts";
+import { createLog } from "../../packages/service/log.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
@@ -114,7 +115,7 @@ test("each event is once in its Source's objects and manifest, while receive and
 	for (const { route, sent } of all) {
 		const { shard, sourceKey, account } = route;
 		const answer = await askArchive<ManifestAnswer>(
-			admin,
+			{ nats: admin, log: createLog("test") },
 			{ subject: manifestSubject(shard), shard },
 			{ run: randomUUID(), account, sourceKey, extent: "Whole" },
 			"NoAnswer",

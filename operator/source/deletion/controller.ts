@@ -1,58 +1,97 @@
+import type { NatsConnection } from "@nats-io/transport-node";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
 import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
+import { deletionSubject } from "../../../packages/contracts/nats.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import { BackgroundWork } from "../../../packages/kube/reconcile/background-work.ts";
 import {
-	ControllerLoop,
+	type ControllerLoop,
 	specChanged,
 } from "../../../packages/kube/reconcile/controller.ts";
-import { keyOf, textOf } from "../../../packages/kube/resource.ts";
+import { keyOf } from "../../../packages/kube/resource.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { withhold } from "../../../packages/service/withheld.ts";
+import { aboutOf, askArchive } from "../../archive/ask.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
-import { tellRefusal } from "../../reconcile/refusals.ts";
-import { aboutDeletion, applyDeletion, type DeletionMeans } from "./apply.ts";
-import { decide } from "./decide.ts";
-import { readDeletion } from "./state.ts";
+import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
+import { createResourceLoop } from "../../reconcile/resource-loop.ts";
+import { keysSecretName } from "../routes/keys.ts";
+import type { RouteTable } from "../routes/table.ts";
+import { type DeletionAction, decide } from "./decide.ts";
+import {
+	type DeletionOutcome,
+	type DeletionState,
+	readDeletion,
+} from "./state.ts";
 
 /** Deletes what a Source with `deletionPolicy: Delete` leaves behind. The loop doesn't run yet. */
 export function createSourceDeletionController(
-	context: OperatorContext & Omit<DeletionMeans, "asks">,
+	context: OperatorContext & { nats: NatsConnection; routes: RouteTable },
 ): ControllerLoop {
-	const { informers, log } = context;
+	const { client, informers, routes, log } = context;
+	/** The requests to archive, which may take a minute to answer. */
 	const asks = new BackgroundWork<DeletionAnswer>((key) => loop.enqueue(key));
-	const statusWrittenMs = new Map<string, number>();
-	const loop: ControllerLoop = new ControllerLoop(
-		{
-			name: "source-deletion",
-			reconcile: async ({ namespace, name }, _, refusal) => {
-				const source = informers.sources.get(namespace, name);
-				const key = textOf({ namespace, name });
-				if (!source || !isOurs(source)) {
-					statusWrittenMs.delete(key);
-					asks.drop({ namespace, name });
-					return undefined;
-				}
-				const state = await readDeletion(
-					context,
-					source,
-					statusWrittenMs.get(key) ?? 0,
-				);
-				return applyDeletion(
-					{ ...context, asks, refusal },
-					state,
-					decide(state),
-					() => statusWrittenMs.set(key, Date.now()),
-				);
-			},
-			tellRefusal: ({ namespace, name }, refusal) =>
-				tellRefusal(
-					context,
-					{ ...aboutDeletion, type: "Ready" },
-					informers.sources.get(namespace, name),
-					refusal,
-				),
+	const loop = createResourceLoop<
+		Source,
+		DeletionState,
+		DeletionAction,
+		DeletionOutcome
+	>(context, {
+		name: "source-deletion",
+		known: informers.sources,
+		verb: "Delete",
+		workers: 4,
+		read: async (source, { outcome, statusWrittenMs }) =>
+			isOurs(source)
+				? {
+						...(await readDeletion(context, source)),
+						...outcome,
+						answered: asks.outcome(keyOf(source)),
+						statusWrittenMs,
+					}
+				: undefined,
+		decide,
+		objectIn: ({ source }) => source,
+		onDecision(key, actions) {
+			if (!actions.some(({ type }) => stepsToAnswer.has(type))) asks.drop(key);
 		},
-		{ log, workers: 4 },
-	);
+		async apply(action, source) {
+			const { name, namespace } = source.metadata;
+			switch (action.type) {
+				case "putTombstone": {
+					const { sourceKey } = action.stored;
+					const account = namespace!;
+					return {
+						outcome: {
+							tombstone: await putTombstone(routes, log, sourceKey, account),
+						},
+					};
+				}
+				case "askArchive": {
+					const { shard, question } = action;
+					asks.begin(keyOf(source), aboutOf(action), (signal) =>
+						askArchive<DeletionAnswer>(
+							context,
+							{ subject: deletionSubject(shard), shard },
+							question,
+							"ArchiveUnavailable",
+							signal,
+						),
+					);
+					return source;
+				}
+				case "deleteKeys":
+					await unlessNamespaceEnds(
+						client,
+						namespace!,
+						() => client.delete(kinds.secret, keysSecretName(name), namespace),
+						false,
+					);
+					return source;
+			}
+		},
+	});
 	const keysOf = (source: Source) => (isOurs(source) ? [keyOf(source)] : []);
 	// A deletion raises the generation. Not on status changes, which this loop makes.
 	loop.watch(informers.sources, keysOf, specChanged);
@@ -67,8 +106,29 @@ export function createSourceDeletionController(
 	return loop;
 }
 
+/** The answer of archive stays while these are on their way to it. */
+const stepsToAnswer: ReadonlySet<string> = new Set<DeletionAction["type"]>([
+	"putTombstone",
+	"askArchive",
+]);
+
 function isOurs({ metadata }: Source): boolean {
 	return Boolean(
 		metadata.deletionTimestamp && metadata.finalizers?.includes(finalizer),
 	);
+}
+
+async function putTombstone(
+	routes: RouteTable,
+	log: Logger,
+	sourceKey: string,
+	account: string,
+): Promise<NonNullable<DeletionState["tombstone"]>> {
+	try {
+		return (await routes.putTombstone(sourceKey, account)) ? "put" : "foreign";
+	} catch (error) {
+		return {
+			lastError: `NATS can't be used (${withhold(log, error, "the operator", "a source key can't be taken out of use")})`,
+		};
+	}
 }

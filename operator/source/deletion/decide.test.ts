@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { Source, SourceStatus } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
 import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
-import { decide, decideAnswered, decideBuried } from "./decide.ts";
+import { aboutOf } from "../../archive/ask.ts";
+import { decide } from "./decide.ts";
 import type { DeletionState } from "./state.ts";
 
 const deletedMs = Date.parse("2026-03-01T12:00:00Z");
@@ -43,11 +44,21 @@ function stateWith(part: Partial<DeletionState> = {}): DeletionState {
 	return {
 		source: sourceWith(),
 		keys,
-		hasRival: false,
+		hasContender: false,
 		runs: [],
 		statusWrittenMs: 0,
 		...part,
 	};
+}
+
+/** The key is out of use, and archive has answered. */
+function answeredWith(
+	outcome: DeletionAnswer,
+	part: Partial<DeletionState> = {},
+): DeletionState {
+	const question = { account: "shop", sourceKey: keys.sourceKey };
+	const about = aboutOf({ shard: keys.shard, question });
+	return stateWith({ tombstone: "put", answered: { about, outcome }, ...part });
 }
 
 function waiting(reason: string, message: string): SourceStatus {
@@ -75,48 +86,52 @@ const away: DeletionAnswer = {
 test("a Source that isn't being deleted, or has no finalizer, is left alone", () => {
 	const alive = sourceWith();
 	delete alive.metadata.deletionTimestamp;
-	expect(decide(stateWith({ source: alive }))).toEqual([]);
+	expect(decide(stateWith({ source: alive }), deletedMs)).toEqual([]);
 	const free = sourceWith();
 	free.metadata.finalizers = ["other"];
-	expect(decide(stateWith({ source: free }))).toEqual([]);
+	expect(decide(stateWith({ source: free }), deletedMs)).toEqual([]);
 	delete free.metadata.finalizers;
-	expect(decide(stateWith({ source: free }))).toEqual([]);
+	expect(decide(stateWith({ source: free }), deletedMs)).toEqual([]);
 });
 
 test("with Retain, even if it is set late, the Source goes and all else stays", () => {
 	const source = sourceWith({}, "Retain");
-	expect(decide(stateWith({ source }))).toEqual([letGo]);
+	expect(decide(stateWith({ source }), deletedMs)).toEqual([letGo]);
 });
 
 test("the source key goes out of use first", () => {
-	expect(decide(stateWith())).toEqual([{ type: "buryKey", stored: keys }]);
+	expect(decide(stateWith(), deletedMs)).toEqual([
+		{ type: "putTombstone", stored: keys },
+	]);
 });
 
 test("if the Secret is gone, the status says what to delete", () => {
 	const { sourceKey } = keys;
 	const source = sourceWith({ sourceKey, shard: 3 });
 	for (const keys of ["absent", "invalid"] as const)
-		expect(decide(stateWith({ source, keys }))).toEqual([
-			{ type: "buryKey", stored: { sourceKey, shard: 3, shards: [3] } },
+		expect(decide(stateWith({ source, keys }), deletedMs)).toEqual([
+			{ type: "putTombstone", stored: { sourceKey, shard: 3, shards: [3] } },
 		]);
 });
 
 test("the status says which shard to ask, whatever people wrote into the Secret", () => {
 	const { sourceKey } = keys;
 	const source = sourceWith({ sourceKey, shard: 0 });
-	expect(decide(stateWith({ source }))).toEqual([
-		{ type: "buryKey", stored: { sourceKey, shard: 0, shards: [0] } },
+	expect(decide(stateWith({ source }), deletedMs)).toEqual([
+		{ type: "putTombstone", stored: { sourceKey, shard: 0, shards: [0] } },
 	]);
 });
 
 test("a Source that never had keys goes at once", () => {
-	expect(decide(stateWith({ keys: "absent" }))).toEqual([letGo]);
+	expect(decide(stateWith({ keys: "absent" }), deletedMs)).toEqual([letGo]);
 });
 
 test("events of another Source are not deleted", () => {
 	const finished = [{ type: "deleteKeys" }, letGo];
-	expect(decide(stateWith({ hasRival: true }))).toEqual(finished);
-	expect(decideBuried(stateWith(), keys, "foreign", deletedMs)).toEqual(
+	expect(decide(stateWith({ hasContender: true }), deletedMs)).toEqual(
+		finished,
+	);
+	expect(decide(stateWith({ tombstone: "foreign" }), deletedMs)).toEqual(
 		finished,
 	);
 });
@@ -125,7 +140,7 @@ test.each([
 	[
 		"the receivers",
 		{},
-		{ trouble: "NATS: TIMEOUT" },
+		{ lastError: "NATS: TIMEOUT" },
 		"DeletionWaitsForRoute",
 		"TIMEOUT",
 		"Warning",
@@ -133,19 +148,20 @@ test.each([
 	[
 		"a Run that loads the events",
 		{ runs: ["load-1", "load-2"] },
-		"buried",
+		"put",
 		"DeletionWaitsForRun",
 		'Run "load-1"',
 		"Normal",
 	],
 ] as const)(
 	"a deletion waits for %s, and says so",
-	(_, part, burial, reason, words, severity) => {
+	(_, part, tombstone, reason, words, severity) => {
 		const state = stateWith({
 			...part,
+			tombstone,
 			runs: [...("runs" in part ? part.runs : [])],
 		});
-		expect(decideBuried(state, keys, burial, deletedMs)).toMatchObject([
+		expect(decide(state, deletedMs)).toMatchObject([
 			{
 				type: "writeStatus",
 				status: {
@@ -166,14 +182,12 @@ test("then archive is asked, and the status keeps its last answer meanwhile", ()
 		question: { account: "shop", sourceKey: keys.sourceKey },
 	};
 	expect(
-		decideBuried(stateWith(), keys, "buried", deletedMs).map(
-			({ type }) => type,
-		),
+		decide(stateWith({ tombstone: "put" }), deletedMs).map(({ type }) => type),
 	).toEqual(["writeStatus", "recordKubeEvent", "askArchive"]);
 	for (const reason of ["DeletionWaitsForArchive", "DeletingEvents"]) {
 		const source = sourceWith(waiting(reason, "It said so."));
-		const state = stateWith({ source });
-		expect(decideBuried(state, keys, "buried", deletedMs)).toEqual([ask]);
+		const state = stateWith({ source, tombstone: "put" });
+		expect(decide(state, deletedMs)).toEqual([ask]);
 	}
 });
 
@@ -182,14 +196,22 @@ test("an archive that can't answer is asked again, less and less often", () => {
 		waiting("DeletionWaitsForArchive", "Archive is away."),
 	);
 	const again = (afterMs: number) =>
-		decideAnswered(stateWith({ source }), away, deletedMs + afterMs);
-	expect(decideAnswered(stateWith(), away, deletedMs)).toMatchObject([
+		decide(answeredWith(away, { source }), deletedMs + afterMs);
+	expect(decide(answeredWith(away), deletedMs)).toMatchObject([
 		{ type: "writeStatus" },
 		{ type: "recordKubeEvent", severity: "Warning" },
 		{ type: "lookAgain", afterMs: 2_000 },
 	]);
 	expect(again(80_000)).toEqual([{ type: "lookAgain", afterMs: 10_000 }]);
 	expect(again(86_400_000)).toEqual([{ type: "lookAgain", afterMs: 60_000 }]);
+});
+
+test("what archive said of another shard is no answer", () => {
+	const done: DeletionAnswer = { ok: true, isDone: true, objects: 1 };
+	const state = answeredWith(done, { keys: { ...keys, shard: 4 } });
+	expect(decide(state, deletedMs).map(({ type }) => type)).toContain(
+		"askArchive",
+	);
 });
 
 test("progress is written at most once in ten seconds, and archive is asked for the rest at once", () => {
@@ -201,9 +223,8 @@ test("progress is written at most once in ten seconds, and archive is asked for 
 		remainsFrom: "2026-02-20",
 	};
 	const after = (ms: number) =>
-		decideAnswered(
-			stateWith({ source, statusWrittenMs: deletedMs }),
-			answer,
+		decide(
+			answeredWith(answer, { source, statusWrittenMs: deletedMs }),
 			deletedMs + ms,
 		);
 	const soon = { type: "lookAgain", afterMs: 0 };
@@ -221,7 +242,7 @@ test("progress is written at most once in ten seconds, and archive is asked for 
 
 test("when no event is left, the Secret goes, and then the Source", () => {
 	const answer: DeletionAnswer = { ok: true, isDone: true, objects: 1 };
-	expect(decideAnswered(stateWith(), answer, deletedMs)).toEqual([
+	expect(decide(answeredWith(answer), deletedMs)).toEqual([
 		expect.objectContaining({
 			type: "recordKubeEvent",
 			reason: "EventsDeleted",

@@ -9,22 +9,20 @@ import {
 	findCondition,
 	setCondition,
 } from "../../../packages/kube/conditions.ts";
-import type { CommonAction } from "../../reconcile/actions.ts";
+import { answerTo, type ShardQuestion } from "../../archive/ask.ts";
+import type { CommonAction, FinalizerAction } from "../../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
 import { heldUnder, type StoredUnder, storedUnder } from "../routes/keys.ts";
 import type { DeletionState } from "./state.ts";
 
 export type DeletionAction =
 	| CommonAction<Source, KubeEventReason<"Source">>
-	/** {@link decideBuried} goes on with the result. */
-	| { type: "buryKey"; stored: StoredUnder }
-	/** {@link decideAnswered} goes on with the answer. */
-	| { type: "askArchive"; shard: number; question: DeletionRequest }
+	/** Takes the source key out of use; {@link DeletionState.tombstone} has what came of it. */
+	| { type: "putTombstone"; stored: StoredUnder }
+	/** {@link DeletionState.answered} has what archive says. */
+	| ({ type: "askArchive" } & ShardQuestion<DeletionRequest>)
 	| { type: "deleteKeys" }
-	| { type: "setFinalizers"; finalizers: string[] };
-
-/** `buried`: the source key is out of use. `foreign`: it belongs to another account. `trouble`: why NATS failed. */
-export type Burial = "buried" | "foreign" | { trouble: string };
+	| FinalizerAction;
 
 /** The status follows archive's progress at most this often. */
 const progressIntervalMs = 10_000;
@@ -34,33 +32,24 @@ const progressIntervalMs = 10_000;
  * archive deletes the events; the Secret and the finalizer go. The Secret goes last, since it says what to delete. If
  * somebody deletes it earlier, as `kubectl delete namespace` does, the status says the same.
  */
-export function decide(state: DeletionState): DeletionAction[] {
-	const { source, keys } = state;
+export function decide(state: DeletionState, now: number): DeletionAction[] {
+	const { source, keys, tombstone } = state;
 	const { finalizers, deletionTimestamp } = source.metadata;
 	if (!deletionTimestamp || !finalizers?.includes(finalizer)) return [];
 	if (source.spec.deletionPolicy !== "Delete") return [letGo(source)];
 	const stored =
 		typeof keys === "object" ? heldUnder(source, keys) : storedUnder(source);
-	if (!stored || state.hasRival) return finish(state);
-	return [{ type: "buryKey", stored }];
-}
-
-export function decideBuried(
-	state: DeletionState,
-	stored: StoredUnder,
-	burial: Burial,
-	now: number,
-): DeletionAction[] {
-	const { source, runs } = state;
-	if (burial === "foreign") return finish(state);
-	if (burial !== "buried")
+	if (!stored || state.hasContender || tombstone === "foreign")
+		return finish(state);
+	if (!tombstone) return [{ type: "putTombstone", stored }];
+	if (tombstone !== "put")
 		return wait(
 			state,
 			"DeletionWaitsForRoute",
-			`The receivers can't be told to stop serving the URL: ${burial.trouble}. Tidemill retries.`,
+			`The receivers can't be told to stop serving the URL: ${tombstone.lastError}. Tidemill retries.`,
 			now,
 		);
-	const [run] = runs;
+	const [run] = state.runs;
 	if (run !== undefined)
 		return wait(
 			state,
@@ -70,17 +59,23 @@ export function decideBuried(
 		);
 	const { sourceKey, shard } = stored;
 	const account = source.metadata.namespace!;
-	const before = findCondition(source.status?.conditions, "Ready")?.reason;
-	return [
-		// Archive's last answer stays in the status until there is another one.
-		...(before === "DeletionWaitsForArchive" || before === "DeletingEvents"
-			? []
-			: say(state, "DeletingEvents", "Archive is deleting the events.", now)),
-		{ type: "askArchive", shard, question: { account, sourceKey } },
-	];
+	const asked = { shard, question: { account, sourceKey } };
+	const answer = answerTo(state.answered, asked);
+	return answer
+		? decideAnswered(state, answer, now)
+		: [...untilAnswered(state, now), { type: "askArchive", ...asked }];
 }
 
-export function decideAnswered(
+/** Archive's last answer stays in the status until there is another one. */
+function untilAnswered(state: DeletionState, now: number): DeletionAction[] {
+	const { conditions } = state.source.status ?? {};
+	const before = findCondition(conditions, "Ready")?.reason;
+	return before === "DeletionWaitsForArchive" || before === "DeletingEvents"
+		? []
+		: say(state, "DeletingEvents", "Archive is deleting the events.", now);
+}
+
+function decideAnswered(
 	state: DeletionState,
 	answer: DeletionAnswer,
 	now: number,

@@ -1,28 +1,37 @@
 import type { Run, Source } from "../../../crds/generated/types.ts";
 import { hasEnded } from "../../../crds/run.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
+import type { ArchiveAnswered } from "../../archive/ask.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import { readSecret } from "../../reconcile/secret-ref.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "../routes/keys.ts";
 
 /** All that the deletion of one Source rests on. */
-export interface DeletionState {
+export interface DeletionState extends DeletionOutcome {
 	source: Source;
 	/** From the Secret `<source>-webhook-url`. */
 	keys: FoundKeys;
 	/** Another Source of the namespace has the source key: the Secret is a copy, and the events belong to that Source. */
-	hasRival: boolean;
+	hasContender: boolean;
 	/** Names of the active Runs that load the Source's events. */
 	runs: string[];
+	/** What archive has said since it was asked. */
+	answered?: ArchiveAnswered<DeletionAnswer> | undefined;
 	/** When this process last wrote the Source's status; 0 if it never did. */
 	statusWrittenMs: number;
+}
+
+/** What requests of the last reconcile came to. */
+export interface DeletionOutcome {
+	/** `put`: the source key is out of use. `foreign`: it belongs to another account. `lastError`: why NATS failed. */
+	tombstone?: "put" | "foreign" | { lastError: string };
 }
 
 export async function readDeletion(
 	context: OperatorContext,
 	source: Source,
-	statusWrittenMs: number,
-): Promise<DeletionState> {
+): Promise<Omit<DeletionState, "statusWrittenMs">> {
 	const { name, namespace, uid } = source.metadata;
 	const { client, informers } = context;
 	// Without the Secret, the status says what to delete.
@@ -39,13 +48,12 @@ export async function readDeletion(
 		source,
 		keys,
 		// Only the Source that a key belongs to has it in its status.
-		hasRival:
+		hasContender:
 			sourceKey !== undefined &&
 			informers.sources
 				.withKey(namespace!, sourceKey)
 				.some(({ metadata }) => metadata.uid !== uid),
 		runs: loadingRuns(informers.runs.open(namespace!), sourceKey),
-		statusWrittenMs,
 	};
 }
 

@@ -8,7 +8,7 @@ import {
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 
 /** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
-export const buried = "(deleted)";
+export const tombstone = "(deleted)";
 
 const readTimeoutMs = 30_000;
 
@@ -22,7 +22,7 @@ export class KeyOwners {
 	/** By source key, of those that have moved. */
 	#shards = new Map<string, { shards: number[]; revision: number }>();
 
-	/** By source key: an account, or {@link buried}. */
+	/** By source key: an account, or {@link tombstone}. */
 	get all(): ReadonlyMap<string, string> {
 		return this.#owners;
 	}
@@ -81,12 +81,12 @@ export class KeyOwners {
 	}
 
 	/** Nobody can take the key again. Returns false and does nothing if it belongs to another account. */
-	async bury(sourceKey: string, account: string): Promise<boolean> {
+	async putTombstone(sourceKey: string, account: string): Promise<boolean> {
 		const owner = this.#owners.get(sourceKey);
-		if (owner !== undefined && owner !== account && owner !== buried)
+		if (owner !== undefined && owner !== account && owner !== tombstone)
 			return false;
-		if (owner !== buried) await this.#bucket!.put(sourceKey, buried);
-		this.#owners.set(sourceKey, buried);
+		if (owner !== tombstone) await this.#bucket!.put(sourceKey, tombstone);
+		this.#owners.set(sourceKey, tombstone);
 		return true;
 	}
 }

@@ -36,14 +36,15 @@ const atOnce = 64;
 export class RouteTable {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
+	readonly #log: Logger;
 	#bucket: KV | undefined;
 	#stale = true;
 	readonly #entries = new RouteEntries(() => this.#drifted());
 	readonly #watch: BucketWatch;
 	readonly #moves: BucketWatch;
 	readonly #owners = new KeyOwners();
-	#trouble: string | undefined;
-	/** A route that was planned before its key was buried must not be put afterwards. */
+	#lastError: string | undefined;
+	/** A route that was planned before its key went out of use must not be put afterwards. */
 	readonly #inTurn = oneAtATime();
 	readonly #handlers: ((route: Route) => void)[] = [];
 	readonly #driftHandlers: (() => void)[] = [];
@@ -54,6 +55,7 @@ export class RouteTable {
 	) {
 		this.#nats = nats;
 		this.#replicas = options.replicas;
+		this.#log = options.log;
 		this.#watch = new BucketWatch(
 			() => this.#create(bucket.routes),
 			this.#entries,
@@ -97,7 +99,7 @@ export class RouteTable {
 		return this.#entries.documents().has(key);
 	}
 
-	/** The account that has this source key for ever, or `buried`; undefined if nobody has taken it. */
+	/** The account that has this source key for ever, or `tombstone`; undefined if nobody has taken it. */
 	keyOwner(sourceKey: string): string | undefined {
 		return this.#owners.all.get(sourceKey);
 	}
@@ -108,8 +110,8 @@ export class RouteTable {
 	}
 
 	/** Why the last attempt to publish failed; undefined if it succeeded. */
-	get trouble(): string | undefined {
-		return this.#trouble;
+	get lastError(): string | undefined {
+		return this.#lastError;
 	}
 
 	/** Called for every route that was put, taken or removed, and for every desired route when publishing fails or recovers. */
@@ -145,13 +147,13 @@ export class RouteTable {
 			const changed = await this.#inTurn(() =>
 				this.#publish(desiredNow, documentOf, heldBy),
 			);
-			const news = this.#trouble === undefined ? changed : desiredNow();
-			this.#trouble = undefined;
+			const news = this.#lastError === undefined ? changed : desiredNow();
+			this.#lastError = undefined;
 			this.#tell(news);
 		} catch (error) {
 			this.forget();
 			if (!isConflict(error)) {
-				this.#trouble = `NATS can't be used (${withhold(error, "the operator", "routes can't be published")})`;
+				this.#lastError = `NATS can't be used (${withhold(this.#log, error, "the operator", "routes can't be published")})`;
 				this.#tell(desiredNow());
 			}
 			throw error;
@@ -162,18 +164,18 @@ export class RouteTable {
 	 * Takes a source key and its URL out of use for good: nobody can take it again. Returns false and does nothing if
 	 * the key belongs to another account. Throws errors of NATS, as {@link publish} does.
 	 */
-	async bury(sourceKey: string, account: string): Promise<boolean> {
+	async putTombstone(sourceKey: string, account: string): Promise<boolean> {
 		try {
-			return await this.#inTurn(() => this.#bury(sourceKey, account));
+			return await this.#inTurn(() => this.#putTombstone(sourceKey, account));
 		} catch (error) {
 			this.forget();
 			throw error;
 		}
 	}
 
-	async #bury(sourceKey: string, account: string): Promise<boolean> {
+	async #putTombstone(sourceKey: string, account: string): Promise<boolean> {
 		const routes = await this.#open();
-		if (!(await this.#owners.bury(sourceKey, account))) return false;
+		if (!(await this.#owners.putTombstone(sourceKey, account))) return false;
 		await this.#remove(routes, routeKey(sourceKey));
 		return true;
 	}

@@ -5,32 +5,34 @@ const key = { namespace: "n", name: "a" };
 const turn = () => new Promise(setImmediate);
 
 test("the key comes back when the outcome is there, which stays until it is dropped", async () => {
-	const onNews = vi.fn();
-	const works = new BackgroundWork<string>(onNews);
+	const onChange = vi.fn();
+	const works = new BackgroundWork<string>(onChange);
 	const { promise, resolve } = Promise.withResolvers<string>();
 	const work = vi.fn(() => promise);
-	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
-	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
+	works.begin(key, "x", work);
+	works.begin(key, "x", work);
+	expect(works.outcome(key)).toBeUndefined();
 	expect(work).toHaveBeenCalledTimes(1);
 	resolve("outcome");
 	await turn();
-	expect(onNews.mock.calls).toEqual([[key]]);
-	expect(works.outcomeOf(key, "x", work)).toBe("outcome");
-	expect(works.outcomeOf(key, "x", work)).toBe("outcome");
+	expect(onChange.mock.calls).toEqual([[key]]);
+	expect(works.outcome(key)).toEqual({ about: "x", outcome: "outcome" });
+	expect(works.outcome(key)).toEqual({ about: "x", outcome: "outcome" });
 	works.drop(key);
-	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
+	expect(works.outcome(key)).toBeUndefined();
+	works.begin(key, "x", work);
 	expect(work).toHaveBeenCalledTimes(2);
 });
 
 test("the key comes back when there is progress, which can be read until the outcome is there", async () => {
-	const onNews = vi.fn();
-	const works = new BackgroundWork<string>(onNews);
+	const onChange = vi.fn();
+	const works = new BackgroundWork<string>(onChange);
 	const { promise, resolve } = Promise.withResolvers<string>();
-	works.outcomeOf(key, "x", (_, say) => {
+	works.begin(key, "x", (_, say) => {
 		say("half of it");
 		return promise;
 	});
-	expect(onNews.mock.calls).toEqual([[key]]);
+	expect(onChange.mock.calls).toEqual([[key]]);
 	expect(works.progressOf(key)).toBe("half of it");
 	resolve("outcome");
 	await turn();
@@ -56,16 +58,15 @@ test("work whose outcome came after the look isn't begun anew, and work whose ou
 test("what the work throws is thrown to the reconcile, once", async () => {
 	const works = new BackgroundWork<string>(() => undefined);
 	const work = () => Promise.reject(new Error("no"));
-	works.outcomeOf(key, "x", work);
+	works.begin(key, "x", work);
 	await turn();
-	expect(() => works.outcomeOf(key, "x", work)).toThrow("no");
-	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
-	await turn();
+	expect(() => works.outcome(key)).toThrow("no");
+	expect(works.outcome(key)).toBeUndefined();
 });
 
 test("work about something else, and work that nobody needs any more, is aborted, and its outcome is for nobody", async () => {
-	const onNews = vi.fn();
-	const works = new BackgroundWork<string>(onNews);
+	const onChange = vi.fn();
+	const works = new BackgroundWork<string>(onChange);
 	const signals: AbortSignal[] = [];
 	const work = (signal: AbortSignal) => {
 		signals.push(signal);
@@ -73,12 +74,12 @@ test("work about something else, and work that nobody needs any more, is aborted
 			signal.addEventListener("abort", () => resolve("late")),
 		);
 	};
-	works.outcomeOf(key, "x", work);
-	works.outcomeOf(key, "y", work);
+	works.begin(key, "x", work);
+	works.begin(key, "y", work);
 	expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
 	works.drop(key);
 	expect(signals[1]!.aborted).toBe(true);
 	await turn();
-	expect(onNews).not.toHaveBeenCalled();
-	expect(works.outcomeOf(key, "y", work)).toBeUndefined();
+	expect(onChange).not.toHaveBeenCalled();
+	expect(works.outcome(key)).toBeUndefined();
 });

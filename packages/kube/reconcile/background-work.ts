@@ -5,34 +5,12 @@ import { type ObjectKey, textOf } from "../resource.ts";
  * when its outcome is there. A restart forgets all of it and begins anew, so the work must be repeatable.
  */
 export class BackgroundWork<Outcome> {
-	readonly #onNews: (key: ObjectKey) => void;
+	readonly #onChange: (key: ObjectKey) => void;
 	readonly #works = new Map<string, Work<Outcome>>();
 
-	/** @param onNews is to reconcile the key: the outcome or some progress is there. */
-	constructor(onNews: (key: ObjectKey) => void) {
-		this.#onNews = onNews;
-	}
-
-	/**
-	 * The outcome, which stays until it is dropped; undefined while the work goes on, which starts with the first call. What
-	 * the work threw is thrown, once.
-	 * @param about what the work depends on. When that is another text, the work begins anew.
-	 */
-	outcomeOf(
-		key: ObjectKey,
-		about: string,
-		work: BackgroundTask<Outcome>,
-	): Outcome | undefined {
-		const text = textOf(key);
-		let current = this.#works.get(text);
-		if (current?.about !== about) {
-			this.drop(key);
-			current = this.#start(key, about, work);
-		}
-		if (!current.end) return undefined;
-		if ("outcome" in current.end) return current.end.outcome;
-		this.#works.delete(text);
-		throw current.end.error;
+	/** @param onChange is to reconcile the key: the outcome or some progress is there. */
+	constructor(onChange: (key: ObjectKey) => void) {
+		this.#onChange = onChange;
 	}
 
 	/**
@@ -43,7 +21,17 @@ export class BackgroundWork<Outcome> {
 		const current = this.#works.get(textOf(key));
 		if (current?.about === about && !current.isSeen) return;
 		this.drop(key);
-		this.#start(key, about, work);
+		const started: Work<Outcome> = { about, abort: new AbortController() };
+		this.#works.set(textOf(key), started);
+		const { signal } = started.abort;
+		const record = (change: Pick<Work<Outcome>, "end" | "progress">) => {
+			Object.assign(started, change);
+			if (!signal.aborted) this.#onChange(key);
+		};
+		work(signal, (progress) => record({ progress })).then(
+			(outcome) => record({ end: { outcome } }),
+			(error: unknown) => record({ end: { error } }),
+		);
 	}
 
 	/** What the key's work came to, which stays until it is dropped. What the work threw is thrown, once. */
@@ -68,25 +56,6 @@ export class BackgroundWork<Outcome> {
 		const text = textOf(key);
 		this.#works.get(text)?.abort.abort();
 		this.#works.delete(text);
-	}
-
-	#start(
-		key: ObjectKey,
-		about: string,
-		work: BackgroundTask<Outcome>,
-	): Work<Outcome> {
-		const started: Work<Outcome> = { about, abort: new AbortController() };
-		this.#works.set(textOf(key), started);
-		const { signal } = started.abort;
-		const tell = (news: Pick<Work<Outcome>, "end" | "progress">) => {
-			Object.assign(started, news);
-			if (!signal.aborted) this.#onNews(key);
-		};
-		work(signal, (progress) => tell({ progress })).then(
-			(outcome) => tell({ end: { outcome } }),
-			(error: unknown) => tell({ end: { error } }),
-		);
-		return started;
 	}
 }
 

@@ -98,10 +98,10 @@ test("a refused write is told at once, and tried again after a second, then afte
 		triedMs.push(performance.now());
 		throw refused();
 	};
-	const tellRefusal = vi.fn<NonNullable<Controller["tellRefusal"]>>();
+	const reportRefusal = vi.fn<NonNullable<Controller["reportRefusal"]>>();
 	// Other changes wake the key each second.
-	await refusedFor({ reconcile, tellRefusal }, (loop) => loop.enqueue(key));
-	expect(tellRefusal.mock.calls[0]![1]).toMatchObject({
+	await refusedFor({ reconcile, reportRefusal }, (loop) => loop.enqueue(key));
+	expect(reportRefusal.mock.calls[0]![1]).toMatchObject({
 		failures: 1,
 		error: { message: "The quota is used up." },
 	});
@@ -120,21 +120,32 @@ test("a success of another half doesn't reset the backoff of a refused write", a
 		tries++;
 		throw refused(500);
 	};
-	await refusedFor({ reconcile, tellRefusal: async () => undefined });
+	await refusedFor({ reconcile, reportRefusal: async () => undefined });
 	expect(tries).toBeGreaterThan(5);
 	expect(tries).toBeLessThan(20);
+});
+
+test("a reconcile that leaves the rest to the next one doesn't end a refusal", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValueOnce(refused(503));
+	reconcile.mockResolvedValueOnce({ requeueAfterMs: 0, isUnfinished: true });
+	reconcile.mockResolvedValue(undefined);
+	await refusedFor({ reconcile });
+	expect(
+		reconcile.mock.calls.map(([, { refusal }]) => refusal?.failures),
+	).toEqual([undefined, 1, 1, undefined]);
 });
 
 test("a moment's trouble of the apiserver is tried again and told to nobody", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockRejectedValueOnce(refused(503));
 	reconcile.mockResolvedValue(undefined);
-	const tellRefusal = vi.fn<NonNullable<Controller["tellRefusal"]>>();
-	await refusedFor({ reconcile, tellRefusal });
-	expect(tellRefusal).not.toHaveBeenCalled();
+	const reportRefusal = vi.fn<NonNullable<Controller["reportRefusal"]>>();
+	await refusedFor({ reconcile, reportRefusal });
+	expect(reportRefusal).not.toHaveBeenCalled();
 	// The second knows of the refusal, and the third of none.
 	expect(
-		reconcile.mock.calls.map(([, , refusal]) => refusal?.failures),
+		reconcile.mock.calls.map(([, { refusal }]) => refusal?.failures),
 	).toEqual([undefined, 1, undefined]);
 });
 
@@ -144,7 +155,7 @@ test("a person who corrects the object needn't wait for the backoff", async () =
 	reconcile.mockRejectedValue(refused());
 	const stop = new AbortController();
 	const loop = new ControllerLoop(
-		{ name: "test", reconcile, tellRefusal: async () => undefined },
+		{ name: "test", reconcile, reportRefusal: async () => undefined },
 		{ log },
 	);
 	const store = new Store<KubeObject>(() => undefined);

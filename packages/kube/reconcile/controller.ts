@@ -14,22 +14,34 @@ export interface Controller {
 	/**
 	 * Never runs twice at once for one key. When it throws, it is retried with backoff. `NotFound`, `Conflict` and
 	 * `AlreadyExists` are ordinary: the object was deleted or changed meanwhile.
-	 * @param refusal What Kubernetes refuses to do for the key. Without {@link tellRefusal} the key is reconciled before
-	 * `retryInMs` is over, and must not make the request again until then.
 	 */
 	reconcile(
 		key: ObjectKey,
-		signal: AbortSignal,
-		refusal: Refusal | undefined,
+		circumstances: Circumstances,
 	): Promise<Result | undefined>;
-	/** Tells the object's readers what Kubernetes refuses. Until the request is due again, this stands in for `reconcile`. */
-	tellRefusal?(key: ObjectKey, refusal: Refusal): Promise<void>;
+	/** Says to the object's readers what Kubernetes refuses. Until the request is due again, this stands in for `reconcile`. */
+	reportRefusal?(key: ObjectKey, refusal: Refusal, now: number): Promise<void>;
+}
+
+/** What a reconcile knows beside its key. */
+export interface Circumstances {
+	/** In milliseconds since 1970: all that one reconcile decides, it decides at one time. */
+	now: number;
+	/** Fires when the loop is to stop. */
+	signal: AbortSignal;
+	/**
+	 * What Kubernetes refuses to do for the key. Without {@link Controller.reportRefusal} the key is reconciled before
+	 * `retryInMs` is over, and must not make the request again until then.
+	 */
+	refusal: Refusal | undefined;
 }
 
 /** When to reconcile a key again. Without a result, only after the next change. */
 export interface Result {
 	/** At the latest after this time. */
 	requeueAfterMs: number;
+	/** The next reconcile does the rest: what was refused isn't done yet, although nothing failed. */
+	isUnfinished?: true;
 }
 
 /** The result by which the key is reconciled as soon as any of them says, or after so many milliseconds. */
@@ -211,14 +223,15 @@ export class ControllerLoop {
 		};
 		const refusal = this.#refusals.get(text);
 		const isDue = refusal === undefined || refusal.retryInMs === 0;
+		const now = Date.now();
 		try {
-			const result = await this.#act(key, signal, refusal);
+			const result = await this.#act(key, { now, signal, refusal });
 			this.#outdated.delete(text);
 			this.#queue.forget(text);
 			if (!isDue) this.#queue.addAfter(text, refusal.retryInMs);
-			else if (refusal) {
+			else if (refusal && !result?.isUnfinished) {
 				this.#refusals.settle(text);
-				// Its readers were told of a refusal that is over.
+				// Its readers still read of a refusal that is over.
 				this.#queue.add(text);
 			}
 			if (result) this.#queue.addAfter(text, result.requeueAfterMs);
@@ -241,7 +254,7 @@ export class ControllerLoop {
 			const isStale = isOutdated && !staysBehind;
 			const isOrdinary = isStale || signal.aborted;
 			if (this.#refusals.get(text))
-				// Its readers are told.
+				// Its readers read of it.
 				this.#log.info(
 					{ ...key, refusal: (err as Error).message, retryInMs },
 					"Kubernetes refuses a request",
@@ -259,13 +272,12 @@ export class ControllerLoop {
 
 	async #act(
 		key: ObjectKey,
-		signal: AbortSignal,
-		refusal: Refusal | undefined,
+		circumstances: Circumstances,
 	): Promise<Result | undefined> {
-		const { tellRefusal } = this.#controller;
-		if (!refusal?.retryInMs || !tellRefusal)
-			return this.#controller.reconcile(key, signal, refusal);
-		await tellRefusal.call(this.#controller, key, refusal);
+		const { refusal, now } = circumstances;
+		if (!refusal?.retryInMs || !this.#controller.reportRefusal)
+			return this.#controller.reconcile(key, circumstances);
+		await this.#controller.reportRefusal(key, refusal, now);
 		return undefined;
 	}
 

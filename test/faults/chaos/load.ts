@@ -16,6 +16,7 @@ import type {
 } from "../../../packages/contracts/manifest.ts";
 import { manifestSubject } from "../../../packages/contracts/nats.ts";
 import type { Route } from "../../../packages/contracts/route.ts";
+import { createLog } from "../../../packages/service/log.ts";
 import type { PlainRow } from "../../support/senders/persistent-sender.ts";
 import {
 	startTidemill,
@@ -111,7 +112,7 @@ async function manifestURL(
 	let url = "";
 	await eventually("table", async () => {
 		const answer = await askArchive<ManifestAnswer>(
-			admin,
+			{ nats: admin, log: createLog("test") },
 			{ subject: manifestSubject(shard), shard },
 			question,
 			"NoAnswer",

@@ -178,7 +178,7 @@ test("when NATS is away, operator's question has an answer without its address",
 	);
 	const ask = () =>
 		askArchive(
-			connection,
+			{ nats: connection, log: createLog("test") },
 			{ subject: deletionSubject(0), shard: 0 },
 			{},
 			"ArchiveUnavailable",

@@ -14,6 +14,7 @@ import {
 	framesSubject,
 	manifestSubject,
 } from "../../../packages/contracts/nats.ts";
+import { createLog } from "../../../packages/service/log.ts";
 import { accessStore } from "../../../test/support/servers/store-access.ts";
 import { type Bench, compared } from "../measure/measurement.ts";
 import { startArchive } from "./archive-process.ts";
@@ -70,7 +71,7 @@ async function msOf(work: () => Promise<unknown>): Promise<number> {
 /** Asks as the operator does for a new Run. */
 async function ask(connection: NatsConnection): Promise<void> {
 	const answer = await askArchive<ManifestAnswer>(
-		connection,
+		{ nats: connection, log: createLog("test") },
 		{ subject: manifestSubject(0), shard: 0 },
 		{ run: randomUUID(), extent: "Whole", ...source },
 		"NoAnswer",

@@ -18,6 +18,7 @@ import {
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";
+import { createLog } from "../../../packages/service/log.ts";
 import type { TestS3 } from "../../../test/support/servers/servers.ts";
 import { accessStore } from "../../../test/support/servers/store-access.ts";
 import { startArchive } from "../archive/archive-process.ts";
@@ -152,7 +153,7 @@ function callerOf(connection: NatsConnection, windowSeconds: number): Caller {
 			metadata: {},
 		}),
 	} as unknown as KubeClient;
-	const askEvents = askArchiveForEvents(() => connection);
+	const askEvents = askArchiveForEvents(() => connection, createLog("test"));
 	return { client, account, askEvents } as unknown as Caller;
 }
 

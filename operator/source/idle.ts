@@ -7,24 +7,24 @@ import type { FindingOf } from "../reconcile/reasons.ts";
 
 const type = "Receiving";
 
-/** Whether events have stopped to arrive. */
-export interface Quietness {
-	isQuiet: boolean;
-	/** When the Source is quiet unless an event arrives. */
-	quietMs: number;
+/** Whether a Source receives no events any more. */
+export interface Idle {
+	isIdle: boolean;
+	/** When the Source is idle unless an event arrives. */
+	idleMs: number;
 	/** The latest event. */
 	lastEventTime: string | undefined;
 }
 
 /**
- * Undefined if the spec doesn't say when the Source is quiet, or refuses events. The time runs from the latest event, or from
+ * Undefined if the spec doesn't say when the Source counts as idle, or refuses events. The time runs from the latest event, or from
  * when the Source was first watched.
  */
-export function quietnessOf(
+export function idleOf(
 	{ spec, status }: Source,
 	lastEventTime: string | undefined,
 	now: number,
-): Quietness | undefined {
+): Idle | undefined {
 	if (!spec.notify || spec.suspend) return undefined;
 	const before = findCondition(status?.conditions, type);
 	const eventMs = Date.parse(lastEventTime ?? "") || 0;
@@ -34,22 +34,22 @@ export function quietnessOf(
 			: before.status === "True"
 				? Date.parse(before.lastTransitionTime)
 				: 0;
-	const quietMs =
+	const idleMs =
 		Math.max(eventMs, watchedMs) + durationMs(spec.notify.quietAfter);
-	return { isQuiet: now >= quietMs, quietMs, lastEventTime };
+	return { isIdle: now >= idleMs, idleMs, lastEventTime };
 }
 
 /** Whether events arrive; nothing if nobody asked. */
 export function receivingFindingOf(
 	source: Source,
-	quietness: Quietness | undefined,
+	idle: Idle | undefined,
 ): FindingOf<"Source", typeof type> | undefined {
-	if (!quietness) return undefined;
-	return quietness.isQuiet
+	if (!idle) return undefined;
+	return idle.isIdle
 		? {
 				status: "False",
 				reason: "Quiet",
-				message: quietText(source, quietness),
+				message: quietText(source, idle),
 			}
 		: {
 				status: "True",
@@ -59,24 +59,24 @@ export function receivingFindingOf(
 }
 
 /** What has changed since the status was written. */
-export function newsOf(
+export function idleChanges(
 	source: Source,
-	quietness: Quietness | undefined,
+	idle: Idle | undefined,
 	now: number,
 ): Notification[] {
 	const before = findCondition(source.status?.conditions, type);
-	if (!quietness || !before) return [];
-	const wasQuiet = before.status === "False";
-	if (quietness.isQuiet === wasQuiet) return [];
+	if (!idle || !before) return [];
+	const wasIdle = before.status === "False";
+	if (idle.isIdle === wasIdle) return [];
 	const { uid, name } = source.metadata;
-	const { quietMs, isQuiet, lastEventTime } = quietness;
-	return isQuiet
+	const { idleMs, isIdle, lastEventTime } = idle;
+	return isIdle
 		? [
 				{
-					id: `msg_${uid}_quiet_${Math.floor(quietMs / 1000)}`,
+					id: `msg_${uid}_quiet_${Math.floor(idleMs / 1000)}`,
 					type: "SourceQuiet",
-					time: rfc3339(quietMs),
-					message: quietText(source, quietness),
+					time: rfc3339(idleMs),
+					message: quietText(source, idle),
 				},
 			]
 		: [
@@ -91,7 +91,7 @@ export function newsOf(
 
 function quietText(
 	{ metadata, spec }: Source,
-	{ lastEventTime }: Quietness,
+	{ lastEventTime }: Idle,
 ): string {
 	const since =
 		lastEventTime === undefined ? "" : ` The latest was at ${lastEventTime}.`;

@@ -11,7 +11,7 @@ import { type Lateness, runOnTime } from "./lateness.ts";
 const maxLength = 1_000;
 
 /** What has happened since the status was written, if `spec.notify` wants to know it. The oldest first. */
-export function newsOf(
+export function changesOf(
 	pipeline: Pipeline,
 	runs: readonly Run[],
 	lateness: Lateness | undefined,
@@ -22,7 +22,7 @@ export function newsOf(
 	);
 }
 
-/** One failure after another is told each time; a success only after a failure, or when the Pipeline was late. */
+/** Each failure is a notification; a success only after a failure, or when the Pipeline was late. */
 function endsOf(
 	{ metadata, status }: Pipeline,
 	runs: readonly Run[],
@@ -39,29 +39,29 @@ function endsOf(
 		return seen !== undefined && ageOf(run) > ageOf(seen);
 	};
 	// A Run that somebody cancelled says nothing.
-	const told = ended.findLast(
+	const notified = ended.findLast(
 		(run) => !isNew(run) && run.status!.phase !== "Cancelled",
 	);
 	const before =
-		lastRun?.phase === "Cancelled" ? told?.status?.phase : lastRun?.phase;
-	let isTrouble =
+		lastRun?.phase === "Cancelled" ? notified?.status?.phase : lastRun?.phase;
+	let hasFailed =
 		before === "Failed" ||
 		findCondition(status?.conditions, runOnTime)?.status === "False";
-	const news: Notification[] = [];
+	const changes: Notification[] = [];
 	for (const run of ended.filter(isNew)) {
 		const { phase, completionTime } = run.status!;
-		if (phase === "Cancelled" || (phase === "Succeeded" && !isTrouble))
+		if (phase === "Cancelled" || (phase === "Succeeded" && !hasFailed))
 			continue;
-		isTrouble = phase === "Failed";
-		news.push({
-			id: `msg_${run.metadata.uid}_${isTrouble ? "failed" : "recovered"}`,
-			type: isTrouble ? "RunFailed" : "RunRecovered",
+		hasFailed = phase === "Failed";
+		changes.push({
+			id: `msg_${run.metadata.uid}_${hasFailed ? "failed" : "recovered"}`,
+			type: hasFailed ? "RunFailed" : "RunRecovered",
 			time: completionTime!,
 			message: cutToLength(endText(run), maxLength),
 			run: run.metadata.name,
 		});
 	}
-	return news;
+	return changes;
 }
 
 function isLater(a: Run, b: Run): boolean {
