@@ -46,10 +46,10 @@ test("a Secret that was rotated out is removed at once", () => {
 
 test("a Secret whose resource was never written is removed after five minutes", () => {
 	const at = (afterMs: number) => decide(stateWith(), createdMs + afterMs);
-	expect(at(1_000)).toEqual([{ type: "lookAgain", afterMs: 299_000 }]);
-	expect(at(299_999)).toEqual([{ type: "lookAgain", afterMs: 1 }]);
+	expect(at(1_000)).toEqual([{ type: "requeueAfter", afterMs: 299_000 }]);
+	expect(at(299_999)).toEqual([{ type: "requeueAfter", afterMs: 1 }]);
 	expect(at(300_000)).toEqual([{ type: "remove" }]);
-	expect(at(-3_600_000)).toEqual([{ type: "lookAgain", afterMs: 300_000 }]);
+	expect(at(-3_600_000)).toEqual([{ type: "requeueAfter", afterMs: 300_000 }]);
 });
 
 test("a Secret that is being deleted is left alone", () => {

@@ -59,7 +59,7 @@ export type ApiSecretAction =
 	| { type: "setOwners"; owners: OwnerReference[] }
 	| { type: "remove" }
 	/** Reconcile again after this time, even without a change. */
-	| { type: "lookAgain"; afterMs: number };
+	| { type: "requeueAfter"; afterMs: number };
 
 /** The API writes the resource within seconds of its Secret. After this time the write has failed. */
 const unwrittenMs = 5 * 60_000;
@@ -85,7 +85,7 @@ export function decide(
 	// A clock behind the apiserver's must not prolong the wait.
 	const waitMs = Math.min(unwrittenMs, createdMs + unwrittenMs - now);
 	return [
-		waitMs > 0 ? { type: "lookAgain", afterMs: waitMs } : { type: "remove" },
+		waitMs > 0 ? { type: "requeueAfter", afterMs: waitMs } : { type: "remove" },
 	];
 }
 
@@ -181,7 +181,7 @@ export async function applyApiSecret(
 					resourceVersion,
 				});
 				break;
-			case "lookAgain":
+			case "requeueAfter":
 				result = soonest(result, action.afterMs);
 		}
 	return result;

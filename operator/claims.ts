@@ -114,12 +114,12 @@ export class InstallationClaimer {
 			this.#options.log.warn(why);
 			reject(new Error(why));
 		};
-		const lookAgain = () =>
+		const readClaims = () =>
 			void look().catch((err) =>
 				this.#options.log.warn({ err }, "looking at the claims failed"),
 			);
-		this.#leases.onChange(lookAgain);
-		void this.#leases.synced.then(lookAgain);
+		this.#leases.onChange(readClaims);
+		void this.#leases.synced.then(readClaims);
 		await Promise.race([this.#leases.run(signal), changed]);
 	}
 

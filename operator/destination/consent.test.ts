@@ -122,5 +122,5 @@ test.each([
 	expect(statusIn(actions)).toMatchObject({
 		conditions: [{ status: "Unknown", reason }],
 	});
-	expect(actions).toContainEqual({ type: "lookAgain", afterMs: 25_000 });
+	expect(actions).toContainEqual({ type: "requeueAfter", afterMs: 25_000 });
 });

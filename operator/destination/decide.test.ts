@@ -142,11 +142,11 @@ test("a failed check is repeated after a delay that doubles, and its error stays
 	]);
 	const state = stateWith({ destination: failedTimes(2) });
 	expect(decide(state, now + 59_000)).toEqual([
-		{ type: "lookAgain", afterMs: 1_000 },
+		{ type: "requeueAfter", afterMs: 1_000 },
 	]);
 	expect(decide(state, now + 60_000)).toMatchObject([{ type: "startJob" }]);
 	expect(decide({ ...state, jobs: [jobThat()] }, now + 61_000)).toEqual([
-		{ type: "lookAgain", afterMs: 10_000 },
+		{ type: "requeueAfter", afterMs: 10_000 },
 	]);
 });
 
@@ -255,7 +255,7 @@ test("a Secret that may still arrive is waited for before a warning", () => {
 		phase: "Checking",
 		conditions: [{ status: "Unknown", reason: "SecretNotFound" }],
 	});
-	expect(actions).toContainEqual({ type: "lookAgain", afterMs: 25_000 });
+	expect(actions).toContainEqual({ type: "requeueAfter", afterMs: 25_000 });
 	const status = statusIn(actions)!;
 	const later = stateWith({ destination: { ...destination, status } });
 	expect(decide(later, now + 25_000)).toContainEqual(
@@ -290,7 +290,7 @@ test("a check that Kubernetes refuses is reported with its error and repeated", 
 			},
 		],
 	});
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 30_000 });
 	// The refusal counts once.
 	const destination = destinationWith(statusIn(actions));
 	const again = decide(stateWith({ destination, refusal }), now + 500);
@@ -388,7 +388,7 @@ test("a check whose Job a failing webhook refuses says so and is tried when that
 	expect(actions.map(({ type }) => type)).toEqual([
 		"recordKubeEvent",
 		"writeStatus",
-		"lookAgain",
+		"requeueAfter",
 	]);
 	expect(statusIn(actions)).toMatchObject({
 		conditions: [
@@ -400,7 +400,7 @@ test("a check whose Job a failing webhook refuses says so and is tried when that
 		],
 	});
 	expect(statusIn(actions)?.lastCheck).toBeUndefined();
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 7_000 });
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 7_000 });
 	const destination = destinationWith(statusIn(actions));
 	const due = { ...refusal, retryInMs: 0 };
 	const again = decide(stateWith({ destination, refusal: due }), now + 7_000);

@@ -45,7 +45,7 @@ export function decide(
 			...(refusal.mayPass
 				? []
 				: tellRefused(destination, jobRefusal(refusal).message, now)),
-			{ type: "lookAgain", afterMs: refusal.retryInMs },
+			{ type: "requeueAfter", afterMs: refusal.retryInMs },
 		];
 	const wanted = wantedCheck(state);
 	if ("reason" in wanted) {
@@ -56,7 +56,9 @@ export function decide(
 		return [
 			...jobs.map(removalOf),
 			...tell(destination, { status, ...wanted }, now),
-			...(waitMs > 0 ? [{ type: "lookAgain", afterMs: waitMs } as const] : []),
+			...(waitMs > 0
+				? [{ type: "requeueAfter", afterMs: waitMs } as const]
+				: []),
 		];
 	}
 
@@ -128,7 +130,7 @@ function followCheck(
 			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
 		// The status keeps the last failure while the check is repeated.
 		const said = last ? [] : tell(destination, checking(waiting), now);
-		return [...said, { type: "lookAgain", afterMs: 10_000 }];
+		return [...said, { type: "requeueAfter", afterMs: 10_000 }];
 	}
 
 	const { at, result } = outcome;
@@ -172,7 +174,7 @@ function considerCheck(
 	// A repetition has waited since it was due, so that checks which fail keep no Run from its turn.
 	return edited || now >= dueMs
 		? start(edited ? ageOf(destination) : rfc3339(dueMs))
-		: [{ type: "lookAgain", afterMs: dueMs - now }];
+		: [{ type: "requeueAfter", afterMs: dueMs - now }];
 }
 
 /** Starts the check, unless there are too many Jobs or Kubernetes has just refused it. */
@@ -202,13 +204,17 @@ function refused(
 	refusal: Refusal,
 	now: number,
 ): DestinationAction[] {
-	const lookAgain = { type: "lookAgain", afterMs: refusal.retryInMs } as const;
-	if (refusal.mayPass) return [lookAgain];
+	const requeueAfter = {
+		type: "requeueAfter",
+		afterMs: refusal.retryInMs,
+	} as const;
+	if (refusal.mayPass) return [requeueAfter];
 	const { isLasting, message } = jobRefusal(refusal);
-	if (!isLasting) return [...tellRefused(destination, message, now), lookAgain];
+	if (!isLasting)
+		return [...tellRefused(destination, message, now), requeueAfter];
 	// Status times are whole seconds.
 	const lastMs = Date.parse(lastCheckOf(destination, hash)?.time ?? "");
-	if (lastMs + 1_000 > refusal.at) return [lookAgain];
+	if (lastMs + 1_000 > refusal.at) return [requeueAfter];
 	const lastCheck = afterFailure(destination, hash, rfc3339(now));
 	return [
 		...tell(
@@ -216,7 +222,7 @@ function refused(
 			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
 			now,
 		),
-		{ type: "lookAgain", afterMs: backoffMs(lastCheck.failures) },
+		{ type: "requeueAfter", afterMs: backoffMs(lastCheck.failures) },
 	];
 }
 

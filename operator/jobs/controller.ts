@@ -167,7 +167,7 @@ export function createJobLoop<
 					await client.delete(of.kind, name, namespace, { uid: uid! });
 					break;
 				}
-				case "lookAgain":
+				case "requeueAfter":
 				case "awaitSlot":
 					result = soonest(result, action.afterMs);
 					break;

@@ -88,7 +88,7 @@ export function followJob<
 					)
 				: [
 						...wait("PodLost", text, { phase: "Running", ...tried }),
-						{ type: "lookAgain", afterMs: lost.leftMs },
+						{ type: "requeueAfter", afterMs: lost.leftMs },
 					];
 		}
 		// A Job has no Pod for a while after it loses one or runs out of time. The status keeps what the last Pod waited for.
@@ -103,7 +103,7 @@ export function followJob<
 				: wait("PodWaiting", said, { phase: "Pending", ...tried })),
 			...(lossMs === undefined
 				? []
-				: [{ type: "lookAgain", afterMs: lossMs } as const]),
+				: [{ type: "requeueAfter", afterMs: lossMs } as const]),
 		];
 	}
 
@@ -124,7 +124,7 @@ export function followJob<
 		const message = `The Job has ended. Its result is not known yet: ${stored.error.message}`;
 		return [
 			...wait(kind.working, message, {}),
-			{ type: "lookAgain", afterMs: 10_000 },
+			{ type: "requeueAfter", afterMs: 10_000 },
 		];
 	}
 

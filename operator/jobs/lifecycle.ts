@@ -83,7 +83,7 @@ export function lifecycle<
 			...actions,
 			leftMs <= 0
 				? { type: "delete", object: work }
-				: { type: "lookAgain", afterMs: Math.min(leftMs, longestWaitMs) },
+				: { type: "requeueAfter", afterMs: Math.min(leftMs, longestWaitMs) },
 		];
 	}
 
@@ -172,7 +172,7 @@ export function lifecycle<
 			return transition.fail(work, refused, error, nothing, now);
 		return [
 			...transition.progress(work, unavailable, error.message, facts, now),
-			{ type: "lookAgain", afterMs: retryWaitMs(work, now) },
+			{ type: "requeueAfter", afterMs: retryWaitMs(work, now) },
 		];
 	}
 
@@ -208,7 +208,7 @@ export function lifecycle<
 	/** Kubernetes refuses the Job, its input, or another write that comes before it. */
 	function refused(work: W, refusal: Refusal, now: number): Action[] {
 		const { retryInMs: afterMs, mayPass } = refusal;
-		if (mayPass) return [{ type: "lookAgain", afterMs }];
+		if (mayPass) return [{ type: "requeueAfter", afterMs }];
 		const { isLasting, message } = jobRefusal(refusal);
 		const reason = isLasting ? "JobNotStarted" : "WriteRefused";
 		// The time of the work begins when its Job starts.
@@ -222,7 +222,7 @@ export function lifecycle<
 				pending,
 				now,
 			),
-			{ type: "lookAgain", afterMs },
+			{ type: "requeueAfter", afterMs },
 		];
 	}
 

@@ -88,13 +88,13 @@ export function limitPending<W extends JobWork, R extends WorkReasons>(
 function lookingAgain<A extends { type: string }>(
 	actions: A[],
 	latestMs: number,
-): (A | { type: "lookAgain"; afterMs: number })[] {
-	const others = actions.filter(({ type }) => type !== "lookAgain");
+): (A | { type: "requeueAfter"; afterMs: number })[] {
+	const others = actions.filter(({ type }) => type !== "requeueAfter");
 	const plannedMs = actions.flatMap((action) =>
-		action.type === "lookAgain" && "afterMs" in action
+		action.type === "requeueAfter" && "afterMs" in action
 			? [action.afterMs as number]
 			: [],
 	);
 	const afterMs = Math.min(latestMs, ...plannedMs);
-	return [...others, { type: "lookAgain", afterMs }];
+	return [...others, { type: "requeueAfter", afterMs }];
 }

@@ -70,7 +70,7 @@ export type JobAction =
 	| { type: "startJob"; job: JobWithInput; dryRun: boolean; age: string }
 	/** The Job with its Pods, and its input. */
 	| { type: "removeJob" }
-	/** As `lookAgain`, and the place in the queue for a Job is kept. */
+	/** As `requeueAfter`, and the place in the queue for a Job is kept. */
 	| { type: "awaitSlot"; afterMs: number };
 
 export type WorkAction<W extends JobWork, R extends WorkReasons> =

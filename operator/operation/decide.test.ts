@@ -183,7 +183,7 @@ test.each([
 	const actions = decide(state, now);
 	expect(reasonOf(actions)).toBe(reason);
 	expect(statusOf(actions).phase).toBe("Pending");
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: hour });
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: hour });
 	const waiting = { ...state.operation, status: statusOf(actions) };
 	const late = decide({ ...state, operation: waiting }, now + hour);
 	expect(reasonOf(late, "Failed")).toBe("PendingDeadlineExceeded");
@@ -257,7 +257,7 @@ test("archive's refusal is final or tried again, as archive says", () => {
 	).toBe("Failed");
 	const again = decide(answeredWith(stateOf(), refusal(true), now), now);
 	expect(reasonOf(again)).toBe("ManifestUnavailable");
-	expect(types(again)).toContain("lookAgain");
+	expect(types(again)).toContain("requeueAfter");
 });
 
 test("an Operation whose Job Kubernetes refuses waits without a start time", () => {
@@ -395,7 +395,7 @@ test("an ended Operation goes after its time, and the oldest beyond twenty at on
 	const operation = endedAt("11:30:00");
 	const one = stateOf({ operation, ended: [operation] });
 	expect(decide(one, now)).toEqual([
-		{ type: "lookAgain", afterMs: hour / 2 - 10_000 },
+		{ type: "requeueAfter", afterMs: hour / 2 - 10_000 },
 	]);
 	expect(decide(one, now + hour)).toEqual([
 		{ type: "delete", object: operation },
@@ -406,7 +406,7 @@ test("an ended Operation goes after its time, and the oldest beyond twenty at on
 	const many = stateOf({ operation, ended: [...others, operation] });
 	expect(decide(many, now)).toEqual([
 		{ type: "delete", object: others[0] },
-		{ type: "lookAgain", afterMs: hour / 2 - 10_000 },
+		{ type: "requeueAfter", afterMs: hour / 2 - 10_000 },
 	]);
 	// Also of itself, and whatever it left.
 	const oldest = stateOf({
@@ -470,7 +470,7 @@ test("a Release ends with what archive says: done, refused, or tried again", () 
 	const busy = { ok: false as const, error: { ...error, retryable: true } };
 	const again = decideReleased(busy);
 	expect(reasonOf(again)).toBe("ReleaseUnavailable");
-	expect(types(again)).toContain("lookAgain");
+	expect(types(again)).toContain("requeueAfter");
 });
 
 test("an Operation that has queued for more than an hour waits on when Kubernetes refuses its Job, as a Run does", () => {

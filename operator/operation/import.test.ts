@@ -119,7 +119,7 @@ test.each([
 		const status = statusOf(actions);
 		expect(status.phase).toBe(phase);
 		expect(status.conditions?.[0]).toMatchObject({ type: "Complete", reason });
-		expect(types(actions).includes("lookAgain")).toBe(retryable);
+		expect(types(actions).includes("requeueAfter")).toBe(retryable);
 	},
 );
 

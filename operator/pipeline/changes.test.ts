@@ -152,7 +152,7 @@ test("a Run that still loads is late after its time, once, and its end is a reco
 	expect(
 		decide(stateWith(noon, [active]), Date.parse(at("12:29:59"))),
 	).toContainEqual({
-		type: "lookAgain",
+		type: "requeueAfter",
 		afterMs: 1_000,
 	});
 	const late = Date.parse(at("12:30:00"));

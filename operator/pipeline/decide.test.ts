@@ -117,7 +117,7 @@ test("a reference that is missing after half a minute causes one warning", () =>
 	const pipeline = pipelineOf({}, { createdAt: seconds(5) });
 	const state = stateOf({ pipeline, source: undefined });
 	expect(decide(state, now)).toContainEqual({
-		type: "lookAgain",
+		type: "requeueAfter",
 		afterMs: 25_000,
 	});
 	const later = { ...pipeline, status: statusAfter(state) };
@@ -137,7 +137,7 @@ test("after the grace, a schedule still goes on while a reference is missing", (
 	);
 	const state = stateOf({ pipeline, source: undefined });
 	expect(decide(state, Date.parse("2026-03-10T12:59:00Z"))).toContainEqual({
-		type: "lookAgain",
+		type: "requeueAfter",
 		afterMs: 60_000,
 	});
 });
@@ -170,7 +170,7 @@ describe("while a new Destination is being checked", () => {
 			const waited = (since: number) =>
 				stateOf({ destination: checked(since, reason) });
 			expect(decide(waited(3), now)).toEqual([
-				{ type: "lookAgain", afterMs: 1_000 },
+				{ type: "requeueAfter", afterMs: 1_000 },
 			]);
 			expect(statusAfter(waited(4)).phase).toBe("Pending");
 		},
@@ -256,7 +256,7 @@ test.each([
 ])("at %s a Pipeline is reconciled again in %d ms", (time, afterMs) => {
 	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
 	expect(decide(state, Date.parse(time))).toContainEqual({
-		type: "lookAgain",
+		type: "requeueAfter",
 		afterMs,
 	});
 });

@@ -53,7 +53,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		now,
 	);
 	const waitMs = verdictWaitMs(state, problem, timing.nextMs, now);
-	if (waitMs > 0) return [{ type: "lookAgain", afterMs: waitMs }];
+	if (waitMs > 0) return [{ type: "requeueAfter", afterMs: waitMs }];
 	const due =
 		timing.dueMs === undefined
 			? undefined
@@ -103,7 +103,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
 		...kubeEventsOf(state, findings),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
-		...lookAgain(
+		...soonestOf(
 			history.nextExpiryMs === undefined
 				? undefined
 				: history.nextExpiryMs - now,
@@ -194,7 +194,7 @@ function readinessOf(
 }
 
 /** @param expiryMs How long the next old Run is kept, which needn't be exact. */
-function lookAgain(
+function soonestOf(
 	expiryMs: number | undefined,
 	delaysMs: (number | undefined)[],
 ): PipelineAction[] {
@@ -207,7 +207,7 @@ function lookAgain(
 	].filter((waitMs) => waitMs > 0);
 	return waits.length === 0
 		? []
-		: [{ type: "lookAgain", afterMs: Math.min(...waits) }];
+		: [{ type: "requeueAfter", afterMs: Math.min(...waits) }];
 }
 
 /** A timer misses changes of the clock and the sleep of the machine. */

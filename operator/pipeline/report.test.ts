@@ -77,7 +77,7 @@ test("a slot that waits is reconciled when its deadline has passed, and reported
 	const noonMs = Date.parse(noon);
 	expect(missed(state, noonMs + 20_000)).toEqual([]);
 	expect(decide(state, noonMs + 20_000)).toContainEqual({
-		type: "lookAgain",
+		type: "requeueAfter",
 		afterMs: 40_001,
 	});
 	expect(missed(state, noonMs + 60_000)).toEqual([]);

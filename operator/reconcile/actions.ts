@@ -16,7 +16,7 @@ type Reported = KubeObject & { status?: unknown };
 export type CommonAction<T extends Reported, Reason extends string> =
 	| ReportAction<T, Reason>
 	/** Reconcile again after this time, even without a change. */
-	| { type: "lookAgain"; afterMs: number };
+	| { type: "requeueAfter"; afterMs: number };
 
 export type FinalizerAction = { type: "setFinalizers"; finalizers: string[] };
 

@@ -118,7 +118,7 @@ export function createResourceLoop<
 				| CommonAction<T, string>
 				| FinalizerAction;
 			switch (action.type) {
-				case "lookAgain":
+				case "requeueAfter":
 					result = soonest(result, action.afterMs);
 					break;
 				case "setFinalizers":

@@ -33,7 +33,7 @@ export interface NotPermittedReport<T extends Reported> {
 		object: T,
 		message: string,
 		now: number,
-	): { status: NonNullable<T["status"]>; lookAgainMs?: number } | undefined;
+	): { status: NonNullable<T["status"]>; requeueAfterMs?: number } | undefined;
 	/** Lets go of what other objects wait for. */
 	release?(object: T): void;
 }
@@ -123,16 +123,16 @@ export function whilePermitted<T extends Reported>(
 export function reportOf<Status>(
 	actions: readonly (
 		| { type: "writeStatus"; status: Status }
-		| { type: "lookAgain"; afterMs: number }
+		| { type: "requeueAfter"; afterMs: number }
 		| { type: string }
 	)[],
-): { status: Status; lookAgainMs?: number } | undefined {
-	let told: { status: Status; lookAgainMs?: number } | undefined;
+): { status: Status; requeueAfterMs?: number } | undefined {
+	let told: { status: Status; requeueAfterMs?: number } | undefined;
 	for (const action of actions)
 		if (action.type === "writeStatus" && "status" in action)
 			told = { ...told, status: action.status };
-		else if (action.type === "lookAgain" && "afterMs" in action && told)
-			told.lookAgainMs = action.afterMs;
+		else if (action.type === "requeueAfter" && "afterMs" in action && told)
+			told.requeueAfterMs = action.afterMs;
 	return told;
 }
 
@@ -168,7 +168,7 @@ async function write<T extends Reported>(
 	if (standing.type !== "notPermitted") return undefined;
 	const reported = statusOf(object, standing.message, now);
 	if (!reported) return undefined;
-	const { status, lookAgainMs } = reported;
+	const { status, requeueAfterMs } = reported;
 	await writeStatus<T>(client, kind, object, status, fieldManager);
 	const reasonIn = ({ status }: Reported) =>
 		findCondition(status?.conditions, condition)?.reason;
@@ -179,7 +179,5 @@ async function write<T extends Reported>(
 			action: "Reconcile",
 			note: standing.message,
 		});
-	return lookAgainMs === undefined
-		? undefined
-		: { requeueAfterMs: lookAgainMs };
+	return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
 }

@@ -98,7 +98,7 @@ test("a Run says how far archive is", () => {
 
 test("a Run whose Source has no readable keys waits and asks nobody", () => {
 	const actions = decide(stateOf({ shard: undefined }), now);
-	expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
+	expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);
 	expect(reasonOf(actions)).toBe("ManifestUnavailable");
 	expect(JSON.stringify(actions)).toContain(
 		'The Secret with the keys of Source \\"orders\\" is missing or damaged.',
@@ -113,12 +113,12 @@ test.each([
 	["2026-03-31T02:00:00Z", 60_000],
 ])("a Run of %s tries again in %d ms", (createdAt, afterMs) => {
 	const run = owned(runOf("r", undefined, { createdAt }));
-	expect(start(away, run)).toContainEqual({ type: "lookAgain", afterMs });
+	expect(start(away, run)).toContainEqual({ type: "requeueAfter", afterMs });
 });
 
 test("a Run whose Job Kubernetes refuses tries again when that is due", () => {
 	expect(decideRefused(stateOf(), "A quota.", now)).toContainEqual({
-		type: "lookAgain",
+		type: "requeueAfter",
 		afterMs: 2_000,
 	});
 });
@@ -128,7 +128,7 @@ test("a Job that Kubernetes refuses is reported with a warning and tried again",
 	expect(types(actions)).toEqual([
 		"recordKubeEvent",
 		"writeStatus",
-		"lookAgain",
+		"requeueAfter",
 	]);
 	expect(statusOf(actions).phase).toBe("Pending");
 	const message = "Kubernetes refused the Job: A quota.";
@@ -180,7 +180,7 @@ test("a Run whose Destination is no longer Ready, or is gone, when archive answe
 		[undefined, "PipelineNotFound"],
 	] as const) {
 		const actions = decide(stateOf({ references: later }), now);
-		expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
+		expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);
 		expect(statusOf(actions).phase).toBe("Pending");
 		expect(reasonOf(actions)).toBe(reason);
 	}
@@ -195,7 +195,7 @@ test("a failing webhook is told by Event and status in its own words, the deadli
 	expect(types(actions)).toEqual([
 		"recordKubeEvent",
 		"writeStatus",
-		"lookAgain",
+		"requeueAfter",
 	]);
 	expect(actions[0]).toMatchObject({
 		severity: "Warning",
@@ -208,7 +208,7 @@ test("a failing webhook is told by Event and status in its own words, the deadli
 		phase: "Pending",
 		pendingSince: "2026-03-31T12:00:00Z",
 	});
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 40_000 });
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 40_000 });
 	// When it is due, the Job is tried with the answer that was kept.
 	const run = runWith(statusOf(actions));
 	const due = { ...refusal, retryInMs: 0 };
@@ -217,7 +217,7 @@ test("a failing webhook is told by Event and status in its own words, the deadli
 	// Of a moment's trouble nobody hears.
 	const passing = { ...refusal, mayPass: true };
 	expect(decide({ ...answered, refusal: passing }, now)).toEqual([
-		{ type: "lookAgain", afterMs: 40_000 },
+		{ type: "requeueAfter", afterMs: 40_000 },
 	]);
 });
 

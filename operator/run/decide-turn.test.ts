@@ -133,5 +133,5 @@ test("a Run that waits for its turn says how many come before it, and looks agai
 	const rivals = [rival(1)];
 	const actions = decide(stateOf({ run, rivals, ahead: 12 }), now);
 	expect(JSON.stringify(actions)).toContain("12 Runs come before this one.");
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 42_000 });
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 42_000 });
 });

@@ -53,7 +53,7 @@ test("a Run of an earlier Pipeline of the same name is left to garbage collectio
 	const run = owned(runOf("r"));
 	run.metadata.ownerReferences![0]!.uid = "uid-of-an-earlier-one";
 	const actions = decide(stateOf({ run }), now);
-	expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
+	expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);
 	expect(reasonOf(actions)).toBe("PipelineNotFound");
 });
 
@@ -255,7 +255,7 @@ test("a Pipeline with a table for the quarantine asks archive for that, too, and
 test("an archive that can't answer yet is asked again, and one that refuses ends the Run", () => {
 	const error = { code: "X", message: "No S3.", retryable: true };
 	const later = start({ ok: false, error });
-	expect(types(later)).toEqual(["writeStatus", "lookAgain"]);
+	expect(types(later)).toEqual(["writeStatus", "requeueAfter"]);
 	expect(reasonOf(later)).toBe("ManifestUnavailable");
 	const never = start({ ok: false, error: { ...error, retryable: false } });
 	expect(statusOf(never)).toMatchObject({
@@ -343,10 +343,12 @@ test("an ended Run that belongs to no Pipeline goes a week after its end", () =>
 	});
 	const state = stateOf({ run, references: undefined });
 	const dayMs = 86_400_000;
-	expect(decide(state, now)).toEqual([{ type: "lookAgain", afterMs: dayMs }]);
+	expect(decide(state, now)).toEqual([
+		{ type: "requeueAfter", afterMs: dayMs },
+	]);
 	const weekMs = 7 * dayMs - 3_600_000;
 	expect(decide(state, now + weekMs - 1)).toEqual([
-		{ type: "lookAgain", afterMs: 1 },
+		{ type: "requeueAfter", afterMs: 1 },
 	]);
 	expect(decide(state, now + weekMs)).toEqual([
 		{ type: "delete", object: run },

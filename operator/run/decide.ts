@@ -177,7 +177,7 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 		return [
 			...wait(...blocked),
 			// Who goes first is woken. This keeps what the others read up to date.
-			{ type: "lookAgain", afterMs: nextLookMs(state) },
+			{ type: "requeueAfter", afterMs: nextLookMs(state) },
 		];
 	if (shard === undefined)
 		return work.notListed(

@@ -473,7 +473,7 @@ test("a Run whose Job is complete and whose Pod is gone asks archive what it loa
 
 test("while archive is away, the Run waits for its result, and says so", () => {
 	const actions = decide(stateOf({ ...gone, stored: away }), now);
-	expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
+	expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);
 	const { conditions } = statusOf(actions);
 	expect(findCondition(conditions, "Complete")?.message).toContain(
 		"Archive is away.",
@@ -484,8 +484,8 @@ test("a Run waits for its result until ten minutes after its Job's end", () => {
 	const endedMs = Date.parse("2026-03-31T11:59:00Z");
 	const state = stateOf({ ...gone, stored: away });
 	const typesAfter = (ms: number) => types(decide(state, endedMs + ms));
-	expect(typesAfter(600_000)).toContain("lookAgain");
-	expect(typesAfter(600_001)).not.toContain("lookAgain");
+	expect(typesAfter(600_000)).toContain("requeueAfter");
+	expect(typesAfter(600_001)).not.toContain("requeueAfter");
 });
 
 test.each<[string, Partial<RunState>, number]>([
@@ -513,7 +513,7 @@ test("a Run whose Pod's node is lost says so, and fails after ten minutes", () =
 	expect(reasonOf(actions)).toBe("PodLost");
 	expect(JSON.stringify(statusOf(actions))).toContain('on node \\"n1\\"');
 	// Its deletion was due two minutes ago, and it counts as lost since one.
-	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 540_000 });
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 540_000 });
 	const late = decide(state, now + 540_000);
 	expect(statusOf(late)).toMatchObject({
 		phase: "Failed",
@@ -523,5 +523,5 @@ test("a Run whose Pod's node is lost says so, and fails after ten minutes", () =
 	leaving.metadata.deletionTimestamp = "2026-03-31T11:59:30Z";
 	const early = decide(state, now);
 	expect(reasonOf(early)).toBe("Loading");
-	expect(early.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
+	expect(early.at(-1)).toEqual({ type: "requeueAfter", afterMs: 30_000 });
 });

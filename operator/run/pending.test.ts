@@ -61,11 +61,11 @@ test.each<[string, Partial<RunState>, string]>([
 	(_, changes, reason) => {
 		const first = decide(stateOf(changes), now);
 		expect(reasonOf(first)).toBe(reason);
-		expect(first).toContainEqual({ type: "lookAgain", afterMs: hourMs });
+		expect(first).toContainEqual({ type: "requeueAfter", afterMs: hourMs });
 		const waiting = after(changes, first);
 		const later = decide(waiting, now + hourMs - 1);
 		expect(statusOf(later)).toMatchObject({ phase: "Pending" });
-		expect(later).toContainEqual({ type: "lookAgain", afterMs: 1 });
+		expect(later).toContainEqual({ type: "requeueAfter", afterMs: 1 });
 		const last = decide(waiting, now + hourMs);
 		expect(types(last)).toEqual([
 			"writeStatus",

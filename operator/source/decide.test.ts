@@ -57,12 +57,12 @@ test.each([
 		source.metadata.creationTimestamp = new Date(createdMs).toISOString();
 		const actions = decide(stateWith({ source }), now);
 		const event = actions.find(({ type }) => type === "recordKubeEvent");
-		const again = actions.find(({ type }) => type === "lookAgain");
+		const again = actions.find(({ type }) => type === "requeueAfter");
 		expect([
 			readyIn(actions)?.status,
 			statusIn(actions)?.phase,
 			event?.type === "recordKubeEvent" && event.severity,
-			again?.type === "lookAgain" ? again.afterMs : undefined,
+			again?.type === "requeueAfter" ? again.afterMs : undefined,
 		]).toEqual(expected);
 	},
 );
@@ -115,7 +115,7 @@ test("a Secret that stays missing is warned of once, when its grace is over", ()
 		statusIn(decide(stateWith({ source: young(5) }), now)),
 	);
 	expect(decide(stateWith({ source: young(10, status) }), now)).toEqual([
-		{ type: "lookAgain", afterMs: 20_000 },
+		{ type: "requeueAfter", afterMs: 20_000 },
 	]);
 	const late = decide(stateWith({ source: young(30, status) }), now);
 	expect(late).toMatchObject([
@@ -332,7 +332,7 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		statusWrittenMs: now,
 	});
 	expect(decide(state, now + 4_000)).toEqual([
-		{ type: "lookAgain", afterMs: 6_000 },
+		{ type: "requeueAfter", afterMs: 6_000 },
 	]);
 	expect(statusIn(decide(state, now + 10_000))).toMatchObject({
 		phase: "Active",
@@ -399,7 +399,7 @@ test("imported events count as long as archive keeps their date, and it is looke
 			released: { "2025-06-01": ofDate, "2026-01-30": ofDate },
 		},
 	});
-	const nextDay = { type: "lookAgain", afterMs: 12 * 60 * 60 * 1000 };
+	const nextDay = { type: "requeueAfter", afterMs: 12 * 60 * 60 * 1000 };
 	const importedOf = (kept: SourceState["kept"], at = now) =>
 		statusIn(decide({ ...state, kept }, at))?.counts?.imported;
 	const base = { version: 1, account: "shop", sourceKey } as const;

@@ -85,7 +85,7 @@ export function decide(given: SourceState, now: number): SourceAction[] {
 	);
 	const verdict = { ...judged, readiness, facts, idle, kept };
 	const status = statusOf(state, verdict, now);
-	const waits = lookAgainFor(status, source, { ...verdict, retryMs }, now);
+	const waits = waitsOf(status, source, { ...verdict, retryMs }, now);
 	if (isDeepStrictEqual(status, source.status ?? {}))
 		return [...actions, ...waits];
 
@@ -95,7 +95,7 @@ export function decide(given: SourceState, now: number): SourceAction[] {
 	);
 	const waitMs = state.statusWrittenMs + state.statusIntervalMs - now;
 	if (onlyFactsDiffer && waitMs > 0)
-		return [...actions, { type: "lookAgain", afterMs: waitMs }];
+		return [...actions, { type: "requeueAfter", afterMs: waitMs }];
 	return [
 		...actions,
 		...(due.length > 0 ? [{ type: "notify", due } as const] : []),
@@ -190,7 +190,7 @@ function readinessOf(
 }
 
 /** A missing Secret may still arrive: look again when the grace is over, when the Source is quiet, and when imported events may have passed their retention. */
-function lookAgainFor(
+function waitsOf(
 	{ counts }: SourceStatus,
 	source: Source,
 	{ reason, idle, retryMs = 0 }: Verdict & { retryMs: number | undefined },
@@ -208,7 +208,7 @@ function lookAgainFor(
 		retryMs,
 	].filter((waitMs) => waitMs > 0);
 	return waitsMs.length > 0
-		? [{ type: "lookAgain", afterMs: Math.min(...waitsMs) }]
+		? [{ type: "requeueAfter", afterMs: Math.min(...waitsMs) }]
 		: [];
 }
 

@@ -36,12 +36,12 @@ function look(source: Source, atMs: number, lastEventMs?: number) {
 	const told = actions.flatMap((action) =>
 		action.type === "notify" ? action.due : [],
 	);
-	const wait = actions.find(({ type }) => type === "lookAgain");
+	const wait = actions.find(({ type }) => type === "requeueAfter");
 	return {
 		after: { ...source, ...(status && { status }) },
 		told,
 		receiving: findCondition(status?.conditions, "Receiving")?.status,
-		waitMs: wait?.type === "lookAgain" ? wait.afterMs : undefined,
+		waitMs: wait?.type === "requeueAfter" ? wait.afterMs : undefined,
 	};
 }
 

@@ -104,7 +104,10 @@ test("without a limit a Source may keep its events for ever", () => {
 test("the Source stays ready while its retention is refused, and archive is asked again later", () => {
 	const told = outcome(400, { retentionError: "a rule is in the way" });
 	expect(told.asked).toBeUndefined();
-	expect(told.actions).toContainEqual({ type: "lookAgain", afterMs: 60_000 });
+	expect(told.actions).toContainEqual({
+		type: "requeueAfter",
+		afterMs: 60_000,
+	});
 	expect(told.condition).toMatchObject({
 		status: "False",
 		reason: "RetentionUnavailable",

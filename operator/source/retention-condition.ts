@@ -17,7 +17,7 @@ const retryMs = 60_000;
 
 export type RetentionAction =
 	| ({ type: "askRetention" } & ShardQuestion<RetentionRequest>)
-	| { type: "lookAgain"; afterMs: number };
+	| { type: "requeueAfter"; afterMs: number };
 
 /** The state, in which what archive said counts, if that was about what the Source says now. */
 export function withRetentionAnswer(
@@ -47,7 +47,7 @@ export function retentionActions(
 	if (isHeld(state) || !isAllowed(state, wantedDays(state))) return [];
 	return state.retentionError === undefined
 		? [{ type: "askRetention", ...questionOf(state, keys) }]
-		: [{ type: "lookAgain", afterMs: retryMs }];
+		: [{ type: "requeueAfter", afterMs: retryMs }];
 }
 
 /**

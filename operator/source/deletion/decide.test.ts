@@ -170,7 +170,7 @@ test.each([
 				},
 			},
 			{ type: "recordKubeEvent", severity, reason },
-			{ type: "lookAgain", afterMs: 2_000 },
+			{ type: "requeueAfter", afterMs: 2_000 },
 		]);
 	},
 );
@@ -200,10 +200,12 @@ test("an archive that can't answer is asked again, less and less often", () => {
 	expect(decide(answeredWith(away), deletedMs)).toMatchObject([
 		{ type: "writeStatus" },
 		{ type: "recordKubeEvent", severity: "Warning" },
-		{ type: "lookAgain", afterMs: 2_000 },
+		{ type: "requeueAfter", afterMs: 2_000 },
 	]);
-	expect(again(80_000)).toEqual([{ type: "lookAgain", afterMs: 10_000 }]);
-	expect(again(86_400_000)).toEqual([{ type: "lookAgain", afterMs: 60_000 }]);
+	expect(again(80_000)).toEqual([{ type: "requeueAfter", afterMs: 10_000 }]);
+	expect(again(86_400_000)).toEqual([
+		{ type: "requeueAfter", afterMs: 60_000 },
+	]);
 });
 
 test("what archive said of another shard is no answer", () => {
@@ -227,7 +229,7 @@ test("progress is written at most once in ten seconds, and archive is asked for 
 			answeredWith(answer, { source, statusWrittenMs: deletedMs }),
 			deletedMs + ms,
 		);
-	const soon = { type: "lookAgain", afterMs: 0 };
+	const soon = { type: "requeueAfter", afterMs: 0 };
 	expect(after(9_999)).toEqual([soon]);
 	expect(after(10_000)).toMatchObject([
 		{

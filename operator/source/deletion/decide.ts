@@ -90,7 +90,7 @@ function decideAnswered(
 				`Archive is deleting the events. Those before ${answer.remainsFrom} are gone.`,
 				now,
 			),
-			{ type: "lookAgain", afterMs: 0 },
+			{ type: "requeueAfter", afterMs: 0 },
 		];
 	return [
 		{
@@ -130,7 +130,7 @@ function wait(
 ): DeletionAction[] {
 	return [
 		...say(state, reason, message, now),
-		{ type: "lookAgain", afterMs: backoffMs(state.source, now) },
+		{ type: "requeueAfter", afterMs: backoffMs(state.source, now) },
 	];
 }
 

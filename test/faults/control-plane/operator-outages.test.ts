@@ -69,7 +69,7 @@ async function comeBack(...made: EverMade[]): Promise<void> {
 	world.proxy.onRequest = () => isSeen;
 	await outages.start();
 	world.nodeLooksAgain();
-	await Promise.all(made.map((each) => each.lookAgain()));
+	await Promise.all(made.map((each) => each.requeueAfter()));
 	goOn();
 	world.proxy.onRequest = () => undefined;
 }
