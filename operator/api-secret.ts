@@ -10,7 +10,7 @@ import type { KubeClient } from "../packages/kube/client/client.ts";
 import { kinds, type Secret } from "../packages/kube/kinds.ts";
 import {
 	ControllerLoop,
-	type Result,
+	type ReconcileResult,
 	soonest,
 } from "../packages/kube/reconcile/controller.ts";
 import {
@@ -161,8 +161,8 @@ export async function applyApiSecret(
 	client: KubeClient,
 	{ metadata: { name, namespace, uid, resourceVersion } }: Secret,
 	actions: ApiSecretAction[],
-): Promise<Result | undefined> {
-	let result: Result | undefined;
+): Promise<ReconcileResult | undefined> {
+	let result: ReconcileResult | undefined;
 	for (const action of actions)
 		switch (action.type) {
 			case "setOwners":

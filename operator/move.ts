@@ -26,7 +26,7 @@ import { keysIn, keysSecretName, shardsPatch } from "./source/routes/keys.ts";
 const followMs = 60_000;
 const maxTries = 5;
 
-export interface Move {
+export interface MoveRequest {
 	client: KubeClient;
 	nats: NatsConnection;
 	log: Logger;
@@ -42,7 +42,7 @@ export interface Move {
  * Moves a Source: docs/decisions/0026-a-source-keeps-its-former-shards.md. Each step can be repeated, whichever was the last before
  * a crash. The third write, the route's, is the leading operator's. Throws {@link MoveRefusal}.
  */
-export async function move(asked: Move): Promise<MovePlan> {
+export async function move(asked: MoveRequest): Promise<MovePlan> {
 	for (let tries = 1; ; tries++)
 		try {
 			const owners = await readOwners(asked.nats);
@@ -66,7 +66,7 @@ export async function readOwners(nats: NatsConnection): Promise<KeyOwners> {
 }
 
 export async function planMove(
-	asked: Move,
+	asked: MoveRequest,
 	owners: KeyOwners,
 ): Promise<MovePlan> {
 	const { client, nats, namespace, source } = asked;
@@ -85,7 +85,7 @@ export async function planMove(
 
 /** An archive of before Sources had several shards answers nobody, and wouldn't ask the others for their shares either. */
 async function requireAnswers(
-	{ nats, log, namespace }: Move,
+	{ nats, log, namespace }: MoveRequest,
 	{ keys: { sourceKey }, shards }: MovePlan,
 ): Promise<void> {
 	for (const shard of shards) {
@@ -105,7 +105,7 @@ async function requireAnswers(
 
 /** Kubernetes refuses it if the Secret has changed since it is read here. */
 export async function writeSecret(
-	{ client, namespace, source }: Move,
+	{ client, namespace, source }: MoveRequest,
 	{ keys, shard, shards }: MovePlan,
 ): Promise<void> {
 	const name = keysSecretName(source);
@@ -126,7 +126,7 @@ export async function writeSecret(
 }
 
 async function untilRouteFollows(
-	{ nats, source }: Move,
+	{ nats, source }: MoveRequest,
 	{ keys: { sourceKey }, shard }: MovePlan,
 ): Promise<void> {
 	const routes = await new Kvm(nats).open(bucket.routes);

@@ -14,7 +14,7 @@ import {
 	kinds,
 	type Lease,
 	type Pod,
-	type Wire,
+	type WireForm,
 } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
@@ -90,7 +90,7 @@ const operatorLeases = Object.entries(operatorLeaseLabels)
 const localLease = "tidemill-operator";
 
 /** Of the core group, which the built-in role `view` may read. */
-type CoreEvent = Wire<CoreV1Event>;
+type CoreEvent = WireForm<CoreV1Event>;
 const coreEvent: ResourceKind<CoreEvent> = {
 	group: "",
 	version: "v1",

@@ -6,7 +6,7 @@ import {
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
 import type {
 	Controller,
-	Result,
+	ReconcileResult,
 } from "../../packages/kube/reconcile/controller.ts";
 import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
@@ -64,7 +64,7 @@ export class PodController implements Controller {
 		return this.#sandboxes.get(uid);
 	}
 
-	async reconcile(key: ObjectKey): Promise<Result | undefined> {
+	async reconcile(key: ObjectKey): Promise<ReconcileResult | undefined> {
 		const pod = this.#options.pods.get(key.namespace, key.name);
 		await this.#forgetOthers(key, pod?.metadata.uid);
 		if (!pod) return undefined;
@@ -243,7 +243,9 @@ function waitMs(instantMs: number | undefined): number | undefined {
 	return instantMs && Math.max(0, instantMs - Date.now());
 }
 
-function soonest(...times: (number | undefined)[]): Result | undefined {
+function soonest(
+	...times: (number | undefined)[]
+): ReconcileResult | undefined {
 	const known = times.filter((time) => time !== undefined);
 	return known.length === 0
 		? undefined

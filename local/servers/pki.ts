@@ -2,11 +2,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+	type CertificateSubject,
 	issueAuthority,
 	issueCertificate,
 	isUsable,
 	type KeyPair as PemPair,
-	type Subject,
 } from "../../operator/install/certificate.ts";
 
 /** A certificate and its private key, as PEM text and as files. */
@@ -31,7 +31,9 @@ const authorities = {
 
 const loopback = ["127.0.0.1", "::1", "localhost"];
 
-export type ClusterSubject = Subject & { issuer: keyof typeof authorities };
+export type ClusterSubject = CertificateSubject & {
+	issuer: keyof typeof authorities;
+};
 
 const certificates = {
 	apiserver: {

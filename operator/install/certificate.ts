@@ -22,7 +22,7 @@ export interface KeyPair {
 }
 
 /** Whom a certificate names. */
-export interface Subject {
+export interface CertificateSubject {
 	name: string;
 	/** Host names and addresses of a server; absent for a client. */
 	hosts?: readonly string[];
@@ -56,7 +56,7 @@ export function issueAuthority(
 
 /** A certificate for this subject, signed by the authority. */
 export function issueCertificate(
-	subject: Subject,
+	subject: CertificateSubject,
 	authority: KeyPair,
 	nowMs: number,
 	days: number,
@@ -104,7 +104,7 @@ async function issue(
 }
 
 async function extensions(
-	{ hosts = [] }: Subject,
+	{ hosts = [] }: CertificateSubject,
 	keys: webcrypto.CryptoKeyPair,
 ): Promise<Extension[]> {
 	return [

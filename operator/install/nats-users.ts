@@ -29,7 +29,7 @@ export const natsUsers: readonly NatsUser[] = [
 	...natsRoles.flatMap((role) => [role, `${role}-b`] as const),
 ];
 
-export interface Permissions {
+export interface NatsPermissions {
 	publish: { allow: string[]; deny?: string[] };
 	subscribe: string[];
 	/** May answer a request, whatever its reply subject. */
@@ -48,7 +48,7 @@ const lookUp = [
  * What each role may do, and no more, so that a stolen password gives no access to other roles' work. Only the role itself
  * may listen to its inbox (packages/service/nats/connection.ts). Subjects as in ADR-1 (JetStream API) and ADR-8 (KV).
  */
-export const natsPermissions: Record<NatsRole, Permissions> = {
+export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 	receive: {
 		publish: {
 			allow: [

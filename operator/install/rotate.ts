@@ -7,10 +7,10 @@ import { SettingError } from "../../packages/service/settings.ts";
 import {
 	type KeyChanges,
 	nextStep,
-	type Rotation,
 	type RotationState,
 	rotations,
 	type SecretFacts,
+	type SecretRotation,
 } from "./rotation.ts";
 import { authorityName, type SecretData } from "./secret-changes.ts";
 
@@ -38,7 +38,7 @@ const statefulSets: ResourceKind<KubeObject> = {
 	plural: "statefulsets",
 	namespaced: true,
 };
-const suffixes: Record<Rotation, string> = {
+const suffixes: Record<SecretRotation, string> = {
 	"nats-passwords": "nats-passwords",
 	"nats-certificate": "nats-tls",
 	"seal-key": "seal-key",

@@ -4,8 +4,8 @@ import { natsRoles } from "./nats-users.ts";
 import {
 	type KeyChanges,
 	nextStep,
-	type Rotation,
 	type SecretFacts,
+	type SecretRotation,
 } from "./rotation.ts";
 import { type SecretData, secretChanges } from "./secret-changes.ts";
 
@@ -30,12 +30,12 @@ const first = new Map(
 
 /** Secrets as a cluster has them while a rotation goes on. */
 class Rotating {
-	readonly #rotation: Rotation;
+	readonly #rotation: SecretRotation;
 	facts: SecretFacts;
 	nowMs = startMs;
 	readonly restarts: string[] = [];
 
-	constructor(rotation: Rotation, name: string) {
+	constructor(rotation: SecretRotation, name: string) {
 		this.#rotation = rotation;
 		this.facts = {
 			name,

@@ -17,7 +17,7 @@ export const rotations = [
 	"store-keys",
 ] as const;
 /** What can be replaced. */
-export type Rotation = (typeof rotations)[number];
+export type SecretRotation = (typeof rotations)[number];
 
 /** How far a rotation is. It stands in an annotation of its Secret, so that a command goes on where another one was interrupted. */
 export interface RotationState {
@@ -76,7 +76,7 @@ const longMs = 2 * 24 * 3_600_000;
  * @param isNow the former seal key goes at once, and with it the notifications that it has sealed.
  */
 export async function nextStep(
-	rotation: Rotation,
+	rotation: SecretRotation,
 	facts: SecretFacts,
 	nowMs: number,
 	{
@@ -118,7 +118,7 @@ export async function nextStep(
 
 const everywhere = "until NATS and all processes have read them";
 
-const stepsOf: Record<Rotation, readonly Step[]> = {
+const stepsOf: Record<SecretRotation, readonly Step[]> = {
 	"nats-passwords": [
 		{
 			about: "the second user of each role has a new password",

@@ -13,9 +13,9 @@ import {
 	type Pod,
 } from "../../packages/kube/kinds.ts";
 import {
-	type Circumstances,
 	ControllerLoop,
-	type Result,
+	type ReconcileContext,
+	type ReconcileResult,
 	soonest,
 } from "../../packages/kube/reconcile/controller.ts";
 import {
@@ -115,8 +115,8 @@ export function createJobLoop<
 
 	async function reconcile(
 		key: ObjectKey,
-		{ now, refusal }: Circumstances,
-	): Promise<Result | undefined> {
+		{ now, refusal }: ReconcileContext,
+	): Promise<ReconcileResult | undefined> {
 		const owner = ownerOf(key);
 		const state = await of.read(
 			key,
@@ -139,10 +139,10 @@ export function createJobLoop<
 	async function apply(
 		state: State,
 		actions: Action[],
-	): Promise<Result | undefined> {
+	): Promise<ReconcileResult | undefined> {
 		let object = of.objectIn(state);
 		const owner = ownerOf(keyOf(object));
-		let result: Result | undefined;
+		let result: ReconcileResult | undefined;
 		for (const each of actions) {
 			const action = each as unknown as AnyAction<T>;
 			switch (action.type) {

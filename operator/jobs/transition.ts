@@ -7,7 +7,7 @@ import {
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
-import type { KubeEventReason, Reasons } from "../reconcile/reasons.ts";
+import type { KubeEventReason, ReasonTable } from "../reconcile/reasons.ts";
 import type { AskAction } from "./questions.ts";
 import type { JobWithInput } from "./template.ts";
 
@@ -45,8 +45,8 @@ export interface WorkReasons {
 /** Those of operator/reconcile/reasons.ts. */
 export interface ReasonsOf<Noun extends "Run" | "Operation"> {
 	noun: Noun;
-	complete: keyof Reasons[Noun]["Complete"] & string;
-	failed: keyof Reasons[Noun]["Failed"] & string;
+	complete: keyof ReasonTable[Noun]["Complete"] & string;
+	failed: keyof ReasonTable[Noun]["Failed"] & string;
 	event: KubeEventReason<Noun>;
 }
 

@@ -21,7 +21,7 @@ import {
 import type { Logger } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { onReconnect } from "../../packages/service/nats/connection.ts";
-import type { SealedWebhook, Webhooks } from "./webhooks.ts";
+import type { NotificationWebhooks, SealedWebhook } from "./webhooks.ts";
 
 /** Of one namespace: its receivers may fail, and it alone waits. */
 const maxPerAccount = 50;
@@ -65,7 +65,7 @@ export class NotificationOutbox {
 	/** What notify reported of the webhooks as they are now, by the Secret's name. */
 	deliveriesOf(
 		resource: Pipeline | Source,
-		{ usable }: Webhooks,
+		{ usable }: NotificationWebhooks,
 	): Map<string, DeliveryReport> {
 		const about = aboutOf(resource);
 		return new Map(

@@ -3,7 +3,7 @@ import type { Notification } from "../../packages/contracts/notification.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import type { HandOver } from "./outbox.ts";
 import { dueNotifications } from "./state.ts";
-import type { Webhooks } from "./webhooks.ts";
+import type { NotificationWebhooks } from "./webhooks.ts";
 
 const now = Date.parse("2026-03-10T12:00:00Z");
 const changed = (id: string, time = "2026-03-10T12:00:00Z"): Notification => ({
@@ -12,15 +12,17 @@ const changed = (id: string, time = "2026-03-10T12:00:00Z"): Notification => ({
 	time,
 	message: "It failed.",
 });
-const usable: Webhooks = { usable: [{ secret: "alerts", sealed: "sealed" }] };
-const broken: Webhooks = {
+const usable: NotificationWebhooks = {
+	usable: [{ secret: "alerts", sealed: "sealed" }],
+};
+const broken: NotificationWebhooks = {
 	usable: [],
 	problem: { reason: "SecretNotFound", message: "No." },
 };
 
 function after(
 	pending: Notification[],
-	webhooks: Webhooks,
+	webhooks: NotificationWebhooks,
 	more: Notification[] = [],
 	handedOver?: HandOver,
 ) {

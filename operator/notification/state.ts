@@ -9,7 +9,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { HandOver, NotificationOutbox } from "./outbox.ts";
-import type { Webhooks } from "./webhooks.ts";
+import type { NotificationWebhooks } from "./webhooks.ts";
 import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
 
 /** What the controllers notify people's webhooks with. */
@@ -42,7 +42,7 @@ export async function readNotifications(
 
 /** What decides about a resource's notifications, beside the resource. */
 export interface NotificationState {
-	webhooks: Webhooks;
+	webhooks: NotificationWebhooks;
 	/** What notify last reported of each webhook as it is now, by the Secret's name. */
 	deliveries: ReadonlyMap<string, DeliveryReport>;
 	/** What came of handing over what was due. */

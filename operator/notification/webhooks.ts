@@ -24,7 +24,7 @@ export interface SealedWebhook {
 }
 
 /** Where a resource's notifications go. */
-export interface Webhooks {
+export interface NotificationWebhooks {
 	usable: SealedWebhook[];
 	/** What is wrong with the first of the others. */
 	problem?: WebhookProblem;
@@ -47,9 +47,9 @@ export function webhooksOf(
 	resource: Pipeline | Source,
 	secretOf: (name: string) => Secret | undefined,
 	sealKey: SecretSealer | undefined,
-): Webhooks {
+): NotificationWebhooks {
 	const namespace = resource.metadata.namespace!;
-	const webhooks: Webhooks = { usable: [] };
+	const webhooks: NotificationWebhooks = { usable: [] };
 	for (const secret of webhookSecretsOf(resource)) {
 		const found = secretOf(secret);
 		const isNamed = resource.spec.notify?.secretRefs !== undefined;

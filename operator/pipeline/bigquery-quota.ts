@@ -1,6 +1,6 @@
 import type { Pipeline } from "../../crds/generated/types.ts";
 import { runsPerDay } from "../../crds/schedule/schedule.ts";
-import type { Target, TargetProblem } from "./target.ts";
+import type { LoadTarget, TargetProblem } from "./target.ts";
 
 /** BigQuery's daily limit on load jobs for a table, including failed ones (cloud.google.com/bigquery/quotas#load_jobs). */
 const maxLoadJobsPerDay = 1_500;
@@ -8,7 +8,7 @@ const maxLoadJobsPerDay = 1_500;
 /** Why a schedule would exceed BigQuery's quota. A Run makes one load job for each day of its overwrite period and today. */
 export function quotaProblem(
 	{ spec: { schedule, overwritePeriodDays } }: Pipeline,
-	{ access, strategy }: Target,
+	{ access, strategy }: LoadTarget,
 ): TargetProblem | undefined {
 	if (access.input.type !== "BigQuery") return undefined;
 	const runs = runsPerDay(schedule);

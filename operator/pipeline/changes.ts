@@ -5,7 +5,7 @@ import { findCondition } from "../../packages/kube/conditions.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { cutToLength } from "../../packages/kube/text.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
-import { type Lateness, runOnTime } from "./lateness.ts";
+import { type RunLateness, runOnTime } from "./lateness.ts";
 
 /** Of a message. An error may quote what a warehouse said. */
 const maxLength = 1_000;
@@ -14,7 +14,7 @@ const maxLength = 1_000;
 export function changesOf(
 	pipeline: Pipeline,
 	runs: readonly Run[],
-	lateness: Lateness | undefined,
+	lateness: RunLateness | undefined,
 ): Notification[] {
 	const { types } = pipeline.spec.notify ?? {};
 	return [...endsOf(pipeline, runs), ...lateOf(pipeline, lateness)].filter(
@@ -78,7 +78,7 @@ function endText({ metadata, status }: Run): string {
 
 function lateOf(
 	{ metadata, spec, status }: Pipeline,
-	lateness: Lateness | undefined,
+	lateness: RunLateness | undefined,
 ): Notification[] {
 	const wasLate =
 		findCondition(status?.conditions, runOnTime)?.status === "False";

@@ -4,7 +4,7 @@ import type {
 } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
 import { plannedType } from "./planned-type.ts";
-import type { References } from "./state.ts";
+import type { PipelineReferences } from "./state.ts";
 
 const columnNames = {
 	EventID: "event_id",
@@ -19,7 +19,7 @@ export function columnsOf({
 	pipeline,
 	source,
 	trackingPlan,
-}: Pick<References, "pipeline" | "source" | "trackingPlan">):
+}: Pick<PipelineReferences, "pipeline" | "source" | "trackingPlan">):
 	| { columns: TableColumn[] }
 	| { problem: string; isPlanMissing: boolean } {
 	const { columns, bodyColumns = [] } = pipeline.spec.table;
@@ -53,7 +53,7 @@ export function columnsOf({
 function typeBy(
 	pointer: string,
 	plan: string | undefined,
-	trackingPlan: References["trackingPlan"],
+	trackingPlan: PipelineReferences["trackingPlan"],
 ): BodyColumnType | { problem: string } {
 	if (plan === undefined)
 		return { problem: "the Source has no TrackingPlan that could say it" };

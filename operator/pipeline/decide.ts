@@ -22,7 +22,7 @@ import { mayAdopt } from "./adoption.ts";
 import { quotaProblem } from "./bigquery-quota.ts";
 import { changesOf } from "./changes.ts";
 import { latenessOf } from "./lateness.ts";
-import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
+import { kubeEventsOf, type PipelineVerdict, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import type { PipelineState } from "./state.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
@@ -76,7 +76,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		state.notifications,
 		now,
 	);
-	const findings: Findings = {
+	const findings: PipelineVerdict = {
 		history,
 		lateness,
 		notifications: state.notifications,

@@ -4,13 +4,13 @@ import type { Schedule } from "../../crds/schedule/schedule.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { FindingsOf } from "../reconcile/reasons.ts";
-import type { Timing } from "./timing.ts";
+import type { ScheduleTiming } from "./timing.ts";
 
 /** Type of the condition that says whether scheduled Runs are late. */
 export const runOnTime = "RunOnTime";
 
 /** Whether a scheduled Run is late, or when it will be. */
-export interface Lateness {
+export interface RunLateness {
 	isLate: boolean;
 	/** The scheduled time in question. */
 	slotMs: number;
@@ -21,7 +21,7 @@ export interface Lateness {
 }
 
 interface Circumstances {
-	timing: Timing;
+	timing: ScheduleTiming;
 	/** When the latest Run ended. */
 	endedTime: string | undefined;
 	/** The Run that hasn't ended. */
@@ -39,7 +39,7 @@ export function latenessOf(
 	schedule: Schedule | undefined,
 	{ timing, endedTime, active, why }: Circumstances,
 	now: number,
-): Lateness | undefined {
+): RunLateness | undefined {
 	const { lateAfter } = spec.notify ?? {};
 	if (lateAfter === undefined || !schedule || !timing.schedule)
 		return undefined;
@@ -70,7 +70,7 @@ export function latenessOf(
 /** Whether scheduled Runs are late; nothing if nothing says when they are. */
 export function latenessFindingOf(
 	{ status }: Pipeline,
-	lateness: Lateness | undefined,
+	lateness: RunLateness | undefined,
 ): FindingsOf<"Pipeline">["RunOnTime"] {
 	if (!lateness) return undefined;
 	if (!lateness.isLate)

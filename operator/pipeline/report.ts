@@ -26,20 +26,20 @@ import type {
 	Reason,
 } from "../reconcile/reasons.ts";
 import { adoptedTableOf } from "./adoption.ts";
-import { type Lateness, latenessFindingOf } from "./lateness.ts";
+import { latenessFindingOf, type RunLateness } from "./lateness.ts";
 import type { RunHistory } from "./run-history.ts";
 import type { PipelineState } from "./state.ts";
 import { strategyOf, type TargetProblem } from "./target.ts";
-import type { Timing } from "./timing.ts";
+import type { ScheduleTiming } from "./timing.ts";
 
 /** What was decided about a Pipeline. */
-export interface Findings {
+export interface PipelineVerdict {
 	history: RunHistory;
 	incompatibility: PipelineIncompatibility | undefined;
 	problem: TargetProblem | undefined;
 	readiness: ConditionStatus;
-	timing: Timing;
-	lateness: Lateness | undefined;
+	timing: ScheduleTiming;
+	lateness: RunLateness | undefined;
 	notifications: NotificationState;
 	/** Notifications that wait until a webhook is usable. */
 	kept: Notification[];
@@ -51,7 +51,7 @@ export interface Findings {
 
 export function statusOf(
 	pipeline: Pipeline,
-	findings: Findings,
+	findings: PipelineVerdict,
 	now: number,
 ): PipelineStatus {
 	const { history, incompatibility, problem, readiness, timing } = findings;
@@ -137,7 +137,7 @@ type PipelineReport = ReportAction<Pipeline, KubeEventReason<"Pipeline">>;
 /** What is new about a Pipeline. */
 export function kubeEventsOf(
 	{ pipeline, runs }: PipelineState,
-	{ history, problem, readiness, timing, namesake }: Findings,
+	{ history, problem, readiness, timing, namesake }: PipelineVerdict,
 ): PipelineReport[] {
 	const { activeRun, conditions } = pipeline.status ?? {};
 	const kubeEvents: PipelineReport[] = [];

@@ -21,7 +21,7 @@ import {
 import { type TableHolder, TableHolders } from "./table-holders.ts";
 
 /** All that a decision about one Pipeline rests on. */
-export interface PipelineState extends References {
+export interface PipelineState extends PipelineReferences {
 	/** The Pipeline's Runs, except those that are being deleted. */
 	runs: Run[];
 	notifications: NotificationState;
@@ -35,7 +35,7 @@ export interface PipelineOutcome extends Pick<PipelineState, "namesake"> {
 }
 
 /** A Pipeline and what it refers to. An object that is being deleted does not count. */
-export interface References {
+export interface PipelineReferences {
 	pipeline: Pipeline;
 	source: Source | undefined;
 	destination: Destination | undefined;
@@ -72,7 +72,7 @@ export function referencesOf(
 	}: Pick<OperatorContext, "informers" | "localWarehouse" | "podPolicy">,
 	pipeline: Pipeline,
 	holders = new TableHolders(informers),
-): References {
+): PipelineReferences {
 	const namespace = pipeline.metadata.namespace!;
 	const destination = present(
 		informers.destinations.get(namespace, pipeline.spec.destinationRef.name),

@@ -8,10 +8,10 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import type { References } from "./state.ts";
+import type { PipelineReferences } from "./state.ts";
 import { resolveTarget } from "./target.ts";
 
-const settled: References = {
+const settled: PipelineReferences = {
 	pipeline: pipelineOf(),
 	source: sourceOf(),
 	destination: destinationOf(),
@@ -22,7 +22,7 @@ const settled: References = {
 	localWarehouse: undefined,
 };
 
-function reasonOf(changes: Partial<References>): string | undefined {
+function reasonOf(changes: Partial<PipelineReferences>): string | undefined {
 	const resolved = resolveTarget({ ...settled, ...changes });
 	return "problem" in resolved ? resolved.problem.reason : undefined;
 }
@@ -47,7 +47,7 @@ const plan = { events: [{ type: "order", schema }] };
 function withBodyColumns(
 	bodyColumns: { name: string; bodyPointer: string; type?: "String" }[],
 	trackingPlanRef?: { name: string },
-): Partial<References> {
+): Partial<PipelineReferences> {
 	const pipeline = pipelineOf();
 	pipeline.spec.table = { ...pipeline.spec.table, bodyColumns };
 	pipeline.spec.table.columns = ["EventID", "Violations", "Date"];
@@ -114,7 +114,7 @@ test("a table of events in quarantine has the same columns and says why they are
 	]);
 });
 
-test.each<[string, Partial<References>, string, string | undefined]>([
+test.each<[string, Partial<PipelineReferences>, string, string | undefined]>([
 	[
 		"without a plan",
 		withBodyColumns([total]),
@@ -212,7 +212,7 @@ const failing = {
 	],
 };
 
-test.each<[string, Partial<References>, string]>([
+test.each<[string, Partial<PipelineReferences>, string]>([
 	["no Source", { source: undefined }, "SourceNotFound"],
 	[
 		"a Source without a key",

@@ -13,12 +13,12 @@ import { checkHash } from "../destination/check.ts";
 import { podTemplateProblem } from "../jobs/template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
-import type { References } from "./state.ts";
+import type { PipelineReferences } from "./state.ts";
 import { tableOptionsProblem } from "./table-options.ts";
 import { warehouseNameOf } from "./warehouse-name.ts";
 
 /** What a Pipeline loads from and into, with every reference resolved. */
-export interface Target {
+export interface LoadTarget {
 	strategy: Strategy;
 	tableName: string;
 	columns: TableColumn[];
@@ -38,8 +38,8 @@ export interface TargetProblem {
 
 /** The target of a Pipeline's Runs, or why there is none and what to do about it. */
 export function resolveTarget(
-	references: References,
-): { target: Target } | { problem: TargetProblem } {
+	references: PipelineReferences,
+): { target: LoadTarget } | { problem: TargetProblem } {
 	const { pipeline, source, destination, credentials, localWarehouse } =
 		references;
 	const { sourceRef, destinationRef, table } = pipeline.spec;

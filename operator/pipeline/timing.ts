@@ -7,7 +7,7 @@ import { latestSlot, type Schedule } from "../../crds/schedule/schedule.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
 
 /** What a schedule means for a Pipeline at one moment. */
-export interface Timing {
+export interface ScheduleTiming {
 	/** The active schedule, for the status; undefined if it is manual, invalid or suspended. */
 	schedule: PipelineStatusSchedule | undefined;
 	/** The slot whose Run is created now. */
@@ -32,7 +32,7 @@ export function decideTiming(
 	schedule: Schedule | undefined,
 	canStart: boolean,
 	now: number,
-): Timing {
+): ScheduleTiming {
 	const recorded = instant(status?.lastScheduleTime);
 	if (!schedule || spec.suspend)
 		return {

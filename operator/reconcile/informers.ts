@@ -16,7 +16,10 @@ import { label, managedByTidemill } from "../../crds/labels.ts";
 import { hasEnded as isEndedOperation } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
-import type { KubeClient, Scope } from "../../packages/kube/client/client.ts";
+import type {
+	KubeClient,
+	ListScope,
+} from "../../packages/kube/client/client.ts";
 import {
 	isGone,
 	isOver,
@@ -41,7 +44,7 @@ export function createInformers(
 ) {
 	const follow = <T extends KubeObject>(
 		kind: ResourceKind<T>,
-		scope: Scope = {},
+		scope: ListScope = {},
 	) => new Informer<T>(client, kind, { ...options, ...scope });
 	const ours = {
 		labelSelector: `${label.managedBy}=${managedByTidemill[label.managedBy]}`,

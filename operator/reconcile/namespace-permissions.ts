@@ -9,12 +9,12 @@ import { pause } from "../../packages/service/pause.ts";
 import {
 	lackMessage,
 	missingPermissions,
-	type Permission,
+	type NeededPermission,
 	type PolicyRule,
 } from "./permission-rules.ts";
 
 /** How the operator stands in a namespace that it should serve. */
-export type Standing =
+export type NamespaceStanding =
 	| { type: "served" }
 	/** `canRecordEvents`: whether the missing rules leave it those about Events. */
 	| { type: "notPermitted"; message: string; canRecordEvents: boolean }
@@ -71,7 +71,7 @@ export class NamespacePermissions {
 	}
 
 	/** A namespace counts as served until the apiserver has said otherwise. */
-	standingIn(namespace: string): Standing {
+	standingIn(namespace: string): NamespaceStanding {
 		return this.#scopeOf(namespace)?.standing ?? { type: "served" };
 	}
 
@@ -93,7 +93,7 @@ export class NamespacePermissions {
 	}
 
 	/** After a refusal there: how the operator stands. The answer is a second old at most. */
-	async look(namespace: string): Promise<Standing> {
+	async look(namespace: string): Promise<NamespaceStanding> {
 		const scope = this.#scopeOf(namespace);
 		if (!scope) return { type: "served" };
 		if (performance.now() - scope.lookedMs > 1_000)
@@ -150,7 +150,10 @@ export class NamespacePermissions {
 		return scope.looking;
 	}
 
-	async #ask(namespace: string | undefined, scope: Scope): Promise<Standing> {
+	async #ask(
+		namespace: string | undefined,
+		scope: Scope,
+	): Promise<NamespaceStanding> {
 		// Without a permission, one request of the two is enough most of the time.
 		const isDue = performance.now() - scope.existedMs > existenceMs;
 		if (namespace && (scope.standing.type !== "notPermitted" || isDue)) {
@@ -184,7 +187,7 @@ export class NamespacePermissions {
 		}
 	}
 
-	async #missingIn(namespace: string | undefined): Promise<Permission[]> {
+	async #missingIn(namespace: string | undefined): Promise<NeededPermission[]> {
 		// Without a namespace there is no review of rules: the rules of one that nobody has are those for all.
 		const { resourceRules = [], incomplete } = await this.#review<{
 			resourceRules?: PolicyRule[];
@@ -195,7 +198,7 @@ export class NamespacePermissions {
 		const missing = missingPermissions(resourceRules);
 		if (!incomplete) return missing;
 		// A webhook that decides can't list what it allows, so it is asked about each rule.
-		const refused: Permission[] = [];
+		const refused: NeededPermission[] = [];
 		for (const permission of missing) {
 			const { allowed } = await this.#review<{ allowed: boolean }>(
 				"SelfSubjectAccessReview",
@@ -236,7 +239,11 @@ export class NamespacePermissions {
 		return (answer as { status: Status }).status;
 	}
 
-	#note(namespace: string | undefined, scope: Scope, standing: Standing): void {
+	#note(
+		namespace: string | undefined,
+		scope: Scope,
+		standing: NamespaceStanding,
+	): void {
 		const before = scope.standing;
 		if (textOf(before) === textOf(standing)) return;
 		scope.become(standing);
@@ -261,7 +268,7 @@ function scopesOf({
 }
 
 class Scope {
-	standing: Standing = { type: "served" };
+	standing: NamespaceStanding = { type: "served" };
 	looking: Promise<void> | undefined;
 	lookedMs = -Infinity;
 	/** When the namespace was last seen to exist. */
@@ -278,7 +285,7 @@ class Scope {
 		return this.#change.promise;
 	}
 
-	become(standing: Standing): void {
+	become(standing: NamespaceStanding): void {
 		this.standing = standing;
 		this.quietLooks = 0;
 		this.#change.resolve();
@@ -301,6 +308,6 @@ class Scope {
 	}
 }
 
-function textOf(standing: Standing): string {
+function textOf(standing: NamespaceStanding): string {
 	return standing.type === "notPermitted" ? standing.message : standing.type;
 }

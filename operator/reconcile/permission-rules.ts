@@ -8,7 +8,7 @@ export interface PolicyRule {
 }
 
 /** One thing that the operator does, in each namespace that it serves. */
-export interface Permission {
+export interface NeededPermission {
 	verb: string;
 	apiGroup: string;
 	resource: string;
@@ -32,19 +32,19 @@ function rule(apiGroup: string, resources: string[], verbs: string[]) {
 }
 
 /** What the operator needs in a namespace. */
-export const neededPermissions: readonly Permission[] = namespaceRules.flatMap(
-	({ apiGroups, resources, verbs }) =>
+export const neededPermissions: readonly NeededPermission[] =
+	namespaceRules.flatMap(({ apiGroups, resources, verbs }) =>
 		apiGroups.flatMap((apiGroup) =>
 			resources.flatMap((resource) =>
 				verbs.map((verb) => ({ verb, apiGroup, resource })),
 			),
 		),
-);
+	);
 
 /** What of the needed no granted rule allows. */
 export function missingPermissions(
 	granted: readonly PolicyRule[],
-): Permission[] {
+): NeededPermission[] {
 	const has = (values: string[] | undefined, value: string) =>
 		values?.includes("*") || values?.includes(value);
 	return neededPermissions.filter(
@@ -60,8 +60,8 @@ export function missingPermissions(
 }
 
 /** Who lacks a permission, and where. */
-export interface Lack {
-	missing: readonly Permission[];
+export interface PermissionLack {
+	missing: readonly NeededPermission[];
 	/** Undefined for all namespaces. */
 	namespace: string | undefined;
 	/** The operator's user name, such as `system:serviceaccount:tidemill-system:tidemill-operator`. */
@@ -71,7 +71,7 @@ export interface Lack {
 }
 
 /** For people: which rules are missing, and the command that brings them back. */
-export function lackMessage(lack: Lack): string {
+export function lackMessage(lack: PermissionLack): string {
 	const { missing, namespace, user, role } = lack;
 	const where = namespace
 		? `in namespace "${namespace}"`
@@ -88,7 +88,7 @@ export function lackMessage(lack: Lack): string {
 }
 
 /** Also corrects a binding that names another user or role. */
-function bindCommand(lack: Lack): string {
+function bindCommand(lack: PermissionLack): string {
 	const { namespace, user, role } = lack;
 	const account = /^system:serviceaccount:([^:]+:[^:]+)$/.exec(user)?.[1];
 	return [
@@ -99,11 +99,13 @@ function bindCommand(lack: Lack): string {
 	].join(" ");
 }
 
-function kindOf({ namespace }: Lack): "RoleBinding" | "ClusterRoleBinding" {
+function kindOf({
+	namespace,
+}: PermissionLack): "RoleBinding" | "ClusterRoleBinding" {
 	return namespace ? "RoleBinding" : "ClusterRoleBinding";
 }
 
 /** As kubectl names a resource. */
-function nameOf({ apiGroup, resource }: Permission): string {
+function nameOf({ apiGroup, resource }: NeededPermission): string {
 	return apiGroup ? `${resource}.${apiGroup}` : resource;
 }

@@ -1,4 +1,4 @@
-import type { Finding } from "../../packages/kube/conditions.ts";
+import type { ConditionFinding } from "../../packages/kube/conditions.ts";
 
 /** They are the same for each kind that tells webhooks. */
 const notificationReasons = {
@@ -369,18 +369,18 @@ export const installationEventReasons = {
 		"Another installation claims the same namespace, NATS or bucket. The note says which, and who has it.",
 } as const;
 
-export type Reasons = typeof reasons;
+export type ReasonTable = typeof reasons;
 
 /** The reasons of a kind's condition type. Types let a `decide` name only reasons of the table. */
 export type Reason<
-	Kind extends keyof Reasons,
-	Type extends keyof Reasons[Kind] = "Ready" & keyof Reasons[Kind],
-> = keyof Reasons[Kind][Type] & string;
+	Kind extends keyof ReasonTable,
+	Type extends keyof ReasonTable[Kind] = "Ready" & keyof ReasonTable[Kind],
+> = keyof ReasonTable[Kind][Type] & string;
 
 /** The reasons of the KubeEvents about a kind. */
-export type KubeEventReason<Kind extends keyof Reasons> =
+export type KubeEventReason<Kind extends keyof ReasonTable> =
 	| (keyof (typeof kubeEventReasons)[Kind] & string)
-	| ReadyReason<Reasons[Kind]>;
+	| ReadyReason<ReasonTable[Kind]>;
 
 type ReadyReason<Types> = Types extends { Ready: infer Meanings }
 	? keyof Meanings & string
@@ -388,13 +388,13 @@ type ReadyReason<Types> = Types extends { Ready: infer Meanings }
 
 /** What is found about one condition of a kind. */
 export type FindingOf<
-	Kind extends keyof Reasons,
-	Type extends keyof Reasons[Kind] = "Ready" & keyof Reasons[Kind],
-> = Finding<Reason<Kind, Type>>;
+	Kind extends keyof ReasonTable,
+	Type extends keyof ReasonTable[Kind] = "Ready" & keyof ReasonTable[Kind],
+> = ConditionFinding<Reason<Kind, Type>>;
 
 /** What is found about every condition of a kind. */
-export type FindingsOf<Kind extends keyof Reasons> = {
-	[Type in keyof Reasons[Kind]]:
+export type FindingsOf<Kind extends keyof ReasonTable> = {
+	[Type in keyof ReasonTable[Kind]]:
 		| FindingOf<Kind, Type>
 		| "as before"
 		| undefined;

@@ -1,7 +1,7 @@
 import {
-	type Circumstances,
 	ControllerLoop,
-	type Result,
+	type ReconcileContext,
+	type ReconcileResult,
 	soonest,
 } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey, textOf } from "../../packages/kube/resource.ts";
@@ -82,8 +82,8 @@ export function createResourceLoop<
 
 	async function reconcile(
 		key: ObjectKey,
-		{ now, refusal }: Circumstances,
-	): Promise<Result | undefined> {
+		{ now, refusal }: ReconcileContext,
+	): Promise<ReconcileResult | undefined> {
 		const text = textOf(key);
 		const outcome = outcomes.get(text);
 		outcomes.delete(text);
@@ -108,11 +108,11 @@ export function createResourceLoop<
 			now,
 			refusal,
 			outcome,
-		}: Omit<Circumstances, "signal"> & { outcome: Outcome | undefined },
-	): Promise<Result | undefined> {
+		}: Omit<ReconcileContext, "signal"> & { outcome: Outcome | undefined },
+	): Promise<ReconcileResult | undefined> {
 		let object = of.objectIn(state);
 		const text = textOf(keyOf(object));
-		let result: Result | undefined;
+		let result: ReconcileResult | undefined;
 		for (const each of actions) {
 			const action = each as unknown as
 				| CommonAction<T, string>

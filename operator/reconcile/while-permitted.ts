@@ -7,7 +7,7 @@ import {
 } from "../../packages/kube/conditions.ts";
 import type {
 	Controller,
-	Result,
+	ReconcileResult,
 } from "../../packages/kube/reconcile/controller.ts";
 import { writeStatus } from "../../packages/kube/reconcile/status-writer.ts";
 import {
@@ -19,7 +19,7 @@ import type { Informer } from "../../packages/kube/watch/informer.ts";
 import type { OperatorContext } from "./context.ts";
 import type {
 	NamespacePermissions,
-	Standing,
+	NamespaceStanding,
 } from "./namespace-permissions.ts";
 
 /** An object that says in its conditions how it is. */
@@ -161,9 +161,9 @@ async function write<T extends Reported>(
 	{ kind }: Informer<T>,
 	{ condition, statusOf, release }: NotPermittedReport<T>,
 	object: T,
-	standing: Standing,
+	standing: NamespaceStanding,
 	now: number,
-): Promise<Result | undefined> {
+): Promise<ReconcileResult | undefined> {
 	release?.(object);
 	if (standing.type !== "notPermitted") return undefined;
 	const reported = statusOf(object, standing.message, now);

@@ -20,7 +20,7 @@ import {
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
 import { createJobLoop, type JobDeps } from "../jobs/controller.ts";
-import type { References } from "../pipeline/state.ts";
+import type { PipelineReferences } from "../pipeline/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { reportOf } from "../reconcile/while-permitted.ts";
 import {
@@ -141,7 +141,7 @@ export function createRunController(
 async function adopt(
 	client: KubeClient,
 	{ metadata }: Run,
-	{ pipeline }: References,
+	{ pipeline }: PipelineReferences,
 ): Promise<Run> {
 	const { name, namespace, resourceVersion, ownerReferences } = metadata;
 	const owner = controllerReference(pipelineKind, pipeline);

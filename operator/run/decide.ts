@@ -22,7 +22,7 @@ import {
 	type WorkAction,
 	workTransitions,
 } from "../jobs/transition.ts";
-import { resolveTarget, type Target } from "../pipeline/target.ts";
+import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
 import { planDates } from "./plan-dates.ts";
 import { withTrace } from "./run-trace.ts";
@@ -213,7 +213,7 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 /** A Run starts only after archive has flushed: every event answered before is in the manifest. */
 function startLoading(
 	state: RunState,
-	target: Target,
+	target: LoadTarget,
 	answer: Extract<ManifestAnswer, { ok: true }>,
 	now: number,
 ): WorkOnRun[] {
@@ -256,7 +256,7 @@ function linkSecondsOf(run: Run, pipeline: Pipeline, now: number): number {
 /** What the Run loads, or what it waits for. */
 function findTarget(
 	state: RunState,
-): { target: Target; pipeline: Pipeline } | { missing: Waiting } {
+): { target: LoadTarget; pipeline: Pipeline } | { missing: Waiting } {
 	const { run, references } = state;
 	const { name } = run.spec.pipelineRef;
 	const missing = (...missing: Waiting) => ({ missing });

@@ -10,7 +10,7 @@ import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/adoption.ts";
-import type { Target } from "../pipeline/target.ts";
+import type { LoadTarget } from "../pipeline/target.ts";
 
 export interface RunJobOptions {
 	/** A credential: only the Secret may hold it. */
@@ -30,7 +30,7 @@ export function inputSecretName(run: string): string {
 export function runJob(
 	run: Run,
 	pipeline: Pipeline,
-	target: Target,
+	target: LoadTarget,
 	options: RunJobOptions,
 ): JobWithInput {
 	const { image, activeDeadlineSeconds } = options;
@@ -76,7 +76,7 @@ export function warehouseLabel(warehouse: string): string {
 function loadInput(
 	run: Run,
 	pipeline: Pipeline,
-	target: Target,
+	target: LoadTarget,
 	{ manifestURL, authorities }: RunJobOptions,
 ): LoadInput {
 	const { metadata } = run;

@@ -12,7 +12,7 @@ import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import { type LostPod, lostPodOf } from "../jobs/lost-pods.ts";
 import { storedIn } from "../jobs/questions.ts";
-import { type References, referencesOf } from "../pipeline/state.ts";
+import { type PipelineReferences, referencesOf } from "../pipeline/state.ts";
 import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
 import { warehouseNameOf } from "../pipeline/warehouse-name.ts";
@@ -24,7 +24,7 @@ import { warehouseLabel } from "./job.ts";
 export interface RunState extends WorkState {
 	run: Run;
 	/** The Run's Pipeline and what that refers to; undefined if there is no such Pipeline. */
-	references: References | undefined;
+	references: PipelineReferences | undefined;
 	/**
 	 * The shard of the Source that the Run loads, or will; undefined if the Secret with its keys is missing or damaged.
 	 */
@@ -133,7 +133,7 @@ export function referencesOfRun(
 	context: OperatorContext,
 	{ metadata, spec }: Run,
 	holders?: TableHolders,
-): References | undefined {
+): PipelineReferences | undefined {
 	const pipeline = context.informers.pipelines.get(
 		metadata.namespace!,
 		spec.pipelineRef.name,

@@ -13,10 +13,10 @@ import { idleChanges, idleOf } from "./idle.ts";
 import { planFindingOf } from "./plan-condition.ts";
 import {
 	currentFactsOf,
-	type Judgement,
 	kubeEventsOf,
+	type SourceValidity,
+	type SourceVerdict,
 	statusOf,
-	type Verdict,
 } from "./report.ts";
 import {
 	type RetentionAction,
@@ -110,7 +110,7 @@ function validate(
 	state: SourceState,
 	keys: SourceKeys | "invalid",
 	now: number,
-): Judgement | undefined {
+): SourceValidity | undefined {
 	const { source, published, keyOwner } = state;
 	const { name, namespace } = source.metadata;
 	if (keys === "invalid")
@@ -177,7 +177,7 @@ function validate(
 /** Unknown while a missing Secret may still arrive. A Source that is suspended on purpose is as it should be (kstatus). */
 function readinessOf(
 	state: SourceState,
-	{ reason }: Judgement,
+	{ reason }: SourceValidity,
 	now: number,
 ): ConditionStatus {
 	const { source } = state;
@@ -193,7 +193,11 @@ function readinessOf(
 function waitsOf(
 	{ counts }: SourceStatus,
 	source: Source,
-	{ reason, idle, retryMs = 0 }: Verdict & { retryMs: number | undefined },
+	{
+		reason,
+		idle,
+		retryMs = 0,
+	}: SourceVerdict & { retryMs: number | undefined },
 	now: number,
 ): SourceAction[] {
 	const isWaiting =

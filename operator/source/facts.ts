@@ -17,7 +17,7 @@ const factNames = [
 	"retention",
 ] as const;
 
-export type Facts = Pick<SourceStatus, (typeof factNames)[number]>;
+export type LedgerFacts = Pick<SourceStatus, (typeof factNames)[number]>;
 
 /**
  * What archive knows about a Source's events, for the status. The earlier facts stay while archive's can't be read.
@@ -33,7 +33,7 @@ export function factsOf(
 	}: Pick<SourceState, "ledger" | "released" | "retention" | "kept">,
 	sourceKey: string | undefined,
 	now: number,
-): Facts {
+): LedgerFacts {
 	const { retention: known, ...counted } = knownFacts(status);
 	// Archive never withdraws its word. Only one about the Source has a first date.
 	const isKnown = known?.from !== undefined && status?.sourceKey === sourceKey;
@@ -61,8 +61,8 @@ export function factsOf(
 
 function retentionFacts(
 	usual: SourceState["retention"],
-	own: Facts["retention"],
-): NonNullable<Facts["retention"]> {
+	own: LedgerFacts["retention"],
+): NonNullable<LedgerFacts["retention"]> {
 	return {
 		...(usual && { days: usual.days, enforcedBy: usual.enforcedBy }),
 		...(own?.from && { days: own.days, from: own.from }),
@@ -77,7 +77,7 @@ export function withoutFacts(status: SourceStatus = {}): SourceStatus {
 	return rest;
 }
 
-function knownFacts(status: SourceStatus = {}): Facts {
+function knownFacts(status: SourceStatus = {}): LedgerFacts {
 	const known = factNames.filter((name) => status[name] !== undefined);
 	return Object.fromEntries(known.map((name) => [name, status[name]]));
 }
@@ -86,7 +86,7 @@ function ledgerFacts(
 	ledger: SourceLedger,
 	released: ReleasedLedger | undefined,
 	imported: number,
-): Facts {
+): LedgerFacts {
 	const { quarantined: apart = {} } = ledger;
 	const freed = sumOf(
 		Object.entries(apart).map(([date, events]) =>

@@ -8,7 +8,7 @@ import type { FindingOf } from "../reconcile/reasons.ts";
 const type = "Receiving";
 
 /** Whether a Source receives no events any more. */
-export interface Idle {
+export interface SourceIdleness {
 	isIdle: boolean;
 	/** When the Source is idle unless an event arrives. */
 	idleMs: number;
@@ -24,7 +24,7 @@ export function idleOf(
 	{ spec, status }: Source,
 	lastEventTime: string | undefined,
 	now: number,
-): Idle | undefined {
+): SourceIdleness | undefined {
 	if (!spec.notify || spec.suspend) return undefined;
 	const before = findCondition(status?.conditions, type);
 	const eventMs = Date.parse(lastEventTime ?? "") || 0;
@@ -42,7 +42,7 @@ export function idleOf(
 /** Whether events arrive; nothing if nobody asked. */
 export function receivingFindingOf(
 	source: Source,
-	idle: Idle | undefined,
+	idle: SourceIdleness | undefined,
 ): FindingOf<"Source", typeof type> | undefined {
 	if (!idle) return undefined;
 	return idle.isIdle
@@ -61,7 +61,7 @@ export function receivingFindingOf(
 /** What has changed since the status was written. */
 export function idleChanges(
 	source: Source,
-	idle: Idle | undefined,
+	idle: SourceIdleness | undefined,
 	now: number,
 ): Notification[] {
 	const before = findCondition(source.status?.conditions, type);
@@ -91,7 +91,7 @@ export function idleChanges(
 
 function quietText(
 	{ metadata, spec }: Source,
-	{ lastEventTime }: Idle,
+	{ lastEventTime }: SourceIdleness,
 ): string {
 	const since =
 		lastEventTime === undefined ? "" : ` The latest was at ${lastEventTime}.`;

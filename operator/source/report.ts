@@ -13,8 +13,8 @@ import type {
 	KubeEventReason,
 	Reason,
 } from "../reconcile/reasons.ts";
-import { type Facts, factsOf } from "./facts.ts";
-import { type Idle, receivingFindingOf } from "./idle.ts";
+import { factsOf, type LedgerFacts } from "./facts.ts";
+import { receivingFindingOf, type SourceIdleness } from "./idle.ts";
 import { planFindingOf } from "./plan-condition.ts";
 import { retentionFindingOf } from "./retention-condition.ts";
 import {
@@ -26,7 +26,7 @@ import {
 import type { SourceState } from "./state.ts";
 
 /** Whether senders reach the Source. */
-export interface Judgement {
+export interface SourceValidity {
 	reason: Reason<"Source">;
 	message: string;
 	/** The keys that the status may show; absent if they don't belong to this Source. */
@@ -34,10 +34,10 @@ export interface Judgement {
 }
 
 /** What was decided about a Source. */
-export interface Verdict extends Judgement {
+export interface SourceVerdict extends SourceValidity {
 	readiness: ConditionStatus;
-	facts: Facts;
-	idle: Idle | undefined;
+	facts: LedgerFacts;
+	idle: SourceIdleness | undefined;
 	/** Notifications that wait until NATS takes them. */
 	kept: Notification[];
 }
@@ -47,7 +47,7 @@ export function currentFactsOf(
 	state: SourceState,
 	keys: SourceKeys | undefined,
 	now: number,
-): Facts {
+): LedgerFacts {
 	const { ledger, released, kept, retention } = state;
 	return factsOf(
 		state.source.status,
@@ -66,7 +66,7 @@ const phases = { True: "Active", False: "Error", Unknown: "Pending" } as const;
 
 export function statusOf(
 	state: SourceState,
-	verdict: Verdict,
+	verdict: SourceVerdict,
 	now: number,
 ): SourceStatus {
 	const { source, shardStates, receiveURL } = state;
@@ -123,7 +123,7 @@ function storedKeysOf(
 /** What is new about a Source. */
 export function kubeEventsOf(
 	{ source, keysAdopted }: SourceState,
-	{ reason, message, readiness, keys }: Verdict,
+	{ reason, message, readiness, keys }: SourceVerdict,
 ): ReportAction<Source, KubeEventReason<"Source">>[] {
 	const moved = keys ? moveOf(source, keys) : [];
 	const before = findCondition(source.status?.conditions, "Ready");

@@ -24,7 +24,7 @@ export class ShardLoads {
 	readonly #options: ShardLoadsOptions;
 	/** Sources that were placed and whose status doesn't say so yet. Their Secrets do, for good. */
 	readonly #placed = new Map<string, Placed>();
-	#counted: Loads | undefined;
+	#counted: ShardLoadTable | undefined;
 	#countedAtMs = 0;
 
 	constructor(options: ShardLoadsOptions) {
@@ -48,7 +48,7 @@ export class ShardLoads {
 		return shard;
 	}
 
-	count(): Loads {
+	count(): ShardLoadTable {
 		const { shards, sources, ledgers, now } = this.#options;
 		const today = utcDate(now());
 		const dates = [today, addDays(today, -1)];
@@ -112,7 +112,7 @@ export interface ShardLoad {
 	events: number;
 }
 
-export interface Loads {
+export interface ShardLoadTable {
 	/** By shard number. */
 	shards: ShardLoad[];
 	/** How many events a new Source will presumably get: as many as half of the Sources exceed. */
@@ -136,7 +136,7 @@ const mostCounted = 4;
 export function loadsOf(
 	shards: number,
 	sources: readonly PlacedSource[],
-): Loads {
+): ShardLoadTable {
 	const known = sources
 		.flatMap(({ events }) => (events ? [events] : []))
 		.sort((a, b) => a - b);
@@ -165,7 +165,7 @@ export function loadsOf(
  * doesn't fill if there is one. Equals are told apart by their Sources, then by their numbers.
  */
 export function place(
-	loads: Loads,
+	loads: ShardLoadTable,
 	namespace: string,
 	isFilling: (shard: number) => boolean,
 ): number {
@@ -185,7 +185,7 @@ export function place(
 }
 
 function addNewcomer(
-	{ shards, typical, newcomers }: Loads,
+	{ shards, typical, newcomers }: ShardLoadTable,
 	namespace: string,
 	shard: number,
 ): void {

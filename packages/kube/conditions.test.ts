@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
 	type Condition,
-	type Findings,
+	type ConditionFindings,
 	setCondition,
 	setConditions,
 } from "./conditions.ts";
@@ -56,7 +56,7 @@ test("findings are set, taken away and left as they were; other conditions stay"
 	const findings = {
 		...{ Ready: finding, Gone: undefined, Never: undefined },
 		...{ Unclear: "as before", New: finding },
-	} satisfies Findings;
+	} satisfies ConditionFindings;
 	expect(setConditions(before, findings, 2, later)).toEqual([
 		before[0],
 		before[2],

@@ -17,21 +17,21 @@ export interface Condition {
 export type ConditionStatus = "True" | "False" | "Unknown";
 
 /** What is found about a resource as it is now. */
-export interface Finding<Reason extends string = string> {
+export interface ConditionFinding<Reason extends string = string> {
 	status: ConditionStatus;
 	reason: Reason;
 	message: string;
 }
 
 /** `undefined` takes the condition away. "as before" leaves it as it is, since nobody knows better. */
-export type Findings = Readonly<
-	Record<string, Finding | "as before" | undefined>
+export type ConditionFindings = Readonly<
+	Record<string, ConditionFinding | "as before" | undefined>
 >;
 
 /** The conditions with each finding in its place, by type. New conditions have the order of the findings. */
 export function setConditions(
 	conditions: readonly Condition[] | undefined,
-	findings: Findings,
+	findings: ConditionFindings,
 	observedGeneration: number,
 	nowMs: number,
 ): Condition[] {

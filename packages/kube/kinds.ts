@@ -41,25 +41,25 @@ export const kinds = {
 	kubeEvent: grouped<KubeEvent>("events.k8s.io", "Event", "events"),
 };
 
-export type ConfigMap = Wire<V1ConfigMap>;
-export type Deployment = Wire<V1Deployment>;
-export type Namespace = Wire<V1Namespace>;
-export type Node = Wire<V1Node>;
-export type PersistentVolumeClaim = Wire<V1PersistentVolumeClaim>;
-export type Pod = Wire<V1Pod>;
-export type Secret = Wire<V1Secret>;
-export type RoleBinding = Wire<V1RoleBinding>;
-export type ServiceAccount = Wire<V1ServiceAccount>;
-export type Job = Wire<V1Job>;
+export type ConfigMap = WireForm<V1ConfigMap>;
+export type Deployment = WireForm<V1Deployment>;
+export type Namespace = WireForm<V1Namespace>;
+export type Node = WireForm<V1Node>;
+export type PersistentVolumeClaim = WireForm<V1PersistentVolumeClaim>;
+export type Pod = WireForm<V1Pod>;
+export type Secret = WireForm<V1Secret>;
+export type RoleBinding = WireForm<V1RoleBinding>;
+export type ServiceAccount = WireForm<V1ServiceAccount>;
+export type Job = WireForm<V1Job>;
 export type JobCondition = NonNullable<
 	NonNullable<Job["status"]>["conditions"]
 >[number];
-export type Lease = Wire<V1Lease>;
+export type Lease = WireForm<V1Lease>;
 /** Kubernetes' own Event (events.k8s.io/v1). */
-export type KubeEvent = Wire<EventsV1Event>;
+export type KubeEvent = WireForm<EventsV1Event>;
 
 /** A generated type as JSON has it: timestamps are text, where the generated client has dates. */
-export type Wire<T> = Omit<Json<T>, "metadata"> & { metadata: ObjectMeta };
+export type WireForm<T> = Omit<Json<T>, "metadata"> & { metadata: ObjectMeta };
 
 type Json<T> = T extends Date
 	? string

@@ -45,7 +45,7 @@ export interface ResourceKind<T extends KubeObject> {
 }
 
 /** A new object as its caller writes it. The apiserver fills in the rest. */
-export type Draft<T extends KubeObject> = Omit<T, "metadata"> & {
+export type ObjectDraft<T extends KubeObject> = Omit<T, "metadata"> & {
 	metadata: Omit<ObjectMeta, "name"> &
 		({ name: string } | { generateName: string });
 };

@@ -4,7 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Run, runKind, sourceKind } from "../../crds/generated/types.ts";
 import {
-	type Move,
+	type MoveRequest,
 	planMove,
 	readOwners,
 	writeSecret,
@@ -126,7 +126,7 @@ test("a move that breaks off after its first write moves nothing; after its seco
 	const { shard: first } = await statusOf(name);
 	const other = 1 - first!;
 	const { client, connection: nats } = scene.operator;
-	const asked: Move = {
+	const asked: MoveRequest = {
 		client,
 		nats,
 		log: createLog("test"),

@@ -12,13 +12,13 @@ import type { Reason } from "../../reconcile/reasons.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
 
 /** Why a Source can't be served. Becomes its Ready condition. */
-export interface Problem {
+export interface SourceProblem {
 	reason: Reason<"Source">;
 	message: string;
 }
 
 /** What it takes to resolve an authorization. */
-export interface AuthorizationMeans {
+export interface AuthorizationDeps {
 	/** A Secret of the Source's namespace, with or without the label; undefined if it doesn't exist. */
 	secretOf(name: string): Secret | undefined;
 	/** What receivers can open and compare; undefined if the operator has none. */
@@ -31,8 +31,8 @@ export interface AuthorizationMeans {
 /** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
 export function authorize(
 	source: Source,
-	means: AuthorizationMeans,
-): { authorization: Route["authorization"]; problem?: Problem } {
+	means: AuthorizationDeps,
+): { authorization: Route["authorization"]; problem?: SourceProblem } {
 	try {
 		return { authorization: resolve(source, means) };
 	} catch (error) {
@@ -55,9 +55,9 @@ export function secretNames(source: Source): string[] {
 }
 
 class Unresolved extends Error {
-	readonly reason: Problem["reason"];
+	readonly reason: SourceProblem["reason"];
 
-	constructor(reason: Problem["reason"], message: string) {
+	constructor(reason: SourceProblem["reason"], message: string) {
 		super(message);
 		this.reason = reason;
 	}
@@ -65,7 +65,7 @@ class Unresolved extends Error {
 
 function resolve(
 	source: Source,
-	means: AuthorizationMeans,
+	means: AuthorizationDeps,
 ): Route["authorization"] {
 	const { authorization } = webhookOf(source);
 	switch (authorization.type) {
@@ -99,7 +99,7 @@ type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
 function resolveSignature(
 	source: Source,
 	{ scheme, secretRefs, toleranceSeconds, custom }: Signature,
-	means: AuthorizationMeans,
+	means: AuthorizationDeps,
 ): SignatureAuthorization {
 	const sealKey = requireSealKey(means);
 	const keys = secretRefs.map((ref) => {
@@ -126,7 +126,7 @@ function resolveSignature(
 	};
 }
 
-function requireSealKey({ sealKey }: AuthorizationMeans): SealKey {
+function requireSealKey({ sealKey }: AuthorizationDeps): SealKey {
 	if (sealKey) return sealKey.current;
 	throw new Unresolved(
 		"SealKeyMissing",
@@ -157,7 +157,7 @@ function signingKey(
 function readSecret(
 	{ metadata: { namespace } }: Source,
 	ref: { name: string; key: string },
-	{ secretOf }: AuthorizationMeans,
+	{ secretOf }: AuthorizationDeps,
 ): string {
 	const found = secretValue(secretOf(ref.name), {
 		...ref,

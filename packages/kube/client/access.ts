@@ -4,14 +4,14 @@ import type https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 
 /** Where an apiserver is, and with whose credentials it is asked. */
-export interface Access {
+export interface ClusterAccess {
 	readonly server: URL;
 	/** Adds credentials to the options of one request, and the agent if it needs a special one. */
 	sign(options: https.RequestOptions): Promise<void> | void;
 }
 
 /** With the credentials of a kubeconfig's user. */
-export function configAccess(config: KubeConfig): Access {
+export function configAccess(config: KubeConfig): ClusterAccess {
 	const currentCluster = () => {
 		const cluster = config.getCurrentCluster();
 		if (!cluster) throw new Error("the kubeconfig has no current cluster");

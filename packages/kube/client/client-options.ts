@@ -1,5 +1,5 @@
 import type { KubeObject } from "../resource.ts";
-import type { Query } from "./transport.ts";
+import type { QueryParameters } from "./transport.ts";
 
 export interface KubeClientOptions {
 	/** Names this client in the apiserver's audit log. */
@@ -21,7 +21,7 @@ export interface KubeList<T extends KubeObject> {
 }
 
 /** Which objects, and how much of each. */
-export interface Scope {
+export interface ListScope {
 	/** All namespaces when absent. */
 	namespace?: string | undefined;
 	labelSelector?: string | undefined;
@@ -30,12 +30,12 @@ export interface Scope {
 	metadataOnly?: boolean | undefined;
 }
 
-export interface ListOptions extends Scope {
+export interface ListOptions extends ListScope {
 	limit?: number | undefined;
 	continue?: string | undefined;
 }
 
-export interface WatchOptions extends Scope {
+export interface WatchOptions extends ListScope {
 	resourceVersion: string;
 	/** The apiserver ends the watch after this time. */
 	timeoutSeconds: number;
@@ -65,7 +65,7 @@ export interface WriteOptions {
 }
 
 export interface RawOptions {
-	query?: Query;
+	query?: QueryParameters;
 	/** Sent as JSON. */
 	body?: unknown;
 	/** Default `application/json`. */

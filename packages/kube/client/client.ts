@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
 import {
 	apiVersionOf,
-	type Draft,
 	type KubeObject,
+	type ObjectDraft,
 	type ResourceKind,
 	resourcePath,
 } from "../resource.ts";
@@ -13,9 +13,9 @@ import type {
 	KubeClientOptions,
 	KubeList,
 	ListOptions,
+	ListScope,
 	PatchType,
 	RawOptions,
-	Scope,
 	WatchEvent,
 	WatchOptions,
 	WriteOptions,
@@ -25,7 +25,7 @@ import { applyContentType, retryWaitMs } from "./retry.ts";
 import {
 	type KubeRequest,
 	parseJson,
-	type Query,
+	type QueryParameters,
 	Transport,
 } from "./transport.ts";
 
@@ -64,7 +64,7 @@ export class KubeClient {
 		kind: ResourceKind<T>,
 		name: string,
 		namespace?: string,
-		{ metadataOnly }: Pick<Scope, "metadataOnly"> = {},
+		{ metadataOnly }: Pick<ListScope, "metadataOnly"> = {},
 	): Promise<T | undefined> {
 		try {
 			return (await this.raw("GET", resourcePath(kind, namespace, name), {
@@ -91,7 +91,7 @@ export class KubeClient {
 
 	async create<T extends KubeObject>(
 		kind: ResourceKind<T>,
-		object: Draft<T>,
+		object: ObjectDraft<T>,
 		options: WriteOptions = {},
 	): Promise<T> {
 		const path = resourcePath(
@@ -243,7 +243,7 @@ export class KubeClient {
 	/** Streams the answer to a GET, such as a followed log. It may pause and last as long as it likes. */
 	async rawStream(
 		path: string,
-		query: Query,
+		query: QueryParameters,
 		signal: AbortSignal,
 	): Promise<IncomingMessage> {
 		return this.#transport.open({ method: "GET", path, query, signal });

@@ -4,7 +4,7 @@ import https from "node:https";
 import { createSecureContext } from "node:tls";
 // Types only: see access.ts.
 import type { Cluster } from "@kubernetes/client-node";
-import type { Access } from "./access.ts";
+import type { ClusterAccess } from "./access.ts";
 import { KubeClient } from "./client.ts";
 import type { KubeClientOptions } from "./client-options.ts";
 import { keepAlive, Transport } from "./transport.ts";
@@ -20,7 +20,7 @@ export function tokenClients(
 	const server = new URL(cluster.server);
 	const agent = agentFor(cluster, server);
 	return (token) => {
-		const access: Access = {
+		const access: ClusterAccess = {
 			server,
 			sign(request) {
 				request.agent = agent;

@@ -1,14 +1,14 @@
 import http from "node:http";
 import https from "node:https";
 import { metrics } from "../metrics.ts";
-import type { Access } from "./access.ts";
+import type { ClusterAccess } from "./access.ts";
 import { ApiError, TransportError } from "./errors.ts";
 
 export interface KubeRequest {
 	method: string;
 	/** Starts with `/`. */
 	path: string;
-	query?: Query;
+	query?: QueryParameters;
 	/** Sent as JSON. */
 	body?: unknown;
 	/** Default `application/json`. */
@@ -22,14 +22,17 @@ export interface KubeRequest {
 	timeoutMs?: number;
 }
 
-export type Query = Record<string, string | number | boolean | undefined>;
+export type QueryParameters = Record<
+	string,
+	string | number | boolean | undefined
+>;
 
 /** HTTP to one apiserver over kept connections. */
 export class Transport {
-	readonly #access: Access;
+	readonly #access: ClusterAccess;
 	readonly #userAgent: string;
 
-	constructor(access: Access, userAgent = "node") {
+	constructor(access: ClusterAccess, userAgent = "node") {
 		this.#access = access;
 		this.#userAgent = userAgent;
 	}

@@ -4,7 +4,7 @@ import { type ApiError, hasReason } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";
-import { isRefusal, type Refusal, Refusals } from "./refusals.ts";
+import { isRefusal, type Refusal, RefusalBackoffs } from "./refusals.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** Brings the world in line with one object, judging by what is there now. */
@@ -17,14 +17,14 @@ export interface Controller {
 	 */
 	reconcile(
 		key: ObjectKey,
-		circumstances: Circumstances,
-	): Promise<Result | undefined>;
+		circumstances: ReconcileContext,
+	): Promise<ReconcileResult | undefined>;
 	/** Says to the object's readers what Kubernetes refuses. Until the request is due again, this stands in for `reconcile`. */
 	reportRefusal?(key: ObjectKey, refusal: Refusal, now: number): Promise<void>;
 }
 
 /** What a reconcile knows beside its key. */
-export interface Circumstances {
+export interface ReconcileContext {
 	/** In milliseconds since 1970: all that one reconcile decides, it decides at one time. */
 	now: number;
 	/** Fires when the loop is to stop. */
@@ -37,7 +37,7 @@ export interface Circumstances {
 }
 
 /** When to reconcile a key again. Without a result, only after the next change. */
-export interface Result {
+export interface ReconcileResult {
 	/** At the latest after this time. */
 	requeueAfterMs: number;
 	/** The next reconcile does the rest: what was refused isn't done yet, although nothing failed. */
@@ -46,8 +46,8 @@ export interface Result {
 
 /** The result by which the key is reconciled as soon as any of them says, or after so many milliseconds. */
 export function soonest(
-	...results: (Result | number | undefined)[]
-): Result | undefined {
+	...results: (ReconcileResult | number | undefined)[]
+): ReconcileResult | undefined {
 	const waitsMs = results.flatMap((result) =>
 		typeof result === "number" ? [result] : (result?.requeueAfterMs ?? []),
 	);
@@ -93,7 +93,7 @@ export class ControllerLoop {
 	readonly #synced: Promise<void>[] = [];
 	/** Keys whose last reconcile met a `Conflict` or `AlreadyExists`, because memory was older than the apiserver. */
 	readonly #outdated = new Set<string>();
-	readonly #refusals = new Refusals();
+	readonly #refusals = new RefusalBackoffs();
 
 	constructor(
 		controller: Controller,
@@ -272,8 +272,8 @@ export class ControllerLoop {
 
 	async #act(
 		key: ObjectKey,
-		circumstances: Circumstances,
-	): Promise<Result | undefined> {
+		circumstances: ReconcileContext,
+	): Promise<ReconcileResult | undefined> {
 		const { refusal, now } = circumstances;
 		if (!refusal?.retryInMs || !this.#controller.reportRefusal)
 			return this.#controller.reconcile(key, circumstances);

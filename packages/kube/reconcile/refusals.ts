@@ -26,7 +26,7 @@ export function isRefusal(error: unknown): error is ApiError {
  * The refusals of a controller's objects, each with a backoff of its own. It outlives a success for a while, since the
  * request that failed may not have been among those that succeeded.
  */
-export class Refusals {
+export class RefusalBackoffs {
 	readonly #known = new Map<string, Known>();
 	readonly #backoff: BackoffOptions;
 

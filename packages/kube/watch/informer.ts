@@ -1,10 +1,10 @@
 import type { Logger } from "../../service/log.ts";
-import type { KubeClient, Scope } from "../client/client.ts";
+import type { KubeClient, ListScope } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 import { reflect } from "./reflector.ts";
-import { type ChangeHandler, Store } from "./store.ts";
+import { type ChangeHandler, ObjectStore } from "./store.ts";
 
-export interface InformerOptions extends Omit<Scope, "namespace"> {
+export interface InformerOptions extends Omit<ListScope, "namespace"> {
 	/** All namespaces when absent. */
 	namespaces?: readonly string[] | undefined;
 	/** Settles when it is worth asking again for a namespace that the apiserver has refused; by default, at once. */
@@ -28,7 +28,7 @@ export class Informer<T extends KubeObject> {
 	hasSynced = false;
 	readonly #client: KubeClient;
 	readonly #options: InformerOptions;
-	readonly #store: Store<T>;
+	readonly #store: ObjectStore<T>;
 	readonly #setSynced: () => void;
 	/** Namespaces that this client was refused before it ever listed them. */
 	readonly #unknown = new Set<string>();
@@ -43,7 +43,7 @@ export class Informer<T extends KubeObject> {
 		this.kind = kind;
 		this.#client = client;
 		this.#options = options;
-		this.#store = new Store((err) =>
+		this.#store = new ObjectStore((err) =>
 			options.log.error({ err, kind: kind.kind }, "a change handler failed"),
 		);
 		const { promise, resolve } = Promise.withResolvers<void>();
@@ -147,7 +147,7 @@ export class Informer<T extends KubeObject> {
 /** Kubernetes selects every namespaced kind by its namespace. */
 function exceptNamespaces(
 	namespaces: readonly string[] = [],
-): Pick<Scope, "fieldSelector"> {
+): Pick<ListScope, "fieldSelector"> {
 	if (namespaces.length === 0) return {};
 	const parts = namespaces.map((name) => `metadata.namespace!=${name}`);
 	return { fieldSelector: parts.join() };

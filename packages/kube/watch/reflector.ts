@@ -1,19 +1,19 @@
 import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
-import type { KubeClient, Scope } from "../client/client.ts";
+import type { KubeClient, ListScope } from "../client/client.ts";
 import { ApiError, hasReason } from "../client/errors.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
 /** Where a reflector puts objects, such as a {@link file://./store.ts Store}. */
-export interface Sink<T extends KubeObject> {
+export interface WatchSink<T extends KubeObject> {
 	replace(namespace: string | undefined, objects: T[]): void;
 	put(object: T): void;
 	remove(object: T): void;
 }
 
 /** Hears how a reflector is doing. */
-export interface Hearing {
+export interface WatchListener {
 	/** The sink holds everything of the scope. */
 	listed(): void;
 	/**
@@ -33,9 +33,9 @@ export interface Hearing {
 export async function reflect<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
-	scope: Scope,
-	sink: Sink<T>,
-	hearing: Hearing,
+	scope: ListScope,
+	sink: WatchSink<T>,
+	hearing: WatchListener,
 	log: Logger,
 	signal: AbortSignal,
 ): Promise<void> {
@@ -93,7 +93,7 @@ const silenceMs = 150_000;
 async function listAll<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
-	scope: Scope,
+	scope: ListScope,
 ): Promise<{ items: T[]; version: string }> {
 	const items: T[] = [];
 	let next: string | undefined;
@@ -114,9 +114,9 @@ async function listAll<T extends KubeObject>(
 async function* watchFrom<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
-	scope: Scope,
+	scope: ListScope,
 	version: string,
-	sink: Sink<T>,
+	sink: WatchSink<T>,
 	signal: AbortSignal,
 ): AsyncGenerator<string> {
 	const events = client.watch(kind, {

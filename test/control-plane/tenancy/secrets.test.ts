@@ -9,7 +9,7 @@ import { loadCluster } from "../../../packages/kube/client/cluster.ts";
 import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
 import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
 import { kinds, type Secret } from "../../../packages/kube/kinds.ts";
-import type { Draft } from "../../../packages/kube/resource.ts";
+import type { ObjectDraft } from "../../../packages/kube/resource.ts";
 import { uselessKey } from "../../support/doubles/bigquery/service-account.ts";
 import {
 	type ApiClient,
@@ -65,7 +65,7 @@ function secretLike(part: Partial<Secret> = {}, labelled = true) {
 			...(labelled && { labels: { "tidemill.dev/use": "true" } }),
 			...part.metadata,
 		},
-	} as Draft<Secret>;
+	} as ObjectDraft<Secret>;
 }
 
 /** The apiserver judges by policies that it has in memory, where a new one comes a moment later. */
