@@ -5,6 +5,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ApiError, type KubeClient } from "../packages/kube/client/client.ts";
 import { createLog } from "../packages/service/log.ts";
+import {
+	withoutArchive,
+	withoutKeys,
+} from "../test/support/fixtures/control-plane/without-nats.ts";
 import { usualLimits } from "./http/connections.ts";
 import { createApi } from "./server.ts";
 
@@ -64,6 +68,8 @@ beforeEach(() => {
 	api = createApi({
 		clientFor: clientOf,
 		rateLimit: { limit: 120, windowMs, now: () => 0 },
+		idempotency: withoutKeys,
+		archive: withoutArchive,
 		connections: { ...usualLimits, maxConnections: 1 },
 		log: logger,
 		stopping: new AbortController().signal,

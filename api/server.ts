@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 // fastify: routing, parsing and draining of an HTTP API.
 import fastify, {
 	type FastifyInstance,
@@ -9,8 +8,7 @@ import fastify, {
 } from "fastify";
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import type { Logger } from "../packages/service/log.ts";
-import { createLog } from "../packages/service/log.ts";
-import { accountOf, isDnsLabel } from "./caller/account.ts";
+import { accountOf } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";
 import {
 	RateLimit,
@@ -20,7 +18,6 @@ import {
 } from "./caller/rate-limit.ts";
 import { serveDocumentation } from "./document/docs-page.ts";
 import { endpoints } from "./endpoints.ts";
-import { askArchiveForEvents, noArchive } from "./events/archive-question.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
@@ -29,7 +26,7 @@ import {
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
 import {
 	type ApiRequest,
-	type Caller,
+	type Archive,
 	type Endpoint,
 	type IdempotentRequest,
 	isObject,
@@ -41,26 +38,14 @@ import {
 	performOnce,
 	requireKey,
 } from "./http/idempotency-key.ts";
-import { queryOf } from "./http/query.ts";
+import { schemaOf, validatorOf } from "./http/query.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */
 	clientFor(token: string): KubeClient;
 	rateLimit: RateLimitOptions;
-	/** Without it, requests with an Idempotency-Key are answered 503. */
-	idempotency?: IdempotencyStore | undefined;
-	/** Asks archive for a log. Without it, there are only the lines in the status. */
-	askLog?: Caller["askLog"];
-	/** Reads refused requests. Without it, they are answered 503. */
-	readRefused?: Caller["readRefused"];
-	/** Follows archive's tails. Without it, a tail waits for ever. */
-	followArchive?: Caller["followArchive"];
-	/** Asks archive about stored events. Without it, such requests are answered 503. */
-	askEvents?: Caller["askEvents"];
-	/** Without it, nobody answers. */
-	askExport?: Caller["askExport"];
-	/** Without it, nobody answers. */
-	askUploads?: Caller["askUploads"];
+	idempotency: IdempotencyStore;
+	archive: Archive;
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -94,7 +79,16 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		new RateLimit(options.rateLimit),
 	);
 	const authentications = new WeakMap<FastifyRequest, Authentication>();
+	const identityOf = (request: FastifyRequest) =>
+		authentications.get(request)!.requireIdentity();
 
+	api.decorate("archive", options.archive);
+	api.decorate("clientFor", options.clientFor);
+	api.decorate("apiLog", options.log);
+	for (const name of ["client", "account", "settleWithinMs", "whenGone"])
+		api.decorateRequest(name);
+	api.decorateRequest("idempotency", undefined);
+	api.setValidatorCompiler(validatorOf);
 	parseJsonBodies(api);
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
@@ -106,13 +100,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		reply.headers(rateHeaders(rate));
 		if (rate.isExceeded) throw rateLimited(rate, isAuthenticated);
 	});
-	for (const endpoint of endpoints)
-		serve(
-			api,
-			endpoint,
-			(request) => authentications.get(request)!.requireIdentity(),
-			options,
-		);
+	for (const endpoint of endpoints) serve(api, endpoint, identityOf, options);
 	serveDocumentation(api, endpoints);
 	for (const path of new Set(endpoints.map(({ path }) => path)))
 		refuseOtherMethods(api, path, endpoints);
@@ -151,9 +139,11 @@ function serve(
 	options: ApiOptions,
 ): void {
 	const { method, path, handler, produces = "application/json" } = endpoint;
+	const { idempotency, stopping, settleWithinMs = 5_000 } = options;
 	api.route({
 		method,
 		url: fastifyPath(path),
+		schema: schemaOf(endpoint),
 		// Before the body is read, so that a caller without access need not send it.
 		onRequest: async (request) => {
 			identityOf(request);
@@ -163,83 +153,52 @@ function serve(
 					`The response is ${produces}, which Accept excludes. Omit Accept or include that type.`,
 				);
 		},
-		handler: async (request, reply) => {
+		preValidation: async (request, reply) => {
 			const { identity, token } = identityOf(request);
-			const account = accountOf(
-				identity,
-				request.headers["tidemill-account"]?.toString(),
-			);
-			const prefer = request.headers.prefer?.toString() ?? "";
-			const caller = callerOf(reply, account, token, {
-				...options,
-				// RFC 7240 §4.1.
-				...(/\brespond-async\b/i.test(prefer) && { settleWithinMs: 0 }),
-			});
-			requireNames(request);
+			const { prefer, "tidemill-account": account } = request.headers;
+			request.account = accountOf(identity, account?.toString());
+			request.client = options.clientFor(token);
+			// RFC 7240 §4.1.
+			const isAsync = /\brespond-async\b/i.test(prefer?.toString() ?? "");
+			request.settleWithinMs = isAsync ? 0 : settleWithinMs;
+			// A function: few handlers wait, and the signal costs as much as the rest.
+			request.whenGone = () => AbortSignal.any([stopping, closeOf(reply)]);
+		},
+		preHandler: async ({ body }) => {
+			const isAbsent = body === undefined && !endpoint.body?.isRequired;
+			if (endpoint.body && !isAbsent && !isObject(body))
+				throw new RequestError(
+					"InvalidRequest",
+					"The body must be a JSON object.",
+				);
+		},
+		handler: async (request, reply) => {
+			const { body } = request;
+			const perform = (once?: IdempotentRequest) => {
+				request.idempotency = once;
+				request.body = isObject(body) ? body : {};
+				return handler(request as ApiRequest, reply);
+			};
 			const key = request.headers["idempotency-key"]?.toString();
+			if (method !== "POST" || key === undefined) return perform();
+			requireKey(key);
 			// A dry run has no effect that could be repeated.
 			const { dryRun } = request.query as Record<string, unknown>;
-			if (method === "POST" && key !== undefined) requireKey(key);
-			if (method !== "POST" || key === undefined || dryRun === "true")
-				return handler(caller, apiRequest(endpoint, request), reply);
+			if (dryRun === "true") return perform();
 			return performOnce(
-				options.idempotency,
+				idempotency,
 				{
-					account,
-					subject: identity.username,
+					account: request.account,
+					subject: identityOf(request).identity.username,
 					path: request.routeOptions.url + JSON.stringify(request.params),
-					body: request.body,
+					body,
 					key,
 				},
-				async (idempotency) =>
-					(await handler(
-						caller,
-						apiRequest(endpoint, request, idempotency),
-						reply,
-					)) as { name: string },
+				async (once) => (await perform(once)) as { name: string },
 			);
 		},
 	});
 }
-
-const withoutArchive = askArchiveForEvents(() => {
-	throw new Error("not connected to NATS");
-}, createLog("api"));
-
-function callerOf(
-	reply: FastifyReply,
-	account: string,
-	token: string,
-	options: ApiOptions,
-): Caller {
-	const { clientFor, stopping, settleWithinMs = 5_000, log } = options;
-	return {
-		client: clientFor(token),
-		clientFor,
-		account,
-		settleWithinMs,
-		askExport: options.askExport ?? noArchive,
-		askUploads: options.askUploads ?? noArchive,
-		askLog: options.askLog ?? (async () => undefined),
-		followArchive: options.followArchive ?? neverFollowing,
-		readRefused:
-			options.readRefused ??
-			(async () => {
-				throw new Error("not connected to NATS");
-			}),
-		askEvents: options.askEvents ?? withoutArchive,
-		log,
-		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
-		get signal() {
-			return AbortSignal.any([stopping, closeOf(reply)]);
-		},
-	};
-}
-
-const neverFollowing: Caller["followArchive"] = async (_, listener, signal) => {
-	listener.onArchive(false);
-	if (!signal.aborted) await once(signal, "abort");
-};
 
 /** Fires when the answer is complete or the client has disconnected. */
 function closeOf({ raw }: FastifyReply): AbortSignal {
@@ -247,32 +206,6 @@ function closeOf({ raw }: FastifyReply): AbortSignal {
 	if (raw.closed) closed.abort();
 	raw.once("close", () => closed.abort());
 	return closed.signal;
-}
-
-function apiRequest(
-	endpoint: Endpoint,
-	{ params, query, body, headers }: FastifyRequest,
-	idempotency?: IdempotentRequest,
-): ApiRequest {
-	const { body: expected } = endpoint;
-	const isAbsent = body === undefined && !expected?.isRequired;
-	if (expected && !isAbsent && !isObject(body))
-		throw new RequestError("InvalidRequest", "The body must be a JSON object.");
-	return {
-		params: params as Record<string, string>,
-		query: queryOf(endpoint, query as Record<string, string | string[]>),
-		body: isObject(body) ? body : {},
-		ifMatch: headers["if-match"],
-		lastEventId: headers["last-event-id"]?.toString(),
-		idempotency,
-	};
-}
-
-/** Refuses anything but RFC 1123 labels, because names become part of paths to the apiserver. */
-function requireNames({ params }: FastifyRequest): void {
-	for (const name of Object.values(params as Record<string, string>))
-		if (!isDnsLabel(name))
-			throw new RequestError("NotFound", `"${name}" is not a valid name.`);
 }
 
 function answerError(

@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import type { Caller } from "../http/endpoint.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
+import { isDnsLabel } from "../http/query.ts";
 
 /**
  * The account (namespace) of a request: a service account's own namespace; other callers name it in the header
@@ -43,11 +44,6 @@ export function rateSubjectOf(identity: Identity): string {
 	return own === undefined ? `user ${identity.username}` : `account ${own}`;
 }
 
-/** Whether a text is an RFC 1123 label. Anything else must not become part of a path to the apiserver. */
-export function isDnsLabel(text: string): boolean {
-	return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text);
-}
-
 function namespaceOf({ username, groups }: Identity): string | undefined {
 	if (!groups.includes("system:serviceaccounts")) return undefined;
 	return /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];
@@ -72,7 +68,7 @@ interface Right {
 
 /** Throws a 403 that names the right unless the caller has it: the apiserver is asked with the caller's token. */
 export async function requireRight(
-	{ client, account }: Pick<Caller, "client" | "account">,
+	{ client, account }: Pick<ApiRequest, "client" | "account">,
 	right: Right,
 ): Promise<void> {
 	if (await hasRight(client, account, right)) return;

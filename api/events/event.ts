@@ -6,21 +6,22 @@ import type {
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
-import type { Caller, Handler, JsonObject } from "../http/endpoint.ts";
+import type { ApiRequest, Handler, JsonObject } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import { placeOf, requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/events/{event_id}`. With `?body=true`, also the body, the captured headers and query parameters. */
-export const getSourceEvent: Handler = async (caller, { params, query }) => {
+export const getSourceEvent: Handler = async (request) => {
+	const { params, query } = request;
 	const name = params.name!;
 	const body = flagOf("body", query.body);
 	const id = eventIdOf(params.event_id!);
-	const place = placeOf(await requireSource(caller, name, body));
+	const place = placeOf(await requireSource(request, name, body));
 	const found =
 		place &&
-		(await findEvent(caller, place.shards, {
-			account: caller.account,
+		(await findEvent(request, place.shards, {
+			account: request.account,
 			sourceKeys: [place.sourceKey],
 			id,
 			body,
@@ -29,7 +30,7 @@ export const getSourceEvent: Handler = async (caller, { params, query }) => {
 	if (!found?.event)
 		throw new RequestError(
 			"NotFound",
-			`There is no event "${id}" of the source "${name}" in account "${caller.account}". ${searchedText(found?.searched)}`,
+			`There is no event "${id}" of the source "${name}" in account "${request.account}". ${searchedText(found?.searched)}`,
 		);
 	const { headers, ...event } = found.event;
 	return {
@@ -45,13 +46,13 @@ export interface Answered extends Extract<EventAnswer, { ok: true }> {
 
 /** Asks the shards' archives for one event, one after the other until it is found. */
 export async function findEvent(
-	{ askEvents }: Pick<Caller, "askEvents">,
+	{ server }: Pick<ApiRequest, "server">,
 	shards: readonly number[],
 	question: EventsRequest & { id: string },
 ): Promise<Answered | undefined> {
 	let found: Answered | undefined;
 	for (const shard of shards) {
-		const { answer, body } = await askEvents(shard, question);
+		const { answer, body } = await server.archive.askEvents(shard, question);
 		const said = answer as EventAnswer & { ok: true };
 		const isCut = found?.searched.isCut ?? said.searched.isCut;
 		const searched = { ...said.searched, ...(isCut && { isCut }) };

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { ExportAnswer } from "../../packages/contracts/transfer.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { listExportFiles } from "./export-files.ts";
 
 const file = {
@@ -29,20 +29,16 @@ function ask(
 	const raw = vi.fn(async () => ({
 		status: { allowed: part.allowed ?? true },
 	}));
-	const caller = {
+	const request = {
+		params: { name: "e" },
+		query,
 		account: "shop-1",
 		client: { get: async () => part.operation ?? done, raw },
-		askExport,
-		log: { warn() {} },
-	} as unknown as Caller;
+		server: { archive: { askExport }, apiLog: { warn() {} } },
+	} as unknown as ApiRequest;
 	const header = vi.fn();
-	const reply = { header } as unknown as Parameters<Handler>[2];
-	const request = { params: { name: "e" }, query, body: {} };
-	const asked = listExportFiles(
-		caller,
-		request as unknown as Parameters<Handler>[1],
-		reply,
-	);
+	const reply = { header } as unknown as Parameters<Handler>[1];
+	const asked = listExportFiles(request, reply);
 	return { asked, askExport, raw, header };
 }
 

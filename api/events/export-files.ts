@@ -2,7 +2,7 @@ import type { FastifyReply } from "fastify";
 import type { Operation } from "../../crds/generated/types.ts";
 import { exportCursorForm } from "../../packages/contracts/transfer.ts";
 import { requireRight } from "../caller/account.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { operations } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
@@ -11,35 +11,32 @@ import { requireResource } from "../resources/resource-read.ts";
  * `GET /v1/operations/{name}/files`: links to the files of an Export, and the `cursor` of the next page. It needs the right to
  * the bodies of the Source's events.
  */
-export const listExportFiles: Handler = async (
-	caller,
-	{ params, query },
-	reply,
-) => {
+export const listExportFiles: Handler = async (request, reply) => {
+	const { params, query } = request;
 	const name = params.name!;
 	const { cursor } = query;
 	if (cursor !== undefined && !exportCursorForm.test(cursor))
 		throw invalidParameter("cursor", "must be that of the last page", cursor);
-	const found = await requireResource(operations, caller, name);
+	const found = await requireResource(operations, request, name);
 	const { metadata, spec, status } = found as Operation;
 	if (spec.type !== "Export" || status?.phase !== "Succeeded")
 		throw new RequestError(
 			"Conflict",
 			`The operation "${name}" has no files: it is ${spec.type === "Export" ? "an Export" : `of type ${spec.type}`} in phase ${status?.phase ?? "Pending"}, and only an Export that has succeeded has some.`,
 		);
-	await requireRight(caller, {
+	await requireRight(request, {
 		verb: "get",
 		resource: "sources",
 		subresource: "bodies",
 		name: spec.sourceRef.name,
 	});
-	const asked = caller.askExport({
+	const asked = request.server.archive.askExport({
 		operation: metadata.uid!,
-		account: caller.account,
+		account: request.account,
 		...(cursor !== undefined && { after: cursor }),
 	});
 	const failure = "The files of the export can't be listed";
-	const answer = await linksOf(asked, failure, caller, reply);
+	const answer = await linksOf(asked, failure, request, reply);
 	const { files, next, expiresAt } = answer;
 	return {
 		items: files.map(({ rows: events, ...file }) => ({ ...file, events })),
@@ -61,7 +58,7 @@ interface Refusal {
 export async function linksOf<Answer extends { ok: true } | Refusal>(
 	asked: Promise<Answer>,
 	failure: string,
-	caller: Caller,
+	request: ApiRequest,
 	reply: FastifyReply,
 ): Promise<Extract<Answer, { ok: true }>> {
 	const unavailable = (why: string) =>
@@ -69,7 +66,7 @@ export async function linksOf<Answer extends { ok: true } | Refusal>(
 			headers: { "retry-after": "2" },
 		});
 	const answer = await asked.catch((error: Error) => {
-		caller.log.warn({ err: error }, "archive gives no links");
+		request.server.apiLog.warn({ err: error }, "archive gives no links");
 		throw unavailable("archive doesn't answer. Retry the request.");
 	});
 	if (!answer.ok) {

@@ -5,7 +5,7 @@ import {
 	eventStates,
 	type StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
@@ -13,7 +13,8 @@ import { eventView } from "./event.ts";
 import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/events`: the newest first. */
-export const listSourceEvents: Handler = async (caller, { params, query }) => {
+export const listSourceEvents: Handler = async (request) => {
+	const { params, query } = request;
 	const { from, to, type, state, cursor } = query;
 	const list = {
 		limit: sizeOf(query.limit),
@@ -23,9 +24,9 @@ export const listSourceEvents: Handler = async (caller, { params, query }) => {
 		...(state !== undefined && { state: stateOf(state) }),
 		...(cursor !== undefined && { cursor: cursorOf(cursor) }),
 	};
-	const place = placeOf(await requireSource(caller, params.name!));
+	const place = placeOf(await requireSource(request, params.name!));
 	if (!place) return { items: [] };
-	const { events, cursor: next } = await listInShards(caller, place, list);
+	const { events, cursor: next } = await listInShards(request, place, list);
 	return {
 		items: events.map(eventView),
 		...(next !== undefined && { cursor: next }),
@@ -75,7 +76,7 @@ interface Part {
  * each shard, and a page's cursor is those of all. Throws a 410 for a cursor of before the Source moved.
  */
 export async function listInShards(
-	{ askEvents, account }: Pick<Caller, "askEvents" | "account">,
+	{ server, account }: Pick<ApiRequest, "server" | "account">,
 	{ shards, sourceKey }: Pick<EventsPlace, "shards" | "sourceKey">,
 	asked: EventsAsked,
 ): Promise<Page> {
@@ -84,7 +85,7 @@ export async function listInShards(
 		limit: number,
 	): Promise<Page> => {
 		const { cursor: _, ...list } = asked;
-		const { answer } = await askEvents(shard, {
+		const { answer } = await server.archive.askEvents(shard, {
 			account,
 			sourceKeys: [sourceKey],
 			list: { ...list, limit, ...place },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FoundEvent } from "../../packages/contracts/stored-event.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import type { ApiRequest, Caller } from "../http/endpoint.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import { getReceipt } from "./receipt.ts";
 
 const id = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
@@ -80,15 +80,16 @@ class Cluster {
 }
 
 function ask(account: string, { client }: Cluster) {
-	const caller = {
+	const askEvents = async () => ({
+		answer: { ok: true, event, searched: { from: "", to: "" } },
+	});
+	const request = {
+		params: { event_id: id },
 		client,
 		account,
-		askEvents: async () => ({
-			answer: { ok: true, event, searched: { from: "", to: "" } },
-		}),
-	} as unknown as Caller;
-	const request = { params: { event_id: id } } as unknown as ApiRequest;
-	return getReceipt(caller, request, undefined as never);
+		server: { archive: { askEvents } },
+	} as unknown as ApiRequest;
+	return getReceipt(request, undefined as never);
 }
 
 test("a receipt has each Pipeline's Run, however many pages of them there are", async () => {

@@ -14,7 +14,7 @@ import {
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { requireRight } from "../caller/account.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { readPage, readPages } from "../resources/page.ts";
 import {
@@ -33,16 +33,17 @@ const mostRuns = 1_000;
 const receipts = new FairLimit({ atOncePerOwner: 1 });
 
 /** `GET /v1/events/{event_id}`: where an event of the account is, from its receipt to the tables. */
-export const getReceipt: Handler = async (caller, { params }) => {
+export const getReceipt: Handler = async (request) => {
+	const { params } = request;
 	const id = eventIdOf(params.event_id!);
-	await requireRight(caller, {
+	await requireRight(request, {
 		verb: "get",
 		resource: "sources",
 		subresource: "events",
 	});
-	const { account } = caller;
-	const sources = await readSources(caller);
-	const { found, searched } = await search(caller, sources, id);
+	const { account } = request;
+	const sources = await readSources(request);
+	const { found, searched } = await search(request, sources, id);
 	if (!found?.event)
 		throw new RequestError(
 			"NotFound",
@@ -53,13 +54,13 @@ export const getReceipt: Handler = async (caller, { params }) => {
 	const { headers: _, ...event } = found.event;
 	const { name } = found;
 	const loads = await receipts.run(account, () =>
-		readLoads(caller, name, event),
+		readLoads(request, name, event),
 	);
 	return { ...foundEventView(name, event, false), ...(loads && { loads }) };
 };
 
 /** The account's Sources, and where their events are. */
-async function readSources({ client, account: namespace }: Caller) {
+async function readSources({ client, account: namespace }: ApiRequest) {
 	const sources: { name: string; place: EventsPlace | undefined }[] = [];
 	for await (const page of readPages<Source>({
 		client,
@@ -72,7 +73,7 @@ async function readSources({ client, account: namespace }: Caller) {
 }
 
 async function search(
-	caller: Caller,
+	request: ApiRequest,
 	sources: Awaited<ReturnType<typeof readSources>>,
 	id: string,
 ) {
@@ -83,8 +84,8 @@ async function search(
 	for (const [shard, ofShard] of Map.groupBy(places, (place) => place.shard))
 		for (let at = 0; at < ofShard.length; at += maxSourcesAsked) {
 			const some = ofShard.slice(at, at + maxSourcesAsked);
-			const answer = await findEvent(caller, [shard], {
-				account: caller.account,
+			const answer = await findEvent(request, [shard], {
+				account: request.account,
 				sourceKeys: some.map(({ sourceKey }) => sourceKey),
 				id,
 				keySeconds: Math.max(...some.map(({ keySeconds }) => keySeconds)),
@@ -104,7 +105,7 @@ async function search(
 
 /** Undefined if the caller may not see Pipelines or Runs. */
 async function readLoads(
-	{ client, account: namespace }: Caller,
+	{ client, account: namespace }: ApiRequest,
 	source: string,
 	event: Parameters<typeof loadOf>[0],
 ): Promise<EventLoad[] | undefined> {

@@ -5,14 +5,15 @@ import {
 	type RefusedRequest,
 } from "../../packages/contracts/refused-request.ts";
 import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { Archive, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { flagOf, instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
 import { requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/refusals`: the refused requests of the last hours that were kept, newest first. */
-export const listRefused: Handler = async (caller, { params, query }) => {
+export const listRefused: Handler = async (request) => {
+	const { params, query } = request;
 	const name = params.name!;
 	const withBody = flagOf("body", query.body);
 	const limit = sizeOf(query.limit);
@@ -20,13 +21,16 @@ export const listRefused: Handler = async (caller, { params, query }) => {
 		query.from === undefined
 			? undefined
 			: Date.parse(instantOf("from", query.from));
-	const { status } = await requireSource(caller, name, withBody);
+	const { status } = await requireSource(request, name, withBody);
 	const { sourceKey } = status ?? {};
 	if (sourceKey === undefined) return { items: [] };
-	const kept = await caller
-		.readRefused(caller.account, sourceKey)
+	const kept = await request.server.archive
+		.readRefused(request.account, sourceKey)
 		.catch((error: Error) => {
-			caller.log.warn({ err: error }, "refused requests can't be read");
+			request.server.apiLog.warn(
+				{ err: error },
+				"refused requests can't be read",
+			);
 			throw new RequestError(
 				"Unavailable",
 				"The refused requests can't be read: NATS doesn't answer, or archive hasn't run since NATS was started. Retry the request.",
@@ -58,7 +62,7 @@ export function refusedView(
 /** Reads from the stream of refused requests, by the account and the key of one Source alone. */
 export function readRefusedFrom(
 	connection: () => NatsConnection,
-): Caller["readRefused"] {
+): Archive["readRefused"] {
 	return async (account, sourceKey, after = 0) => {
 		const messages = await readStoredBatch(connection(), refused.stream, {
 			seq: after + 1,

@@ -3,6 +3,7 @@ import type {
 	EventsRequest,
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import { listInShards } from "./list.ts";
 
 const eventAt = (second: number): StoredEvent => ({
@@ -42,11 +43,15 @@ function shardsWith(
 			},
 		};
 	};
+	const request = {
+		server: { archive: { askEvents } },
+		account: "shop",
+	} as unknown as ApiRequest;
 	const all = Object.keys(seconds).map(Number);
 	return {
 		list: (limit: number, cursor?: string, shards = all) =>
 			listInShards(
-				{ askEvents, account: "shop" },
+				request,
 				{ shards, sourceKey: "a" },
 				{ limit, ...(cursor !== undefined && { cursor }) },
 			),

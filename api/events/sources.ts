@@ -1,7 +1,7 @@
 import type { Source } from "../../crds/generated/types.ts";
 import { unitedShards } from "../../packages/contracts/route.ts";
 import { requireRight } from "../caller/account.ts";
-import type { Caller } from "../http/endpoint.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import { sources } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
 
@@ -28,13 +28,13 @@ export function placeOf({ spec, status }: Source): EventsPlace | undefined {
 
 /** The Source, if the caller may see it and its events. Throws a 403 or a 404. */
 export async function requireSource(
-	caller: Caller,
+	request: ApiRequest,
 	name: string,
 	withBodies = false,
 ): Promise<Source> {
 	const right = { verb: "get", resource: "sources", name };
-	await requireRight(caller, { ...right, subresource: "events" });
+	await requireRight(request, { ...right, subresource: "events" });
 	if (withBodies)
-		await requireRight(caller, { ...right, subresource: "bodies" });
-	return (await requireResource(sources, caller, name)) as Source;
+		await requireRight(request, { ...right, subresource: "bodies" });
+	return (await requireResource(sources, request, name)) as Source;
 }

@@ -6,6 +6,10 @@ import {
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { createLog } from "../../packages/service/log.ts";
+import {
+	withoutArchive,
+	withoutKeys,
+} from "../../test/support/fixtures/control-plane/without-nats.ts";
 import type { TailListener, TailQuestion } from "../http/endpoint.ts";
 import { createApi } from "../server.ts";
 
@@ -91,7 +95,8 @@ beforeEach(async () => {
 	api = createApi({
 		clientFor: clientOf,
 		rateLimit: { limit: 1_000, windowMs: 60_000 },
-		followArchive,
+		idempotency: withoutKeys,
+		archive: { ...withoutArchive, followArchive },
 		log,
 		stopping: stopping.signal,
 	});

@@ -1,7 +1,7 @@
 import { finished, PassThrough } from "node:stream";
 import type { TailPosition } from "../../packages/contracts/event-tail.ts";
 import { streamName } from "../../packages/contracts/nats.ts";
-import type { Caller, Handler, TailListener } from "../http/endpoint.ts";
+import type { ApiRequest, Handler, TailListener } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
@@ -49,41 +49,46 @@ export class OpenTails {
 const tails = new OpenTails();
 
 /** `GET /v1/sources/{name}/events/tail`: new events as server-sent events, and with `?refused=true` refused requests. */
-export const tailEvents: Handler = async (caller, request, reply) => {
+export const tailEvents: Handler = async (request, reply) => {
 	const name = request.params.name!;
 	const withBody = flagOf("body", request.query.body);
 	const withRefused = flagOf("refused", request.query.refused);
-	const place = placeOf(await requireSource(caller, name, withBody));
+	const place = placeOf(await requireSource(request, name, withBody));
 	if (!place)
 		throw new RequestError(
 			"Conflict",
 			`The source "${name}" can't receive events yet. Its conditions say why.`,
 		);
 	const { sourceKey, shards } = place;
-	const lastId = request.lastEventId;
+	const lastId = request.headers["last-event-id"]?.toString();
 	const afterIn = shards.map((shard) =>
 		lastId === undefined ? undefined : positionOf(lastId, shard),
 	);
 	// The place is taken for as long as the connection and what waits in it.
-	finished(reply.raw, tails.enter(caller.account));
+	finished(reply.raw, tails.enter(request.account));
 	const stream = new EventStream();
-	caller.signal.addEventListener("abort", () =>
-		stream.end("Stopping", "The API is stopping. Connect again."),
-	);
+	request
+		.whenGone()
+		.addEventListener("abort", () =>
+			stream.end("Stopping", "The API is stopping. Connect again."),
+		);
 	stream.retryAfter(retryMs);
 	const timers = [
 		setInterval(() => stream.heartbeat(), heartbeatMs),
-		setInterval(reviewOf(caller, name, withBody, place, stream), reviewEveryMs),
+		setInterval(
+			reviewOf(request, name, withBody, place, stream),
+			reviewEveryMs,
+		),
 		...(withRefused
 			? [
 					setInterval(
-						refusedOf(caller, sourceKey, withBody, stream),
+						refusedOf(request, sourceKey, withBody, stream),
 						refusedEveryMs,
 					),
 				]
 			: []),
 	];
-	const { account } = caller;
+	const { account } = request;
 	const listeners = listenersOf(stream, shards);
 	// A receiver that is late still writes to the shard that the Source moved from.
 	const followed = shards.map((shard, at) => {
@@ -94,11 +99,15 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 			withBody,
 			after: afterIn[at],
 		};
-		return caller.followArchive(question, listeners[at]!, stream.signal);
+		return request.server.archive.followArchive(
+			question,
+			listeners[at]!,
+			stream.signal,
+		);
 	});
 	void Promise.all(followed)
 		.catch((error) => {
-			caller.log.error({ err: error }, "a tail failed");
+			request.server.apiLog.error({ err: error }, "a tail failed");
 			stream.end("Internal", "Internal error. Connect again.");
 		})
 		.finally(() => {
@@ -163,7 +172,7 @@ function waitingText(reason: "TooManyTails" | undefined): string {
 
 /** Ends the tail when the caller may not see it any more. */
 function reviewOf(
-	caller: Caller,
+	request: ApiRequest,
 	name: string,
 	withBody: boolean,
 	{ sourceKey, shards }: EventsPlace,
@@ -172,7 +181,7 @@ function reviewOf(
 	let failures = 0;
 	return async () => {
 		try {
-			const place = placeOf(await requireSource(caller, name, withBody));
+			const place = placeOf(await requireSource(request, name, withBody));
 			failures = 0;
 			if (place?.sourceKey !== sourceKey)
 				stream.end("NotFound", "The source was replaced by another one.");
@@ -191,7 +200,7 @@ function reviewOf(
 
 /** Sends the requests that were refused since the tail began. */
 function refusedOf(
-	{ readRefused, account }: Caller,
+	{ server, account }: ApiRequest,
 	sourceKey: string,
 	withBody: boolean,
 	stream: EventStream,
@@ -202,7 +211,7 @@ function refusedOf(
 		if (isReading || stream.signal.aborted) return;
 		isReading = true;
 		try {
-			const kept = await readRefused(account, sourceKey, after);
+			const kept = await server.archive.readRefused(account, sourceKey, after);
 			// The first reading only finds where new ones begin.
 			if (after !== undefined)
 				for (const { request } of kept)

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import type { ApiRequest, Caller } from "../http/endpoint.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import { sendTestEvent } from "./test-event.ts";
 
 test("an answer that breaks off is the URL's fault", async () => {
@@ -43,17 +43,12 @@ async function source(listener: RequestListener): Promise<() => unknown> {
 		spec: {},
 		status: { webhookURL: `http://127.0.0.1:${port}/` },
 	};
-	const caller = {
-		client: { get: async () => object, patch: async () => object },
-		account: "shop",
-		signal: new AbortController().signal,
-	} as unknown as Caller;
 	const request = {
 		params: { name: "open" },
-		query: {},
 		body: {},
-		ifMatch: undefined,
-		idempotency: undefined,
-	} satisfies ApiRequest;
-	return () => sendTestEvent(caller, request, undefined as never);
+		client: { get: async () => object, patch: async () => object },
+		account: "shop",
+		whenGone: () => new AbortController().signal,
+	} as unknown as ApiRequest;
+	return () => sendTestEvent(request, undefined as never);
 }

@@ -11,11 +11,9 @@ const maxAnswerLength = 64 * 1024;
  * `POST /v1/sources/{name}/test-event`: sends one event to the Source's URL as any sender would, and answers with what the
  * sender would get. The body is the event. Only callers who may change the Source may send it: an event is a row of its tables.
  */
-export const sendTestEvent: Handler = async (
-	caller,
-	{ params, body, idempotency },
-) => {
-	const { client, account, signal } = caller;
+export const sendTestEvent: Handler = async (request) => {
+	const { params, body, idempotency } = request;
+	const { client, account, whenGone } = request;
 	const name = params.name!;
 	const source = await client.get<Source>(sources.kind, name, account);
 	if (!source) throw notFound(sources, name, account);
@@ -40,7 +38,7 @@ export const sendTestEvent: Handler = async (
 	const answer = await post(
 		url,
 		event,
-		AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+		AbortSignal.any([whenGone(), AbortSignal.timeout(timeoutMs)]),
 	).catch((error: Error) => {
 		throw new RequestError(
 			"Unavailable",

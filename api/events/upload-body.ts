@@ -93,12 +93,16 @@ function fieldsOf(value: unknown): Record<string, unknown> | undefined {
  * `POST /v1/uploads`: links to put files into the bucket, for an Import that names them by their SHA-256. It needs the right to
  * create Operations.
  */
-export const createUploads: Handler = async (caller, { body }, reply) => {
-	await requireRight(caller, { verb: "create", resource: "operations" });
+export const createUploads: Handler = async (request, reply) => {
+	const { body } = request;
+	await requireRight(request, { verb: "create", resource: "operations" });
 	const files = filesOf(body);
-	const asked = caller.askUploads({ account: caller.account, files });
+	const asked = request.server.archive.askUploads({
+		account: request.account,
+		files,
+	});
 	const failure = "Nothing can be uploaded";
-	const answer = await linksOf(asked, failure, caller, reply);
+	const answer = await linksOf(asked, failure, request, reply);
 	return {
 		items: answer.files.map(({ sha256, link }) => ({ sha256, ...link })),
 		expiresAt: answer.expiresAt,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { UploadAnswer } from "../../packages/contracts/transfer.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { createUploads } from "./upload-body.ts";
 
 const sha256 = "ab".repeat(32);
@@ -22,18 +22,15 @@ function ask(part: {
 	const raw = vi.fn(async () => ({
 		status: { allowed: part.allowed ?? true },
 	}));
-	const caller = {
+	const request = {
+		body: part.body ?? { files },
 		account: "shop-1",
 		client: { raw },
-		askUploads,
-		log: { warn() {} },
-	} as unknown as Caller;
+		server: { archive: { askUploads }, apiLog: { warn() {} } },
+	} as unknown as ApiRequest;
 	const header = vi.fn();
-	const asked = createUploads(
-		caller,
-		{ body: part.body ?? { files } } as unknown as Parameters<Handler>[1],
-		{ header } as unknown as Parameters<Handler>[2],
-	);
+	const reply = { header } as unknown as Parameters<Handler>[1];
+	const asked = createUploads(request, reply);
 	return { asked, askUploads, raw, header };
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type {
 	TailedEvent,
 	TailPosition,
@@ -42,22 +42,44 @@ export interface Endpoint {
 	errors: number[];
 }
 
-/** Performs one endpoint for a caller and returns the body of the answer. Throws errors that `requestErrorOf` knows. */
+/** Performs an endpoint's work and returns the body of the answer. Throws errors that `requestErrorOf` knows. */
 export type Handler = (
-	caller: Caller,
 	request: ApiRequest,
 	reply: FastifyReply,
 ) => Promise<unknown>;
 
-export interface Caller {
-	/** Acts with the caller's token and nothing else. */
-	client: KubeClient;
-	/** The namespace that the request is about. */
-	account: string;
-	/** Fires when the client has disconnected or the server begins to stop. */
-	signal: AbortSignal;
-	/** How long to wait until a resource shows what was done to it. */
-	settleWithinMs: number;
+/** A request whose parameters, query and body are what its {@link Endpoint} says. */
+export type ApiRequest = FastifyRequest<{
+	Params: Partial<Record<string, string>>;
+	Querystring: Partial<Record<string, string>>;
+	/** Empty if the request has no body. */
+	Body: JsonObject;
+}>;
+
+declare module "fastify" {
+	interface FastifyInstance {
+		archive: Archive;
+		/** A client that acts with another token, such as one that was just made. */
+		clientFor: (token: string) => KubeClient;
+		/** The API's log. Fastify's own is silent. */
+		apiLog: Logger;
+	}
+	interface FastifyRequest {
+		/** Acts with the caller's token and nothing else. */
+		client: KubeClient;
+		/** The namespace that the request is about. */
+		account: string;
+		/** How long to wait until a resource shows what was done to it. */
+		settleWithinMs: number;
+		/** Set if the request has an `Idempotency-Key`. */
+		idempotency: IdempotentRequest | undefined;
+		/** A signal that fires when the client has disconnected or the server begins to stop. */
+		whenGone: () => AbortSignal;
+	}
+}
+
+/** What the API asks of archive, which has the stored events. */
+export interface Archive {
 	/** Asks for links to the files of an Export. Whoever asks has the right to the events' bodies. */
 	askExport: (question: ExportRequest) => Promise<ExportAnswer>;
 	/** Asks for links to upload files. Whoever asks has the right to create Operations. */
@@ -91,26 +113,10 @@ export interface Caller {
 		/** Only if it was asked for. */
 		body?: Buffer;
 	}>;
-	log: Logger;
-	/** A client that acts with another token, such as one that was just made. */
-	clientFor: (token: string) => KubeClient;
 }
 
 /** Options of every write with a caller's client. */
 export const writeOptions = { fieldManager: "tidemill-api" };
-
-export interface ApiRequest {
-	params: Partial<Record<string, string>>;
-	query: Partial<Record<string, string>>;
-	/** Empty if the request has no body. */
-	body: JsonObject;
-	/** The `If-Match` header. */
-	ifMatch: string | undefined;
-	/** The `Last-Event-ID` header of a client that follows server-sent events again. */
-	lastEventId?: string | undefined;
-	/** Set if the request has an `Idempotency-Key`. */
-	idempotency: IdempotentRequest | undefined;
-}
 
 export type JsonObject = Record<string, unknown>;
 

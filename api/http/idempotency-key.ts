@@ -59,7 +59,7 @@ interface KeyedRequest {
  * record. Throws {@link RequestError}: `Conflict` if the key was used with a different body.
  */
 export async function performOnce<T extends { name: string }>(
-	store: IdempotencyStore | undefined,
+	store: IdempotencyStore,
 	{ account, subject, path, body, key }: KeyedRequest,
 	perform: (request: IdempotentRequest) => Promise<T>,
 ): Promise<T> {
@@ -82,7 +82,7 @@ export async function performOnce<T extends { name: string }>(
 	const answer = await perform({ digest }).catch(async (error: unknown) => {
 		// An earlier request with this key may have created something, so only the first one drops the record.
 		if (createdRevision !== undefined && requestErrorOf(error).status < 500)
-			await store?.drop(request, createdRevision).catch(() => undefined);
+			await store.drop(request, createdRevision).catch(() => undefined);
 		throw error;
 	});
 	await available(store, (s) =>
@@ -142,11 +142,11 @@ function digestOf(parts: unknown[]): string {
 }
 
 async function available<T>(
-	store: IdempotencyStore | undefined,
+	store: IdempotencyStore,
 	use: (store: IdempotencyStore) => Promise<T>,
 ): Promise<T> {
 	try {
-		if (store) return await use(store);
+		return await use(store);
 	} catch {
 		// The log of the NATS connection has the cause.
 	}

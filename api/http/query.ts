@@ -1,5 +1,41 @@
+import type { FastifyRouteSchemaDef } from "fastify/types/schema.js";
 import type { Endpoint } from "./endpoint.ts";
 import { type ErrorDetail, invalidParameter, RequestError } from "./errors.ts";
+
+/** What fastify validates of a request before its handler. */
+export function schemaOf({ query = [] }: Pick<Endpoint, "query">) {
+	const known = Object.fromEntries(query.map((name) => [name, {}]));
+	return { params: {}, querystring: { type: "object", properties: known } };
+}
+
+/** Validates by a schema of {@link schemaOf}. Not ajv: its messages don't say what would be right. */
+export function validatorOf({
+	schema,
+	httpPart,
+}: FastifyRouteSchemaDef<ReturnType<typeof schemaOf>["querystring"]>) {
+	const query = Object.keys(schema.properties ?? {});
+	return (data: Record<string, string>) => {
+		try {
+			if (httpPart === "params") requireNames(data);
+			else queryOf({ query }, data);
+			return { value: data };
+		} catch (error) {
+			return { error: error as Error };
+		}
+	};
+}
+
+/** Whether a text is an RFC 1123 label. Anything else must not become part of a path to the apiserver. */
+export function isDnsLabel(text: string): boolean {
+	return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text);
+}
+
+/** Refuses anything but RFC 1123 labels, because names become part of paths to the apiserver. */
+function requireNames(params: Record<string, string>): void {
+	for (const name of Object.values(params))
+		if (!isDnsLabel(name))
+			throw new RequestError("NotFound", `"${name}" is not a valid name.`);
+}
 
 /**
  * The query parameters of a request. Throws a 400 that names each one that the endpoint doesn't have or that is repeated:

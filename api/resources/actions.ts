@@ -4,7 +4,6 @@ import type { Destination, Source } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import {
 	type ApiRequest,
-	type Caller,
 	type Handler,
 	writeOptions,
 } from "../http/endpoint.ts";
@@ -27,25 +26,25 @@ interface Request<T extends Resource> {
 
 /** Sets the annotation and waits a few seconds: 200 and the resource if it is done by then, and otherwise 202. */
 async function annotateOnce<T extends Resource>(
-	caller: Caller,
-	{ params, idempotency }: ApiRequest,
+	request: ApiRequest,
 	reply: FastifyReply,
 	{ resource, annotation, value, isDone }: Request<T>,
 ) {
+	const { params, idempotency } = request;
 	const any = resource as unknown as ApiResource;
-	const before = await requireResource(any, caller, params.name!);
+	const before = await requireResource(any, request, params.name!);
 	if (idempotency?.created) return respond(reply, before);
 	const { name, uid } = before.metadata;
-	const asked = await caller.client.patch<Resource>(
+	const asked = await request.client.patch<Resource>(
 		any.kind,
 		name,
-		caller.account,
+		request.account,
 		{ metadata: { uid, annotations: { [annotation]: value } } },
 		"merge",
 		writeOptions,
 	);
 	const done = (seen: Resource) => isDone(before as T, seen as T);
-	const seen = (await awaitResource(any, caller, asked, done)) ?? asked;
+	const seen = (await awaitResource(any, request, asked, done)) ?? asked;
 	return respond(reply.code(done(seen) ? 200 : 202), seen);
 }
 
@@ -53,9 +52,9 @@ async function annotateOnce<T extends Resource>(
  * `POST /v1/destinations/{name}/check`: 200 and the Destination after one more check of it, or 202 if the check still runs.
  * `lastCheck.time` then tells when it has ended.
  */
-export const checkDestination: Handler = (caller, request, reply) => {
+export const checkDestination: Handler = (request, reply) => {
 	const value = request.idempotency?.digest.slice(0, 32) ?? randomUUID();
-	return annotateOnce<Destination>(caller, request, reply, {
+	return annotateOnce<Destination>(request, reply, {
 		resource: destinations,
 		annotation: annotation.check,
 		value,
@@ -67,8 +66,8 @@ export const checkDestination: Handler = (caller, request, reply) => {
  * `POST /v1/sources/{name}/rotate-url`: 200 and the Source with its new URL, or 202 if the operator has still to issue it. The
  * operator keeps the URL's keys in a Secret, which the caller needn't read or write.
  */
-export const rotateURL: Handler = (caller, request, reply) =>
-	annotateOnce<Source>(caller, request, reply, {
+export const rotateURL: Handler = (request, reply) =>
+	annotateOnce<Source>(request, reply, {
 		resource: sources,
 		annotation: annotation.rotateURL,
 		value: request.idempotency?.digest.slice(0, 32) ?? randomUUID(),

@@ -8,9 +8,9 @@ import {
 	type KubeObject,
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
-import { isDnsLabel } from "../caller/account.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
+import { isDnsLabel } from "../http/query.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import {
-	type Caller,
+	type ApiRequest,
 	type Handler,
 	type IdempotentRequest,
 	writeOptions,
@@ -15,11 +15,12 @@ import { withSecrets } from "./secret-fields.ts";
 
 /** `POST /v1/<collection>`: 201 and the new resource, once the operator has judged it. With `?dryRun=true`, 200 and nothing is made. */
 export function createOf(resource: ApiResource): Handler {
-	return async (caller, { query, body, idempotency }, reply) => {
+	return async (request, reply) => {
+		const { query, body, idempotency } = request;
 		const dryRun = flagOf("dryRun", query.dryRun);
 		const created = idempotency?.created
-			? await requireResource(resource, caller, idempotency.created)
-			: await createNamed(resource, caller, body, { idempotency, dryRun });
+			? await requireResource(resource, request, idempotency.created)
+			: await createNamed(resource, request, body, { idempotency, dryRun });
 		if (dryRun) return respond(reply, created);
 		reply
 			.code(201)
@@ -27,7 +28,7 @@ export function createOf(resource: ApiResource): Handler {
 				"location",
 				`/v1/${resource.collection}/${created.metadata.name}`,
 			);
-		const seen = await awaitStatus(resource, caller, created);
+		const seen = await awaitStatus(resource, request, created);
 		return respond(reply, seen ?? created);
 	};
 }
@@ -40,7 +41,7 @@ interface Creation {
 /** If the body has no name, picks one that no other resource has. */
 async function createNamed(
 	resource: ApiResource,
-	caller: Caller,
+	request: ApiRequest,
 	body: Record<string, unknown>,
 	how: Creation,
 ): Promise<Resource> {
@@ -49,20 +50,20 @@ async function createNamed(
 		resourceName(body.displayName, resource.noun.replace(" ", "-"), suffix);
 	if (body.name !== undefined || idempotency) {
 		const name = body.name ?? nameWith(idempotency?.digest.slice(0, 6));
-		return create(resource, caller, body, String(name), how);
+		return create(resource, request, body, String(name), how);
 	}
 	try {
-		return await create(resource, caller, body, nameWith(), how);
+		return await create(resource, request, body, nameWith(), how);
 	} catch (error) {
 		if (!hasReason(error, "AlreadyExists")) throw error;
 	}
 	const suffix = randomBytes(3).toString("hex");
-	return create(resource, caller, body, nameWith(suffix), how);
+	return create(resource, request, body, nameWith(suffix), how);
 }
 
 async function create(
 	resource: ApiResource,
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	body: Record<string, unknown>,
 	name: string,
 	{ idempotency, dryRun }: Creation,

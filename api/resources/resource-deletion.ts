@@ -1,5 +1,5 @@
 import { hasReason } from "../../packages/kube/client/client.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
@@ -9,13 +9,15 @@ import { requireMatch } from "./views.ts";
 
 /** `DELETE /v1/<collection>/{name}`: 204 after the deletion, or 202 if the operator still has to clean up. 409 if it is used. */
 export function deleteOf(resource: ApiResource): Handler {
-	return async (caller, { params, query, ifMatch }, reply) => {
-		const { client, account } = caller;
+	return async (request, reply) => {
+		const { params, query, headers } = request;
+		const ifMatch = headers["if-match"];
+		const { client, account } = request;
 		if (!flagOf("force", query.force))
-			await requireUnused(resource, caller, params.name!);
+			await requireUnused(resource, request, params.name!);
 		const object = await deleteMatching(
 			resource,
-			caller,
+			request,
 			params.name!,
 			ifMatch,
 		);
@@ -26,7 +28,7 @@ export function deleteOf(resource: ApiResource): Handler {
 		);
 		const isSame = held && held.metadata.uid === object.metadata.uid;
 		const left =
-			isSame && (await awaitResource(resource, caller, held, () => false));
+			isSame && (await awaitResource(resource, request, held, () => false));
 		if (left) return respond(reply.code(202), left);
 		reply.code(204);
 		return undefined;
@@ -39,7 +41,7 @@ const namedUsers = 5;
 /** Throws a 409 while other resources refer to this one. Those that the caller may not list don't count. */
 async function requireUnused(
 	{ noun, users }: ApiResource,
-	{ client, account: namespace }: Caller,
+	{ client, account: namespace }: ApiRequest,
 	name: string,
 ): Promise<void> {
 	for (const { kind, nouns, field } of users) {
@@ -63,13 +65,13 @@ async function requireUnused(
 
 async function deleteMatching(
 	resource: ApiResource,
-	caller: Caller,
+	request: ApiRequest,
 	name: string,
 	ifMatch: string | undefined,
 ): Promise<Resource> {
-	const { client, account } = caller;
+	const { client, account } = request;
 	for (;;) {
-		const object = await requireResource(resource, caller, name);
+		const object = await requireResource(resource, request, name);
 		requireMatch(ifMatch, object);
 		const { uid, resourceVersion } = object.metadata;
 		try {

@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { page, selectorsOf } from "./page.ts";
@@ -10,7 +10,7 @@ import { etagOf, resourceView } from "./views.ts";
 /** `GET /v1/<collection>`. */
 export function listOf(resource: ApiResource): Handler {
 	const { kind, filters } = resource;
-	return ({ client, account: namespace }, { query }) => {
+	return ({ client, account: namespace, query }) => {
 		const selectors = selectorsOf(filters, query);
 		return page({ client, kind, namespace, selectors }, query, resourceView);
 	};
@@ -18,14 +18,17 @@ export function listOf(resource: ApiResource): Handler {
 
 /** `GET /v1/<collection>/{name}`. */
 export function getOf(resource: ApiResource): Handler {
-	return async (caller, { params }, reply) =>
-		respond(reply, await requireResource(resource, caller, params.name!));
+	return async (request, reply) =>
+		respond(
+			reply,
+			await requireResource(resource, request, request.params.name!),
+		);
 }
 
 /** Throws a 404 if there is no such resource. */
 export async function requireResource(
 	resource: ApiResource,
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	name: string,
 ): Promise<Resource> {
 	const object = await client.get<Resource>(resource.kind, name, account);
@@ -50,13 +53,13 @@ export function notFound(
  */
 export async function awaitResource(
 	{ kind }: ApiResource,
-	{ client, signal: aborted, settleWithinMs }: Caller,
+	{ client, whenGone, settleWithinMs }: ApiRequest,
 	object: Resource,
 	isSettled: (object: Resource) => boolean,
 ): Promise<Resource | undefined> {
 	if (settleWithinMs === 0) return object;
 	const signal = AbortSignal.any([
-		aborted,
+		whenGone(),
 		AbortSignal.timeout(settleWithinMs),
 	]);
 	try {
@@ -70,12 +73,12 @@ export async function awaitResource(
 /** As {@link awaitResource}, until its status describes its latest change. */
 export function awaitStatus(
 	resource: ApiResource,
-	caller: Caller,
+	request: ApiRequest,
 	object: Resource,
 ): Promise<Resource | undefined> {
 	return awaitResource(
 		resource,
-		caller,
+		request,
 		object,
 		({ metadata, status }) =>
 			(status?.observedGeneration ?? -1) >= metadata.generation!,

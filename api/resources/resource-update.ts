@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { ApiError, hasReason } from "../../packages/kube/client/client.ts";
-import { type Caller, type Handler, writeOptions } from "../http/endpoint.ts";
+import {
+	type ApiRequest,
+	type Handler,
+	writeOptions,
+} from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
@@ -31,13 +35,14 @@ const maxAttempts = 5;
  */
 export function updateOf(resource: ApiResource): Handler {
 	const rewrite = rewriteOf(resource, changedSpec);
-	return async (caller, request, reply) => {
-		const { params, query, body, ifMatch } = request;
+	return async (request, reply) => {
+		const { params, query, body, headers } = request;
+		const ifMatch = headers["if-match"];
 		if (ifMatch !== undefined || needsRead(resource, body))
-			return rewrite(caller, request, reply);
+			return rewrite(request, reply);
 		const dryRun = flagOf("dryRun", query.dryRun);
-		const after = await merge(resource, caller, params.name!, body, dryRun);
-		return answer(resource, caller, after, dryRun, reply);
+		const after = await merge(resource, request, params.name!, body, dryRun);
+		return answer(resource, request, after, dryRun, reply);
 	};
 }
 
@@ -47,17 +52,19 @@ export function replaceOf(resource: ApiResource): Handler {
 }
 
 function rewriteOf(resource: ApiResource, specAfter: SpecChange): Handler {
-	return async (caller, { params, query, body, ifMatch }, reply) => {
+	return async (request, reply) => {
+		const { params, query, body, headers } = request;
+		const ifMatch = headers["if-match"];
 		const dryRun = flagOf("dryRun", query.dryRun);
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-			const before = await requireResource(resource, caller, params.name!);
+			const before = await requireResource(resource, request, params.name!);
 			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
 			const wanted = specAfter(resource, before, body);
 			if (!isMatch(ifMatch, before))
-				await change(resource, caller, before, wanted, true);
+				await change(resource, request, before, wanted, true);
 			requireMatch(ifMatch, before);
-			const after = await change(resource, caller, before, wanted, dryRun);
-			if (after) return answer(resource, caller, after, dryRun, reply);
+			const after = await change(resource, request, before, wanted, dryRun);
+			if (after) return answer(resource, request, after, dryRun, reply);
 		}
 		throw new RequestError(
 			"Conflict",
@@ -69,12 +76,12 @@ function rewriteOf(resource: ApiResource, specAfter: SpecChange): Handler {
 
 async function answer(
 	resource: ApiResource,
-	caller: Caller,
+	request: ApiRequest,
 	after: Resource,
 	dryRun: boolean,
 	reply: FastifyReply,
 ) {
-	const seen = dryRun ? after : await awaitStatus(resource, caller, after);
+	const seen = dryRun ? after : await awaitStatus(resource, request, after);
 	return respond(reply, seen ?? after);
 }
 
@@ -92,7 +99,7 @@ function needsRead(
 /** The apiserver merges the patch into the current state, so that no read is needed and no other change is lost. */
 async function merge(
 	resource: ApiResource,
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	name: string,
 	patch: Record<string, unknown>,
 	dryRun: boolean,
@@ -117,7 +124,7 @@ async function merge(
 /** Returns undefined, without effect, if the resource has changed since `before`. */
 async function change(
 	resource: ApiResource,
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	before: Resource,
 	{ spec, secrets, labels }: WantedSpec,
 	dryRun: boolean,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { label, managedByApi } from "../../crds/labels.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import {
-	type Caller,
+	type ApiRequest,
 	isObject,
 	type JsonObject,
 	writeOptions,
@@ -139,7 +139,7 @@ function replaceAt(
  * removes those that no resource refers to.
  */
 export async function withSecrets<T>(
-	{ client, account }: Pick<Caller, "client" | "account">,
+	{ client, account }: Pick<ApiRequest, "client" | "account">,
 	secrets: InlineSecret[],
 	dryRun: boolean,
 	write: (dryRun: boolean) => Promise<T>,

@@ -6,7 +6,7 @@ import {
 } from "../../packages/kube/client/client.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
-import type { Caller, IdempotentRequest } from "../http/endpoint.ts";
+import type { ApiRequest, IdempotentRequest } from "../http/endpoint.ts";
 import { neverExpires, objectName, tokenView } from "./token.ts";
 import { createToken, revokeToken } from "./tokens.ts";
 
@@ -139,25 +139,20 @@ function cluster() {
 			return { status: { token, expirationTimestamp: expiry(tokens) } };
 		},
 	} as unknown as KubeClient;
-	const caller = {
+	const reply = { code: () => reply, header: () => reply } as never;
+	const request = {
+		params: { name: "ci" },
+		body: { name: "ci", scope: "read" },
 		client,
 		account: "shop",
 		settleWithinMs: 60_000,
-		clientFor: () => client,
-	} as unknown as Caller;
-	const reply = { code: () => reply, header: () => reply } as never;
-	const request = { params: { name: "ci" }, query: {}, ifMatch: undefined };
-	const body = { name: "ci", scope: "read" };
+		server: { clientFor: () => client },
+	} as unknown as ApiRequest;
 	return {
 		objects,
 		fails,
 		create: (idempotency?: IdempotentRequest) =>
-			createToken(caller, { ...request, body, idempotency }, reply),
-		revoke: () =>
-			revokeToken(
-				caller,
-				{ ...request, body: {}, idempotency: undefined },
-				reply,
-			),
+			createToken({ ...request, idempotency } as ApiRequest, reply),
+		revoke: () => revokeToken(request, reply),
 	};
 }

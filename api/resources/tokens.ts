@@ -12,7 +12,7 @@ import {
 import { resourcePath } from "../../packages/kube/resource.ts";
 import { hasRight } from "../caller/account.ts";
 import {
-	type Caller,
+	type ApiRequest,
 	type Handler,
 	type IdempotentRequest,
 	writeOptions,
@@ -35,28 +35,25 @@ import {
  */
 
 /** `POST /v1/tokens`: 201 and the token, which no later answer has. */
-export const createToken: Handler = async (
-	caller,
-	{ body, idempotency },
-	reply,
-) => {
+export const createToken: Handler = async (request, reply) => {
+	const { body, idempotency } = request;
 	const wanted = readTokenRequest(body);
 	reply.code(201).header("location", `/v1/tokens/${wanted.name}`);
 	// A cache must not keep it (RFC 9111 §5.2.2.5).
 	reply.header("cache-control", "no-store");
 	// Tidemill doesn't keep tokens, so a repeated request gets none.
 	if (idempotency?.created)
-		return tokenView(await requireBinding(caller, wanted.name));
-	const { binding, token } = await issueToken(caller, wanted, {
-		issue: (name) => requestToken(caller, name, wanted.expiresInSeconds),
-		check: (token) => untilPermitted(caller, token),
+		return tokenView(await requireBinding(request, wanted.name));
+	const { binding, token } = await issueToken(request, wanted, {
+		issue: (name) => requestToken(request, name, wanted.expiresInSeconds),
+		check: (token) => untilPermitted(request, token),
 		idempotency,
 	});
 	return { ...tokenView(binding), token };
 };
 
 /** `GET /v1/tokens`. */
-export const listTokens: Handler = ({ client, account }, { query }) =>
+export const listTokens: Handler = ({ client, account, query }) =>
 	page<RoleBinding>(
 		{
 			client,
@@ -69,13 +66,12 @@ export const listTokens: Handler = ({ client, account }, { query }) =>
 	);
 
 /** `GET /v1/tokens/{name}`. */
-export const getToken: Handler = async (caller, { params }) =>
-	tokenView(await requireBinding(caller, params.name!));
+export const getToken: Handler = async (request) =>
+	tokenView(await requireBinding(request, request.params.name!));
 
 /** `DELETE /v1/tokens/{name}`: 204. Kubernetes refuses the token from then on. */
 export const revokeToken: Handler = async (
-	{ client, account },
-	{ params },
+	{ client, account, params },
 	reply,
 ) => {
 	const { name } = params;
@@ -85,7 +81,7 @@ export const revokeToken: Handler = async (
 };
 
 async function requireBinding(
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	name: string,
 ): Promise<RoleBinding> {
 	const found = await client.get<RoleBinding>(
@@ -112,10 +108,10 @@ const everyScope = { verb: "list", resource: "pipelines" };
  * token is valid all the same, and only this answer has it.
  */
 async function untilPermitted(
-	{ account, clientFor, settleWithinMs }: Caller,
+	{ account, server, settleWithinMs }: ApiRequest,
 	token: string,
 ): Promise<void> {
-	const client = clientFor(token);
+	const client = server.clientFor(token);
 	for (
 		const until = performance.now() + settleWithinMs;
 		performance.now() < until &&
@@ -124,7 +120,7 @@ async function untilPermitted(
 		await delay(20);
 }
 
-type Issuer = Pick<Caller, "client" | "account">;
+type Issuer = Pick<ApiRequest, "client" | "account">;
 
 interface Issue {
 	/** Asks for a token of this ServiceAccount, and says when it expires. */

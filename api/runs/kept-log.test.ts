@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
-import type { Caller } from "../http/endpoint.ts";
+import type { ApiRequest } from "../http/endpoint.ts";
 import { keptLog } from "./logs.ts";
 
 test.each([
@@ -19,6 +19,7 @@ test.each([
 		metadata: { name: "one", uid: "1" },
 		status: { ...(inStatus !== undefined && { log: inStatus }) },
 	} as Run;
-	const caller = { account: "shop", askLog: vi.fn(async () => inBucket) };
-	expect(await keptLog(caller as unknown as Caller, run)).toBe(expected);
+	const archive = { askLog: vi.fn(async () => inBucket) };
+	const request = { account: "shop", server: { archive } };
+	expect(await keptLog(request as unknown as ApiRequest, run)).toBe(expected);
 });

@@ -13,7 +13,7 @@ import type {
 import { logSubject } from "../../packages/contracts/nats.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { askAnyArchive } from "../events/archive-question.ts";
-import type { Caller, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, Archive, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import { runView } from "../resources/views.ts";
@@ -42,21 +42,29 @@ export const getOperationLogs = logsOf(
 function logsOf(
 	noun: string,
 	podLabel: string,
-	require: (caller: Caller, name: string) => Promise<Run | Operation>,
+	require: (request: ApiRequest, name: string) => Promise<Run | Operation>,
 ): Handler {
-	return async (caller, { params, query }, reply) => {
-		const { client, account } = caller;
+	return async (request, reply) => {
+		const { params, query } = request;
+		const { client, account } = request;
 		const name = params.name!;
 		const lines = lineCountOf(query.tail);
 		const follows = flagOf("follow", query.follow);
-		const work = await require(caller, name);
+		const work = await require(request, name);
 		const log = await orEnd<string | IncomingMessage>(
 			work,
 			() =>
 				follows
-					? followJobLog(client, account, name, lines, caller.signal, podLabel)
+					? followJobLog(
+							client,
+							account,
+							name,
+							lines,
+							request.whenGone(),
+							podLabel,
+						)
 					: readJobLog(client, account, name, lines, podLabel),
-			async () => lastLines(await keptLog(caller, work), lines),
+			async () => lastLines(await keptLog(request, work), lines),
 		);
 		if (log === undefined)
 			throw new RequestError(
@@ -87,7 +95,7 @@ async function orEnd<T>(
 }
 
 async function requireOperation(
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	name: string,
 ): Promise<Operation> {
 	const operation = await client.get<Operation>(operationKind, name, account);
@@ -109,7 +117,7 @@ const timeoutMs = 5_000;
 /** Asks archive, which has the bucket. The function that is returned throws if nobody answers. */
 export function askArchiveForLog(
 	connection: () => NatsConnection,
-): Caller["askLog"] {
+): Archive["askLog"] {
 	const ask = askAnyArchive<LogRequest, LogAnswer>(
 		connection,
 		logSubject,
@@ -128,32 +136,33 @@ export function askArchiveForLog(
  * lines, the last attempt was lost with its log.
  */
 export async function keptLog(
-	{ account, askLog, log }: Pick<Caller, "account" | "askLog" | "log">,
+	{ account, server }: Pick<ApiRequest, "account" | "server">,
 	{ metadata, status }: Run | Operation,
 ): Promise<string | undefined> {
 	const lines = status?.log;
 	if (!lines) return lines;
-	const kept = await askLog({ run: metadata.uid!, account }).catch(
-		(error: Error) => {
-			log.warn({ err: error }, "the log in the bucket can't be read");
+	const kept = await server.archive
+		.askLog({ run: metadata.uid!, account })
+		.catch((error: Error) => {
+			server.apiLog.warn({ err: error }, "the log in the bucket can't be read");
 			return undefined;
-		},
-	);
+		});
 	const lastLine = lines.trimEnd().split("\n").at(-1)!;
 	return kept?.includes(lastLine) ? kept : lines;
 }
 
 /** `GET /v1/runs/{name}/progress`: days and rows loaded and in total, as far as known. */
-export const getRunProgress: Handler = async (caller, { params }) => {
+export const getRunProgress: Handler = async (request) => {
+	const { params } = request;
 	const name = params.name!;
-	const run: Run = await requireRun(caller, name);
+	const run: Run = await requireRun(request, name);
 	const { status, rows } = runView(run);
 	if (status === "Succeeded")
 		return { status, rowsDone: rows, rowsTotal: rows };
 	const log = await orEnd(
 		run,
-		() => readJobLog(caller.client, caller.account, name, defaultLogLines),
-		() => keptLog(caller, run),
+		() => readJobLog(request.client, request.account, name, defaultLogLines),
+		() => keptLog(request, run),
 	);
 	return { status, ...(log !== undefined && progressIn(log)) };
 };

@@ -16,11 +16,12 @@ import { requireResource } from "../resources/resource-read.ts";
 const shownRuns = 5;
 
 /** `GET /v1/pipelines/{name}/preview`: when the next Runs start, and what a Run that starts now loads. */
-export const previewPipeline: Handler = async (caller, { params }) => {
-	const found = await requireResource(pipelines, caller, params.name!);
+export const previewPipeline: Handler = async (request) => {
+	const { params } = request;
+	const found = await requireResource(pipelines, request, params.name!);
 	const pipeline = found as unknown as Pipeline;
-	const source = await caller.client
-		.get<Source>(sourceKind, pipeline.spec.sourceRef.name, caller.account)
+	const source = await request.client
+		.get<Source>(sourceKind, pipeline.spec.sourceRef.name, request.account)
 		.catch((error) => {
 			// A caller who may not read Sources sees the dates of one with the usual retention.
 			if (!hasReason(error, "Forbidden")) throw error;

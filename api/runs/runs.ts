@@ -16,7 +16,7 @@ import { hasReason } from "../../packages/kube/client/client.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import {
-	type Caller,
+	type ApiRequest,
 	type Handler,
 	type IdempotentRequest,
 	writeOptions,
@@ -33,31 +33,38 @@ const maxWaitSeconds = 60;
  * `POST /v1/pipelines/{name}/run`: 202 and the new Run. `dates` in the body limit it to those dates, `full` loads all. With
  * `?queue=true` it may wait for a Pipeline that can't run; otherwise the answer is 409.
  */
-export const startRun: Handler = async (
-	caller,
-	{ params, query, body, idempotency },
-	reply,
-) => {
+export const startRun: Handler = async (request, reply) => {
+	const { params, query, body, idempotency } = request;
 	const pipeline = params.name!;
 	const waits = flagOf("queue", query.queue);
 	const spec = runSpec(pipeline, body);
 	const created = idempotency?.created;
 	const run = created
-		? await requireRun(caller, created)
-		: await createRun(caller, pipeline, waits, spec, idempotency);
+		? await requireRun(request, created)
+		: await createRun(request, pipeline, waits, spec, idempotency);
 	reply.code(202).header("location", `/v1/runs/${run.metadata.name}`);
 	return runView(run);
 };
 
 /** `GET /v1/runs/{name}`. With `?wait=30s` it answers when the Run has ended, or after that time. */
-export const getRun: Handler = async (caller, { params, query }) => {
+export const getRun: Handler = async (request) => {
+	const { params, query } = request;
 	const waitMs = waitMsOf(query.wait);
 	const name = params.name!;
-	const run = await requireRun(caller, name);
+	const run = await requireRun(request, name);
 	if (waitMs === 0) return runView(run);
-	const signal = AbortSignal.any([caller.signal, AbortSignal.timeout(waitMs)]);
-	const last = await awaitObject(caller.client, runKind, run, hasEnded, signal);
-	if (!last) throw notFound(name, caller.account);
+	const signal = AbortSignal.any([
+		request.whenGone(),
+		AbortSignal.timeout(waitMs),
+	]);
+	const last = await awaitObject(
+		request.client,
+		runKind,
+		run,
+		hasEnded,
+		signal,
+	);
+	if (!last) throw notFound(name, request.account);
 	return runView(last);
 };
 
@@ -71,19 +78,17 @@ export const runFilters: Record<string, Filter> = {
 };
 
 /** `GET /v1/runs`, newest first. With `?pipeline=`, only those of one pipeline. */
-export const listRuns: Handler = (
-	{ client, account: namespace },
-	{ query },
-) => {
+export const listRuns: Handler = ({ client, account: namespace, query }) => {
 	const selectors = selectorsOf(runFilters, query);
 	const runs = { client, kind: runKind, namespace, selectors };
 	return newestFirst<Run>(runs, query, runView);
 };
 
 /** `POST /v1/runs/{name}/cancel`: 202 and the Run, which stops soon. 409 if it has ended in another way. */
-export const cancelRun: Handler = async (caller, { params }, reply) => {
+export const cancelRun: Handler = async (request, reply) => {
+	const { params } = request;
 	const name = params.name!;
-	const run = await requireRun(caller, name);
+	const run = await requireRun(request, name);
 	reply.code(202);
 	if (run.status?.phase === "Cancelled") return runView(run);
 	if (hasEnded(run))
@@ -92,10 +97,10 @@ export const cancelRun: Handler = async (caller, { params }, reply) => {
 			`The run "${name}" has already ended. The data that it loaded remains.`,
 		);
 	return runView(
-		await caller.client.patch<Run>(
+		await request.client.patch<Run>(
 			runKind,
 			name,
-			caller.account,
+			request.account,
 			{ metadata: { uid: run.metadata.uid }, spec: { cancel: true } },
 			"merge",
 			writeOptions,
@@ -105,7 +110,7 @@ export const cancelRun: Handler = async (caller, { params }, reply) => {
 
 /** Throws a 404 if there is no such Run. */
 export async function requireRun(
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	name: string,
 ): Promise<Run> {
 	const run = await client.get<Run>(runKind, name, account);
@@ -121,15 +126,15 @@ function notFound(name: string, account: string): RequestError {
 }
 
 async function createRun(
-	caller: Caller,
+	request: ApiRequest,
 	pipeline: string,
 	waits: boolean,
 	spec: Run["spec"],
 	idempotency: IdempotentRequest | undefined,
 ): Promise<Run> {
-	const found = await pipelineOf(caller, pipeline);
+	const found = await pipelineOf(request, pipeline);
 	if (found && !waits) requireReady(found);
-	const { client, account: namespace } = caller;
+	const { client, account: namespace } = request;
 	const metadata = {
 		name: startedRunName(pipeline, idempotency?.digest.slice(0, 10)),
 		namespace,
@@ -162,7 +167,7 @@ function runSpec(pipeline: string, body: object): Run["spec"] {
 
 /** Throws a 404 if there is no such Pipeline. Undefined for a caller who may not read pipelines. */
 async function pipelineOf(
-	{ client, account }: Caller,
+	{ client, account }: ApiRequest,
 	name: string,
 ): Promise<Pipeline | undefined> {
 	try {

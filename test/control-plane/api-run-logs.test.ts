@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { ApiOptions } from "../../api/server.ts";
+import type { Archive } from "../../api/http/endpoint.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import {
@@ -16,6 +16,7 @@ import {
 	podSpec,
 	wait,
 } from "../support/fixtures/control-plane/process-node-fixture.ts";
+import { withoutArchive } from "../support/fixtures/control-plane/without-nats.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 const progress = (daysDone: number, rowsDone: number) =>
@@ -26,11 +27,13 @@ let api: TestApi;
 let token: string;
 let viewer: ApiClient;
 /** What archive has of a log. */
-let kept: NonNullable<ApiOptions["askLog"]> = async () => undefined;
+let kept: Archive["askLog"] = async () => undefined;
 
 beforeAll(async () => {
 	node = await ProcessNodeFixture.start();
-	api = await startApi(undefined, { askLog: (question) => kept(question) });
+	api = await startApi(undefined, {
+		archive: { ...withoutArchive, askLog: (question) => kept(question) },
+	});
 	const roles = join(import.meta.dirname, "../../charts/roles/roles.yaml");
 	await kubectl(["apply", `--filename=${roles}`]);
 	token = await tokenOf(

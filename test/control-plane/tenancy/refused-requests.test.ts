@@ -9,6 +9,7 @@ import {
 	startApi,
 	type TestApi,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
+import { withoutArchive } from "../../support/fixtures/control-plane/without-nats.ts";
 
 /* Who may see which requests a Source refused. NATS is a double here: test/data-plane/refused-requests.test.ts has a real one. */
 
@@ -41,9 +42,12 @@ beforeAll(async () => {
 	victim = await newAccount();
 	attacker = await newAccount();
 	api = await startApi(undefined, {
-		readRefused: async (account, key) => {
-			asked.push([account, key]);
-			return kept;
+		archive: {
+			...withoutArchive,
+			readRefused: async (account, key) => {
+				asked.push([account, key]);
+				return kept;
+			},
 		},
 	});
 	const admin = administrator();

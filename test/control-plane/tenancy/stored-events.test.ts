@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { Caller } from "../../../api/http/endpoint.ts";
+import type { Archive } from "../../../api/http/endpoint.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -21,6 +21,7 @@ import {
 	startApi,
 	type TestApi,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
+import { withoutArchive } from "../../support/fixtures/control-plane/without-nats.ts";
 import {
 	eventAt,
 	idOf,
@@ -38,7 +39,7 @@ const stored = new StoredEvents();
 let api: TestApi;
 let shop: Tenant;
 let thief: Tenant;
-let onFollow: Caller["followArchive"];
+let onFollow: Archive["followArchive"];
 
 interface Tenant extends Awaited<ReturnType<typeof newAccount>> {
 	sourceKey: string;
@@ -46,7 +47,7 @@ interface Tenant extends Awaited<ReturnType<typeof newAccount>> {
 	events: [FrameEvent, FrameEvent];
 }
 
-const askEvents: Caller["askEvents"] = async (_, question) => {
+const askEvents: Archive["askEvents"] = async (_, question) => {
 	const { account, sourceKeys, list, id, body } = question;
 	if (list) {
 		const page = await listEvents(stored, account, sourceKeys[0]!, list);
@@ -105,8 +106,11 @@ beforeAll(async () => {
 	await stored.archive();
 	for (const { events } of [shop, thief]) stored.publish([events[1]]);
 	api = await startApi(undefined, {
-		askEvents,
-		followArchive: (...tail) => onFollow(...tail),
+		archive: {
+			...withoutArchive,
+			askEvents,
+			followArchive: (...tail) => onFollow(...tail),
+		},
 	});
 });
 

@@ -7,7 +7,7 @@ import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { askArchiveForEvents } from "../../../api/events/archive-question.ts";
 import { getReceipt } from "../../../api/events/receipt.ts";
-import type { ApiRequest, Caller } from "../../../api/http/endpoint.ts";
+import type { ApiRequest } from "../../../api/http/endpoint.ts";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import { eventIdText, newEventId } from "../../../ingest/receive/body/event.ts";
 import {
@@ -106,10 +106,12 @@ async function measure(
 	return measured;
 }
 
+type Caller = Pick<ApiRequest, "client" | "account" | "server">;
+
 async function askFor(caller: Caller, id: string): Promise<boolean> {
-	const request = { params: { event_id: id } } as unknown as ApiRequest;
+	const request = { ...caller, params: { event_id: id } } as never;
 	try {
-		await getReceipt(caller, request, undefined as never);
+		await getReceipt(request, undefined as never);
 		return true;
 	} catch (error) {
 		if ((error as { code?: string }).code === "NotFound") return false;
@@ -154,7 +156,8 @@ function callerOf(connection: NatsConnection, windowSeconds: number): Caller {
 		}),
 	} as unknown as KubeClient;
 	const askEvents = askArchiveForEvents(() => connection, createLog("test"));
-	return { client, account, askEvents } as unknown as Caller;
+	const server = { archive: { askEvents } };
+	return { client, account, server } as unknown as Caller;
 }
 
 /** Publishes frames of other Sources, each with one event of the lake's; returns their IDs. */
