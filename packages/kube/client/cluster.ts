@@ -6,7 +6,6 @@ import type { Cluster } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { SettingError } from "../../service/settings.ts";
 import { kubeconfigErrors } from "./errors.ts";
-import { checkTls } from "./kube-config.ts";
 
 /** Where a Pod finds the authority of the apiserver (ServiceAccount admission controller). */
 const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
@@ -104,4 +103,30 @@ function named<T extends { name: string }>(
 	name: string | undefined,
 ): T | undefined {
 	return items?.find((item) => item.name === name);
+}
+
+/**
+ * Throws {@link SettingError} when credentials would travel in clear text to the server of this kubeconfig. Warns when the
+ * server's certificate isn't verified.
+ */
+export function checkTls(
+	path: string,
+	{ server, skipTLSVerify }: { server: string; skipTLSVerify?: boolean },
+	hasCredentials: boolean,
+): void {
+	// Clients speak plain HTTP to any scheme but https.
+	const usesTls = new URL(server).protocol === "https:";
+	if (!usesTls && hasCredentials)
+		throw new SettingError(
+			`The kubeconfig ${path} names the server ${server}, so tokens and other credentials would travel in clear text. Use its https:// address.`,
+		);
+	if (!usesTls && !skipTLSVerify)
+		throw new SettingError(
+			`The kubeconfig ${path} names the server ${server}, which doesn't encrypt. Use its https:// address, or set insecure-skip-tls-verify.`,
+		);
+	if (skipTLSVerify)
+		process.emitWarning(
+			`The kubeconfig ${path} sets insecure-skip-tls-verify, so whoever stands between here and ${server} can read and change everything, tokens included. Name the server's authority in certificate-authority instead.`,
+			"InsecureKubeconfig",
+		);
 }
