@@ -26,7 +26,7 @@ import {
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
 import {
 	type ApiRequest,
-	type Archive,
+	type ArchiveClient,
 	type Endpoint,
 	type IdempotentRequest,
 	isObject,
@@ -45,7 +45,7 @@ export interface ApiOptions {
 	clientFor(token: string): KubeClient;
 	rateLimit: RateLimitOptions;
 	idempotency: IdempotencyStore;
-	archive: Archive;
+	archive: ArchiveClient;
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;

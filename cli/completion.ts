@@ -13,10 +13,10 @@ import {
 } from "../crds/generated/types.ts";
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
 import { chooseCluster } from "./command/cluster.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 
 /** `tidemill completion`. */
-export function define(completion: Group): void {
+export function define(completion: CommandGroup): void {
 	completion
 		.addArgument(
 			new Argument("<shell>").choices(["bash", "zsh", "fish"] as const),
@@ -70,14 +70,14 @@ complete -c tidemill -f -a '(__tidemill_complete)'
 `,
 } as const;
 
-export interface Candidate {
+export interface CompletionCandidate {
 	word: string;
 	about: string;
 }
 
 /** What a completion may be followed by: a name of the cluster, which the command line alone doesn't know. */
-export interface Question {
-	candidates: Candidate[];
+export interface CompletionQuestion {
+	candidates: CompletionCandidate[];
 	/** The kind whose objects' names complete the word, such as `sources`. */
 	names?: string;
 	/** The options that were given so far. */
@@ -100,7 +100,7 @@ export async function candidatesFor(
 	program: CommandUnknownOpts,
 	words: readonly string[],
 	load: (group: CommandUnknownOpts) => Promise<void>,
-): Promise<Question> {
+): Promise<CompletionQuestion> {
 	// Bash makes a word of each `=` (COMP_WORDBREAKS).
 	const last = words.at(-1) === "=" ? "" : (words.at(-1) ?? "");
 	const before = words.slice(0, -1).filter((word) => word !== "=");
@@ -162,7 +162,7 @@ function ofValue(
 	option: Option,
 	last: string,
 	options: Record<string, string>,
-): Question {
+): CompletionQuestion {
 	if (option.argChoices)
 		return { candidates: starting(last, bare(option.argChoices)), options };
 	const names = kindOfOption[option.attributeName()];
@@ -182,7 +182,7 @@ function findOption(
 	return undefined;
 }
 
-function optionsOf(command: CommandUnknownOpts): Candidate[] {
+function optionsOf(command: CommandUnknownOpts): CompletionCandidate[] {
 	const own = command.createHelp().visibleOptions(command);
 	const inherited = command.parent ? program(command).options : [];
 	return [...own, ...inherited].flatMap(({ long, description }) =>
@@ -194,7 +194,7 @@ function program(command: CommandUnknownOpts): CommandUnknownOpts {
 	return command.parent ? program(command.parent) : command;
 }
 
-function commandsOf(command: CommandUnknownOpts): Candidate[] {
+function commandsOf(command: CommandUnknownOpts): CompletionCandidate[] {
 	return command
 		.createHelp()
 		.visibleCommands(command)
@@ -204,11 +204,14 @@ function commandsOf(command: CommandUnknownOpts): Candidate[] {
 		}));
 }
 
-function bare(words: readonly string[]): Candidate[] {
+function bare(words: readonly string[]): CompletionCandidate[] {
 	return words.map((word) => ({ word, about: "" }));
 }
 
-function starting(start: string, candidates: Candidate[]): Candidate[] {
+function starting(
+	start: string,
+	candidates: CompletionCandidate[],
+): CompletionCandidate[] {
 	return candidates.filter(({ word }) => word.startsWith(start));
 }
 
@@ -227,8 +230,8 @@ const maxNames = 500;
 /** The cluster's objects whose names start so. None if it isn't asked for any, or doesn't answer: a tab shows no errors. */
 export async function namesStarting(
 	start: string,
-	{ names = "", options }: Question,
-): Promise<Candidate[]> {
+	{ names = "", options }: CompletionQuestion,
+): Promise<CompletionCandidate[]> {
 	const kind = kinds[names];
 	if (!kind) return [];
 	try {

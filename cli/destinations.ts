@@ -7,7 +7,7 @@ import {
 import { annotation } from "../crds/labels.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { askOperator } from "./resource/change.ts";
 import {
 	createObject,
@@ -20,7 +20,7 @@ import {
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill destinations`. */
-export function define(destinations: Group): void {
+export function define(destinations: CommandGroup): void {
 	defineVerbs(destinations, destinationKind);
 	destinations
 		.command("create")

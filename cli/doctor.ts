@@ -8,10 +8,10 @@ import {
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import { chooseCluster } from "./command/cluster.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { jsonText, tableOrJson } from "./command/output.ts";
 import { readFacts } from "./doctor/facts.ts";
-import type { Finding } from "./doctor/finding.ts";
+import type { DoctorFinding } from "./doctor/finding.ts";
 import { findings } from "./doctor/findings.ts";
 import { ownVersion } from "./version.ts";
 
@@ -30,7 +30,7 @@ const rights = kinds.flatMap(({ plural }) =>
 );
 
 /** `tidemill doctor`. */
-export function define(doctor: Group): void {
+export function define(doctor: CommandGroup): void {
 	doctor
 		.addOption(tableOrJson)
 		.addHelpText(
@@ -60,7 +60,7 @@ const signs = {
 	skipped: ["gray", "–"],
 } as const;
 
-function lineOf({ check, result, message, advice }: Finding): string {
+function lineOf({ check, result, message, advice }: DoctorFinding): string {
 	const [colour, sign] = signs[result];
 	// Colours only on a terminal, and none with NO_COLOR (no-color.org).
 	const shown = styleText(colour, sign, { stream: process.stdout });

@@ -3,14 +3,14 @@ import { type Operation, operationKind } from "../crds/generated/types.ts";
 import { hasEnded } from "../crds/operation.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { changeSpec } from "./resource/change.ts";
 import { createObject, dryRunOption } from "./resource/creation.ts";
 import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill operations`. */
-export function define(operations: Group): void {
+export function define(operations: CommandGroup): void {
 	defineVerbs(operations, operationKind, { newestFirst: true });
 	operations
 		.command("create")

@@ -1,7 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { type Pipeline, pipelineKind } from "../crds/generated/types.ts";
 import { UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { defineSuspension } from "./resource/change.ts";
 import {
 	createObject,
@@ -14,7 +14,7 @@ import { defineVerbs } from "./resource/verbs.ts";
 import { defineFullReload, defineReload, defineStart } from "./run-start.ts";
 
 /** `tidemill pipelines`. */
-export function define(pipelines: Group): void {
+export function define(pipelines: CommandGroup): void {
 	defineVerbs(pipelines, pipelineKind);
 	pipelines
 		.command("create")

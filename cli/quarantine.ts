@@ -12,7 +12,7 @@ import {
 } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { table } from "./command/output.ts";
 import { performOperation } from "./resource/follower.ts";
 
@@ -29,7 +29,7 @@ const eventOption = new Option("--event-id <id>", "only this event").argParser(
 );
 
 /** `tidemill quarantine`. */
-export function define(quarantine: Group): void {
+export function define(quarantine: CommandGroup): void {
 	quarantine
 		.command("list")
 		.description("List how the source's events deviate from the tracking plan.")

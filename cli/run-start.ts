@@ -9,7 +9,7 @@ import {
 } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { followRun, requireSuccess } from "./resource/follower.ts";
 
 const waitOption = new Option(
@@ -18,7 +18,7 @@ const waitOption = new Option(
 );
 
 /** `tidemill pipelines run` and `tidemill runs create` are the same. */
-export function defineStart(group: Group, verb: string): void {
+export function defineStart(group: CommandGroup, verb: string): void {
 	const command = `tidemill ${group.name()} ${verb}`;
 	group
 		.command(verb)
@@ -43,7 +43,7 @@ export function defineStart(group: Group, verb: string): void {
 }
 
 /** `tidemill pipelines full-reload`. */
-export function defineFullReload(pipelines: Group): void {
+export function defineFullReload(pipelines: CommandGroup): void {
 	pipelines
 		.command("full-reload")
 		.description(
@@ -59,7 +59,7 @@ export function defineFullReload(pipelines: Group): void {
 }
 
 /** `tidemill pipelines reload`. */
-export function defineReload(pipelines: Group): void {
+export function defineReload(pipelines: CommandGroup): void {
 	pipelines
 		.command("reload")
 		.description(

@@ -2,7 +2,7 @@ import { type Run, runKind } from "../crds/generated/types.ts";
 import { hasEnded } from "../crds/run.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { changeSpec } from "./resource/change.ts";
 import { followRun, requireSuccess } from "./resource/follower.ts";
 import { defineLogs } from "./resource/job-log.ts";
@@ -10,7 +10,7 @@ import { defineVerbs } from "./resource/verbs.ts";
 import { defineStart } from "./run-start.ts";
 
 /** `tidemill runs`. */
-export function define(runs: Group): void {
+export function define(runs: CommandGroup): void {
 	defineVerbs(runs, runKind, { newestFirst: true });
 	defineStart(runs, "create");
 	defineLogs(runs, "Run", "orders-1a2b3c");

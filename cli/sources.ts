@@ -2,7 +2,7 @@ import { Option } from "@commander-js/extra-typings";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
 import { chooseCluster } from "./command/cluster.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { defineRefusals } from "./events/refusals.ts";
 import { defineSend } from "./events/sending.ts";
 import { askOperator, defineSuspension } from "./resource/change.ts";
@@ -16,7 +16,7 @@ import {
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill sources`. */
-export function define(sources: Group): void {
+export function define(sources: CommandGroup): void {
 	defineVerbs(sources, sourceKind, {
 		about:
 			" A webhook URL is a secret: whoever knows it can send events to a source without authorization.",

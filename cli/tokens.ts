@@ -18,13 +18,13 @@ import {
 import { awaitObject } from "../packages/kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { jsonText, outputIn, table } from "./command/output.ts";
 
 const secretWaitMs = 10_000;
 
 /** `tidemill tokens`. */
-export function define(tokens: Group): void {
+export function define(tokens: CommandGroup): void {
 	tokens
 		.command("create")
 		.description(

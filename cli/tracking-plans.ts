@@ -8,7 +8,7 @@ import {
 import { chooseCluster } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { table } from "./command/output.ts";
 import {
 	createObject,
@@ -23,7 +23,7 @@ import { defineVerbs } from "./resource/verbs.ts";
 const blockedExitCode = 3;
 
 /** `tidemill tracking-plans`. */
-export function define(plans: Group): void {
+export function define(plans: CommandGroup): void {
 	defineVerbs(plans, trackingPlanKind);
 	plans
 		.command("create")

@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { ApiError, TransportError } from "../packages/kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
-import { examples, type Group } from "./command/group.ts";
+import { type CommandGroup, examples } from "./command/group.ts";
 import { jsonText, tableOrJson } from "./command/output.ts";
 
 /** `tidemill version`. */
-export function define(version: Group): void {
+export function define(version: CommandGroup): void {
 	version
 		.option("--client", "only this command's version, without the cluster's")
 		.addOption(tableOrJson)

@@ -1,14 +1,14 @@
-import type { Home } from "./machine/home.ts";
-import type { Ports } from "./machine/ports.ts";
-import type { Secrets } from "./secrets.ts";
+import type { LocalHome } from "./machine/home.ts";
+import type { LocalPorts } from "./machine/ports.ts";
+import type { LocalSecrets } from "./secrets.ts";
 import { natsUrl } from "./servers/nats.ts";
 import { s3Region } from "./servers/s3.ts";
 
 /** The variables with which a person's shell reaches a local Tidemill. */
 export function environment(local: {
-	home: Home;
-	ports: Ports;
-	secrets: Secrets;
+	home: LocalHome;
+	ports: LocalPorts;
+	secrets: LocalSecrets;
 	bucket: string;
 	kubeconfig: string;
 }): Record<string, string> {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Downloader, DownloadFailure } from "./binaries/download.ts";
-import { pinnedBinaries, type Release } from "./binaries/pinned.ts";
+import { type PinnedRelease, pinnedBinaries } from "./binaries/pinned.ts";
 import { runCommand } from "./machine/errors.ts";
 
 /**
@@ -25,7 +25,7 @@ async function pin(): Promise<number> {
 	return 0;
 }
 
-function releases(): Release[] {
+function releases(): PinnedRelease[] {
 	const platforms = ["linux", "darwin"].flatMap((os) =>
 		["x64", "arm64"].map((arch) => ({ os, arch })),
 	);

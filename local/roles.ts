@@ -3,12 +3,12 @@ import type { NatsRole } from "../operator/install/nats-users.ts";
 import { processEnvironment } from "../operator/install/process-environment.ts";
 import { compileCacheDirectory } from "../packages/service/cache.ts";
 import {
-	type Home,
+	type LocalHome,
 	projectDirectory,
 	tidemillCommand,
 } from "./machine/home.ts";
-import type { Ports } from "./machine/ports.ts";
-import { answersOk, type Program } from "./machine/program.ts";
+import type { LocalPorts } from "./machine/ports.ts";
+import { answersOk, type ChildProgram } from "./machine/program.ts";
 import type { Pki } from "./servers/pki.ts";
 import { s3Region } from "./servers/s3.ts";
 
@@ -16,8 +16,8 @@ import { s3Region } from "./servers/s3.ts";
 const localImage = "tidemill.local/tidemill:dev";
 
 interface RoleSettings {
-	home: Home;
-	ports: Ports;
+	home: LocalHome;
+	ports: LocalPorts;
 	pki: Pki;
 	/** `nats://role:password@…` for each role. */
 	natsUrl: (role: NatsRole) => string;
@@ -27,7 +27,7 @@ interface RoleSettings {
 }
 
 /** Tidemill's own processes with their settings. */
-export function roles(settings: RoleSettings): Record<RoleName, Program> {
+export function roles(settings: RoleSettings): Record<RoleName, ChildProgram> {
 	const { home, ports, pki, natsUrl, kubeconfig } = settings;
 	return {
 		receive: tidemill("receive", ports.receiveHealth, {
@@ -114,7 +114,7 @@ function tidemill(
 	name: NatsRole,
 	healthPort: number,
 	env: Record<string, string>,
-): Program {
+): ChildProgram {
 	return role(name, tidemillCommand(), [name], healthPort, env);
 }
 
@@ -124,7 +124,7 @@ function role(
 	args: string[],
 	healthPort: number,
 	env: Record<string, string>,
-): Program {
+): ChildProgram {
 	return {
 		name,
 		command,

@@ -2,29 +2,29 @@ import { existsSync } from "node:fs";
 import { type NatsRole, natsRoles } from "../operator/install/nats-users.ts";
 import { randomPassword } from "../operator/install/random-password.ts";
 import {
-	type Home,
+	type LocalHome,
 	readState,
 	writeState,
 	writeWhole,
 } from "./machine/home.ts";
 
 /** Passwords of one local Tidemill, created at its first start. */
-export interface Secrets {
+export interface LocalSecrets {
 	nats: Record<"admin" | NatsRole, string>;
 	s3: { accessKeyId: string; secretAccessKey: string };
 }
 
-export function ensureSecrets(home: Home): Secrets {
+export function ensureSecrets(home: LocalHome): LocalSecrets {
 	// In its own file, as in a cluster.
 	if (!existsSync(home.sealKey))
 		writeWhole(home.sealKey, `${randomPassword()}\n`);
-	const existing = readState<Secrets>(home.secrets);
+	const existing = readState<LocalSecrets>(home.secrets);
 	if (existing && natsRoles.every((role) => existing.nats[role]))
 		return existing;
-	const secrets: Secrets = {
+	const secrets: LocalSecrets = {
 		nats: Object.fromEntries(
 			[...natsRoles, "admin"].map((user) => [user, randomPassword()]),
-		) as Secrets["nats"],
+		) as LocalSecrets["nats"],
 		// A state of an earlier version lacks a role.
 		s3: existing?.s3 ?? {
 			accessKeyId: "tidemill",

@@ -5,7 +5,7 @@ import { cacheDirectory } from "../packages/service/cache.ts";
 import type { LocalServer } from "./binaries/pinned.ts";
 import { envFile, environment } from "./env-file.ts";
 import {
-	type Home,
+	type LocalHome,
 	readState,
 	tidemillCommand,
 	writeState,
@@ -14,13 +14,13 @@ import {
 import {
 	choosePorts,
 	freePort,
-	type Ports,
+	type LocalPorts,
 	reservePort,
 } from "./machine/ports.ts";
-import type { Program } from "./machine/program.ts";
+import type { ChildProgram } from "./machine/program.ts";
 import type { Terminal } from "./machine/terminal.ts";
 import { roles } from "./roles.ts";
-import { ensureSecrets, type Secrets } from "./secrets.ts";
+import { ensureSecrets, type LocalSecrets } from "./secrets.ts";
 import { kubeconfig } from "./servers/kubeconfig.ts";
 import {
 	etcd,
@@ -56,7 +56,7 @@ interface Stack {
 	 * Renews the token in that file until the signal fires.
 	 */
 	start(
-		startProgram: (program: Program) => Promise<void>,
+		startProgram: (program: ChildProgram) => Promise<void>,
 		terminal: Terminal,
 		signal: AbortSignal,
 	): Promise<Record<string, string>>;
@@ -64,12 +64,12 @@ interface Stack {
 
 /** Chooses ports, issues missing certificates and passwords, and writes the files that the programs read. */
 export async function prepareStack(
-	home: Home,
+	home: LocalHome,
 	commands: Record<LocalServer, string>,
 ): Promise<Stack> {
 	const reserved = join(cacheDirectory(process.env), "ports");
 	const ports = await choosePorts(
-		readState<Partial<Ports>>(home.ports) ?? {},
+		readState<Partial<LocalPorts>>(home.ports) ?? {},
 		home.ports,
 		{ isFree: (port) => reservePort(port, reserved), freePort },
 	);
@@ -112,7 +112,7 @@ type Programs = Awaited<ReturnType<typeof describePrograms>>;
 async function startInOrder(
 	programs: Programs,
 	kubectl: Kubectl,
-	startProgram: (program: Program) => Promise<void>,
+	startProgram: (program: ChildProgram) => Promise<void>,
 	terminal: Terminal,
 ): Promise<void> {
 	const messages = startProgram(programs.nats);
@@ -125,7 +125,7 @@ async function startInOrder(
 		await installResources(kubectl);
 		terminal.done("resources", "applied");
 	});
-	const after = (needed: Promise<unknown>[], program: Program) =>
+	const after = (needed: Promise<unknown>[], program: ChildProgram) =>
 		Promise.all(needed).then(() => startProgram(program));
 	await Promise.all([
 		after([apiserver], programs.controllerManager),
@@ -139,11 +139,11 @@ async function startInOrder(
 }
 
 async function describePrograms(
-	home: Home,
+	home: LocalHome,
 	commands: Record<LocalServer, string>,
-	ports: Ports,
+	ports: LocalPorts,
 	pki: Pki,
-	secrets: Secrets,
+	secrets: LocalSecrets,
 ) {
 	const natsConfigFile = join(home.nats, "nats.conf");
 	const natsSettings = {
@@ -196,8 +196,8 @@ async function describePrograms(
 }
 
 async function writeKubeconfigs(
-	home: Home,
-	ports: Ports,
+	home: LocalHome,
+	ports: LocalPorts,
 	pki: Pki,
 ): Promise<void> {
 	await mkdir(home.kube, { recursive: true, mode: 0o700 });
@@ -218,7 +218,7 @@ async function writeKubeconfigs(
 	writeWhole(kubeconfigFile(home, "api"), kubeconfig(cluster));
 }
 
-function kubeconfigFile(home: Home, user: string): string {
+function kubeconfigFile(home: LocalHome, user: string): string {
 	return join(home.kube, `${user}.yaml`);
 }
 

@@ -6,7 +6,7 @@ import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { ChildRecords, stopOrphans } from "./machine/child-records.ts";
 import { problem, runCommand } from "./machine/errors.ts";
-import { checkSpace, type Home, locateHome } from "./machine/home.ts";
+import { checkSpace, type LocalHome, locateHome } from "./machine/home.ts";
 import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
@@ -16,7 +16,7 @@ import { prepareStack } from "./stack.ts";
  * `make up`: runs all of Tidemill on this machine in the foreground, until Ctrl-C, SIGTERM or `make down`.
  * Returns the exit code.
  */
-async function up(home: Home, terminal: Terminal): Promise<number> {
+async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 	const stop = stopSignal();
 	// Closing the terminal stops Tidemill.
 	process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
@@ -51,7 +51,7 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 }
 
 async function startAll(
-	home: Home,
+	home: LocalHome,
 	supervisor: Supervisor,
 	terminal: Terminal,
 	signal: AbortSignal,
@@ -90,7 +90,7 @@ async function untilAborted<T>(
 }
 
 /** Tells a person what runs where, and what to do next. */
-function welcome(home: Home, variables: Record<string, string>): string {
+function welcome(home: LocalHome, variables: Record<string, string>): string {
 	const env = relative(process.cwd(), home.env);
 	return `
 Tidemill is ready after ${(process.uptime()).toFixed(1)} s.

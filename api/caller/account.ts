@@ -8,7 +8,7 @@ import { isDnsLabel } from "../http/query.ts";
  * `Tidemill-Account`. RBAC decides what they may do there. Throws {@link RequestError}.
  */
 export function accountOf(
-	identity: Identity,
+	identity: CallerIdentity,
 	header: string | undefined,
 ): string {
 	const own = namespaceOf(identity);
@@ -39,18 +39,18 @@ export function accountOf(
  * Who is counted in the rate limit: a service account's namespace, whose people make as many service accounts and tokens as
  * they like, and otherwise the user.
  */
-export function rateSubjectOf(identity: Identity): string {
+export function rateSubjectOf(identity: CallerIdentity): string {
 	const own = namespaceOf(identity);
 	return own === undefined ? `user ${identity.username}` : `account ${own}`;
 }
 
-function namespaceOf({ username, groups }: Identity): string | undefined {
+function namespaceOf({ username, groups }: CallerIdentity): string | undefined {
 	if (!groups.includes("system:serviceaccounts")) return undefined;
 	return /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];
 }
 
 /** The user of a token, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
-export interface Identity {
+export interface CallerIdentity {
 	username: string;
 	groups: string[];
 }

@@ -6,14 +6,14 @@ import {
 } from "../../packages/kube/client/client.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
-import { type Identity, rateSubjectOf } from "./account.ts";
+import { type CallerIdentity, rateSubjectOf } from "./account.ts";
 import { networkOf, type RateLimit, type RateStatus } from "./rate-limit.ts";
 import { ReviewQueue } from "./review-queue.ts";
 
 /** The outcome of authenticating a request, and its sender's standing in the rate limit. */
 export interface Authentication {
 	/** Throws the reason if the request has no valid token. */
-	requireIdentity(): { identity: Identity; token: string };
+	requireIdentity(): { identity: CallerIdentity; token: string };
 	/** Of the account or user if the token is valid, and otherwise of the network. */
 	rate: RateStatus;
 	isAuthenticated: boolean;
@@ -89,13 +89,13 @@ export function bearerToken(header: string | undefined): string {
 }
 
 /** When a token that was never valid may be reviewed. */
-type Turn = (review: () => Promise<Identity>) => Promise<Identity>;
+type Turn = (review: () => Promise<CallerIdentity>) => Promise<CallerIdentity>;
 
 interface Entry {
-	identity: Identity;
+	identity: CallerIdentity;
 	until: number;
 	/** The review that follows `until`. All requests with the token wait for the same one. */
-	renewal?: Promise<Identity>;
+	renewal?: Promise<CallerIdentity>;
 }
 
 /**
@@ -103,7 +103,7 @@ interface Entry {
  * harmless, because the apiserver checks it again with the request itself.
  */
 export class IdentityCache {
-	readonly #review: (token: string) => Promise<Identity>;
+	readonly #review: (token: string) => Promise<CallerIdentity>;
 	readonly #now: () => number;
 	/** Ordered by expiry, since all entries live equally long. */
 	readonly #entries = new Map<string, Entry>();
@@ -111,7 +111,7 @@ export class IdentityCache {
 	readonly #maxEntries: number;
 
 	constructor(
-		review: (token: string) => Promise<Identity>,
+		review: (token: string) => Promise<CallerIdentity>,
 		{ now = Date.now, ttlMs = 60_000, maxEntries = 10_000 } = {},
 	) {
 		this.#review = review;
@@ -124,7 +124,7 @@ export class IdentityCache {
 	 * The identity of a token, which the cache has or reviews. A token that has been valid is reviewed at once, any other in
 	 * its turn. Throws what `review` and `turn` throw, and caches no refusal.
 	 */
-	async identityOf(token: string, turn: Turn): Promise<Identity> {
+	async identityOf(token: string, turn: Turn): Promise<CallerIdentity> {
 		const digest = digestOf(token);
 		const entry = this.#entries.get(digest);
 		if (entry) return this.#current(entry, digest, token);
@@ -141,7 +141,7 @@ export class IdentityCache {
 		entry: Entry,
 		digest: string,
 		token: string,
-	): Promise<Identity> {
+	): Promise<CallerIdentity> {
 		if (this.#now() < entry.until) return entry.identity;
 		entry.renewal ??= this.#renewed(entry, digest, token);
 		return entry.renewal;
@@ -151,7 +151,7 @@ export class IdentityCache {
 		entry: Entry,
 		digest: string,
 		token: string,
-	): Promise<Identity> {
+	): Promise<CallerIdentity> {
 		try {
 			return await this.#reviewed(digest, token);
 		} catch (error) {
@@ -161,7 +161,7 @@ export class IdentityCache {
 		}
 	}
 
-	async #reviewed(digest: string, token: string): Promise<Identity> {
+	async #reviewed(digest: string, token: string): Promise<CallerIdentity> {
 		const identity = await this.#review(token);
 		this.#entries.delete(digest);
 		this.#entries.set(digest, { identity, until: this.#now() + this.#ttlMs });
@@ -201,7 +201,7 @@ class ApiserverReadiness {
 	}
 }
 
-async function reviewSelf(client: KubeClient): Promise<Identity> {
+async function reviewSelf(client: KubeClient): Promise<CallerIdentity> {
 	const apiVersion = "authentication.k8s.io/v1";
 	const answer = (await client.raw(
 		"POST",

@@ -13,7 +13,7 @@ import type {
 } from "../../packages/contracts/stored-event.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { withhold } from "../../packages/service/withheld.ts";
-import type { Archive } from "../http/endpoint.ts";
+import type { ArchiveClient } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 
 /** Archive says every second that it works on the question. */
@@ -23,7 +23,7 @@ const silenceMs = 5_000;
 export function askArchiveForEvents(
 	connection: () => NatsConnection,
 	log: Logger,
-): Archive["askEvents"] {
+): ArchiveClient["askEvents"] {
 	return async (shard, question) => {
 		const said = await lastWord(connection, shard, question, log);
 		const [head, body] = parted(said.data);

@@ -40,7 +40,7 @@ export const getSourceEvent: Handler = async (request) => {
 	};
 };
 
-export interface Answered extends Extract<EventAnswer, { ok: true }> {
+export interface EventSearchAnswer extends Extract<EventAnswer, { ok: true }> {
 	body?: Buffer;
 }
 
@@ -49,8 +49,8 @@ export async function findEvent(
 	{ server }: Pick<ApiRequest, "server">,
 	shards: readonly number[],
 	question: EventsRequest & { id: string },
-): Promise<Answered | undefined> {
-	let found: Answered | undefined;
+): Promise<EventSearchAnswer | undefined> {
+	let found: EventSearchAnswer | undefined;
 	for (const shard of shards) {
 		const { answer, body } = await server.archive.askEvents(shard, question);
 		const said = answer as EventAnswer & { ok: true };
@@ -80,7 +80,7 @@ export function eventIdOf(text: string): string {
 
 /** What a search without a result has looked at. */
 export function searchedText(
-	searched: Answered["searched"] | undefined,
+	searched: EventSearchAnswer["searched"] | undefined,
 ): string {
 	if (!searched) return "The source has no events yet.";
 	const { from, to, isCut } = searched;

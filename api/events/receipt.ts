@@ -18,7 +18,7 @@ import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { readPage, readPages } from "../resources/page.ts";
 import {
-	type Answered,
+	type EventSearchAnswer,
 	eventIdOf,
 	findEvent,
 	foundEventView,
@@ -80,7 +80,7 @@ async function search(
 	const places = sources.flatMap(({ name, place }) =>
 		(place?.shards ?? []).map((shard) => ({ name, ...place!, shard })),
 	);
-	let searched: Answered["searched"] | undefined;
+	let searched: EventSearchAnswer["searched"] | undefined;
 	for (const [shard, ofShard] of Map.groupBy(places, (place) => place.shard))
 		for (let at = 0; at < ofShard.length; at += maxSourcesAsked) {
 			const some = ofShard.slice(at, at + maxSourcesAsked);

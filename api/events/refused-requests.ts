@@ -5,7 +5,7 @@ import {
 	type RefusedRequest,
 } from "../../packages/contracts/refused-request.ts";
 import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
-import type { Archive, Handler } from "../http/endpoint.ts";
+import type { ArchiveClient, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { flagOf, instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
@@ -62,7 +62,7 @@ export function refusedView(
 /** Reads from the stream of refused requests, by the account and the key of one Source alone. */
 export function readRefusedFrom(
 	connection: () => NatsConnection,
-): Archive["readRefused"] {
+): ArchiveClient["readRefused"] {
 	return async (account, sourceKey, after = 0) => {
 		const messages = await readStoredBatch(connection(), refused.stream, {
 			seq: after + 1,

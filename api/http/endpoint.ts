@@ -58,7 +58,7 @@ export type ApiRequest = FastifyRequest<{
 
 declare module "fastify" {
 	interface FastifyInstance {
-		archive: Archive;
+		archive: ArchiveClient;
 		/** A client that acts with another token, such as one that was just made. */
 		clientFor: (token: string) => KubeClient;
 		/** The API's log. Fastify's own is silent. */
@@ -79,7 +79,7 @@ declare module "fastify" {
 }
 
 /** What the API asks of archive, which has the stored events. */
-export interface Archive {
+export interface ArchiveClient {
 	/** Asks for links to the files of an Export. Whoever asks has the right to the events' bodies. */
 	askExport: (question: ExportRequest) => Promise<ExportAnswer>;
 	/** Asks for links to upload files. Whoever asks has the right to create Operations. */

@@ -19,7 +19,7 @@ export interface IdempotencyStore {
 	getOrCreate(
 		request: RecordKey,
 		record: IdempotencyRecord,
-	): Promise<KeptRecord | "full">;
+	): Promise<IdempotencyEntry | "full">;
 	/** Replaces the record once the request has succeeded. */
 	complete(request: RecordKey, record: IdempotencyRecord): Promise<void>;
 	/** Removes a record that this request created, unless it was completed since. */
@@ -31,7 +31,7 @@ export interface RecordKey {
 	digest: string;
 }
 
-export interface KeptRecord {
+export interface IdempotencyEntry {
 	record: IdempotencyRecord;
 	/** Present if this call created the record. */
 	createdRevision?: number;

@@ -6,9 +6,9 @@ import { bucket } from "../../packages/contracts/nats.ts";
 import { FairQuota } from "../../packages/fair/fair-quota.ts";
 import { countMessages } from "../../packages/service/nats/connection.ts";
 import type {
+	IdempotencyEntry,
 	IdempotencyRecord,
 	IdempotencyStore,
-	KeptRecord,
 	RecordKey,
 } from "./idempotency-key.ts";
 
@@ -56,7 +56,7 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 	async getOrCreate(
 		request: RecordKey,
 		record: IdempotencyRecord,
-	): Promise<KeptRecord | "full"> {
+	): Promise<IdempotencyEntry | "full"> {
 		const { account } = request;
 		const key = keyOf(request);
 		return this.#inBucket(async (records) => {

@@ -13,7 +13,7 @@ import {
 import type { Kind } from "../../crds/spec-validator.ts";
 import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
-import type { Filter } from "./page.ts";
+import type { ListFilter } from "./page.ts";
 import type { SecretField } from "./secret-fields.ts";
 
 /** A custom resource that the API can create, change and delete. */
@@ -27,7 +27,7 @@ export interface ApiResource<T extends Resource = Resource> {
 	/** A body that creates one. */
 	example: object;
 	/** How a list can be limited. */
-	filters: Record<string, Filter>;
+	filters: Record<string, ListFilter>;
 	/** What refers to such a resource, and where: its deletion would break them. */
 	users: { kind: ResourceKind<KubeObject>; nouns: string; field: string }[];
 }

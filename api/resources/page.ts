@@ -121,7 +121,7 @@ export function sizeOf(limit = String(defaultPageSize)): number {
 }
 
 /** A query parameter that limits a list to the objects with this value in a field. */
-export interface Filter {
+export interface ListFilter {
 	/** One of the CRD's `selectableFields`. */
 	field: string;
 	/** The allowed values; undefined for a filter by name. */
@@ -138,7 +138,7 @@ export const labelSelector = "labelSelector";
 
 /** What the apiserver has to select. Throws a 400 for a value that no object can have. */
 export function selectorsOf(
-	filters: Record<string, Filter>,
+	filters: Record<string, ListFilter>,
 	query: ApiRequest["query"],
 ): Selectors {
 	const fields = Object.entries(filters).flatMap(([name, filter]) => {
@@ -155,7 +155,11 @@ export function selectorsOf(
 }
 
 /** The value becomes part of a selector, so nothing else may pass. */
-function requireValue(name: string, { values }: Filter, value: string): void {
+function requireValue(
+	name: string,
+	{ values }: ListFilter,
+	value: string,
+): void {
 	if (values ? values.includes(value) : isDnsLabel(value)) return;
 	const problem = values
 		? `must be one of ${values.join(", ")}`

@@ -13,7 +13,7 @@ import type {
 import { logSubject } from "../../packages/contracts/nats.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { askAnyArchive } from "../events/archive-question.ts";
-import type { ApiRequest, Archive, Handler } from "../http/endpoint.ts";
+import type { ApiRequest, ArchiveClient, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import { runView } from "../resources/views.ts";
@@ -117,7 +117,7 @@ const timeoutMs = 5_000;
 /** Asks archive, which has the bucket. The function that is returned throws if nobody answers. */
 export function askArchiveForLog(
 	connection: () => NatsConnection,
-): Archive["askLog"] {
+): ArchiveClient["askLog"] {
 	const ask = askAnyArchive<LogRequest, LogAnswer>(
 		connection,
 		logSubject,

@@ -5,7 +5,7 @@ import { kinds } from "../../packages/kube/kinds.ts";
 import { resourcePath } from "../../packages/kube/resource.ts";
 
 /** The progress of a Run, from the last log line that has these fields (load writes one a second). */
-export interface Progress {
+export interface RunProgress {
 	daysDone: number;
 	daysTotal: number;
 	rowsDone: number;
@@ -84,7 +84,7 @@ export function lastLines(
 }
 
 /** Returns undefined if no line reports progress. */
-export function progressIn(log: string): Progress | undefined {
+export function progressIn(log: string): RunProgress | undefined {
 	for (const line of log.split("\n").reverse()) {
 		const progress = progressOf(line);
 		if (progress) return progress;
@@ -92,7 +92,7 @@ export function progressIn(log: string): Progress | undefined {
 	return undefined;
 }
 
-function progressOf(line: string): Progress | undefined {
+function progressOf(line: string): RunProgress | undefined {
 	if (!line.includes('"daysDone"')) return undefined;
 	try {
 		const { daysDone, daysTotal, rowsDone, rowsTotal } = JSON.parse(line);

@@ -24,7 +24,11 @@ import {
 import { flatPath, invalidParameter, RequestError } from "../http/errors.ts";
 import { createOnce, requestAnnotation } from "../http/idempotency-key.ts";
 import { flagOf } from "../http/query.ts";
-import { type Filter, newestFirst, selectorsOf } from "../resources/page.ts";
+import {
+	type ListFilter,
+	newestFirst,
+	selectorsOf,
+} from "../resources/page.ts";
 import { runView } from "../resources/views.ts";
 
 const maxWaitSeconds = 60;
@@ -69,7 +73,7 @@ export const getRun: Handler = async (request) => {
 };
 
 /** How a list of Runs can be limited. */
-export const runFilters: Record<string, Filter> = {
+export const runFilters: Record<string, ListFilter> = {
 	pipeline: { field: "spec.pipelineRef.name" },
 	status: {
 		field: "status.phase",

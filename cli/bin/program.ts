@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { SettingError } from "../../packages/service/settings.ts";
-import type { Group } from "../command/group.ts";
+import type { CommandGroup } from "../command/group.ts";
 import { defineRoles } from "./roles.ts";
 import { defineSql } from "./sql.ts";
 
@@ -10,7 +10,7 @@ const groups: {
 	/** The short name of the resource in kubectl, and its other names there. */
 	aliases?: string[];
 	about: string;
-	load: () => Promise<{ define(group: Group): void }>;
+	load: () => Promise<{ define(group: CommandGroup): void }>;
 }[] = [
 	{
 		name: "sources",
@@ -110,13 +110,13 @@ export function createProgram(): Command {
 	defineSql(program);
 	defineRoles(program);
 	program
-		.hook("preSubcommand", (_, group) => loadGroup(group as Group))
+		.hook("preSubcommand", (_, group) => loadGroup(group as CommandGroup))
 		.hook("preAction", requireVerification);
 	return program as unknown as Command;
 }
 
 /** Defines the commands of a group, such as `tidemill sources list`. */
-export async function loadGroup(group: Group): Promise<void> {
+export async function loadGroup(group: CommandGroup): Promise<void> {
 	const found = groups.find(({ name }) => name === group.name());
 	if (found && group.commands.length === 0) (await found.load()).define(group);
 }

@@ -10,7 +10,7 @@ export type ClusterOptions = {
 
 /** A command whose sub-commands a file of its own defines, such as `tidemill sources`. */
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
-export type Group = Command<[], {}, ClusterOptions>;
+export type CommandGroup = Command<[], {}, ClusterOptions>;
 
 /** The part of a command's help that shows how it is used. */
 export function examples(...lines: string[]): string {

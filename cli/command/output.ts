@@ -26,7 +26,7 @@ function cellText(text: string): string {
 
 /** How objects are printed; the words are kubectl's. */
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
-export type Format = (typeof formats)[number];
+export type OutputFormat = (typeof formats)[number];
 
 /** `--output` of a command that prints so; `table` unless it is said. */
 export function outputIn<const Formats extends readonly ["table", ...string[]]>(
@@ -60,7 +60,7 @@ export function jsonText(value: unknown, indent?: number): string {
 /** Objects as text that programs read: `json` and `yaml` as `kubectl apply` takes them, several as a List. */
 export async function objectsText(
 	objects: readonly KubeObject[],
-	format: Exclude<Format, "table" | "wide">,
+	format: Exclude<OutputFormat, "table" | "wide">,
 	{ asList }: { asList: boolean },
 ): Promise<string> {
 	if (format === "name")

@@ -28,7 +28,7 @@ import {
 } from "./pods.ts";
 
 /** What Kubernetes shows about an installation. `undefined` stands for what the person may not see. */
-export interface Facts {
+export interface ClusterFacts {
 	/** Why the cluster doesn't answer; all else is then missing. */
 	unreachable?: string;
 	kubernetes?: string;
@@ -42,7 +42,7 @@ export interface Facts {
 	leases?: Lease[] | undefined;
 	/** What installations claim for themselves. */
 	claims: InstallationClaims[];
-	workloads?: Workload[] | undefined;
+	workloads?: WorkloadFacts[] | undefined;
 	/** The namespaces that operators shall serve, and can't. */
 	unserved: UnservedNamespace[];
 	/** Pods of installations that aren't ready. */
@@ -63,7 +63,7 @@ export interface UnservedNamespace {
 }
 
 /** A Deployment or StatefulSet of the chart. */
-export interface Workload extends KubeObject {
+export interface WorkloadFacts extends KubeObject {
 	spec: {
 		replicas?: number;
 		template?: {
@@ -106,8 +106,8 @@ export async function readFacts(
 	cluster: Cluster,
 	rights: readonly (readonly [verb: string, plural: string])[],
 	resourceKinds: readonly ResourceKind<KubeObject>[],
-): Promise<Facts> {
-	const facts: Facts = {
+): Promise<ClusterFacts> {
+	const facts: ClusterFacts = {
 		served: [],
 		missingRights: [],
 		claims: [],
@@ -158,7 +158,7 @@ async function readLeases(cluster: Cluster): Promise<Lease[] | undefined> {
 /** What the chart has installed, and why Pods of it aren't ready. */
 async function readInstalled(
 	cluster: Cluster,
-): Promise<Pick<Facts, "workloads" | "unserved" | "pods" | "podless">> {
+): Promise<Pick<ClusterFacts, "workloads" | "unserved" | "pods" | "podless">> {
 	const list = <T extends KubeObject>(
 		kind: ResourceKind<T>,
 		labelSelector = partOf,
@@ -202,7 +202,7 @@ async function readInstalled(
 					events: [
 						...(await eventsOf(object)),
 						// A Deployment's Pods are made by its ReplicaSet, whose failures it repeats.
-						...failuresOf(object as Workload),
+						...failuresOf(object as WorkloadFacts),
 					],
 				})),
 			)),
@@ -262,7 +262,7 @@ async function readGoneSetup(
 	}));
 }
 
-function failuresOf({ status }: Workload): ToldEvent[] {
+function failuresOf({ status }: WorkloadFacts): ToldEvent[] {
 	return (status?.conditions ?? [])
 		.filter(
 			({ type, status }) => type === "ReplicaFailure" && status === "True",
@@ -320,7 +320,7 @@ async function listWhereAllowed<T extends KubeObject>(
 
 async function readServer({
 	client,
-}: Cluster): Promise<Pick<Facts, "kubernetes" | "clockSkewMs">> {
+}: Cluster): Promise<Pick<ClusterFacts, "kubernetes" | "clockSkewMs">> {
 	const answer = await client.rawStream(
 		"/version",
 		{},
@@ -376,7 +376,7 @@ async function readMissingRights(
 /** Of a Deployment that isn't an operator's: none. */
 async function readUnserved(
 	{ client }: Cluster,
-	{ metadata, spec }: Workload,
+	{ metadata, spec }: WorkloadFacts,
 ): Promise<UnservedNamespace[]> {
 	const { serviceAccountName = "default", containers = [] } =
 		spec.template?.spec ?? {};
@@ -442,7 +442,7 @@ async function mayCreateJobs(
 async function readTroubled(
 	{ client, namespace }: Cluster,
 	kind: ResourceKind<KubeObject>,
-): Promise<Facts["resources"]> {
+): Promise<ClusterFacts["resources"]> {
 	const list = await ifAllowed(client.list(kind, { namespace }));
 	return (list?.items ?? []).flatMap((object) => {
 		const { status } = object as { status?: { conditions?: Condition[] } };
@@ -468,6 +468,9 @@ async function ifAllowed<T>(reading: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-function workloadKind(kind: string, plural: string): ResourceKind<Workload> {
+function workloadKind(
+	kind: string,
+	plural: string,
+): ResourceKind<WorkloadFacts> {
 	return { group: "apps", version: "v1", kind, plural, namespaced: true };
 }

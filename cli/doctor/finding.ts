@@ -1,5 +1,5 @@
 /** One line of `tidemill doctor`. */
-export interface Finding {
+export interface DoctorFinding {
 	check: string;
 	/** `skipped`: the person may not see it, or there is nothing to see. */
 	result: "ok" | "failed" | "skipped";
@@ -8,11 +8,11 @@ export interface Finding {
 	advice?: string;
 }
 
-export function ok(check: string, message: string): Finding {
+export function ok(check: string, message: string): DoctorFinding {
 	return { check, result: "ok", message };
 }
 
-export function skipped(check: string, message: string): Finding {
+export function skipped(check: string, message: string): DoctorFinding {
 	return { check, result: "skipped", message };
 }
 
@@ -20,6 +20,6 @@ export function failed(
 	check: string,
 	message: string,
 	advice?: string,
-): Finding {
+): DoctorFinding {
 	return { check, result: "failed", message, ...(advice && { advice }) };
 }

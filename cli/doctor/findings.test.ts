@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { Facts } from "./facts.ts";
+import type { ClusterFacts } from "./facts.ts";
 import { findings } from "./findings.ts";
 
 const nowMs = Date.parse("2026-03-01T12:00:00Z");
 const expected = ["sources", "runs"];
-const healthy: Facts = {
+const healthy: ClusterFacts = {
 	kubernetes: "v1.36.3",
 	clockSkewMs: 400,
 	served: ["sources", "runs"],
@@ -30,7 +30,7 @@ function operatorOf(namespace: string) {
 	};
 }
 
-function judged(facts: Partial<Facts>) {
+function judged(facts: Partial<ClusterFacts>) {
 	return findings(
 		{ ...healthy, ...facts },
 		{ expected, clientVersion: "0.1.0", namespace: "shop", nowMs },
@@ -50,7 +50,7 @@ test("a healthy installation has no failure", () => {
 	]);
 });
 
-test.each<[string, Partial<Facts>, string, string]>([
+test.each<[string, Partial<ClusterFacts>, string, string]>([
 	["cluster", { kubernetes: "v1.33.9" }, "v1.33.9", "1.34 or later"],
 	["clock", { clockSkewMs: -90_000 }, "90 s behind", "NTP"],
 	["clock", { clockSkewMs: 31_000 }, "31 s ahead", "NTP"],

@@ -1,13 +1,13 @@
 import { isNamespace, overlapsOf } from "../../crds/installation-claims.ts";
 import type { Lease } from "../../packages/kube/kinds.ts";
 import {
-	type Facts,
+	type ClusterFacts,
 	group,
 	type UnservedNamespace,
 	version,
-	type Workload,
+	type WorkloadFacts,
 } from "./facts.ts";
-import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { type DoctorFinding, failed, ok, skipped } from "./finding.ts";
 import { podFinding, podlessFinding } from "./pods.ts";
 
 /** Less is nothing that a person notices; a token or a certificate may be refused beyond. */
@@ -17,7 +17,7 @@ const minKubernetes = 34;
 
 /** Judges what Kubernetes shows. */
 export function findings(
-	facts: Facts,
+	facts: ClusterFacts,
 	{
 		expected,
 		clientVersion,
@@ -30,7 +30,7 @@ export function findings(
 		namespace: string;
 		nowMs: number;
 	},
-): Finding[] {
+): DoctorFinding[] {
 	if (facts.unreachable !== undefined)
 		return [
 			failed(
@@ -56,7 +56,7 @@ export function findings(
 	];
 }
 
-function cluster({ kubernetes = "" }: Facts): Finding {
+function cluster({ kubernetes = "" }: ClusterFacts): DoctorFinding {
 	const [, minor] = /^v1\.(\d+)/.exec(kubernetes) ?? [];
 	const message = `Kubernetes ${kubernetes} answers`;
 	return minor !== undefined && Number(minor) < minKubernetes
@@ -68,7 +68,7 @@ function cluster({ kubernetes = "" }: Facts): Finding {
 		: ok("cluster", message);
 }
 
-function clock({ clockSkewMs }: Facts): Finding {
+function clock({ clockSkewMs }: ClusterFacts): DoctorFinding {
 	if (clockSkewMs === undefined)
 		return skipped("clock", "the cluster's answer has no date");
 	const seconds = Math.round(Math.abs(clockSkewMs) / 1_000);
@@ -81,7 +81,10 @@ function clock({ clockSkewMs }: Facts): Finding {
 			);
 }
 
-function resources({ served }: Facts, expected: readonly string[]): Finding {
+function resources(
+	{ served }: ClusterFacts,
+	expected: readonly string[],
+): DoctorFinding {
 	const missing = expected.filter((plural) => !served.includes(plural));
 	if (missing.length === 0)
 		return ok(
@@ -98,7 +101,10 @@ function resources({ served }: Facts, expected: readonly string[]): Finding {
 }
 
 /** A viewer or a runner lacks some by intention; without `list`, the command and the person see nothing. */
-function rights({ missingRights }: Facts, namespace: string): Finding {
+function rights(
+	{ missingRights }: ClusterFacts,
+	namespace: string,
+): DoctorFinding {
 	if (missingRights.length === 0)
 		return ok("rights", `you may edit all resources in namespace ${namespace}`);
 	const message = `in namespace ${namespace} you may not: ${missingRights.join(", ")}`;
@@ -111,7 +117,7 @@ function rights({ missingRights }: Facts, namespace: string): Finding {
 		: skipped("rights", message);
 }
 
-function operators({ leases }: Facts, nowMs: number): Finding[] {
+function operators({ leases }: ClusterFacts, nowMs: number): DoctorFinding[] {
 	if (leases === undefined)
 		return [skipped("operator", "you may not list its leases")];
 	if (leases.length === 0)
@@ -129,7 +135,7 @@ function operator(
 	{ metadata: { namespace, name }, spec }: Lease,
 	isOneOfMany: boolean,
 	nowMs: number,
-): Finding {
+): DoctorFinding {
 	const check = isOneOfMany ? `operator ${namespace}/${name}` : "operator";
 	const { holderIdentity, leaseDurationSeconds = 15, renewTime } = spec ?? {};
 	const silentMs = nowMs - (Date.parse(renewTime ?? "") || 0);
@@ -149,7 +155,7 @@ function unserved({
 	isMissing,
 	account,
 	role,
-}: UnservedNamespace): Finding {
+}: UnservedNamespace): DoctorFinding {
 	const check = `namespace ${namespace}`;
 	return isMissing
 		? failed(
@@ -165,7 +171,7 @@ function unserved({
 }
 
 /** Each by the installation that comes second. */
-function overlaps({ claims }: Facts): Finding[] {
+function overlaps({ claims }: ClusterFacts): DoctorFinding[] {
 	return claims.flatMap((own) =>
 		overlapsOf(own, claims)
 			.filter(({ isOurs }) => !isOurs)
@@ -183,9 +189,9 @@ function overlaps({ claims }: Facts): Finding[] {
 
 /** Each role's Pods are ready only while it reaches NATS and, archive, the bucket. */
 function workloads(
-	{ workloads, pods, podless }: Facts,
+	{ workloads, pods, podless }: ClusterFacts,
 	clientVersion: string,
-): Finding[] {
+): DoctorFinding[] {
 	if (workloads === undefined)
 		return [
 			skipped("processes", "you may not list Deployments of all namespaces"),
@@ -207,7 +213,10 @@ function workloads(
 	return workloads.map((workload) => processes(workload, clientVersion));
 }
 
-function processes(workload: Workload, clientVersion: string): Finding {
+function processes(
+	workload: WorkloadFacts,
+	clientVersion: string,
+): DoctorFinding {
 	const { metadata, spec, status } = workload;
 	const { name, namespace, labels = {} } = metadata;
 	const component = labels["app.kubernetes.io/component"] ?? name;

@@ -3,7 +3,7 @@ import type {
 	PersistentVolumeClaim,
 	Pod,
 } from "../../packages/kube/kinds.ts";
-import { type Finding, failed } from "./finding.ts";
+import { type DoctorFinding, failed } from "./finding.ts";
 
 /** What Kubernetes tells of an object. */
 export interface ToldEvent {
@@ -63,7 +63,11 @@ export function isPodless(job: Job, pods: readonly Pod[]): boolean {
 }
 
 /** Why a Pod doesn't serve, in Kubernetes' own words, and what to do. */
-export function podFinding({ pod, events, claims }: TroubledPod): Finding {
+export function podFinding({
+	pod,
+	events,
+	claims,
+}: TroubledPod): DoctorFinding {
 	const { name, namespace } = pod.metadata;
 	const say = (message: string, advice: string) =>
 		failed(`pod ${name}`, message, advice);
@@ -117,7 +121,7 @@ export function podlessFinding({
 	name,
 	namespace,
 	events,
-}: PodlessTrouble): Finding {
+}: PodlessTrouble): DoctorFinding {
 	const last = events.findLast(({ type }) => type === "Warning");
 	const pulling = noteOf(events, "Failed");
 	const told = pulling

@@ -1,6 +1,6 @@
 import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { defineExport } from "./export.ts";
@@ -25,7 +25,7 @@ const defaultEvents = 20;
 const mostOfPage = 1_000;
 
 /** `tidemill events list` and `tidemill events get`. */
-export function defineStored(events: Group): void {
+export function defineStored(events: CommandGroup): void {
 	events
 		.command("list")
 		.description(
@@ -134,7 +134,7 @@ function countOf(limit = String(defaultEvents)): number {
 }
 
 /** `tidemill events`. */
-export function define(events: Group): void {
+export function define(events: CommandGroup): void {
 	defineSend(events);
 	defineTail(events);
 	defineStored(events);

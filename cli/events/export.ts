@@ -8,14 +8,14 @@ import type { Operation } from "../../crds/generated/types.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "../command/dates.ts";
 import { CommandError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
 import { transferFailed } from "./bucket-error.ts";
 import { writeNdjson } from "./ndjson.ts";
 
 /** `tidemill events export`. */
-export function defineExport(events: Group): void {
+export function defineExport(events: CommandGroup): void {
 	events
 		.command("export")
 		.description(

@@ -9,13 +9,13 @@ import {
 } from "../../packages/contracts/transfer.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
 import { transferFailed } from "./bucket-error.ts";
 
 /** `tidemill events import`. */
-export function defineImport(events: Group): void {
+export function defineImport(events: CommandGroup): void {
 	events
 		.command("import")
 		.description(

@@ -1,5 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 
@@ -21,7 +21,7 @@ export const bodyOption = new Option(
 );
 
 /** `tidemill sources refusals`. */
-export function defineRefusals(sources: Group): void {
+export function defineRefusals(sources: CommandGroup): void {
 	sources
 		.command("refusals")
 		.description(

@@ -7,12 +7,12 @@ import {
 	requireObject,
 } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 
 const timeoutMs = 30_000;
 
 /** `tidemill events send` and `tidemill sources send` are the same. */
-export function defineSend(group: Group): void {
+export function defineSend(group: CommandGroup): void {
 	group
 		.command("send")
 		.description("Send an event to a source and print its event ID.")

@@ -1,7 +1,7 @@
 import { backoffMs } from "../../packages/service/backoff.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { CommandError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { jsonText, outputIn, table } from "../command/output.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
 import { bodyOption } from "./refusals.ts";
@@ -11,7 +11,7 @@ const backoff = { baseMs: 500, maxMs: 10_000 };
 const lasting = new Set(["Unauthorized", "Forbidden", "NotFound", "Conflict"]);
 
 /** `tidemill events tail`. */
-export function defineTail(events: Group): void {
+export function defineTail(events: CommandGroup): void {
 	events
 		.command("tail")
 		.description(

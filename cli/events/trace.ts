@@ -1,4 +1,4 @@
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 import type { ListedEvent } from "./events.ts";
@@ -26,7 +26,7 @@ export interface Receipt extends Omit<ListedEvent, "violations"> {
 }
 
 /** `tidemill trace`. */
-export function define(trace: Group): void {
+export function define(trace: CommandGroup): void {
 	trace
 		.argument("<event-id>", "the event_id that the webhook answered")
 		.addOption(tableOrJson)

@@ -7,7 +7,7 @@ import {
 	requireObject,
 } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { nameOf } from "../command/output.ts";
 
 const operatorWaitMs = 60_000;
@@ -76,7 +76,7 @@ function patch<T extends KubeObject>(
 
 /** The verbs suspend and resume of a kind that has `spec.suspend`. */
 export function defineSuspension(
-	group: Group,
+	group: CommandGroup,
 	kind: ResourceKind<KubeObject>,
 	{ example, ...about }: { example: string; suspend: string; resume: string },
 ): void {

@@ -1,6 +1,6 @@
 import {
-	type Progress,
 	progressIn,
+	type RunProgress,
 	readJobLog,
 } from "../../api/runs/run-log.ts";
 import {
@@ -120,7 +120,7 @@ async function showProgress(
 /** Returns undefined if the log is unavailable: without permission, without a Pod, or after a failed request. */
 async function progressOf(
 	readLog: () => Promise<string | undefined>,
-): Promise<Progress | undefined> {
+): Promise<RunProgress | undefined> {
 	try {
 		return progressIn((await readLog()) ?? "");
 	} catch (error) {
@@ -208,7 +208,7 @@ export class ProgressLines {
 /** One line with the progress of a run, at most `columns` wide. */
 export function progressBar(
 	phase: string,
-	progress: Progress | undefined,
+	progress: RunProgress | undefined,
 	columns: number,
 ): string {
 	if (!progress) return phase.slice(0, columns);

@@ -15,7 +15,7 @@ import {
 	requireObject,
 } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 
 /** What a Job does, with the label that its Pods have. */
 type Work = Run | Operation;
@@ -137,7 +137,7 @@ async function logOfApi(
 
 /** `tidemill runs logs` and `tidemill operations logs`. */
 export function defineLogs(
-	group: Group,
+	group: CommandGroup,
 	kind: LoggedKind,
 	example: string,
 ): void {

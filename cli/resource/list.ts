@@ -5,13 +5,13 @@ import {
 	resourcePath,
 } from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
-import { type Format, objectsText, table } from "../command/output.ts";
+import { type OutputFormat, objectsText, table } from "../command/output.ts";
 
 const pageSize = 500;
 
 interface Listing {
 	kind: ResourceKind<KubeObject>;
-	format: Format;
+	format: OutputFormat;
 	/** Only this object. Throws as the client does if there is none. */
 	name?: string;
 	allNamespaces?: boolean | undefined;

@@ -7,14 +7,14 @@ import {
 	wordsOf,
 } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
-import { examples, type Group } from "../command/group.ts";
+import { type CommandGroup, examples } from "../command/group.ts";
 import { nameOf, outputOption } from "../command/output.ts";
 import { description } from "./description.ts";
 import { printObjects } from "./list.ts";
 
 /** Defines what every resource has: list, get, describe and delete. */
 export function defineVerbs(
-	group: Group,
+	group: CommandGroup,
 	kind: ResourceKind<KubeObject>,
 	{ about = "", newestFirst = false } = {},
 ): void {

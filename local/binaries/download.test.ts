@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { Downloader } from "./download.ts";
-import type { Release } from "./pinned.ts";
+import type { PinnedRelease } from "./pinned.ts";
 
 const digest = "0123456789abcdef".repeat(4);
-const release: Release = {
+const release: PinnedRelease = {
 	site: "github",
 	path: "/v1/nats-server.tar.gz",
 	checksums: "/v1/SHA256SUMS",

@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { problem } from "../machine/errors.ts";
-import { downloadSites, type Release } from "./pinned.ts";
+import { downloadSites, type PinnedRelease } from "./pinned.ts";
 
 /** How long a server may take to answer. An unreachable network costs this once. */
 const answerTimeoutMs = 5_000;
@@ -35,7 +35,7 @@ export class Downloader {
 	 * download fails, and a LocalError when the file is another.
 	 */
 	async fetchProgram(
-		release: Release,
+		release: PinnedRelease,
 		sha256: string,
 		name: string,
 		target: string,
@@ -60,7 +60,7 @@ export class Downloader {
 	}
 
 	/** The SHA-256 in hex that the publisher tells of a release, in either of the two usual forms. Throws {@link DownloadFailure}. */
-	async publishedDigest(release: Release): Promise<string> {
+	async publishedDigest(release: PinnedRelease): Promise<string> {
 		const url = this.#urlOf(release.site, release.checksums);
 		const digest = digestIn(await this.#text(url), basename(release.path));
 		if (digest) return digest;
@@ -69,7 +69,7 @@ export class Downloader {
 		);
 	}
 
-	#urlOf(site: Release["site"], path: string): string {
+	#urlOf(site: PinnedRelease["site"], path: string): string {
 		const { url, variable } = downloadSites[site];
 		setGlobalProxyFromEnv({ ...this.#env });
 		return `${(this.#env[variable] || url).replace(/\/+$/, "")}${path}`;

@@ -52,10 +52,10 @@ interface PinnedBinary {
 	/** Build tags, the same for all programs of a module; separate several by commas. */
 	tags?: string;
 	/** The publisher's own build; undefined when the platform has none. */
-	release: (platform: Platform) => Release | undefined;
+	release: (platform: Platform) => PinnedRelease | undefined;
 }
 
-export interface Release {
+export interface PinnedRelease {
 	/** Key of {@link downloadSites}. */
 	site: keyof typeof downloadSites;
 	/** Path of the program, or of a `.tar.gz`, `.tgz` or `.zip` with it. */
@@ -228,7 +228,7 @@ function githubRelease(
 	folder: string,
 	file: string,
 	checksums: string,
-): Release {
+): PinnedRelease {
 	return {
 		site: "github",
 		path: `/${folder}/${file}`,

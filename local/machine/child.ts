@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { LocalError } from "./errors.ts";
 import { identifyProcess, type ProcessIdentity } from "./identity.ts";
-import { baseEnvironment, type Program } from "./program.ts";
+import { baseEnvironment, type ChildProgram } from "./program.ts";
 
 /** A running program. */
-export interface Child {
+export interface RunningChild {
 	identity: ProcessIdentity;
 	/** Settles when the program has ended, with text for people: `exit status 1`, `SIGKILL`. */
 	ended: Promise<string>;
@@ -26,9 +26,9 @@ interface ChildOptions {
 
 /** Starts a program. Throws a LocalError when that fails. */
 export async function startChild(
-	program: Program,
+	program: ChildProgram,
 	options: ChildOptions,
-): Promise<Child> {
+): Promise<RunningChild> {
 	mkdirSync(dirname(options.logFile), { recursive: true });
 	const log = openSync(options.logFile, "a", 0o600);
 	const child = spawn(program.command, program.args, {
@@ -77,8 +77,8 @@ export async function startChild(
 
 /** Waits until a program is ready. When it ends or takes too long, throws a LocalError with the end of its log. */
 export async function untilReady(
-	program: Program,
-	child: Child,
+	program: ChildProgram,
+	child: RunningChild,
 	options: { logFile: string; timeoutMs: number },
 ): Promise<void> {
 	const deadline = Date.now() + options.timeoutMs;
@@ -97,7 +97,7 @@ export async function untilReady(
 }
 
 function notReady(
-	program: Program,
+	program: ChildProgram,
 	what: string,
 	{ logFile }: { logFile: string },
 ): LocalError {

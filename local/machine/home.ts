@@ -12,7 +12,7 @@ export function tidemillCommand(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /** Where one local Tidemill keeps all its state, so that several can run side by side. */
-export interface Home {
+export interface LocalHome {
 	directory: string;
 	/** Held by the running supervisor. */
 	lock: string;
@@ -44,7 +44,7 @@ export interface Home {
 export function locateHome(
 	env: NodeJS.ProcessEnv = process.env,
 	workingDirectory: string = process.cwd(),
-): Home {
+): LocalHome {
 	const directory = env.TIDEMILL_HOME
 		? resolve(workingDirectory, env.TIDEMILL_HOME)
 		: join(projectDirectory, ".tidemill");

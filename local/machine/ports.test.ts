@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import {
 	choosePorts,
 	freePort,
-	type Ports,
+	type LocalPorts,
 	reservePort,
 	usualPorts,
 } from "./ports.ts";
@@ -38,7 +38,7 @@ test("remembered ports are kept, since webhook URLs name them", async () => {
 });
 
 test("a remembered port that is taken is an error that says what to do", async () => {
-	const remembered: Partial<Ports> = { receive: 8080 };
+	const remembered: Partial<LocalPorts> = { receive: 8080 };
 	await expect(
 		choosePorts(remembered, "/home/me/ports.json", machine(8080)),
 	).rejects.toThrow(

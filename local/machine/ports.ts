@@ -23,21 +23,21 @@ export const usualPorts = {
 } as const;
 
 type PortName = keyof typeof usualPorts;
-export type Ports = Record<PortName, number>;
+export type LocalPorts = Record<PortName, number>;
 
 /**
  * Chooses the remembered ports, since webhook URLs and kubeconfigs name them; else the usual ports; else any free ones.
  * Throws a LocalError when a remembered port is taken. `file` is where they are remembered.
  */
 export async function choosePorts(
-	remembered: Partial<Ports>,
+	remembered: Partial<LocalPorts>,
 	file: string,
 	probe: {
 		isFree: (port: number) => Promise<boolean>;
 		freePort: () => Promise<number>;
 	} = { isFree, freePort },
-): Promise<Ports> {
-	const chosen: Partial<Ports> = {};
+): Promise<LocalPorts> {
+	const chosen: Partial<LocalPorts> = {};
 	for (const name of Object.keys(usualPorts) as PortName[]) {
 		const before = remembered[name];
 		if (before !== undefined) {
@@ -52,7 +52,7 @@ export async function choosePorts(
 				? usual
 				: await unusedPort(probe.freePort, Object.values(chosen));
 	}
-	return chosen as Ports;
+	return chosen as LocalPorts;
 }
 
 /** Whether nothing listens on this port of the loopback. */

@@ -2,7 +2,7 @@ import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 
 /** How to run a program as a child process and how to tell that it is ready. */
-export interface Program {
+export interface ChildProgram {
 	/** For log file, progress line and messages. Unique among programs that run together. */
 	name: string;
 	command: string;

@@ -1,10 +1,10 @@
 import { copyFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Child, startChild, untilReady } from "./child.ts";
+import { type RunningChild, startChild, untilReady } from "./child.ts";
 import type { ChildRecords } from "./child-records.ts";
-import type { Home } from "./home.ts";
-import type { Program } from "./program.ts";
+import type { LocalHome } from "./home.ts";
+import type { ChildProgram } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
 const readyTimeoutMs = 120_000;
@@ -14,14 +14,14 @@ const maxLogBytes = 16 * 1024 * 1024;
 const logCheckMs = 10_000;
 
 interface Supervised {
-	program: Program;
-	child: Child;
+	program: ChildProgram;
+	child: RunningChild;
 	startedMs: number;
 }
 
 /** Starts programs, restarts those that crash, and stops all in reverse order. */
 export class Supervisor {
-	readonly #home: Home;
+	readonly #home: LocalHome;
 	readonly #records: ChildRecords;
 	readonly #terminal: Terminal;
 	/** In the order of starting. */
@@ -29,7 +29,7 @@ export class Supervisor {
 	readonly #stop = new AbortController();
 	readonly #logCheck: NodeJS.Timeout;
 
-	constructor(home: Home, records: ChildRecords, terminal: Terminal) {
+	constructor(home: LocalHome, records: ChildRecords, terminal: Terminal) {
 		this.#home = home;
 		this.#records = records;
 		this.#terminal = terminal;
@@ -40,7 +40,7 @@ export class Supervisor {
 	 * Starts a program and waits until it is ready. From then on a crash leads to a restart. Throws a LocalError when the
 	 * program doesn't get ready the first time: a restart wouldn't help.
 	 */
-	async start(program: Program): Promise<void> {
+	async start(program: ChildProgram): Promise<void> {
 		this.#terminal.update(program.name, "starting");
 		const supervised = await this.#spawn(program);
 		await this.#untilReady(supervised);
@@ -60,7 +60,7 @@ export class Supervisor {
 		this.#records.clear();
 	}
 
-	async #spawn(program: Program): Promise<Supervised> {
+	async #spawn(program: ChildProgram): Promise<Supervised> {
 		this.#stop.signal.throwIfAborted();
 		const child = await startChild(program, {
 			logFile: this.#logFile(program),
@@ -81,7 +81,7 @@ export class Supervisor {
 		});
 	}
 
-	async #keepRunning(program: Program, first: Supervised): Promise<void> {
+	async #keepRunning(program: ChildProgram, first: Supervised): Promise<void> {
 		const { signal } = this.#stop;
 		let failures = 0;
 		for (let current = first; ; ) {
@@ -106,7 +106,7 @@ export class Supervisor {
 		}
 	}
 
-	#logFile({ name }: Program): string {
+	#logFile({ name }: ChildProgram): string {
 		return join(this.#home.logs, `${name}.log`);
 	}
 

@@ -17,11 +17,11 @@ import { decide } from "./decide.ts";
 import type { LeftBehind } from "./left-behind.ts";
 import { planProcesses } from "./plan.ts";
 import {
-	type Failure,
 	failures,
 	identityOf,
 	type NodeDirectories,
 	PodDirectory,
+	type PodFailure,
 } from "./pod.ts";
 import { Sandbox } from "./sandbox.ts";
 import { podStatus } from "./status.ts";
@@ -128,7 +128,7 @@ export class PodController implements Controller {
 
 	async #stopSandbox(
 		sandbox: Sandbox,
-		failure: Failure,
+		failure: PodFailure,
 		graceMs: number,
 	): Promise<void> {
 		if (!sandbox.local.isRunning) return;

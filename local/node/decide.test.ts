@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { pod } from "../../test/support/fixtures/pod-fixture.ts";
-import { decide, type Local } from "./decide.ts";
+import { decide, type LocalPod } from "./decide.ts";
 import { failures } from "./pod.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
 const fresh = { startedBefore: false, unsupported: undefined };
-const running: Local = { isRunning: true, hasEnded: false };
-const ended: Local = { isRunning: false, hasEnded: true };
+const running: LocalPod = { isRunning: true, hasEnded: false };
+const ended: LocalPod = { isRunning: false, hasEnded: true };
 const deleted = {
 	deletionTimestamp: "2026-01-01T00:01:30Z",
 	deletionGracePeriodSeconds: 30,

@@ -1,8 +1,8 @@
 import type { Pod } from "../../packages/kube/kinds.ts";
-import { type Failure, failures } from "./pod.ts";
+import { failures, type PodFailure } from "./pod.ts";
 
 /** What this node process knows of a Pod that it has touched. */
-export interface Local {
+export interface LocalPod {
 	/** A container runs. */
 	isRunning: boolean;
 	/** All containers have ended or will never start. */
@@ -14,9 +14,9 @@ export interface Local {
 type Action =
 	/** Reconcile again at `lookAgainAtMs`, if nothing changes before. */
 	| { do: "start" | "report"; lookAgainAtMs?: number | undefined }
-	| { do: "stop"; failure?: Failure; killAtMs: number }
+	| { do: "stop"; failure?: PodFailure; killAtMs: number }
 	/** Fail a Pod that has no running container. */
-	| { do: "fail"; failure: Failure }
+	| { do: "fail"; failure: PodFailure }
 	/** Tell the apiserver that nothing of the Pod runs here. */
 	| { do: "delete" }
 	| { do: "rest" };
@@ -28,7 +28,7 @@ type Action =
  */
 export function decide(
 	pod: Pod,
-	local: Local | undefined,
+	local: LocalPod | undefined,
 	facts: { startedBefore: boolean; unsupported: string | undefined },
 	nowMs: number,
 ): Action {
@@ -71,7 +71,7 @@ function reasonToFail(
 	pod: Pod,
 	isOverdue: boolean,
 	facts: { startedBefore: boolean; unsupported: string | undefined },
-): Failure | undefined {
+): PodFailure | undefined {
 	if (facts.startedBefore) return failures.nodeRestarted;
 	if (pod.metadata.deletionTimestamp) return failures.deleted;
 	if (facts.unsupported) return failures.unsupported(facts.unsupported);

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import type { Pod } from "../../packages/kube/kinds.ts";
 import type { ProcessSpec } from "./container.ts";
-import type { Container, NodeDirectories, PodDirectory } from "./pod.ts";
-import { makeVolume, type Sources } from "./volumes.ts";
+import type { NodeDirectories, PodContainer, PodDirectory } from "./pod.ts";
+import { makeVolume, type PodSources } from "./volumes.ts";
 
 /**
  * Makes a Pod's volumes and returns the process of each container, by the container's name. Starts nothing.
@@ -11,7 +11,7 @@ import { makeVolume, type Sources } from "./volumes.ts";
  */
 export async function planProcesses(
 	pod: Pod,
-	sources: Sources,
+	sources: PodSources,
 	nodeDirectories: NodeDirectories,
 	directory: PodDirectory,
 	tidemill: string,
@@ -47,7 +47,7 @@ export async function planProcesses(
 }
 
 async function mountsOf(
-	container: Container,
+	container: PodContainer,
 	volumes: Map<string, string>,
 	directory: PodDirectory,
 ): Promise<Mount[]> {

@@ -71,8 +71,8 @@ export function parsePodDirectory(name: string): PodIdentity | undefined {
 
 /** The parts of a Pod, as they are on the wire. */
 export type PodSpec = NonNullable<Pod["spec"]>;
-export type Container = PodSpec["containers"][number];
-export type Volume = NonNullable<PodSpec["volumes"]>[number];
+export type PodContainer = PodSpec["containers"][number];
+export type PodVolume = NonNullable<PodSpec["volumes"]>[number];
 
 export type PodStatus = NonNullable<Pod["status"]>;
 export type PodCondition = NonNullable<PodStatus["conditions"]>[number];
@@ -81,7 +81,7 @@ export type ContainerStatus = NonNullable<
 >[number];
 
 /** Why the node ends a Pod or doesn't start it. Becomes reason and message of the Pod's status. */
-export interface Failure {
+export interface PodFailure {
 	reason: string;
 	message: string;
 	/** The Pod is not to blame: its Job retries without counting it (KEP-3329). */
@@ -110,7 +110,7 @@ export const failures = {
 		reason: "Deleted",
 		message: "The Pod was deleted before its containers were started.",
 	},
-	unsupported: (message: string): Failure => ({
+	unsupported: (message: string): PodFailure => ({
 		reason: "Unsupported",
 		message,
 	}),

@@ -9,13 +9,13 @@ import {
 	terminationMessage,
 } from "./container.ts";
 import { ContainerLog } from "./container-log.ts";
-import type { Local } from "./decide.ts";
+import type { LocalPod } from "./decide.ts";
 import type { LogSource } from "./log-server.ts";
 import {
-	type Failure,
 	identityOf,
 	type NodeDirectories,
 	PodDirectory,
+	type PodFailure,
 	type PodIdentity,
 	type PodStatus,
 } from "./pod.ts";
@@ -28,7 +28,7 @@ export class Sandbox {
 	/** The logs of started containers. */
 	readonly logs = new Map<string, ContainerLog>();
 	/** Why the node ends the Pod. */
-	failure: Failure | undefined;
+	failure: PodFailure | undefined;
 	/** How many starts have failed in a row. */
 	failedStarts = 0;
 	/** The last reported status. */
@@ -47,7 +47,7 @@ export class Sandbox {
 		this.#observer = observer;
 	}
 
-	get local(): Local {
+	get local(): LocalPod {
 		const states = [...this.states.values()];
 		return {
 			isRunning: states.some(({ phase }) => phase === "running"),
@@ -98,7 +98,7 @@ export class Sandbox {
 	}
 
 	/** Sends SIGTERM to the containers, and kills them at `killAtMs`. A later call may change the time. */
-	stop(killAtMs: number, failure: Failure | undefined, nowMs: number): void {
+	stop(killAtMs: number, failure: PodFailure | undefined, nowMs: number): void {
 		const isFirst = this.#killAtMs === undefined;
 		this.#killAtMs = killAtMs;
 		this.failure ??= failure;
@@ -109,7 +109,7 @@ export class Sandbox {
 	}
 
 	/** Fails a Pod that has no running container. */
-	fail(failure: Failure, nowMs: number): void {
+	fail(failure: PodFailure, nowMs: number): void {
 		this.failure = failure;
 		for (const { name } of this.#pod.spec!.containers)
 			this.states.set(name, {

@@ -4,8 +4,8 @@ import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import type { ContainerState } from "./container.ts";
 import type {
 	ContainerStatus,
-	Failure,
 	PodCondition,
+	PodFailure,
 	PodStatus,
 } from "./pod.ts";
 import { nodeAddress } from "./registration.ts";
@@ -18,7 +18,7 @@ import { nodeAddress } from "./registration.ts";
 export function podStatus(
 	pod: Pod,
 	containers: ReadonlyMap<string, ContainerState>,
-	failure: Failure | undefined,
+	failure: PodFailure | undefined,
 	nowMs: number,
 ): PodStatus {
 	const states = pod.spec!.containers.map(
@@ -64,7 +64,7 @@ const notYet: ContainerState = {
 
 function phaseOf(
 	states: ContainerState[],
-	failure: Failure | undefined,
+	failure: PodFailure | undefined,
 ): "Pending" | "Running" | "Succeeded" | "Failed" {
 	if (states.every(({ phase }) => phase === "waiting")) return "Pending";
 	if (!states.every((state) => state.phase === "terminated")) return "Running";
@@ -99,7 +99,7 @@ function conditionsOf(
 	pod: Pod,
 	phase: "Pending" | "Running" | "Succeeded" | "Failed",
 	states: ContainerState[],
-	failure: Failure | undefined,
+	failure: PodFailure | undefined,
 	nowMs: number,
 ): PodCondition[] {
 	const unready = pod

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { pod } from "../../test/support/fixtures/pod-fixture.ts";
-import type { Container, PodSpec } from "./pod.ts";
+import type { PodContainer, PodSpec } from "./pod.ts";
 import { unsupported } from "./unsupported.ts";
 
-const container = (other: Partial<Container>): Partial<PodSpec> => ({
+const container = (other: Partial<PodContainer>): Partial<PodSpec> => ({
 	containers: [
 		{ name: "main", image: "ours", command: ["tidemill"], ...other },
 	],

@@ -1,5 +1,5 @@
 import type { Pod } from "../../packages/kube/kinds.ts";
-import type { Container } from "./pod.ts";
+import type { PodContainer } from "./pod.ts";
 
 /**
  * Why the process node can't run a Pod, for people; undefined when it can.
@@ -39,7 +39,7 @@ const hints: Record<string, string> = {
 		" (set automountServiceAccountToken: false if it holds the ServiceAccount's token)",
 };
 
-function unsupportedContainer(container: Container): string | undefined {
+function unsupportedContainer(container: PodContainer): string | undefined {
 	if (container.command?.length !== 1 || container.command[0] !== "tidemill")
 		return `its command must be ["tidemill"], with everything else in args; it is ${JSON.stringify(container.command ?? [])}`;
 	if (container.envFrom?.length)

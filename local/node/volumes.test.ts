@@ -7,13 +7,13 @@ import {
 	identityOf,
 	nodeDirectories,
 	PodDirectory,
-	type Volume,
+	type PodVolume,
 } from "./pod.ts";
 import { makeVolume, secretFiles } from "./volumes.ts";
 
 const known = sources({ input: { "input.json": "{}", other: "x" } });
 
-async function filesOf(secret: NonNullable<Volume["secret"]>) {
+async function filesOf(secret: NonNullable<PodVolume["secret"]>) {
 	const files = await secretFiles(secret, known);
 	return files.map(({ path, content, mode }) => [
 		path,
@@ -23,7 +23,7 @@ async function filesOf(secret: NonNullable<Volume["secret"]>) {
 }
 
 /** Makes the volume of a Pod in a home of its own. */
-async function made(volume: Omit<Volume, "name">, among = known) {
+async function made(volume: Omit<PodVolume, "name">, among = known) {
 	const home = await mkdtemp(join(tmpdir(), "tidemill-volumes-"));
 	onTestFinished(() => rm(home, { recursive: true }));
 	const directories = nodeDirectories(home);

@@ -7,7 +7,7 @@ import {
 } from "../../packages/kube/client/client.ts";
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
 import { backoffMs } from "../../packages/service/backoff.ts";
-import type { NodeDirectories, PodDirectory, Volume } from "./pod.ts";
+import type { NodeDirectories, PodDirectory, PodVolume } from "./pod.ts";
 
 /**
  * Makes a Pod's volume and returns its directory on this machine (for some types of hostPath: its file).
@@ -15,9 +15,9 @@ import type { NodeDirectories, PodDirectory, Volume } from "./pod.ts";
  * Files are written once: only the next Pod sees a Secret that changes later.
  */
 export async function makeVolume(
-	volume: Volume,
+	volume: PodVolume,
 	pod: Pod,
-	sources: Sources,
+	sources: PodSources,
 	nodeDirectories: NodeDirectories,
 	directory: PodDirectory,
 ): Promise<string> {
@@ -57,8 +57,8 @@ export async function secretFiles(
 		items,
 		optional,
 		defaultMode = 0o644,
-	}: NonNullable<Volume["secret"]>,
-	sources: Pick<Sources, "secret">,
+	}: NonNullable<PodVolume["secret"]>,
+	sources: Pick<PodSources, "secret">,
 ): Promise<SecretFile[]> {
 	const values = await sources.secret(secretName);
 	if (!values) {
@@ -85,7 +85,7 @@ interface WantedKey {
 async function hostDirectory({
 	path,
 	type,
-}: NonNullable<Volume["hostPath"]>): Promise<string> {
+}: NonNullable<PodVolume["hostPath"]>): Promise<string> {
 	if (type === "DirectoryOrCreate") return made(path);
 	if (type && !(await stat(path).catch(() => undefined)))
 		throw new ConfigError(
@@ -100,7 +100,7 @@ async function made(directory: string): Promise<string> {
 }
 
 /** What the volumes of one Pod may refer to, in the Pod's namespace. */
-export interface Sources {
+export interface PodSources {
 	/** The values of a Secret by key; undefined when there is no such Secret. */
 	secret(name: string): Promise<Record<string, Buffer> | undefined>;
 	claimExists(name: string): Promise<boolean>;
@@ -119,7 +119,7 @@ export function sourcesOf(
 	client: Pick<KubeClient, "get">,
 	{ metadata }: Pod,
 	wait: (ms: number) => Promise<unknown> = delay,
-): Sources {
+): PodSources {
 	const { namespace } = metadata;
 	return {
 		secret: async (name) => {

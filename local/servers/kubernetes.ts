@@ -1,4 +1,4 @@
-import { answersOk, type Program } from "../machine/program.ts";
+import { answersOk, type ChildProgram } from "../machine/program.ts";
 import type { Pki } from "./pki.ts";
 
 interface ApiserverSettings {
@@ -11,7 +11,7 @@ interface ApiserverSettings {
 }
 
 /** The Kubernetes API on loopback, with RBAC, Node authorization and admission as in a cluster. */
-export function kubeApiserver(settings: ApiserverSettings): Program {
+export function kubeApiserver(settings: ApiserverSettings): ChildProgram {
 	const { pki, port } = settings;
 	return {
 		name: "kube-apiserver",
@@ -67,7 +67,7 @@ interface EtcdSettings {
 }
 
 /** Kubernetes' storage. It listens on loopback and requires a certificate of etcd's own authority. */
-export function etcd(settings: EtcdSettings): Program {
+export function etcd(settings: EtcdSettings): ChildProgram {
 	const { pki, clientPort, peerPort } = settings;
 	const client = `https://127.0.0.1:${clientPort}`;
 	const peer = `https://127.0.0.1:${peerPort}`;
@@ -118,7 +118,7 @@ interface ControllerManagerSettings {
 /** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the other defaults. */
 export function kubeControllerManager(
 	settings: ControllerManagerSettings,
-): Program {
+): ChildProgram {
 	const { pki } = settings;
 	return {
 		name: "kube-controller-manager",

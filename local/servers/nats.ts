@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { connect } from "@nats-io/transport-node";
 import { natsConfig } from "../../operator/install/nats-config.ts";
 import type { NatsRole, NatsUser } from "../../operator/install/nats-users.ts";
-import type { Program } from "../machine/program.ts";
+import type { ChildProgram } from "../machine/program.ts";
 
 interface NatsSettings {
 	port: number;
@@ -21,7 +21,7 @@ export function nats(
 		command: string;
 		configFile: string;
 	},
-): Program {
+): ChildProgram {
 	return {
 		name: "nats",
 		command: settings.command,

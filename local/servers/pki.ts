@@ -6,11 +6,11 @@ import {
 	issueAuthority,
 	issueCertificate,
 	isUsable,
-	type KeyPair as PemPair,
+	type KeyPair,
 } from "../../operator/install/certificate.ts";
 
 /** A certificate and its private key, as PEM text and as files. */
-export interface KeyPair extends PemPair {
+export interface KeyPairFiles extends KeyPair {
 	certFile: string;
 	keyFile: string;
 }
@@ -18,7 +18,7 @@ export interface KeyPair extends PemPair {
 type PkiName = keyof typeof certificates | keyof typeof authorities;
 
 /** All keys of one local cluster. */
-export type Pki = Record<PkiName, KeyPair> & {
+export type Pki = Record<PkiName, KeyPairFiles> & {
 	/** Signs and verifies ServiceAccount tokens. */
 	serviceAccount: { keyFile: string; publicKeyFile: string };
 };
@@ -81,9 +81,9 @@ export async function ensurePki<More extends string = never>(
 	directory: string,
 	nowMs: number = Date.now(),
 	more = {} as Record<More, ClusterSubject>,
-): Promise<Pki & Record<More, KeyPair>> {
+): Promise<Pki & Record<More, KeyPairFiles>> {
 	await mkdir(directory, { recursive: true, mode: 0o700 });
-	const pairs: Record<string, KeyPair> = {};
+	const pairs: Record<string, KeyPairFiles> = {};
 	for (const [name, subject] of Object.entries(authorities))
 		pairs[name] = await ensurePair(directory, name, nowMs, undefined, () =>
 			issueAuthority(subject, nowMs, authorityDays),
@@ -96,7 +96,7 @@ export async function ensurePki<More extends string = never>(
 		);
 	}
 	return {
-		...(pairs as Record<PkiName | More, KeyPair>),
+		...(pairs as Record<PkiName | More, KeyPairFiles>),
 		serviceAccount: await ensureServiceAccountKey(directory),
 	};
 }
@@ -105,9 +105,9 @@ async function ensurePair(
 	directory: string,
 	name: string,
 	nowMs: number,
-	issuer: KeyPair | undefined,
-	issue: () => Promise<PemPair>,
-): Promise<KeyPair> {
+	issuer: KeyPairFiles | undefined,
+	issue: () => Promise<KeyPair>,
+): Promise<KeyPairFiles> {
 	const certFile = join(directory, `${name}.crt`);
 	const keyFile = join(directory, `${name}.key`);
 	const existing = await readPair(certFile, keyFile);
@@ -139,7 +139,7 @@ async function ensureServiceAccountKey(
 async function readPair(
 	certFile: string,
 	keyFile: string,
-): Promise<PemPair | undefined> {
+): Promise<KeyPair | undefined> {
 	try {
 		const [cert, key] = await Promise.all(
 			[certFile, keyFile].map((file) => readFile(file, "utf8")),

@@ -1,4 +1,4 @@
-import { answersOk, type Program } from "../machine/program.ts";
+import { answersOk, type ChildProgram } from "../machine/program.ts";
 
 interface S3Settings {
 	command: string;
@@ -14,7 +14,7 @@ interface S3Settings {
 export const s3Region = "us-east-1";
 
 /** An S3 gateway over a folder (versitygw with the posix backend, which needs extended attributes). */
-export function s3(settings: S3Settings): Program {
+export function s3(settings: S3Settings): ChildProgram {
 	const { virtualDomain } = settings;
 	const endpoint = `127.0.0.1:${settings.port}`;
 	return {

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { Archive } from "../../api/http/endpoint.ts";
+import type { ArchiveClient } from "../../api/http/endpoint.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import {
@@ -27,7 +27,7 @@ let api: TestApi;
 let token: string;
 let viewer: ApiClient;
 /** What archive has of a log. */
-let kept: Archive["askLog"] = async () => undefined;
+let kept: ArchiveClient["askLog"] = async () => undefined;
 
 beforeAll(async () => {
 	node = await ProcessNodeFixture.start();

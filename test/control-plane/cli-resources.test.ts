@@ -5,7 +5,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { parse, stringify } from "yaml";
-import type { Finding } from "../../cli/doctor/finding.ts";
+import type { DoctorFinding } from "../../cli/doctor/finding.ts";
 import {
 	type Destination,
 	destinationKind,
@@ -287,7 +287,7 @@ test("sql reads the file that the destination names, whatever other files there 
 
 test("doctor checks the cluster, and fails if something is wrong", async () => {
 	const { stdout, exitCode } = await tidemill("doctor", "-o", "json");
-	const found = JSON.parse(stdout) as Finding[];
+	const found = JSON.parse(stdout) as DoctorFinding[];
 	const of = (check: string) => found.find((one) => one.check === check);
 	for (const check of ["cluster", "clock", "resources", "rights"])
 		expect(of(check)).toMatchObject({ result: "ok" });

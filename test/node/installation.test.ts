@@ -8,7 +8,7 @@ import {
 	test,
 	vi,
 } from "vitest";
-import type { Finding } from "../../cli/doctor/finding.ts";
+import type { DoctorFinding } from "../../cli/doctor/finding.ts";
 import { githubPayloads } from "../support/examples/github-payloads.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
@@ -79,7 +79,7 @@ beforeAll(async () => {
 });
 
 describe.skipIf(!isOwn)("an installation that doesn't come up", () => {
-	let doctor: () => Promise<Finding[]>;
+	let doctor: () => Promise<DoctorFinding[]>;
 
 	beforeAll(async () => {
 		await kubectl("create", "namespace", systemNamespace);
@@ -387,7 +387,9 @@ test.skipIf(!isOwn)(
 );
 
 /** `<check>: <message>`. */
-async function failures(doctor: () => Promise<Finding[]>): Promise<string[]> {
+async function failures(
+	doctor: () => Promise<DoctorFinding[]>,
+): Promise<string[]> {
 	return (await doctor())
 		.filter(({ result }) => result === "failed")
 		.map(({ check, message }) => `${check}: ${message}`);

@@ -6,7 +6,7 @@ import { beforeAll, expect, inject, test, vi } from "vitest";
 import { type Run, runKind, type Source } from "../../crds/generated/types.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { locateHome, readState } from "../../local/machine/home.ts";
-import type { Ports } from "../../local/machine/ports.ts";
+import type { LocalPorts } from "../../local/machine/ports.ts";
 import { metricsPage } from "../../tools/generate/metrics-page.ts";
 import { dashboardQueries } from "../support/alerts/dashboard.ts";
 import {
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 /** All processes that the chart has scraped. */
 function scrapeAll() {
-	const ports = readState<Ports>(
+	const ports = readState<LocalPorts>(
 		locateHome({ TIDEMILL_HOME: local.home }).ports,
 	)!;
 	return scrape(

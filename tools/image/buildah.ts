@@ -23,7 +23,7 @@ const project = join(import.meta.dirname, "../..");
 /** Runs Buildah with these arguments, and returns what it prints. */
 export type Buildah = (...args: string[]) => Promise<string>;
 
-export interface Build {
+export interface ImageBuild {
 	/** `registry/repository:tag`. */
 	name: string;
 	buildArguments: Record<string, string>;
@@ -47,7 +47,7 @@ export function reasonWithoutBuildah(): string | undefined {
  * Builds the Dockerfile without a daemon and, where the base image can't be pulled, without an image registry: then a root file
  * system of Debian's packages stands in for it, under the same name. Needs root.
  */
-export async function buildArchive(build: Build): Promise<void> {
+export async function buildArchive(build: ImageBuild): Promise<void> {
 	const { name, buildArguments, archive, say } = build;
 	await withBuildah(say, async (buildah, directory) => {
 		await provideBaseImage(buildah, say);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { Archive } from "../../../api/http/endpoint.ts";
+import type { ArchiveClient } from "../../../api/http/endpoint.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -39,7 +39,7 @@ const stored = new StoredEvents();
 let api: TestApi;
 let shop: Tenant;
 let thief: Tenant;
-let onFollow: Archive["followArchive"];
+let onFollow: ArchiveClient["followArchive"];
 
 interface Tenant extends Awaited<ReturnType<typeof newAccount>> {
 	sourceKey: string;
@@ -47,7 +47,7 @@ interface Tenant extends Awaited<ReturnType<typeof newAccount>> {
 	events: [FrameEvent, FrameEvent];
 }
 
-const askEvents: Archive["askEvents"] = async (_, question) => {
+const askEvents: ArchiveClient["askEvents"] = async (_, question) => {
 	const { account, sourceKeys, list, id, body } = question;
 	if (list) {
 		const page = await listEvents(stored, account, sourceKeys[0]!, list);

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ChildRecords } from "../../../local/machine/child-records.ts";
 import { readState, writeWhole } from "../../../local/machine/home.ts";
-import type { Program } from "../../../local/machine/program.ts";
+import type { ChildProgram } from "../../../local/machine/program.ts";
 import { Supervisor } from "../../../local/machine/supervisor.ts";
 import { createTerminal } from "../../../local/machine/terminal.ts";
 import { kubeconfig } from "../../../local/servers/kubeconfig.ts";
@@ -63,7 +63,7 @@ const supervisor = new Supervisor(
 	new ChildRecords(home.programs),
 	terminal,
 );
-const start = (program: Program) => supervisor.start(program);
+const start = (program: ChildProgram) => supervisor.start(program);
 
 const containers = start(containerd(configs.containerd));
 await start(

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import {
-	type Home,
+	type LocalHome,
 	locateHome,
 	projectDirectory,
 } from "../../../local/machine/home.ts";
 
 /** Where a node keeps its state. All of it goes when the node stops. */
-export interface NodeHome extends Home {
+export interface NodeHome extends LocalHome {
 	/** What the namespaces' programs read: see {@link file://./inside.ts inside.ts}. */
 	plan: string;
 	/** Is there once the node serves. */

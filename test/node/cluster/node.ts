@@ -14,7 +14,7 @@ import {
 import { LocalError } from "../../../local/machine/errors.ts";
 import { readState, writeState } from "../../../local/machine/home.ts";
 import { isRunning } from "../../../local/machine/identity.ts";
-import type { Program } from "../../../local/machine/program.ts";
+import type { ChildProgram } from "../../../local/machine/program.ts";
 import type { Terminal } from "../../../local/machine/terminal.ts";
 import { network } from "./addresses.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";
@@ -151,7 +151,7 @@ async function inside(home: NodeHome, ...command: string[]): Promise<string> {
 	return stdout;
 }
 
-function namespaces(home: NodeHome): Program {
+function namespaces(home: NodeHome): ChildProgram {
 	const script = join(import.meta.dirname, "namespaces.sh");
 	const main = join(import.meta.dirname, "inside.ts");
 	return {

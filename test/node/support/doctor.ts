@@ -3,14 +3,14 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import type { Finding } from "../../../cli/doctor/finding.ts";
+import type { DoctorFinding } from "../../../cli/doctor/finding.ts";
 import { startTidemill } from "../../support/servers/tidemill-process.ts";
 import { kubectl } from "./cluster.ts";
 
 /** `tidemill doctor` in a namespace, as somebody who may only read there. */
 export async function doctorIn(
 	namespace: string,
-): Promise<() => Promise<Finding[]>> {
+): Promise<() => Promise<DoctorFinding[]>> {
 	const reader = `doctor-${randomUUID().slice(0, 8)}`;
 	await kubectl("create", "serviceaccount", reader, "--namespace=default");
 	await kubectl(

@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/machine/ports.ts";
-import type { Program } from "../../../local/machine/program.ts";
+import type { ChildProgram } from "../../../local/machine/program.ts";
 import { kubeconfig } from "../../../local/servers/kubeconfig.ts";
 import {
 	etcd,
@@ -155,7 +155,7 @@ export async function startControlPlane({
 	};
 }
 
-function eager(program: Program): Program {
+function eager(program: ChildProgram): ChildProgram {
 	return { ...program, env: { ...program.env, ...sparingGo } };
 }
 

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { inject, vi } from "vitest";
 import { locateHome, readState } from "../../../local/machine/home.ts";
-import type { Ports } from "../../../local/machine/ports.ts";
-import type { Secrets } from "../../../local/secrets.ts";
+import type { LocalPorts } from "../../../local/machine/ports.ts";
+import type { LocalSecrets } from "../../../local/secrets.ts";
 import { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
 import { sparingGo, temporaryDirectory } from "./test-server.ts";
@@ -127,8 +127,8 @@ function localModeIn(
 		pidOf: (name) => pidOf(home, name),
 		connectNats: () => {
 			const { ports, secrets } = locateHome({ TIDEMILL_HOME: home });
-			const { nats: port } = readState<Ports>(ports)!;
-			const { nats: passwords } = readState<Secrets>(secrets)!;
+			const { nats: port } = readState<LocalPorts>(ports)!;
+			const { nats: passwords } = readState<LocalSecrets>(secrets)!;
 			return connect({ port, user: "admin", pass: passwords.admin });
 		},
 	};

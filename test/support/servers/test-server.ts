@@ -2,11 +2,11 @@ import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-	type Child,
+	type RunningChild,
 	startChild,
 	untilReady,
 } from "../../../local/machine/child.ts";
-import type { Program } from "../../../local/machine/program.ts";
+import type { ChildProgram } from "../../../local/machine/program.ts";
 
 /** A real server for tests: on a free port of the loopback, with data in a temporary folder that `stop` removes. */
 export interface TestServer {
@@ -28,11 +28,11 @@ export const sparingGo = { GOGC: "400" };
 
 /** Starts a program and waits until it serves. `directory` gets its log, and goes with it. */
 export async function startServer(
-	program: Program,
+	program: ChildProgram,
 	directory: string,
 ): Promise<TestServer> {
 	const logFile = join(directory, `${program.name}.log`);
-	let child: Child;
+	let child: RunningChild;
 	const start = async () => {
 		child = await startChild(program, { logFile, ownGroup: false });
 		running.add(child);
@@ -77,7 +77,7 @@ export async function storeDirectory(name: string): Promise<string> {
 }
 
 /** No test run leaves a server behind, however it ends. */
-const running = new Set<Child>();
+const running = new Set<RunningChild>();
 process.on("exit", () => {
 	for (const child of running) void child.kill("SIGKILL");
 });

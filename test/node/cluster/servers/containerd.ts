@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Program } from "../../../../local/machine/program.ts";
+import type { ChildProgram } from "../../../../local/machine/program.ts";
 
 /** In the node's own /run. */
 export const containerdSocket = "/run/containerd/containerd.sock";
 
 /** Runs containers with runc, each in an overlay over its image. */
-export function containerd(configFile: string): Program {
+export function containerd(configFile: string): ChildProgram {
 	return {
 		name: "containerd",
 		command: "containerd",

@@ -1,11 +1,14 @@
-import { answersOk, type Program } from "../../../../local/machine/program.ts";
+import {
+	answersOk,
+	type ChildProgram,
+} from "../../../../local/machine/program.ts";
 import { network, ports } from "../addresses.ts";
 
 /** The cluster's DNS, at the node's address. */
 export function coredns(settings: {
 	command: string;
 	configFile: string;
-}): Program {
+}): ChildProgram {
 	return {
 		name: "coredns",
 		command: settings.command,

@@ -1,11 +1,14 @@
 import { stringify } from "yaml";
-import { answersOk, type Program } from "../../../../local/machine/program.ts";
+import {
+	answersOk,
+	type ChildProgram,
+} from "../../../../local/machine/program.ts";
 import { network, nodeName, ports } from "../addresses.ts";
 
 export function kubeProxy(settings: {
 	command: string;
 	configFile: string;
-}): Program {
+}): ChildProgram {
 	return {
 		name: "kube-proxy",
 		command: settings.command,

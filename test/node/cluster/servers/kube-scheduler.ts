@@ -1,4 +1,7 @@
-import { answersOk, type Program } from "../../../../local/machine/program.ts";
+import {
+	answersOk,
+	type ChildProgram,
+} from "../../../../local/machine/program.ts";
 import { ports } from "../addresses.ts";
 
 export function kubeScheduler(settings: {
@@ -6,7 +9,7 @@ export function kubeScheduler(settings: {
 	kubeconfigFile: string;
 	/** For its health endpoint. */
 	certificate: { certFile: string; keyFile: string; ca: string };
-}): Program {
+}): ChildProgram {
 	const { certificate } = settings;
 	return {
 		name: "kube-scheduler",

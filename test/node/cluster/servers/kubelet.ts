@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { answersOk, type Program } from "../../../../local/machine/program.ts";
-import type { KeyPair } from "../../../../local/servers/pki.ts";
+import {
+	answersOk,
+	type ChildProgram,
+} from "../../../../local/machine/program.ts";
+import type { KeyPairFiles } from "../../../../local/servers/pki.ts";
 import { network, nodeName, ports } from "../addresses.ts";
 import { cgroup } from "../cgroups.ts";
 import { containerdSocket } from "./containerd.ts";
@@ -11,7 +14,7 @@ export function kubelet(settings: {
 	configFile: string;
 	kubeconfigFile: string;
 	directory: string;
-}): Program {
+}): ChildProgram {
 	return {
 		name: "kubelet",
 		command: settings.command,
@@ -33,7 +36,7 @@ export function kubeletConfig(settings: {
 	directory: string;
 	podLogs: string;
 	resolvConf: string;
-	serving: KeyPair;
+	serving: KeyPairFiles;
 	clientCAFile: string;
 }): string {
 	return stringify({
