@@ -8,11 +8,15 @@ import {
 	type FrameVersion,
 	frameVersionOf,
 } from "../wire/frame.ts";
+import {
+	type ContentKind,
+	eventIdText,
+	newEventId,
+} from "../wire/frame-event.ts";
 import { RequestAdmission } from "./admission/admission.ts";
 import type { RequestLimits } from "./admission/limits.ts";
 import type { AmazonSns } from "./body/amazon-sns.ts";
 import { BodyParts } from "./body/body-parts.ts";
-import { eventIdText, newEvent } from "./body/event.ts";
 import {
 	type AcceptedBody,
 	type BodyOutcome,
@@ -21,8 +25,7 @@ import {
 import type { KeyClaim, KeyClaims } from "./commit/claims.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { EventTrace } from "./commit/event-trace.ts";
-import type { OutgoingFrame } from "./commit/frame-builder.ts";
-import type { PublishOutcome } from "./commit/frame-publisher.ts";
+import type { OutgoingFrame, PublishOutcome } from "./commit/frame-builder.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
@@ -330,4 +333,31 @@ export interface ReceiverParts {
 	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
 	/** Undefined until NATS is reached. */
 	refused?: Pick<RefusedRequests, "record">;
+}
+
+/**
+ * Makes the event of an accepted request. One clock reading gives its id and its timestamp, so that its date never disagrees.
+ *
+ * @param kind of its body.
+ * @param key digest of its idempotency key.
+ * @param planned what its Source's plan says about it; undefined without a plan.
+ */
+function newEvent(
+	{ route, headers }: AcceptedHead,
+	kind: ContentKind,
+	nowMs: number,
+	key: string | undefined,
+	planned?: PlanOutcome,
+): EventHead {
+	return {
+		id: newEventId(nowMs),
+		receivedAtMs: nowMs,
+		sourceKey: route.sourceKey,
+		account: route.account,
+		kind,
+		headers,
+		violations: planned?.violations ?? "",
+		...(planned?.isQuarantined && { quarantined: true }),
+		key,
+	};
 }

@@ -3,8 +3,11 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { askArchiveForEvents } from "../../api/events/archive-question.ts";
 import { framesOf } from "../../ingest/lake/events/stream-frames.ts";
-import { eventIdText, newEventId } from "../../ingest/receive/body/event.ts";
-import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
+import {
+	eventIdText,
+	type FrameEvent,
+	newEventId,
+} from "../../ingest/wire/frame-event.ts";
 import type {
 	EventAnswer,
 	EventsAnswer,

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeNdjson } from "../../cli/events/ndjson.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
-import { newEventId } from "../../ingest/receive/body/event.ts";
+import { newEventId } from "../../ingest/wire/frame-event.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type {
 	ImportResult,

@@ -13,5 +13,5 @@ export const decisions = [
 	"ingest/load/**/plan.ts",
 	"packages/warehouses/load/table-owner.ts",
 	"ingest/load/fetch/load-days.ts",
-	"ingest/receive/commit/{committer,claims,frame-builder,fair-selection}.ts",
+	"ingest/receive/commit/{committer,claims,frame-builder}.ts",
 ];

@@ -4,8 +4,7 @@ import {
 	idOf,
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
-import { newEventId } from "../../receive/body/event.ts";
-import type { FrameEvent } from "../../wire/frame-event.ts";
+import { type FrameEvent, newEventId } from "../../wire/frame-event.ts";
 import { findEvent } from "./lookup.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");

@@ -24,8 +24,7 @@ import {
 	type ShardProgress,
 } from "../../wire/idempotency-entry.ts";
 import { type RequestRefusal, refusals } from "../request/refusal.ts";
-import type { OutgoingFrame } from "./frame-builder.ts";
-import type { PublishOutcome } from "./frame-publisher.ts";
+import type { OutgoingFrame, PublishOutcome } from "./frame-builder.ts";
 
 /** The right to store an event under this id. Whoever has it must settle it with what became of the event. */
 export interface KeyClaim {

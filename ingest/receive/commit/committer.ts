@@ -4,8 +4,8 @@ import {
 	FrameBuilder,
 	type FrameBuilderOptions,
 	type OutgoingFrame,
+	type PublishOutcome,
 } from "./frame-builder.ts";
-import type { PublishOutcome } from "./frame-publisher.ts";
 
 /** An event that waits to be stored, and its sender, who is answered exactly once: when the event is stored or given up. */
 export interface PendingEvent extends EncodedEvent {
@@ -30,7 +30,7 @@ export interface FinishedFrame {
 }
 
 interface CommitterOptions extends FrameBuilderOptions {
-	/** {@link file://./frame-publisher.ts FramePublisher.publish} */
+	/** {@link file://./frame-builder.ts FramePublisher.publish} */
 	publish(frame: OutgoingFrame): Promise<PublishOutcome>;
 	/** Runs a function after all input that is waiting now has been read. */
 	defer(run: () => void): void;

@@ -6,8 +6,7 @@ import {
 	type TraceContext,
 } from "../../../packages/service/trace-context.ts";
 import type { Tracing } from "../../../packages/service/tracing.ts";
-import type { OutgoingFrame } from "./frame-builder.ts";
-import type { PublishOutcome } from "./frame-publisher.ts";
+import type { OutgoingFrame, PublishOutcome } from "./frame-builder.ts";
 
 interface TracedRequest {
 	account: string;

@@ -28,6 +28,13 @@ export interface OutgoingFrame {
 	traces?: readonly string[];
 }
 
+/**
+ * - stored: the server acknowledged the frame, as new or as a repeat.
+ * - refused: the server refused the frame; it isn't in the stream.
+ * - unknown: anything else. The frame may be in the stream.
+ */
+export type PublishOutcome = "stored" | "refused" | "unknown";
+
 export interface FrameBuilderOptions {
 	/** 128 random bits as 32 hex digits. */
 	newProcess(): string;

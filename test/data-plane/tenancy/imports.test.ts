@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventIdText, newEventId } from "../../../ingest/receive/body/event.ts";
+import { eventIdText, newEventId } from "../../../ingest/wire/frame-event.ts";
 import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,

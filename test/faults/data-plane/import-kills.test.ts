@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { newEventId } from "../../../ingest/receive/body/event.ts";
+import { newEventId } from "../../../ingest/wire/frame-event.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import {
 	addDays,

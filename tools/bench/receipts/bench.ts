@@ -9,7 +9,7 @@ import { askArchiveForEvents } from "../../../api/events/archive-question.ts";
 import { getReceipt } from "../../../api/events/receipt.ts";
 import type { ApiRequest } from "../../../api/http/endpoint.ts";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
-import { eventIdText, newEventId } from "../../../ingest/receive/body/event.ts";
+import { eventIdText, newEventId } from "../../../ingest/wire/frame-event.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,

@@ -1,6 +1,6 @@
 import { stringify, validate, version } from "uuid";
 import { expect, test } from "vitest";
-import { eventIdText, newEventId } from "./event.ts";
+import { eventIdText, newEventId } from "./frame-event.ts";
 
 test("an event id is a UUIDv7 of its instant, and no two are equal", () => {
 	const nowMs = Date.UTC(2026, 10, 21);
