@@ -9,12 +9,12 @@ import { askArchiveForEvents } from "../../../api/events/archive-question.ts";
 import { getReceipt } from "../../../api/events/receipt.ts";
 import type { ApiRequest } from "../../../api/http/endpoint.ts";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
-import { eventIdText, newEventId } from "../../../ingest/wire/frame-event.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,
 	frameId,
 } from "../../../ingest/wire/frame.ts";
+import { eventIdText, newEventId } from "../../../ingest/wire/frame-event.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";

@@ -1,11 +1,23 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { CutGroup, CutRecord } from "../../../ingest/archive/decide/cut.ts";
+import type {
+	CutGroup,
+	CutRecord,
+} from "../../../ingest/archive/decide/cut.ts";
 import type { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import { eventFile } from "../../../ingest/archive/write/parquet/event-file.ts";
 import type { DueDate } from "../../../ingest/lake/compaction/due-dates.ts";
-import { eventIdText, newEventId, type FrameEvent } from "../../../ingest/wire/frame-event.ts";
-import { addDays, dayMs, type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
+import {
+	eventIdText,
+	type FrameEvent,
+	newEventId,
+} from "../../../ingest/wire/frame-event.ts";
+import {
+	addDays,
+	dayMs,
+	type UtcDate,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import type { TestS3 } from "../../../test/support/servers/servers.ts";
 import type { Say } from "../measure/measurement.ts";
 
