@@ -390,12 +390,14 @@ test.each([
 });
 
 test("all that Prometheus scrapes has the labels by which the rules select", async () => {
-	const objects = await render(
-		...enabled,
-		"--set=metrics.podMonitor.enabled=true",
-		"--set=metrics.serviceMonitor.enabled=true",
+	const objects = await Promise.all(
+		["podMonitor", "serviceMonitor"].map((monitor) =>
+			render(...enabled, `--set=metrics.${monitor}.enabled=true`),
+		),
 	);
-	const monitors = objects.filter(({ kind }) => kind.endsWith("Monitor"));
+	const monitors = objects
+		.flat()
+		.filter(({ kind }) => kind.endsWith("Monitor"));
 	expect(monitors).toHaveLength(2);
 	for (const { spec } of monitors)
 		expect(spec).toMatchObject({

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { chart, examples } from "../support/chart/render.ts";
+import {
+	documentedCommands,
+	runDocumented,
+} from "../support/examples/documented-commands.ts";
 import {
 	startControlPlane,
 	type TestControlPlane,
@@ -16,12 +18,11 @@ import {
  */
 
 let cluster: TestControlPlane;
-let commands: Record<"helm" | "kubectl", string>;
+const page = "troubleshooting.md";
 const soon = { timeout: 60_000, interval: 100 };
 
 beforeAll(async () => {
 	cluster = await startControlPlane();
-	commands = await resolveBinaries(["helm", "kubectl"]);
 	// The chart brings them.
 	await cluster.kubectl("delete", "crds", "--all");
 	for (const namespace of ["tidemill-system", "green"])
@@ -92,7 +93,10 @@ test("an installation that serves all namespaces is uninstalled with a warning",
 });
 
 test("the documented command closes a URL in the receivers' Deployment, and takes that back", async () => {
-	const [close, open] = section("Close a URL while no operator runs");
+	const [close, open] = documentedCommands(
+		page,
+		"Close a URL while no operator runs",
+	);
 	const settings = () =>
 		cluster.kubectl(
 			...["get", "deployment", "tidemill-receive", "--output=yaml"],
@@ -127,7 +131,7 @@ test("a namespace that hangs on its Sources goes by the documented commands", as
 		for (const name of ["cleanup", "in-use"])
 			expect(why).toContain(`tidemill.dev/${name} in 1 resource instances`);
 	}, soon);
-	const [list, free] = section("Getting unstuck");
+	const [list, free] = documentedCommands(page, "Getting unstuck");
 	expect(await shell(list!)).toMatch(/^shop\s+orders\s/m);
 	await shell(free!);
 	await cluster.kubectl(
@@ -135,28 +139,8 @@ test("a namespace that hangs on its Sources goes by the documented commands", as
 	);
 });
 
-/** The commands of a section of docs/troubleshooting.md, one by one. */
-function section(title: string): string[] {
-	const page = readFileSync(
-		join(chart, "../../docs/troubleshooting.md"),
-		"utf8",
-	);
-	const [, text = ""] = page.split(`# ${title}\n`);
-	return [...text.split(/^##/m)[0]!.matchAll(/^```\n(.*?)^```$/gms)].map(
-		([, block]) => block!,
-	);
-}
-
-async function shell(script: string): Promise<string> {
-	const bin = join(commands.kubectl, "..");
-	const { stdout } = await promisify(execFile)("bash", ["-ec", script], {
-		env: {
-			...process.env,
-			KUBECONFIG: cluster.kubeconfig,
-			PATH: `${bin}:${process.env.PATH}`,
-		},
-	});
-	return stdout;
+function shell(script: string): Promise<string> {
+	return runDocumented(script, cluster.kubeconfig);
 }
 
 async function helm(command: string, ...watched: string[]): Promise<void> {
@@ -201,8 +185,9 @@ async function nothingStays(): Promise<void> {
 
 async function run(...args: string[]) {
 	const all = [...args, "--namespace=tidemill-system"];
+	const { helm } = await resolveBinaries(["helm"]);
 	try {
-		const { stdout, stderr } = await promisify(execFile)(commands.helm, [
+		const { stdout, stderr } = await promisify(execFile)(helm, [
 			...all,
 			`--kubeconfig=${cluster.kubeconfig}`,
 		]);

@@ -22,15 +22,18 @@ test.each([
 	["shards=4", "shards × archive.streamMaxBytes is"],
 	["nats.storage.size=2Gi", 'nats.storage.size is "2Gi"'],
 	["nats.storage.size=2.1G", "may store 2147483648 bytes"],
-	["nats.storage.size=large", "set nats.storage.size to more than that"],
+	["nats.storage.size=large", "a quantity of Kubernetes"],
 	["operator.watchNamespaces=null", "Name the namespaces"],
 	["operator.watchNamespaces={*,shop}", 'Use ["*"] alone'],
 	["api.ingress.enabled=true", "api.ingress.host is empty"],
 	["setup.enabled=false", "nats.existingSecret is empty"],
-	["receive.repicas=3", "repicas"],
-	["nats.replicas=2", "nats/replicas"],
-	["receive.env.LOG_LEVEL=5", "LOG_LEVEL"],
-	["image.pullPolicy=Sometimes", "pullPolicy"],
+	["receive.repicas=3", "receive.repicas is 3, but there is no such value"],
+	["nats.replicas=2", "nats.replicas is 2. Use 1 or 3 or 5"],
+	["receive.env.LOG_LEVEL=5", "receive.env.LOG_LEVEL is a number"],
+	[
+		"image.pullPolicy=Sometimes",
+		'image.pullPolicy is "Sometimes". Use "Always" or',
+	],
 ])("%s is refused: %s", async (value, words) => {
 	await expect(render(tryOut, ...set(value))).rejects.toThrow(words);
 });

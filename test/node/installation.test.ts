@@ -9,6 +9,10 @@ import {
 	vi,
 } from "vitest";
 import type { DoctorFinding } from "../../cli/doctor/finding.ts";
+import {
+	documentedCommands,
+	runDocumented,
+} from "../support/examples/documented-commands.ts";
 import { githubPayloads } from "../support/examples/github-payloads.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
@@ -300,6 +304,53 @@ clusterTest(
 		expect(brokenPromises(rows, sent)).toEqual([]);
 		const ids = new Set(rows.map(({ event_id }) => event_id));
 		expect(before.filter(({ event_id }) => !ids.has(event_id))).toEqual([]);
+	},
+);
+
+test.skipIf(!isOwn)(
+	"without an operator, uninstalling is refused while a Source needs one, and the URL of a deleted Source is closed by the documented commands",
+	async () => {
+		const source = (name: string, deletionPolicy: string) => ({
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "Source",
+			metadata: { name, namespace },
+			spec: { type: "Webhook", deletionPolicy },
+		});
+		await apply(source("needs", "Delete"), source("gone", "Retain"));
+		const inShop = `--namespace=${namespace}`;
+		await kubectl(
+			...["wait", "source/needs", "source/gone", inShop],
+			...["--for=condition=Ready", "--timeout=60s"],
+		);
+		const { status } = await get<{ status: { webhookURL: string } }>(
+			...["source/gone", inShop],
+		);
+		const { pathname } = new URL(status.webhookURL);
+		const receive = await serviceURL("tidemill-receive", systemNamespace);
+		const url = `${receive}${pathname}`;
+		await untilKnown(url);
+		await scale("operator", 0);
+		await expect(uninstallChart()).rejects.toThrow(`Source ${namespace}/needs`);
+		await kubectl("delete", "source/gone", inShop);
+		expect((await sendJSON(url, "{}")).status).toBe(200);
+
+		const { kubeconfig } = inject("cluster");
+		const [close, open] = documentedCommands(
+			"troubleshooting.md",
+			"Close a URL while no operator runs",
+		);
+		const key = pathname.split("/")[2]!;
+		await runDocumented(close!.replace(/\b[0-9a-f]{32}\b/, key), kubeconfig!);
+		expect((await sendJSON(url, "{}")).status).toBe(404);
+		expect((await sendJSON(quickstart.webhookURL, "{}")).status).toBe(200);
+		await runDocumented(open!, kubeconfig!);
+		await scale("operator", 1);
+		await rolledOut("deployment/tidemill-receive");
+		await kubectl("delete", "source/needs", inShop, "--timeout=120s");
+		await vi.waitFor(
+			async () => expect((await sendJSON(url, "{}")).status).toBe(404),
+			soon,
+		);
 	},
 );
 

@@ -125,7 +125,9 @@ async function untilPodsAre(component: string, count: number | undefined) {
 				`--selector=app.kubernetes.io/component=${component}`,
 				"--output=name",
 			);
-			expect(all.trim().split("\n")).toHaveLength(count ?? running.length);
+			expect(all.trim().split("\n").filter(Boolean)).toHaveLength(
+				count ?? running.length,
+			);
 		},
 		{ timeout: 120_000, interval: 250 },
 	);

@@ -8,7 +8,13 @@ import {
 } from "../../../operator/install/nats-config.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { chartReadme, chartYaml } from "./listing.ts";
-import { readValues, valuesPage, valuesSchema } from "./values.ts";
+import {
+	type ChartValue,
+	readValues,
+	valueRules,
+	valuesPage,
+	valuesSchema,
+} from "./values.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const chart = "charts/tidemill";
@@ -27,6 +33,7 @@ export function chartFiles(): [path: string, text: string][] {
 			`${chart}/values.schema.json`,
 			`${JSON.stringify(valuesSchema(values), null, "\t")}\n`,
 		],
+		[`${chart}/files/rules.json`, rulesText(values)],
 		[
 			`${chart}/Chart.yaml`,
 			chartYaml(readFileSync(join(root, chart, "Chart.yaml"), "utf8"), values),
@@ -34,6 +41,16 @@ export function chartFiles(): [path: string, text: string][] {
 		[`${chart}/README.md`, chartReadme(values)],
 		["docs/reference/values.md", valuesPage(values)],
 	];
+}
+
+/** A line for each group of values and each form. */
+function rulesText(values: ChartValue[]): string {
+	const lines = (members: object) =>
+		Object.entries(members)
+			.map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+			.join(",\n");
+	const { properties, definitions } = valueRules(values);
+	return `{"properties": {\n${lines(properties)}\n}, "definitions": {\n${lines(definitions)}\n}}\n`;
 }
 
 function copies(pattern: string, folder: string): [string, string][] {

@@ -1,5 +1,6 @@
 // yaml: gives each value's comment, which no other parser keeps.
 import { isMap, isScalar, type Pair, parse, parseDocument } from "yaml";
+import { formOf, forms } from "./value-forms.ts";
 
 /** One value of the chart, or a group of them. */
 export interface ChartValue {
@@ -112,36 +113,56 @@ default. The chart refuses values that aren't listed here.
 
 type Schema = Record<string, unknown>;
 
-/** The chart's values.schema.json: refuses keys that the chart doesn't know, so that nobody's typing error is silent. */
+/**
+ * The chart's values.schema.json, from which editors show what each value is. It refuses nothing: Helm would say neither the value
+ * nor the right form, and stop before the chart's templates do, by {@link valueRules}.
+ */
 export function valuesSchema(values: ChartValue[]): Schema {
-	const { properties, ...rest } = group(values);
+	const group = (values: ChartValue[]): Schema =>
+		Object.fromEntries(
+			values.map(({ key, text, children }) => [
+				key,
+				{
+					...(text && { description: text }),
+					...(children && { properties: group(children) }),
+				},
+			]),
+		);
 	return {
 		$schema: "http://json-schema.org/draft-07/schema#",
 		title: "Values of the Helm chart tidemill",
-		...rest,
-		properties: {
-			...(properties as Schema),
-			// Helm adds it where the chart is part of another one.
-			global: { type: "object" },
-		},
+		properties: group(values),
 	};
 }
 
-function group(values: ChartValue[]): Schema {
+/** What the values may be, as a JSON Schema with every value's default: templates/cluster/values/_rules.tpl refuses others. */
+export function valueRules(values: ChartValue[]) {
+	return { ...group(values), definitions: forms };
+}
+
+function group(values: ChartValue[]): { properties: Schema } {
 	return {
-		type: "object",
-		additionalProperties: false,
 		properties: Object.fromEntries(
-			values.map((value) => [value.key, schemaOf(value)]),
+			values.map((value) => [value.key, ruleOf(value)]),
 		),
 	};
 }
 
-function schemaOf({ text, keywords, children, ...value }: ChartValue): Schema {
+function ruleOf({
+	path,
+	keywords,
+	children,
+	default: fallback,
+}: ChartValue): Schema {
+	if (children)
+		return {
+			...group(children),
+			// Helm adds it where the chart is part of another one, with values of that one.
+			...(path === "global" && { additionalProperties: true }),
+		};
 	return {
-		...(text && { description: text }),
-		...(children ? group(children) : { type: typeOf(value.default) }),
-		...keywords,
+		default: fallback,
+		...(formOf(path) ?? { type: typeOf(fallback), ...keywords }),
 	};
 }
 
