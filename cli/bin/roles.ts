@@ -67,10 +67,7 @@ export function defineRoles(program: Program): void {
 		)
 		.addHelpText("after", examples("tidemill ledger rebuild"))
 		.action(() =>
-			start(
-				() => import("../../ingest/lake/command/ledger-command.ts"),
-				undefined,
-			),
+			start(() => import("../../ingest/lake/ledger-command.ts"), undefined),
 		);
 	const setup = program
 		.command("setup")

@@ -3,7 +3,6 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../packages/service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp } from "./catch-up.ts";
-import type { WakeSignal } from "./concurrency/wake-signal.ts";
 import {
 	type CutRecord,
 	decideCut,
@@ -13,8 +12,7 @@ import {
 import { verifyStream } from "./decide/stream-identity.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import type { CutLossStore } from "./losses/cut-loss-store.ts";
-import { reportLosses, settleCut } from "./losses/settle-cut.ts";
-import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
+import { reportLosses, settleCut } from "./losses.ts";
 import type { FlushRequests } from "./read/flush-requests.ts";
 import { readFrameHeader } from "./read/frame-header.ts";
 import {
@@ -34,6 +32,8 @@ import {
 	type StreamSettings,
 } from "./read/shard-stream.ts";
 import { Outpaced } from "./read/standby.ts";
+import type { WakeSignal } from "./read/wake-signal.ts";
+import type { ArchiveMetrics } from "./write/archive-metrics.ts";
 import type { CutStore } from "./write/cut-store.ts";
 import type { CutWriter } from "./write/cut-writer.ts";
 import {

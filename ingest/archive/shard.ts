@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import { pause } from "../../packages/service/pause.ts";
-import { WakeSignal } from "./concurrency/wake-signal.ts";
+import { SourceTails } from "../lake/shards/source-tails.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ShardLedger } from "./ledger/shard-ledger.ts";
 import { FlushRequests } from "./read/flush-requests.ts";
 import { PositionLost } from "./read/frame-queue.ts";
-import { SourceTails } from "./read/source-tails.ts";
 import { Outpaced, standBy } from "./read/standby.ts";
+import { WakeSignal } from "./read/wake-signal.ts";
 import { type SessionOptions, ShardSession } from "./session.ts";
 
 export interface ShardOptions

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
+import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,

@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readRefusedFrom } from "../../api/events/refused-requests.ts";
-import { openRefusedStream } from "../../ingest/archive/write/refused-stream.ts";
+import { openRefusedStream } from "../../ingest/archive/refused-stream.ts";
 import { refused } from "../../packages/contracts/nats.ts";
 import { maxKeptOfSource } from "../../packages/contracts/refused-request.ts";
 import type { Route } from "../../packages/contracts/route.ts";

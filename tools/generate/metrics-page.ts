@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
+import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { notifyMetrics } from "../../ingest/notify/deliverer.ts";
 import { observePlans, ReceiveMetrics } from "../../ingest/receive/metrics.ts";
 import {

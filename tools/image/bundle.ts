@@ -19,7 +19,7 @@ export async function bundle(folder: string, node: string): Promise<void> {
 			"schema-worker": "operator/tracking-plan/schema-worker.ts",
 			"compile-worker": "ingest/receive/plan/compile-worker.ts",
 			"validation-worker": "ingest/receive/plan/validation-worker.ts",
-			"read-worker": "ingest/lake/events/rows/read-worker.ts",
+			"read-worker": "ingest/lake/events/read-worker.ts",
 		},
 		// Logs are pretty on a developer's terminal only.
 		external: [/^@duckdb\//, "pino-pretty"],

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { WakeSignal } from "../concurrency/wake-signal.ts";
 import { FlushRequests } from "./flush-requests.ts";
 import {
 	type FrameQueue,
@@ -7,6 +6,7 @@ import {
 	type UncutFrames,
 } from "./frame-queue.ts";
 import { cutDueInMs, untilCutIsDue, untilRead } from "./frame-wait.ts";
+import { WakeSignal } from "./wake-signal.ts";
 
 const limits = { maxBytes: 100, maxAgeMs: 1000 };
 const uncut: UncutFrames = {

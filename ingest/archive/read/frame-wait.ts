@@ -1,4 +1,3 @@
-import type { WakeSignal } from "../concurrency/wake-signal.ts";
 import { cutBytes } from "./cut-size.ts";
 import type { FlushRequests } from "./flush-requests.ts";
 import {
@@ -6,6 +5,7 @@ import {
 	PositionLost,
 	type UncutFrames,
 } from "./frame-queue.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** How long frames that must be in the stream may take to arrive. After that, reading restarts at the newest cut. */
 const stallMs = 2_000;

@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { WakeSignal } from "../concurrency/wake-signal.ts";
 import type { FlushRequests } from "./flush-requests.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** Another archiver decided this archiver's next cut first. It works on the shard, and one archiver is enough. */
 export class Outpaced extends Error {

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { newEvent } from "../../../test/support/fixtures/data-plane/archive-fixture.ts";
 import { decideCut, eventsOfCut } from "../decide/cut.ts";
-import { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
+import { ArchiveMetrics } from "./archive-metrics.ts";
 import { CutWriter } from "./cut-writer.ts";
 import { Tombstones } from "./tombstones.ts";
 

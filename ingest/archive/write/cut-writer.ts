@@ -1,9 +1,9 @@
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Tracing } from "../../../packages/service/tracing.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
-import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import type { ArchiveMetrics } from "./archive-metrics.ts";
 import { traceObject } from "./object-trace.ts";
 import { eventFile } from "./parquet/event-file.ts";
 import type { Tombstones } from "./tombstones.ts";

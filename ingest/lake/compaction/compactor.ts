@@ -3,13 +3,13 @@ import { closedThrough } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type {
 	FileStore,
 	ListedObject,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
+import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { CompactionStore } from "./compaction-store.ts";
 import { DateCompaction } from "./date-compaction.ts";

@@ -1,11 +1,11 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { hourly } from "../../archive/concurrency/hourly.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { hourly } from "../hourly.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 
 /** An archiver that sleeps longer than this writes dates that retention removes. */

@@ -1,6 +1,6 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { RowPlace } from "./rows/row.ts";
+import type { RowPlace } from "./row.ts";
 
 /** Where a page of a list ended. */
 export interface Cursor {

@@ -14,17 +14,17 @@ import {
 	type StoredRelease,
 } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { requireTurn } from "../request/require-turn.ts";
 import {
 	endOf,
 	type FlushableShard,
 	internalsOf,
-} from "../request/flush-source.ts";
-import { requireTurn } from "../request/require-turn.ts";
+} from "../shards/flush-source.ts";
 import { type ArchivedSource, SourceObjects } from "./date-objects.ts";
 import { ObjectReader } from "./object-reader.ts";
+import type { EventRow } from "./row.ts";
+import type { RowThread } from "./row-thread.ts";
 import type { FramesChoice } from "./rows/frame-rows.ts";
-import type { EventRow } from "./rows/row.ts";
-import type { RowThread } from "./rows/row-thread.ts";
 import {
 	type FramesWanted,
 	framesOf,

@@ -9,7 +9,7 @@ import type { EventStore } from "./event-store.ts";
 import { importedObjects } from "./imported-objects.ts";
 import type { OpenObject } from "./object-reader.ts";
 import { releasedRows } from "./released-rows.ts";
-import type { Choice, EventRow } from "./rows/row.ts";
+import type { Choice, EventRow } from "./row.ts";
 
 /** A row, and what a list says of it. */
 export interface Shown {

@@ -10,7 +10,7 @@ import type { EventObject } from "./date-objects.ts";
 import type { EventStore, StreamEnds } from "./event-store.ts";
 import { ListedObjects, type Shown } from "./listed-objects.ts";
 import type { OpenObject } from "./object-reader.ts";
-import { type Choice, isBefore, storedEvent } from "./rows/row.ts";
+import { type Choice, isBefore, storedEvent } from "./row.ts";
 
 /** Most objects of a quiet source hold a few events. */
 const opensAtOnce = 8;

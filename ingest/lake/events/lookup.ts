@@ -18,7 +18,7 @@ import {
 	type Wanted,
 } from "./object-search.ts";
 import { releasedRows } from "./released-rows.ts";
-import { type EventRow, storedEvent } from "./rows/row.ts";
+import { type EventRow, storedEvent } from "./row.ts";
 
 const sourcesAtOnce = 4;
 /** After this time the search among imported events ends, and so does that for an event that is later than its ID. */

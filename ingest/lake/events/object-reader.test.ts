@@ -7,9 +7,9 @@ import { eventFile } from "../../archive/write/parquet/event-file.ts";
 import { type FrameEvent, newEventId } from "../../wire/frame-event.ts";
 import { Rewriter } from "../compaction/rewriter.ts";
 import { ObjectReader } from "./object-reader.ts";
-import { rowsOfGroup } from "./rows/object-rows.ts";
-import type { Choice, EventRow } from "./rows/row.ts";
-import type { RowThread } from "./rows/row-thread.ts";
+import { rowsOfGroup } from "./object-rows.ts";
+import type { Choice, EventRow } from "./row.ts";
+import type { RowThread } from "./row-thread.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
 const events = Array.from({ length: 20_000 }, (_, index) => eventOf(index));

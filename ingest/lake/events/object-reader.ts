@@ -3,8 +3,8 @@ import { type FileMetaData, parquetMetadata } from "hyparquet";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { PartStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { Choice, EventRow } from "./rows/row.ts";
-import type { RowThread } from "./rows/row-thread.ts";
+import type { Choice, EventRow } from "./row.ts";
+import type { RowThread } from "./row-thread.ts";
 
 /** Of a small object, this is all. */
 const endBytes = 64 * 1024;

@@ -4,7 +4,7 @@ import type { ArchivedSource, EventObject } from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
 import { importedObjects } from "./imported-objects.ts";
 import type { OpenGroup, OpenObject } from "./object-reader.ts";
-import type { EventRow } from "./rows/row.ts";
+import type { EventRow } from "./row.ts";
 
 export interface Wanted {
 	account: string;

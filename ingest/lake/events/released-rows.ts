@@ -2,7 +2,7 @@ import type { SourceDate } from "../compaction/record.ts";
 import type { ReleaseRecord } from "../release/release-store.ts";
 import type { EventObject } from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
-import type { EventRow } from "./rows/row.ts";
+import type { EventRow } from "./row.ts";
 
 export interface ReleasedRow {
 	/** When the store took the record. */

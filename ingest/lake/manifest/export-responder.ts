@@ -12,7 +12,7 @@ import { readExportRequest } from "../request/request.ts";
 import { requireTurn } from "../request/require-turn.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder } from "../request/responder.ts";
-import { exportPage } from "./export-page.ts";
+import { exportPage } from "./exports.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore } from "./manifest-store.ts";
 

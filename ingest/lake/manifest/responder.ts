@@ -18,20 +18,19 @@ import {
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
-import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
-import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
+import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/retention-store.ts";
-import { objectsIn } from "../shares/share.ts";
+import { objectsIn } from "../shards/shares.ts";
 import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
-import { Uploads } from "../uploads/uploads.ts";
 import { manifestDates } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import {
@@ -40,6 +39,7 @@ import {
 	type Unsigned,
 } from "./manifest-store.ts";
 import { startWithReleases } from "./released-dates.ts";
+import { Uploads } from "./uploads.ts";
 
 /**
  * The longest life of links, whatever a Run may still take: compaction keeps what they lead to for an hour more. A Run gets

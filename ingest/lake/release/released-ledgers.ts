@@ -3,11 +3,11 @@ import type {
 	ReleasedLedger,
 } from "../../../packages/contracts/ledger.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { hourly } from "../../archive/concurrency/hourly.ts";
 import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { hourly } from "../hourly.ts";
 import { ReleaseStore } from "./release-store.ts";
 
 export interface ReleasedLedgersOptions {

@@ -9,7 +9,7 @@ import {
 } from "../../../packages/contracts/archive.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
-import { DateLedgerMissing } from "../../archive/ledger/date-ledgers.ts";
+import { DateLedgerMissing } from "../retention/date-ledgers.ts";
 import { RequestFailure } from "./errors.ts";
 
 const retryMs = 5_000;

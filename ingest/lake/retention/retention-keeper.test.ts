@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { startScriptedStore } from "../../../test/support/fixtures/data-plane/scripted-store.ts";
-import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { RetentionKeeper } from "./retention-keeper.ts";
 
 /** Says who enforces 400 days, and what is in the way of so many days, with a store that refuses to tell its lifecycle rules. */

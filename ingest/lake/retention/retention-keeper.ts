@@ -10,16 +10,16 @@ import { keptUploadDays } from "../../../packages/contracts/transfer.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
-import { DateLedgers } from "../../archive/ledger/date-ledgers.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { ArchiveMetrics } from "../../archive/metrics/archive-metrics.ts";
 import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ListedObject,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
+import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { DateLedgers } from "./date-ledgers.ts";
 import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,

@@ -4,10 +4,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
-import {
-	type NumberedRecord,
-	NumberedRecords,
-} from "../../archive/write/numbered-records.ts";
+import { type NumberedRecord, NumberedRecords } from "./numbered-records.ts";
 import type { KeptRecord, RetentionRecord } from "./source-retention.ts";
 
 const readsAtOnce = 32;

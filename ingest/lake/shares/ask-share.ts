@@ -12,7 +12,7 @@ import {
 	RequestFailure,
 	requestErrors,
 } from "../request/errors.ts";
-import { type Share, shareOf } from "./share.ts";
+import { type Share, shareOf } from "../shards/shares.ts";
 
 /** Archive may pause for a few seconds while it writes. */
 const silenceMs = 8 * noticeIntervalMs;

@@ -1,14 +1,14 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
+import type { Task } from "../request/responder.ts";
 import {
 	endOf,
 	type FlushableShard,
 	flushSource,
-} from "../request/flush-source.ts";
-import type { Task } from "../request/responder.ts";
+} from "../shards/flush-source.ts";
+import type { Share } from "../shards/shares.ts";
 import { askShare } from "./ask-share.ts";
-import type { Share } from "./share.ts";
 import { readSourceShards } from "./source-shards.ts";
 
 /** A shard of this process, and what is archived of it. */

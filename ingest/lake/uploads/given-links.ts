@@ -5,8 +5,8 @@ import {
 } from "../../../packages/contracts/transfer.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { NumberedRecords } from "../../archive/write/numbered-records.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { NumberedRecords } from "../retention/numbered-records.ts";
 
 /** Each time, another request of the account was first. */
 const maxTries = 20;

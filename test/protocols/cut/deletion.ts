@@ -8,7 +8,7 @@ interface Step {
 }
 
 /**
- * The steps of ingest/lake/deletion/responder.ts for source B, and the sweep. Nobody tells an archiver at work of the
+ * The steps of ingest/lake/retention/deletion.ts for source B, and the sweep. Nobody tells an archiver at work of the
  * deletion: each learns of it when it starts again.
  */
 export function deletionSteps(

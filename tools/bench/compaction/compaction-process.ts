@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { LedgerIndex } from "../../../ingest/archive/ledger/ledger-index.ts";
-import { ArchiveMetrics } from "../../../ingest/archive/metrics/archive-metrics.ts";
+import { ArchiveMetrics } from "../../../ingest/archive/write/archive-metrics.ts";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
 import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";

@@ -6,7 +6,7 @@ import {
 	isChosen,
 	judgementOf,
 	newestFirst,
-} from "./row.ts";
+} from "../row.ts";
 
 /** A message of a shard's stream, as it is there. */
 export interface FrameMessage {

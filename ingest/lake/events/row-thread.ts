@@ -2,10 +2,10 @@ import { extname } from "node:path";
 import {
 	LimitedThread,
 	type ThreadLimits,
-} from "../../../../packages/service/limited-thread.ts";
-import type { FrameMessage, FramesChoice } from "./frame-rows.ts";
+} from "../../../packages/service/limited-thread.ts";
 import type { RowGroup } from "./object-rows.ts";
 import type { Choice, EventRow } from "./row.ts";
+import type { FrameMessage, FramesChoice } from "./rows/frame-rows.ts";
 
 export type ReadQuestion =
 	| { group: RowGroup; choice: Choice }

@@ -1,20 +1,20 @@
-import { createLog } from "../../../packages/service/log.ts";
-import { connectNats } from "../../../packages/service/nats/connection.ts";
-import { Settings } from "../../../packages/service/settings.ts";
-import { LedgerIndex, ledgerOf } from "../../archive/ledger/ledger-index.ts";
-import { LedgerSnapshots } from "../../archive/ledger/ledger-snapshots.ts";
-import { CutLossStore } from "../../archive/losses/cut-loss-store.ts";
-import { isSettled } from "../../archive/losses/cut-state.ts";
-import { ObjectKeys } from "../../archive/s3/object-keys.ts";
-import { S3ObjectStore } from "../../archive/s3/s3-object-store.ts";
-import { readArchiveSettings } from "../../archive/settings.ts";
-import { CutStore } from "../../archive/write/cut-store.ts";
-import { NatsProgress } from "../../archive/write/nats-progress.ts";
-import { Tombstones } from "../../archive/write/tombstones.ts";
-import { CompactionStore } from "../compaction/compaction-store.ts";
-import { ReleaseStore } from "../release/release-store.ts";
-import { ReleasedLedgers } from "../release/released-ledgers.ts";
-import { RebuiltLedgers } from "./rebuilt-ledgers.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
+import { LedgerIndex, ledgerOf } from "../archive/ledger/ledger-index.ts";
+import { LedgerSnapshots } from "../archive/ledger/ledger-snapshots.ts";
+import { CutLossStore } from "../archive/losses/cut-loss-store.ts";
+import { isSettled } from "../archive/losses/cut-state.ts";
+import { ObjectKeys } from "../archive/s3/object-keys.ts";
+import { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
+import { readArchiveSettings } from "../archive/settings.ts";
+import { CutStore } from "../archive/write/cut-store.ts";
+import { NatsProgress } from "../archive/write/nats-progress.ts";
+import { Tombstones } from "../archive/write/tombstones.ts";
+import { RebuiltLedgers } from "./command/rebuilt-ledgers.ts";
+import { CompactionStore } from "./compaction/compaction-store.ts";
+import { ReleaseStore } from "./release/release-store.ts";
+import { ReleasedLedgers } from "./release/released-ledgers.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts, releases and imports alone,

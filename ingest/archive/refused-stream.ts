@@ -6,14 +6,14 @@ import {
 	StorageType,
 } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
-import { refused } from "../../../packages/contracts/nats.ts";
+import { refused } from "../../packages/contracts/nats.ts";
 import {
 	maxKeptOfSource,
 	maxRecordBytes,
 	refusedStream,
-} from "../../../packages/contracts/refused-request.ts";
-import type { Logger } from "../../../packages/service/log.ts";
-import { pause } from "../../../packages/service/pause.ts";
+} from "../../packages/contracts/refused-request.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 
 /** How long the stream may be missing after NATS has lost its memory. */
 const lookEveryMs = 30_000;

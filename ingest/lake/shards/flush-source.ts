@@ -4,9 +4,9 @@ import { framesSubject } from "../../../packages/contracts/nats.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { Alarm } from "../../archive/decide/alarm.ts";
 import type { FlushRequests } from "../../archive/read/flush-requests.ts";
-import type { SourceTails } from "../../archive/read/source-tails.ts";
-import { RequestFailure } from "./errors.ts";
-import type { Task } from "./responder.ts";
+import { RequestFailure } from "../request/errors.ts";
+import type { Task } from "../request/responder.ts";
+import type { SourceTails } from "./source-tails.ts";
 
 /** What a flush needs of a shard. */
 export interface FlushableShard {

@@ -1,6 +1,6 @@
-import { backoffMs } from "../../../packages/service/backoff.ts";
-import type { Logger } from "../../../packages/service/log.ts";
-import { pause } from "../../../packages/service/pause.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
 
 const intervalMs = 3_600_000;
 const backoff = { baseMs: 60_000, maxMs: 600_000 };

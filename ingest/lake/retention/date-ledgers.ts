@@ -3,10 +3,14 @@ import {
 	closedThrough,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import type { DateFolder, ObjectKeys, SourceName } from "../s3/object-keys.ts";
-import type { ObjectStore } from "../s3/object-store.ts";
-import { DateObjects } from "./date-objects.ts";
-import type { LedgerIndex } from "./ledger-index.ts";
+import { DateObjects } from "../../archive/ledger/date-objects.ts";
+import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import type {
+	DateFolder,
+	ObjectKeys,
+	SourceName,
+} from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
 
 /** As {@link DateObjects.packed} has it. */
 type Packed = [stream: string, packed: string][];

@@ -1,8 +1,8 @@
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
-import { WakeSignal } from "../concurrency/wake-signal.ts";
-import { FrameQueue } from "./frame-queue.ts";
+import { FrameQueue } from "../../archive/read/frame-queue.ts";
+import { WakeSignal } from "../../archive/read/wake-signal.ts";
 
 const maxBytes = 8 * 1024 * 1024;
 const pollMs = 1_000;

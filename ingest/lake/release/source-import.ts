@@ -6,9 +6,9 @@ import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
-import { type ReleaseRecord, ReleaseStore } from "../release/release-store.ts";
+import { eventsOfPart } from "../imports/import-part.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { eventsOfPart } from "./import-part.ts";
+import { type ReleaseRecord, ReleaseStore } from "./release-store.ts";
 
 /** Each manifest reads the records of its dates. */
 const maxRecordsOfDate = 1_000;

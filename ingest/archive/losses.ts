@@ -1,10 +1,10 @@
-import type { Logger } from "../../../packages/service/log.ts";
-import type { CutRecord } from "../decide/cut.ts";
-import { type CutLoss, describeLoss, type Loss } from "../decide/loss.ts";
-import { PositionLost } from "../read/frame-queue.ts";
-import type { Tombstones } from "../write/tombstones.ts";
-import type { CutLossStore } from "./cut-loss-store.ts";
-import { expectedGroups, lossOf, stateOfCut } from "./cut-state.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import type { CutRecord } from "./decide/cut.ts";
+import { type CutLoss, describeLoss, type Loss } from "./decide/loss.ts";
+import type { CutLossStore } from "./losses/cut-loss-store.ts";
+import { expectedGroups, lossOf, stateOfCut } from "./losses/cut-state.ts";
+import { PositionLost } from "./read/frame-queue.ts";
+import type { Tombstones } from "./write/tombstones.ts";
 
 /**
  * Settles a cut that this archiver can't finish: decides for all archivers which of its events are lost, if any, and tells

@@ -6,7 +6,7 @@ import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { GivenLinks, withLinks } from "./given-links.ts";
+import { GivenLinks, withLinks } from "../uploads/given-links.ts";
 
 /** An upload that began just before its link expired may take as long again. */
 const countedFor = 2;

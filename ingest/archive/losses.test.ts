@@ -1,15 +1,15 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { utcDate } from "../../../packages/contracts/utc-date.ts";
-import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
-import { CompactionStore } from "../../lake/compaction/compaction-store.ts";
-import type { CutGroup, CutRecord } from "../decide/cut.ts";
-import type { Loss } from "../decide/loss.ts";
-import { ObjectKeys } from "../s3/object-keys.ts";
-import { CutStore } from "../write/cut-store.ts";
-import { Tombstones } from "../write/tombstones.ts";
-import { CutLossStore } from "./cut-loss-store.ts";
-import { reportLosses, settleCut } from "./settle-cut.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
+import { MemoryStore } from "../../test/support/doubles/memory-store.ts";
+import { CompactionStore } from "../lake/compaction/compaction-store.ts";
+import type { CutGroup, CutRecord } from "./decide/cut.ts";
+import type { Loss } from "./decide/loss.ts";
+import { CutLossStore } from "./losses/cut-loss-store.ts";
+import { reportLosses, settleCut } from "./losses.ts";
+import { ObjectKeys } from "./s3/object-keys.ts";
+import { CutStore } from "./write/cut-store.ts";
+import { Tombstones } from "./write/tombstones.ts";
 
 function linesOfLog() {
 	const lines: string[] = [];

@@ -6,10 +6,10 @@ import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { deleteSourceObjects } from "../deletion/source-objects.ts";
 import { readDeletionRequest } from "../request/request.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
-import { deleteSourceObjects } from "./source-objects.ts";
 
 /** How long one request deletes. Operator repeats the request for the rest. */
 const sliceMs = 15_000;

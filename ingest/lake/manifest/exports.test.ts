@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { exportCursorForm } from "../../../packages/contracts/transfer.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { exportPage } from "./export-page.ts";
+import { exportPage } from "./exports.ts";
 
 /** Dates with so many objects each. */
 function exported(counts: Record<string, number>) {

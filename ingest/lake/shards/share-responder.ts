@@ -2,11 +2,11 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { ShareAnswer } from "../../../packages/contracts/archive.ts";
 import { shareSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { flushSource } from "../request/flush-source.ts";
 import { readShareRequest } from "../request/request.ts";
 import { Responder, type Task } from "../request/responder.ts";
-import { pageOf } from "./share.ts";
-import type { IndexedShard } from "./source-shares.ts";
+import type { IndexedShard } from "../shares/source-shares.ts";
+import { flushSource } from "./flush-source.ts";
+import { pageOf } from "./shares.ts";
 
 /** Answers the archives of other shards, which sources of this one have moved from or to (packages/contracts/archive.ts). */
 export class ShareResponder {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
-import { objectsIn, pageOf, type Share, shareOf } from "./share.ts";
+import { objectsIn, pageOf, type Share, shareOf } from "./shares.ts";
 
 const object = (stream: string, first: number) => ({ stream, first, rows: 2 });
 

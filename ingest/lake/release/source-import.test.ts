@@ -5,7 +5,7 @@ import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import { PartWriter } from "../../operation/import/part-writer.ts";
 import { encodeEvent } from "../../wire/frame.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
-import { ReleaseStore } from "../release/release-store.ts";
+import { ReleaseStore } from "./release-store.ts";
 import { SourceImport } from "./source-import.ts";
 
 const keys = new ObjectKeys("p");

@@ -1,8 +1,8 @@
 import type {
 	EventState,
 	StoredEvent,
-} from "../../../../packages/contracts/stored-event.ts";
-import type { ValidationRecord } from "../../../../packages/contracts/tracking-plan.ts";
+} from "../../../packages/contracts/stored-event.ts";
+import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 
 /** A stored event as the thread reads it from an object or a frame. */
 export interface EventRow extends RowPlace {

@@ -10,13 +10,13 @@ import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { ManifestStore } from "../manifest/manifest-store.ts";
-import type { ReleasedLedgers } from "../release/released-ledgers.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readImportRequest } from "../request/request.ts";
 import { requireTurn } from "../request/require-turn.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import { RetentionStore } from "../retention/retention-store.ts";
+import type { ReleasedLedgers } from "./released-ledgers.ts";
 import { SourceImport } from "./source-import.ts";
 
 const maxTombstonesAgeMs = 60_000;

@@ -1,4 +1,7 @@
-import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
+import type {
+	ListedObject,
+	ObjectStore,
+} from "../../archive/s3/object-store.ts";
 
 /** Each list that misses the newest record means that another process has just written one. */
 const mostLists = 20;
