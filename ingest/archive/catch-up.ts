@@ -6,9 +6,13 @@ import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
 import { describeLoss } from "./decide/loss.ts";
 import { type Position, resume } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
-import type { CutLossStore } from "./losses/cut-loss-store.ts";
-import { isSettled, mayHold } from "./losses/cut-state.ts";
-import { reportLosses, settleCut } from "./losses.ts";
+import {
+	type CutLossStore,
+	isSettled,
+	mayHold,
+	reportLosses,
+	settleCut,
+} from "./losses.ts";
 import { PositionLost } from "./read/frame-queue.ts";
 import { firstHeld, readStreamAt, sequencesOf } from "./read/shard-stream.ts";
 import type { CutStore } from "./write/cut-store.ts";

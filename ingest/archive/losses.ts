@@ -1,9 +1,12 @@
+import { retainedDays } from "../../packages/contracts/retention.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import type { CutRecord } from "./decide/cut.ts";
+import type { CutGroup, CutRecord } from "./decide/cut.ts";
 import { type CutLoss, describeLoss, type Loss } from "./decide/loss.ts";
-import type { CutLossStore } from "./losses/cut-loss-store.ts";
-import { expectedGroups, lossOf, stateOfCut } from "./losses/cut-state.ts";
 import { PositionLost } from "./read/frame-queue.ts";
+import type { ObjectKeys } from "./s3/object-keys.ts";
+import type { ObjectStore } from "./s3/object-store.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 
 /**
@@ -61,4 +64,157 @@ export function reportLosses(
 			{ shard, stream, loss },
 			`ALARM: stream ${stream}: ${describeLoss(loss)}. Archive goes on without them`,
 		);
+}
+
+/**
+ * Whether a cut can still get objects that it lacks.
+ * - `complete`: it lacks none.
+ * - `held`: the stream holds its frames.
+ * - `awaited`: an archiver that has read the frames may be writing.
+ * - `lost`: nobody has the frames.
+ */
+export type CutState = "complete" | "held" | "awaited" | "lost";
+
+/** An archiver writes a cut's objects within seconds after its record, and gives up each request after half a minute. */
+const writersMs = 120_000;
+
+/** @param ageMs How long the cut's record has been in the store. Negative if the store's clock is ahead. */
+export function stateOfCut({
+	missing,
+	isHeld,
+	ageMs,
+}: {
+	missing: number;
+	isHeld: boolean;
+	ageMs: number;
+}): CutState {
+	if (missing === 0) return "complete";
+	if (isHeld) return "held";
+	return ageMs >= 0 && ageMs < writersMs ? "awaited" : "lost";
+}
+
+/**
+ * The groups of a cut that must have objects. Those of deleted sources needn't, and those of dates before the retained
+ * ones may have expired.
+ */
+export function expectedGroups(
+	{ groups }: CutRecord,
+	isDeleted: (group: CutGroup) => boolean,
+	nowMs: number,
+): CutGroup[] {
+	const oldest = addDays(utcDate(nowMs), -retainedDays);
+	return groups.filter((group) => group.date >= oldest && !isDeleted(group));
+}
+
+export function lossOf(
+	{ stream, first, last }: CutRecord,
+	missing: readonly CutGroup[],
+	time: string,
+): CutLoss {
+	const groups = missing.map(({ lastEventTime, ...group }) => group);
+	return {
+		version: 1,
+		stream,
+		loss: { kind: "objects", from: first, to: last, groups, time },
+	};
+}
+
+/** Whether it is decided what the cut has lost. */
+export function isSettled(
+	{ stream, first }: CutRecord,
+	losses: readonly CutLoss[],
+): boolean {
+	return losses.some(
+		({ stream: of, loss }) => of === stream && loss.from === first,
+	);
+}
+
+/** Whether a stream that has these sequences may hold the cut's frames. */
+export function mayHold(
+	{ first, last }: CutRecord,
+	stream: { firstSequence: number; lastSequence: number } | undefined,
+): boolean {
+	return (
+		stream !== undefined &&
+		stream.firstSequence <= first &&
+		stream.lastSequence >= last
+	);
+}
+
+const listsAtOnce = 32;
+
+/** Knows which objects are replaced by others, so that they may be gone. */
+export interface ReplacedObjects {
+	/** Whether another object of the group's date holds the events of the object with this key. */
+	hasReplaced(group: CutGroup, key: string): Promise<boolean>;
+}
+
+/** Which objects of cuts are missing, and which of them are given up. */
+export class CutLossStore {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+	readonly #replaced: ReplacedObjects;
+
+	constructor(store: ObjectStore, keys: ObjectKeys, replaced: ReplacedObjects) {
+		this.#store = store;
+		this.#keys = keys;
+		this.#replaced = replaced;
+	}
+
+	/**
+	 * Those of the cut's groups whose objects aren't in the store. An object may have been replaced, but not one in
+	 * quarantine.
+	 */
+	async missing(
+		{ stream, first }: CutRecord,
+		groups: readonly CutGroup[],
+	): Promise<CutGroup[]> {
+		const found = await mapConcurrently(groups, listsAtOnce, async (group) => {
+			const key = this.#keys.events(group, stream, first);
+			if (await this.#first(key)) return true;
+			return !group.quarantined && this.#replaced.hasReplaced(group, key);
+		});
+		return groups.filter((_, index) => !found[index]);
+	}
+
+	/** When the store took the cut's record, by the store's clock, milliseconds since the epoch. */
+	async decidedMs({ stream, first }: CutRecord): Promise<number> {
+		const record = await this.#first(this.#keys.cut(stream, first));
+		if (!record)
+			throw new Error(`S3: the cut ${stream}-${first} existed and is gone`);
+		return record.modifiedMs;
+	}
+
+	/** Writes what is lost of a cut unless that is decided, and returns the record that is in the bucket. */
+	async decide(loss: CutLoss): Promise<CutLoss> {
+		const key = this.#keys.loss(loss.stream, loss.loss.from);
+		const text = JSON.stringify(loss);
+		const written = await this.#store.putNew(key, text, "application/json");
+		return written === "created" ? loss : this.#read(key);
+	}
+
+	/** Of all streams that the shard has had. */
+	async ofShard(shard: number): Promise<CutLoss[]> {
+		const keys: string[] = [];
+		const prefix = this.#keys.lossesOfShard(shard);
+		for await (const { key } of this.#store.list(prefix)) keys.push(key);
+		return mapConcurrently(keys, listsAtOnce, (key) => this.#read(key));
+	}
+
+	async #read(key: string): Promise<CutLoss> {
+		const text = await this.#store.get(key);
+		if (text === undefined)
+			throw new Error(`S3: ${key} existed and is gone. Trying again.`);
+		const loss: CutLoss = JSON.parse(text);
+		if (loss.version !== 1)
+			throw new Error(
+				`${key} has version ${loss.version}; this archive knows version 1. Upgrade archive.`,
+			);
+		return loss;
+	}
+
+	async #first(key: string) {
+		for await (const object of this.#store.list(key)) return object;
+		return undefined;
+	}
 }

@@ -3,7 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../packages/contracts/nats.ts";
-import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { readBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
 import {
@@ -19,28 +18,11 @@ import { makeRoomForInput } from "../../packages/service/nats/input-room.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
-import { CompactionStore } from "../lake/compaction/compaction-store.ts";
-import { Compactor } from "../lake/compaction/compactor.ts";
-import { DeletionSweep } from "../lake/deletion/deletion-sweep.ts";
-import { EventsResponder } from "../lake/events/responder.ts";
-import { RowThread } from "../lake/events/row-thread.ts";
-import { ExportResponder } from "../lake/manifest/export-responder.ts";
-import { LogResponder } from "../lake/manifest/log-responder.ts";
-import { ManifestResponder } from "../lake/manifest/responder.ts";
-import { UploadResponder } from "../lake/manifest/upload-responder.ts";
-import { ImportResponder } from "../lake/release/import-responder.ts";
-import { ReleasedLedgers } from "../lake/release/released-ledgers.ts";
-import { ReleaseResponder } from "../lake/release/responder.ts";
-import { DeletionResponder } from "../lake/retention/deletion.ts";
-import { RetentionResponder } from "../lake/retention/responder.ts";
-import { RetentionKeeper } from "../lake/retention/retention-keeper.ts";
-import { drainedAt } from "../lake/shards/flush-source.ts";
-import { ShareResponder } from "../lake/shards/share-responder.ts";
-import { HeldBytes } from "../lake/tail/held-frames.ts";
-import { ShardTails } from "../lake/tail/shard-tails.ts";
+import { CompactionStore } from "../lake/compaction/record.ts";
+import { Lake } from "../lake/lake.ts";
 import { whileAnnounced } from "./announcement.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
-import { CutLossStore } from "./losses/cut-loss-store.ts";
+import { CutLossStore } from "./losses.ts";
 import { keepRefusedStream } from "./refused-stream.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
 import { S3ObjectStore } from "./s3/s3-object-store.ts";
@@ -51,7 +33,6 @@ import { Shard } from "./shard.ts";
 import { ArchiveMetrics } from "./write/archive-metrics.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
-import { NatsProgress } from "./write/nats-progress.ts";
 import { Tombstones } from "./write/tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM. Returns the exit code. */
@@ -134,92 +115,13 @@ export async function main(): Promise<number> {
 			}),
 		);
 	const { replicas } = archive.stream;
-	const shared = { connection, replicas, store, keys, tombstones, log };
-	const progress = () => NatsProgress.open(connection, replicas);
-	const released = new ReleasedLedgers({ ...shared, progress });
-	const turns = new FairLimit({ atOnce: 1 });
-	const held = new HeldBytes();
-	const tails = archive.shards.map(
-		(shard) => new ShardTails({ connection, shard, held, log }),
-	);
-	metrics.observeTails(tails);
-	const reading = {
-		thread: new RowThread(),
-		turns: new FairLimit({ atOnce: 2 }),
-	};
-	const retention = new RetentionKeeper({
-		store,
-		keys,
-		shards,
-		drainedAt: (number) =>
-			drainedAt(connection, shards.find((shard) => shard.number === number)!),
-		tell: async (retention, sources) => {
-			const published = await progress();
-			await published.setRetention(retention);
-			for (const source of sources) await published.setSourceRetention(source);
-		},
-		metrics,
-		log,
-	});
-	const responders = [
-		...tails,
-		new LogResponder({ connection, store, keys, log }),
-		new ExportResponder({ connection, store, keys, tombstones, log }),
-		new UploadResponder({ connection, store, keys, log }),
-		...shards.flatMap((shard) => [
-			new ManifestResponder({
-				connection,
-				shard,
-				store,
-				keys,
-				tombstones,
-				metrics,
-				authorities: () => archive.store.authorities,
-				log,
-			}),
-			new ShareResponder({ connection, shard, log }),
-			new DeletionResponder({ ...shared, shard }),
-			new EventsResponder({ ...shared, ...reading, shard }),
-			new RetentionResponder({
-				...shared,
-				shard,
-				keeper: retention,
-				progress,
-			}),
-			new ImportResponder({ ...shared, shard: shard.number, turns, released }),
-			new ReleaseResponder({
-				connection,
-				shard,
-				store,
-				keys,
-				scratch: archive.scratch,
-				tombstones,
-				turns,
-				released,
-				log,
-			}),
-		]),
-	];
-	const compactor = new Compactor({
-		store,
-		keys,
-		shards,
-		...archive.compaction,
-		// Twice a cut's age limit: the cut is overdue.
-		maxLagSeconds: (2 * archive.limits.maxAgeMs) / 1000 + 1,
-		scratch: archive.scratch,
-		tombstones,
-		metrics,
-		log,
-	});
+	const shared = { connection, store, keys, tombstones, metrics, log };
+	const lake = new Lake({ ...shared, settings: archive, shards });
 	const announcement = { connection, replicas, shards: archive.shards, log };
 	const work = whileAnnounced(announcement, signal, () =>
 		Promise.all([
 			...shards.map((shard) => shard.run(signal)),
-			retention.run(signal),
-			new DeletionSweep(shared).run(signal),
-			released.run(signal),
-			compactor.run(signal),
+			lake.run(signal),
 			keepRefusedStream(connection, replicas, log, signal),
 		]),
 	);
@@ -231,7 +133,7 @@ export async function main(): Promise<number> {
 	]);
 	if (end !== "stopped") log.fatal({ err: end }, "NATS closed the connection");
 	// An unfinished cut stays as it is: the next archiver finishes it.
-	for (const responder of responders) responder.close();
+	lake.close();
 	ending.abort();
 	await within(stopTimeoutMs, work);
 	await within(1_000, connection.close());

@@ -9,12 +9,10 @@ import {
 	eventsOfCut,
 	isLost,
 } from "./decide/cut.ts";
-import { verifyStream } from "./decide/stream-identity.ts";
+import { verifyStream } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
-import type { CutLossStore } from "./losses/cut-loss-store.ts";
-import { reportLosses, settleCut } from "./losses.ts";
+import { type CutLossStore, reportLosses, settleCut } from "./losses.ts";
 import type { FlushRequests } from "./read/flush-requests.ts";
-import { readFrameHeader } from "./read/frame-header.ts";
 import {
 	FrameQueue,
 	PositionLost,
@@ -28,6 +26,7 @@ import {
 } from "./read/frame-wait.ts";
 import {
 	openShardStream,
+	readFrameHeader,
 	readStreamAt,
 	type StreamSettings,
 } from "./read/shard-stream.ts";
@@ -39,8 +38,8 @@ import type { CutWriter } from "./write/cut-writer.ts";
 import {
 	type KeySettings,
 	openKeyBucket,
-} from "./write/idempotency-bucket-creation.ts";
-import { withoutRepeats } from "./write/idempotency-settlement.ts";
+	withoutRepeats,
+} from "./write/idempotency-settlement.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 

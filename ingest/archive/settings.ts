@@ -9,7 +9,7 @@ import type { CutLimits } from "./read/frame-wait.ts";
 import type { StreamSettings } from "./read/shard-stream.ts";
 import type { ObjectStoreSettings } from "./s3/s3-client.ts";
 import { readStoreSettings } from "./s3/store-settings.ts";
-import type { KeySettings } from "./write/idempotency-bucket-creation.ts";
+import type { KeySettings } from "./write/idempotency-settlement.ts";
 
 export interface ArchiveSettings {
 	shards: number[];

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import { pause } from "../../packages/service/pause.ts";
-import { SourceTails } from "../lake/shards/source-tails.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
@@ -32,7 +31,6 @@ const backoff = { baseMs: 200, maxMs: 10_000 };
 export class Shard {
 	readonly number: number;
 	readonly flushes: FlushRequests;
-	readonly tails: SourceTails;
 	readonly #ledger: ShardLedger;
 	readonly #options: ShardOptions;
 	readonly #wakeSignal = new WakeSignal();
@@ -50,10 +48,9 @@ export class Shard {
 	constructor(options: ShardOptions) {
 		this.#options = options;
 		this.number = options.number;
-		const { number, connection, snapshots, tombstones } = options;
+		const { number, snapshots, tombstones } = options;
 		this.#ledger = new ShardLedger(number, snapshots, tombstones);
 		this.flushes = new FlushRequests(() => this.#wakeSignal.wake());
-		this.tails = new SourceTails(connection);
 	}
 
 	/** What is archived, as of the last cut whose objects are all in the store. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ReleasedLedger } from "../../packages/contracts/ledger.ts";
-import { RebuiltLedgers } from "./command/rebuilt-ledgers.ts";
+import { RebuiltLedgers } from "./ledger-command.ts";
 
 const shop = { account: "shop", sourceKey: "aa" };
 const bank = { account: "bank", sourceKey: "bb" };

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AlarmCode } from "../../ingest/archive/decide/alarm.ts";
-import { readFrameHeader } from "../../ingest/archive/read/frame-header.ts";
-import { readStreamAt } from "../../ingest/archive/read/shard-stream.ts";
+import {
+	readFrameHeader,
+	readStreamAt,
+} from "../../ingest/archive/read/shard-stream.ts";
 import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
 import { probeConditionalWrites } from "../../ingest/archive/s3/store-probe.ts";
 import { encodeFrameHead, frameId } from "../../ingest/wire/frame.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
-import { DeletionSweep } from "../../ingest/lake/deletion/deletion-sweep.ts";
+import { sweepDeleted } from "../../ingest/lake/retention/deletion.ts";
 import { encodeFrameHead } from "../../ingest/wire/frame.ts";
 import type { DeletedLedger } from "../../packages/contracts/ledger.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
@@ -49,7 +49,7 @@ function manifestOf(archive: ArchiveFixture, sourceKey = archive.sourceKey) {
 function sweep({ connection, store, keys }: ArchiveFixture): Promise<number> {
 	const tombstones = new Tombstones(store, keys);
 	const all = { connection, replicas: 1, store, keys, tombstones, log };
-	return new DeletionSweep(all).sweep(new AbortController().signal);
+	return sweepDeleted(all, new AbortController().signal);
 }
 
 async function objectsOf({ store, keys, sourceKey }: ArchiveFixture) {

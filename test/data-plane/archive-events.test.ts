@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { askArchiveForEvents } from "../../api/events/archive-question.ts";
-import { framesOf } from "../../ingest/lake/events/stream-frames.ts";
+import { framesOf } from "../../ingest/lake/events/event-store.ts";
 import {
 	eventIdText,
 	type FrameEvent,

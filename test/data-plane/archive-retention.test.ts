@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ObjectStore,
 } from "../../ingest/archive/s3/object-store.ts";
+import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { RetentionKeeper } from "../../ingest/lake/retention/retention-keeper.ts";
-import { RetentionStore } from "../../ingest/lake/retention/retention-store.ts";
+import { RetentionStore } from "../../ingest/lake/retention/source-retention.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import {
@@ -103,14 +103,14 @@ function keeperOf(
 		async () => [],
 	);
 	const keys = new ObjectKeys(archive.prefix);
-	const told: SourceRetention[] = [];
-	const tell = async (_: unknown, sources: SourceRetention[]) => {
-		told.push(...sources);
+	const published: SourceRetention[] = [];
+	const publish = async (_: unknown, sources: SourceRetention[]) => {
+		published.push(...sources);
 	};
 	return {
 		registry,
-		told,
-		keeper: new RetentionKeeper({ store, keys, metrics, log, tell }),
+		published,
+		keeper: new RetentionKeeper({ store, keys, metrics, log, publish }),
 	};
 }
 
@@ -339,7 +339,7 @@ test("archive keeps what it is asked to, from what it still has, and lowers it o
 	expect(await keysOf(archive, "dates/")).toEqual([]);
 });
 
-test("a bucket's rule that removes events earlier than asked is told, and nobody relies on more", async () => {
+test("a bucket's rule that removes events earlier than asked is published, and nobody relies on more", async () => {
 	const archive = await archiveOfAges(0);
 	const { sourceKey, keys, store } = archive;
 	await new RetentionStore(store, keys).write(1, {
@@ -351,7 +351,7 @@ test("a bucket's rule that removes events earlier than asked is told, and nobody
 	});
 	let rules: LifecycleRule[] = [];
 	let mayChange = true;
-	const { keeper, told } = keeperOf(
+	const { keeper, published } = keeperOf(
 		archive,
 		Object.assign(store, {
 			lifecycleRules: async () => rules,
@@ -378,7 +378,7 @@ test("a bucket's rule that removes events earlier than asked is told, and nobody
 		Expiration: { Days: 90 },
 	});
 	await keeper.keep(nowMs);
-	expect(told).toEqual([
+	expect(published).toEqual([
 		expect.objectContaining({
 			days: 400,
 			// The rule's name is in archive's log.

@@ -5,7 +5,7 @@ import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
-import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
+import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { DeliveryReports } from "../../ingest/notify/reports.ts";
 import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";

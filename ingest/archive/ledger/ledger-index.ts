@@ -35,7 +35,7 @@ export interface CutEnds {
 
 /**
  * On how many later days the shard must have archived events before a date is forgotten. Manifests reach back fewer days,
- * but for sources whose events stay longer ({@link file://../../lake/retention/date-ledgers.ts}). Days are counted, since a clock that jumps by
+ * but for sources whose events stay longer. Days are counted, since a clock that jumps by
  * a year has seen one day.
  */
 const daysHeld = retainedDays + 2;
@@ -138,7 +138,7 @@ export class LedgerIndex {
 	/**
 	 * Removes the events that are lost of a cut. Those of a cut that comes later, or of dates that are forgotten, are left out.
 	 * Returns the sources that have changed; none if this was done before. A date that has no objects any more stays, so that it
-	 * gets a ledger that says so ({@link file://../../lake/retention/date-ledgers.ts}).
+	 * gets a ledger that says so.
 	 */
 	lose({ stream, loss }: CutLoss): IndexedSource[] {
 		const changed = loss.groups.flatMap((group) => {

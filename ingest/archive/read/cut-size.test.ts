@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutBytes } from "./cut-size.ts";
+import { cutBytes } from "./frame-queue.ts";
 
 const mib = 1024 * 1024;
 

@@ -1,6 +1,6 @@
-import { cutBytes } from "./cut-size.ts";
 import type { FlushRequests } from "./flush-requests.ts";
 import {
+	cutBytes,
 	type FrameQueue,
 	PositionLost,
 	type UncutFrames,

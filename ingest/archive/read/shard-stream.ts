@@ -1,25 +1,32 @@
+import { randomBytes } from "node:crypto";
 import {
+	DeliverPolicy,
 	DiscardPolicy,
 	JetStreamApiError,
+	jetstream,
 	jetstreamManager,
 	RetentionPolicy,
 	StorageType,
 	type StreamAPI,
 	type StreamConfig,
 } from "@nats-io/jetstream";
+import { type KV, Kvm } from "@nats-io/kv";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
 import {
+	bucket,
 	duplicateWindowMs,
 	framesSubject,
 	streamName,
 } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
+import {
+	isConflict,
+	isStreamNotFound,
+} from "../../../packages/service/nats/connection.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
 import { inspectShardStream } from "../../wire/stream-inspection.ts";
 import type { FrameMark } from "../decide/cut.ts";
-import type { StreamAtCut } from "../decide/stream-identity.ts";
-import { NextStreamName } from "./next-stream-name.ts";
+import type { StreamAtCut } from "../decide/resume.ts";
 
 export interface StreamSettings {
 	/** When the stream is this full, it refuses frames. Must be well below the disk's size. */
@@ -169,4 +176,98 @@ function unfitness(shard: number, config: StreamConfig): string[] {
 			`stream ${config.name}: its name must be ${streamName(shard, "")} and an epoch that no other stream has had`,
 		);
 	return faults;
+}
+
+/** From here on a consumer for one message takes less than the message, which comes as base64 in JSON. */
+const largeFrameBytes = 256 * 1024;
+const expiresMs = 1_000;
+
+/**
+ * The ID and time of the frame at this sequence, by its message's headers alone. Undefined for a small frame, and if the
+ * headers don't tell: then the message itself does.
+ */
+export async function readFrameHeader(
+	connection: NatsConnection,
+	stream: string,
+	sequence: number,
+	bytes: number,
+): Promise<FrameMark | undefined> {
+	if (bytes < largeFrameBytes) return undefined;
+	const consumer = await jetstream(connection).consumers.get(stream, {
+		deliver_policy: DeliverPolicy.StartSequence,
+		opt_start_seq: sequence,
+		headers_only: true,
+	});
+	try {
+		const message = await consumer.next({ expires: expiresMs });
+		const id = message?.headers?.get("Nats-Msg-Id");
+		if (!id || message?.info.streamSequence !== sequence) return undefined;
+		const timeMs = Math.floor(message.info.timestampNanos / 1e6);
+		return { id, time: new Date(timeMs).toISOString() };
+	} finally {
+		await consumer.delete().catch(() => undefined);
+	}
+}
+
+/**
+ * The name of a shard's next stream. Archivers that create it at the same time agree on the name first: nats-server 2.15.2
+ * writes both of two streams with one subject to disk. It refuses the second, but after a restart it may recover that one
+ * instead of the first, and stays unhealthy.
+ */
+export class NextStreamName {
+	readonly #kv: KV;
+	readonly #key: string;
+	readonly #shard: number;
+
+	private constructor(kv: KV, shard: number) {
+		this.#kv = kv;
+		this.#key = `next-stream.${shard}`;
+		this.#shard = shard;
+	}
+
+	static async open(
+		connection: NatsConnection,
+		shard: number,
+		replicas: number,
+	): Promise<NextStreamName> {
+		const kv = await new Kvm(connection).create(bucket.objectsDone, {
+			replicas,
+			history: 1,
+			storage: StorageType.File,
+		});
+		return new NextStreamName(kv, shard);
+	}
+
+	/** The same name for all callers until it is used. Its epoch is new. */
+	async get(): Promise<string> {
+		for (;;) {
+			const current = await this.#current();
+			if (current) return current.name;
+			const name = streamName(this.#shard, randomBytes(8).toString("hex"));
+			try {
+				await this.#kv.create(this.#key, name);
+				return name;
+			} catch (error) {
+				if (!isConflict(error)) throw error;
+			}
+		}
+	}
+
+	/** A stream of this name exists now, so the next stream gets another name. */
+	async use(name: string): Promise<void> {
+		const current = await this.#current();
+		if (current?.name !== name) return;
+		try {
+			await this.#kv.delete(this.#key, { previousSeq: current.revision });
+		} catch (error) {
+			if (!isConflict(error)) throw error;
+		}
+	}
+
+	async #current(): Promise<{ name: string; revision: number } | undefined> {
+		const entry = await this.#kv.get(this.#key);
+		return entry?.operation === "PUT"
+			? { name: entry.string(), revision: entry.revision }
+			: undefined;
+	}
 }

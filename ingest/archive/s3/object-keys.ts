@@ -31,7 +31,7 @@ export class ObjectKeys {
 		return `${this.#prefix}quarantine/`;
 	}
 
-	/** Rows that were released from quarantine, beside their records; see release/release-store.ts. */
+	/** Rows that were released from quarantine, beside their records; see lake/release/release-store.ts. */
 	allReleases(): string {
 		return `${this.#prefix}releases/`;
 	}
@@ -74,7 +74,7 @@ export class ObjectKeys {
 		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
 	}
 
-	/** What counts as lost of cuts; see losses/cut-loss-store.ts. */
+	/** What counts as lost of cuts; see archive/losses.ts. */
 	allLosses(): string {
 		return `${this.#prefix}losses/`;
 	}
@@ -125,7 +125,7 @@ export class ObjectKeys {
 		return `${this.#prefix}deleted/`;
 	}
 
-	/** One record for each compacted source and date; see compaction/record.ts. */
+	/** One record for each compacted source and date; see lake/compaction/record.ts. */
 	compaction(group: SourceName & { date: UtcDate }): string {
 		return `${this.compactionsOfSource(group)}date=${group.date}.json`;
 	}
@@ -138,7 +138,7 @@ export class ObjectKeys {
 		return `${this.#prefix}compactions/`;
 	}
 
-	/** How long sources' events stay, for those that say; see retention/retention-store.ts. */
+	/** How long sources' events stay, for those that say; see lake/retention/source-retention.ts. */
 	allRetentions(): string {
 		return `${this.#prefix}retention/`;
 	}
@@ -147,7 +147,7 @@ export class ObjectKeys {
 		return `${this.allRetentions()}account=${account}/source=${sourceKey}/`;
 	}
 
-	/** What the ledger says of single dates, for those that it forgets before their events go; see ledger/date-ledgers.ts. */
+	/** What the ledger says of single dates, for those that it forgets before their events go; see lake/retention/date-ledgers.ts. */
 	allDates(): string {
 		return `${this.#prefix}dates/`;
 	}
@@ -182,7 +182,7 @@ export class ObjectKeys {
 		return this.uploadsOf(account) + sha256;
 	}
 
-	/** Links that were given for uploads; see uploads/given-links.ts. */
+	/** Links that were given for uploads; see lake/manifest/uploads.ts. */
 	uploadLinksOf(account: string): string {
 		return `${this.allUploads()}links/account=${account}/`;
 	}

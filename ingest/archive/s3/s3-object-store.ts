@@ -1,12 +1,16 @@
 import { readFile, stat } from "node:fs/promises";
 // @aws-sdk/client-s3: see s3-client.ts.
 import {
+	DeleteBucketLifecycleCommand,
 	DeleteObjectsCommand,
+	GetBucketLifecycleConfigurationCommand,
 	type LifecycleRule,
+	ListObjectsV2Command,
+	type ListObjectsV2CommandInput,
+	PutBucketLifecycleConfigurationCommand,
 	PutObjectCommand,
 	type S3Client,
 } from "@aws-sdk/client-s3";
-import { readLifecycleRules, writeLifecycleRules } from "./bucket-lifecycle.ts";
 import { writeOnce } from "./conditional-write.ts";
 import {
 	abortUploads,
@@ -15,7 +19,6 @@ import {
 	uploadInParts,
 } from "./multipart-upload.ts";
 import { ObjectLinks } from "./object-links.ts";
-import { listObjects } from "./object-list.ts";
 import {
 	digest,
 	fileDigest,
@@ -40,6 +43,7 @@ import {
 import {
 	isRefusal,
 	isUnsupported,
+	nameOf,
 	statusOf,
 	storeError,
 } from "./store-error.ts";
@@ -308,4 +312,63 @@ export class S3ObjectStore
 		if (isRefusal(error)) this.#settings.keys?.refused();
 		return storeError(this.#settings, error, action);
 	}
+}
+
+/** The chosen objects, one request to the store for each page. Throws the SDK's errors. */
+export async function* listObjects(
+	client: S3Client,
+	chosen: Omit<ListObjectsV2CommandInput, "ContinuationToken">,
+	abortSignal: AbortSignal,
+): AsyncGenerator<ListedObject> {
+	let token: string | undefined;
+	do {
+		const page = await client.send(
+			new ListObjectsV2Command({ ...chosen, ContinuationToken: token }),
+			{ abortSignal },
+		);
+		for (const { Key, Size, LastModified } of page.Contents ?? [])
+			if (Key !== undefined)
+				yield {
+					key: Key,
+					bytes: Size ?? 0,
+					// An object of unknown age counts as new.
+					modifiedMs: LastModified?.getTime() ?? Infinity,
+				};
+		token = page.NextContinuationToken;
+	} while (token !== undefined);
+}
+
+export async function readLifecycleRules(
+	client: S3Client,
+	Bucket: string,
+	abortSignal: AbortSignal,
+): Promise<LifecycleRule[] | "forbidden"> {
+	try {
+		const { Rules = [] } = await client.send(
+			new GetBucketLifecycleConfigurationCommand({ Bucket }),
+			{ abortSignal },
+		);
+		return Rules;
+	} catch (error) {
+		if (nameOf(error) === "NoSuchLifecycleConfiguration") return [];
+		if (statusOf(error) === 403) return "forbidden";
+		throw error;
+	}
+}
+
+export async function writeLifecycleRules(
+	client: S3Client,
+	Bucket: string,
+	Rules: LifecycleRule[],
+	abortSignal: AbortSignal,
+): Promise<void> {
+	// A configuration has at least one rule (S3 API, PutBucketLifecycleConfiguration).
+	const command =
+		Rules.length === 0
+			? new DeleteBucketLifecycleCommand({ Bucket })
+			: new PutBucketLifecycleConfigurationCommand({
+					Bucket,
+					LifecycleConfiguration: { Rules },
+				});
+	await client.send(command, { abortSignal });
 }

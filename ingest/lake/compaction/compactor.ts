@@ -11,11 +11,11 @@ import type {
 } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import { CompactionStore } from "./compaction-store.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";
 import {
 	type CompactionRecord,
+	CompactionStore,
 	hasOutlivedReaders,
 	supersededNames,
 } from "./record.ts";

@@ -1,6 +1,11 @@
 import type { EventStore, StreamEnds } from "./event-store.ts";
-import { type EventRow, isBefore, newestFirst, type RowPlace } from "./row.ts";
-import type { FramesChoice } from "./rows/frame-rows.ts";
+import {
+	type EventRow,
+	type FramesChoice,
+	isBefore,
+	newestFirst,
+	type RowPlace,
+} from "./row.ts";
 
 /** Frames of about so many bytes are read before it is seen whether more are needed. */
 const windowBytes = 32 * 1024 ** 2;

@@ -3,8 +3,8 @@ import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
 import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { CompactionStore } from "../compaction/compaction-store.ts";
-import { visibleObjects } from "../compaction/record.ts";
+import { CompactionStore, visibleObjects } from "../compaction/record.ts";
+import type { StoredRelease } from "../release/release-store.ts";
 
 /** A source and the objects of its dates. */
 export type ArchivedSource = Pick<
@@ -78,4 +78,22 @@ export class SourceObjects {
 		}
 		return [...objects.values()];
 	}
+}
+
+/** The objects of Imports that these records name. */
+export function importedObjects(
+	releases: readonly StoredRelease[],
+): EventObject[] {
+	return releases
+		.filter(({ record }) => record.imported)
+		.map(({ record: { key, date, stream, first }, timeMs }) => ({
+			key,
+			name: key.slice(key.lastIndexOf("/") + 1),
+			date,
+			quarantined: false,
+			stream,
+			first,
+			isOfOneCut: false,
+			importedMs: timeMs,
+		}));
 }

@@ -1,6 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	framesSubject,
+	maxFrameBytes,
+} from "../../../packages/contracts/nats.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import { readStoredBatch } from "../../../packages/service/nats/stored-batch.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,
@@ -8,28 +12,23 @@ import type {
 	PartStore,
 } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import type { SourceDate } from "../compaction/record.ts";
 import {
+	type ReleaseRecord,
 	ReleaseStore,
 	readsAtOnce,
 	type StoredRelease,
 } from "../release/release-store.ts";
-import { RequestFailure } from "../request/errors.ts";
-import { requireTurn } from "../request/require-turn.ts";
+import { requireTurn } from "../request/requirements.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
 import {
-	endOf,
-	type FlushableShard,
-	internalsOf,
-} from "../shards/flush-source.ts";
-import { type ArchivedSource, SourceObjects } from "./date-objects.ts";
+	type ArchivedSource,
+	type EventObject,
+	SourceObjects,
+} from "./date-objects.ts";
 import { ObjectReader } from "./object-reader.ts";
-import type { EventRow } from "./row.ts";
+import type { EventRow, FrameMessage, FramesChoice } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
-import type { FramesChoice } from "./rows/frame-rows.ts";
-import {
-	type FramesWanted,
-	framesOf,
-	type NextFrames,
-} from "./stream-frames.ts";
 
 /** What waits of one account's questions. An API process asks no more at once for one caller. */
 const maxWaiting = 64;
@@ -37,8 +36,7 @@ const catchUpMs = 5_000;
 const maxTombstonesAgeMs = 60_000;
 
 export interface EventStoreOptions {
-	connection: NatsConnection;
-	shard: FlushableShard & { readonly index: LedgerIndex };
+	shard: LakeShard;
 	store: ObjectStore & PartStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;
@@ -135,13 +133,13 @@ export class EventStore {
 
 	/** Through which sequence a stream is archived by now; undefined if this archive doesn't know. */
 	doneOf(stream: string): number | undefined {
-		return this.#options.shard.flushes.doneOf(stream);
+		return this.#options.shard.doneOf(stream);
 	}
 
 	/** The stream's frames in batches of some MiB; those that are archived and purged meanwhile are left out. */
 	frames(wanted: Omit<FramesWanted, "shard">): NextFrames {
-		const { connection, shard } = this.#options;
-		return framesOf(connection, { ...wanted, shard: shard.number });
+		const { number: shard, connection } = this.#options.shard;
+		return framesOf(connection, { ...wanted, shard });
 	}
 
 	/** Those that aren't deleted. */
@@ -161,18 +159,17 @@ export class EventStore {
 	 * for another one, until it knows that one's cuts.
 	 */
 	async ends(): Promise<StreamEnds> {
-		const { connection, shard } = this.#options;
-		const { stream, last, state } = await endOf(connection, shard);
-		const { first_seq: first, bytes, messages } = state;
-		let done = shard.flushes.doneOf(stream);
+		const { shard } = this.#options;
+		const { stream, first, last, bytes, messages } = await shard.end();
+		let done = shard.doneOf(stream);
 		if (done === undefined || first > done + 1) {
 			const signal = AbortSignal.timeout(catchUpMs);
-			await shard.flushes.wait(stream, first - 1, signal).catch((cause) => {
-				throw notReady(shard, cause);
+			await shard.archived(stream, first - 1, signal).catch((cause) => {
+				throw shard.notReady(cause);
 			});
-			done = shard.flushes.doneOf(stream);
+			done = shard.doneOf(stream);
 		}
-		if (done === undefined) throw notReady(shard);
+		if (done === undefined) throw shard.notReady();
 		const frameBytes = messages > 0 ? bytes / messages : 0;
 		return { stream, done, last, frameBytes };
 	}
@@ -183,10 +180,97 @@ function nothingOf(account: string, sourceKey: string): ArchivedSource {
 	return { account, sourceKey, objects: new Map(), quarantined: new Map() };
 }
 
-function notReady(shard: FlushableShard, cause?: unknown): RequestFailure {
-	return new RequestFailure(
-		"ShardNotReady",
-		`Shard ${shard.number} isn't ready`,
-		{ cause, ...internalsOf(shard) },
+/** A frame of the largest size must fit with its headers. */
+const batchBytes = maxFrameBytes + 64 * 1024;
+const batchFrames = 1_000;
+
+export interface FramesWanted {
+	shard: number;
+	stream: string;
+	/** First sequence. */
+	from: number;
+	/** Last sequence. */
+	to: number;
+	/** Only frames since then, by the stream's clock. */
+	sinceMs?: number;
+}
+
+/** Reads the next frames; they may be none. Undefined at the end. It keeps nothing of what it returned. */
+export type NextFrames = () => Promise<FrameMessage[] | undefined>;
+
+/** The stream's frames in batches of some MiB. Frames that are archived and purged meanwhile are left out. */
+export function framesOf(
+	connection: NatsConnection,
+	{ shard, stream, from, to, sinceMs }: FramesWanted,
+): NextFrames {
+	let place: { seq: number } | { start_time: Date } | undefined =
+		sinceMs === undefined
+			? { seq: from }
+			: { start_time: new Date(Math.max(0, sinceMs)) };
+	return async () => {
+		if (!place) return undefined;
+		const batch = await readStoredBatch(connection, stream, {
+			...place,
+			batch: batchFrames,
+			max_bytes: batchBytes,
+			next_by_subj: framesSubject(shard),
+		});
+		const last = batch.at(-1)?.seq;
+		place = last === undefined || last >= to ? undefined : { seq: last + 1 };
+		return batch
+			.filter(({ seq }) => seq >= from && seq <= to)
+			.map(({ seq: sequence, time, data: bytes }) => ({
+				sequence,
+				timeMs: time.getTime(),
+				bytes,
+			}));
+	};
+}
+
+export interface ReleasedRow {
+	/** When the store took the record. */
+	timeMs: number;
+	/** Key of the object that has the row. */
+	key: string;
+}
+
+/** Which of these rows, of one object in quarantine, were released, by event ID. */
+export async function releasedRows(
+	events: EventStore,
+	folder: SourceDate,
+	{ stream, first }: Pick<EventObject, "stream" | "first">,
+	rows: readonly EventRow[],
+): Promise<Map<string, ReleasedRow>> {
+	const found = new Map<string, ReleasedRow>();
+	if (rows.length === 0) return found;
+	const { account } = folder;
+	const times = rows.map(({ timeMs }) => timeMs);
+	const choice = {
+		fromMs: Math.min(...times),
+		toMs: Math.max(...times),
+		limit: Infinity,
+	};
+	const ids = new Set(rows.map(({ eventID }) => eventID));
+	const releases = (await Array.fromAsync(events.added(folder))).flat();
+	for (const { record, timeMs } of releases) {
+		if (!hasRowsOf(record, stream, first)) continue;
+		const object = await events.inTurn(account, () =>
+			events.reader.open(record.key),
+		);
+		for (const group of object.groups) {
+			if (group.toMs < choice.fromMs || group.fromMs > choice.toMs) continue;
+			const some = await events.inTurn(account, () =>
+				events.reader.rows(object, group, choice),
+			);
+			for (const { eventID } of some)
+				if (ids.has(eventID)) found.set(eventID, { timeMs, key: record.key });
+		}
+	}
+	return found;
+}
+
+function hasRowsOf(record: ReleaseRecord, stream: string, first: number) {
+	return (
+		record.stream === stream && record.first <= first && record.last >= first
 	);
 }

@@ -4,11 +4,13 @@ import type {
 } from "../../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { DateReleases } from "../release/release-store.ts";
-import type { ArchivedSource, EventObject } from "./date-objects.ts";
-import type { EventStore } from "./event-store.ts";
-import { importedObjects } from "./imported-objects.ts";
+import {
+	type ArchivedSource,
+	type EventObject,
+	importedObjects,
+} from "./date-objects.ts";
+import { type EventStore, releasedRows } from "./event-store.ts";
 import type { OpenObject } from "./object-reader.ts";
-import { releasedRows } from "./released-rows.ts";
 import type { Choice, EventRow } from "./row.ts";
 
 /** A row, and what a list says of it. */

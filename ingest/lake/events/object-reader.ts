@@ -1,4 +1,4 @@
-// hyparquet: see rows/object-rows.ts.
+// hyparquet: see object-rows.ts.
 import { type FileMetaData, parquetMetadata } from "hyparquet";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { PartStore } from "../../archive/s3/object-store.ts";

@@ -1,8 +1,11 @@
 import { datesBetween, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { ArchivedSource, EventObject } from "./date-objects.ts";
+import {
+	type ArchivedSource,
+	type EventObject,
+	importedObjects,
+} from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
-import { importedObjects } from "./imported-objects.ts";
 import type { OpenGroup, OpenObject } from "./object-reader.ts";
 import type { EventRow } from "./row.ts";
 

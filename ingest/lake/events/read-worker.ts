@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { rowsOfGroup } from "./object-rows.ts";
+import { rowsOfFrames } from "./row.ts";
 import type { ReadAnswer, ReadQuestion } from "./row-thread.ts";
-import { rowsOfFrames } from "./rows/frame-rows.ts";
 
 // A thread of RowThread: bytes come in, and the chosen rows go out.
 parentPort!.on("message", async (question: ReadQuestion) =>

@@ -4,8 +4,7 @@ import {
 	type ThreadLimits,
 } from "../../../packages/service/limited-thread.ts";
 import type { RowGroup } from "./object-rows.ts";
-import type { Choice, EventRow } from "./row.ts";
-import type { FrameMessage, FramesChoice } from "./rows/frame-rows.ts";
+import type { Choice, EventRow, FrameMessage, FramesChoice } from "./row.ts";
 
 export type ReadQuestion =
 	| { group: RowGroup; choice: Choice }

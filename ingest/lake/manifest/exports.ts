@@ -1,10 +1,87 @@
 import { createHash } from "node:crypto";
+import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestDate,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
-import type { ExportFile } from "../../../packages/contracts/transfer.ts";
+import { exportSubject } from "../../../packages/contracts/nats.ts";
+import type {
+	ExportAnswer,
+	ExportFile,
+	ExportRequest,
+} from "../../../packages/contracts/transfer.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { readExportRequest } from "../request/requests.ts";
+import { requireTurn, requireUndeleted } from "../request/requirements.ts";
+import { Responder } from "../request/responder.ts";
+import { ManifestObjects } from "./manifest-objects.ts";
+import { ManifestStore } from "./manifest-store.ts";
+
+/** Long enough to download a page. Whoever needs more asks again. */
+const linkSeconds = 3_600;
+/** Of one account. Who asks for more at once asks again. */
+const maxWaiting = 16;
+
+/** Answers the API's requests for links to the files of Exports (packages/contracts/transfer.ts), whatever the shard. */
+export function answerExports({
+	connection,
+	store,
+	keys,
+	tombstones,
+	log,
+}: {
+	connection: NatsConnection;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	log: Logger;
+}): Responder<ExportRequest> {
+	const objects = new ManifestObjects(store, keys);
+	const manifests = new ManifestStore(store, keys, objects);
+	// Links take the processor.
+	const turns = new FairLimit({ atOnce: 2 });
+	const answer = async ({
+		operation,
+		account,
+		after = "",
+	}: ExportRequest): Promise<ExportAnswer> => {
+		const found = await manifests.newest(operation);
+		if (!found || found.manifest.account !== account)
+			throw new RequestFailure(
+				"ExportMissing",
+				`The bucket has no list of the files of Operation ${operation} of ${account}`,
+			);
+		const { manifest } = found;
+		const { sourceKey } = manifest;
+		await tombstones.refresh();
+		requireUndeleted(tombstones, manifest);
+		const seconds = await store.linkSeconds(linkSeconds);
+		const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
+		const folderOf = (date: UtcDate) => ({ account, sourceKey, date });
+		requireTurn(turns, account, maxWaiting, "pages of Exports");
+		const page = await turns.run(account, () =>
+			exportPage(manifest.dates, after, {
+				// Compaction may have replaced what the manifest names.
+				current: (day) => objects.current(folderOf(day.date), day),
+				withLinks: (some) => objects.withLinks(some, seconds),
+			}),
+		);
+		return { ok: true, ...page, expiresAt };
+	};
+	return new Responder({
+		connection,
+		subject: exportSubject,
+		log,
+		read: readExportRequest,
+		answer,
+	});
+}
 
 /** NATS takes messages of some megabytes, and a link has a few kB. */
 const filesOfPage = 200;

@@ -7,9 +7,9 @@ import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { CompactionStore } from "../compaction/compaction-store.ts";
 import {
 	type CompactionRecord,
+	CompactionStore,
 	sameEvents,
 	visibleObjects,
 } from "../compaction/record.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startWithReleases } from "./released-dates.ts";
+import { startWithReleases } from "./manifest-dates.ts";
 
 const released = (date: string, ...times: string[]) =>
 	[

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
 import type { ReleaseFilter } from "../../../packages/contracts/archive.ts";
+import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
@@ -13,7 +14,6 @@ import {
 	Rewriter,
 } from "../compaction/rewriter.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { filterSql } from "./filter-sql.ts";
 import { type ReleaseRecord, ReleaseStore } from "./release-store.ts";
 
 /** Each manifest reads the records of its dates. */
@@ -258,4 +258,16 @@ function* batches(objects: Iterable<IndexedObject>) {
 		batch.push(object);
 	}
 	if (batch.length > 0) yield batch;
+}
+
+/** The condition on a row in quarantine; its column `violations` has the plan's Judgement. */
+export function filterSql({ types, kinds, eventIDs }: ReleaseFilter): string {
+	const list = (texts: string[]) => texts.map(quoteText).join(", ");
+	const conditions = [
+		types && `json_extract_string(violations, '$.type') IN (${list(types)})`,
+		kinds &&
+			`list_has_any(json_extract_string(violations, '$.violations[*].kind'), [${list(kinds)}])`,
+		eventIDs && `event_id IN (${list(eventIDs)})`,
+	].filter((condition) => condition !== undefined);
+	return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }

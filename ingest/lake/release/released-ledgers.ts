@@ -7,7 +7,6 @@ import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import { hourly } from "../hourly.ts";
 import { ReleaseStore } from "./release-store.ts";
 
 export interface ReleasedLedgersOptions {
@@ -28,16 +27,7 @@ export class ReleasedLedgers {
 		this.#releases = new ReleaseStore(options.store, options.keys);
 	}
 
-	/** Publishes all counts at once and then hourly: this covers a killed archive and a rebuilt NATS. */
-	run(signal: AbortSignal): Promise<void> {
-		const { log } = this.#options;
-		return hourly("counting released events", () => this.publishAll(signal), {
-			log,
-			signal,
-		});
-	}
-
-	/** Goes through all sources, and throws at the end if some failed. */
+	/** Publishes all counts. Goes through all sources, and throws at the end if some failed. */
 	async publishAll(signal: AbortSignal): Promise<void> {
 		const progress = await this.#options.progress();
 		let failed = 0;

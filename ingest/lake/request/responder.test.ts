@@ -16,6 +16,7 @@ async function answersOf(answer: object | Uint8Array, isClosed = false) {
 		connection,
 		subject: "s",
 		log: { warn() {} } as unknown as Logger,
+		read: JSON.parse,
 		answer: async () => answer,
 	});
 	const sent: string[] = [];
@@ -71,6 +72,7 @@ test("a subscription that NATS refuses is tried again, until it is granted or ar
 		connection,
 		subject: "s",
 		log: { error() {} } as unknown as Logger,
+		read: JSON.parse,
 		answer: async () => ({}),
 	});
 	callbacks[0]!(new Error("Permissions Violation"));

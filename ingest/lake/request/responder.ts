@@ -9,18 +9,17 @@ import {
 } from "../../../packages/contracts/archive.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
-import { DateLedgerMissing } from "../retention/date-ledgers.ts";
 import { RequestFailure } from "./errors.ts";
 
 const retryMs = 5_000;
 
 /** Answers operator's requests on one subject, and says meanwhile that it works on them. */
-export class Responder {
-	readonly #options: ResponderOptions;
+export class Responder<Request = unknown> {
+	readonly #options: ResponderOptions<Request>;
 	#subscription: Subscription;
 	readonly #stopping = new AbortController();
 
-	constructor(options: ResponderOptions) {
+	constructor(options: ResponderOptions<Request>) {
 		this.#options = options;
 		this.#subscription = this.#subscribe();
 	}
@@ -59,14 +58,14 @@ export class Responder {
 	}
 
 	async #respond(message: Msg): Promise<void> {
-		const { answer, log, subject } = this.#options;
+		const { read, answer, log, subject } = this.#options;
 		let response: object | Uint8Array;
 		const task: Task = { stopping: this.#stopping.signal };
 		const notices = setInterval(() => {
 			if (!task.stopping.aborted) this.#send(message, noticeOf(task));
 		}, noticeIntervalMs);
 		try {
-			response = await answer(message.string(), task);
+			response = await answer(read(message.string()), task);
 		} catch (error) {
 			const failure = failureOf(error);
 			log.warn({ err: failure, subject }, "a request failed");
@@ -101,14 +100,16 @@ export class Responder {
 	}
 }
 
-export interface ResponderOptions {
+export interface ResponderOptions<Request> {
 	connection: NatsConnection;
 	subject: string;
+	/** As {@link file://./schema.ts requestOf} makes it. */
+	read: (text: string) => Request;
 	/**
-	 * Answers one request, which is JSON text. Throws {@link RequestFailure} to refuse it; any other error counts as the
-	 * store's. The response is sent as JSON, or as its bytes.
+	 * Answers one request. Throws {@link RequestFailure} to refuse it; any other error counts as the store's. The response is
+	 * sent as JSON, or as its bytes.
 	 */
-	answer(request: string, task: Task): Promise<object | Uint8Array>;
+	answer(request: Request, task: Task): Promise<object | Uint8Array>;
 	log: Logger;
 }
 
@@ -129,13 +130,11 @@ function noticeOf({ progress }: Task): string {
 export function failureOf(error: unknown): RequestFailure {
 	if (error instanceof RequestFailure) return error;
 	const options = { cause: error, internals: reasonOf(error) };
-	return error instanceof DateLedgerMissing
-		? new RequestFailure(error.code, "The ledger of a date is gone", options)
-		: new RequestFailure(
-				"StoreUnavailable",
-				"The object store can't be used just now",
-				options,
-			);
+	return new RequestFailure(
+		"StoreUnavailable",
+		"The object store can't be used just now",
+		options,
+	);
 }
 
 function reasonOf(error: unknown): string {

@@ -11,6 +11,7 @@ import type {
 	SourceName,
 } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { RequestFailure } from "../request/errors.ts";
 
 /** As {@link DateObjects.packed} has it. */
 type Packed = [stream: string, packed: string][];
@@ -21,12 +22,6 @@ interface DateLedger extends SourceName {
 	date: UtcDate;
 	objects: Packed;
 	quarantined: Packed;
-}
-
-/** A date has objects, and nothing says how many there should be. */
-export class DateLedgerMissing extends Error {
-	override name = "DateLedgerMissing";
-	readonly code = "LedgerMismatch";
 }
 
 /**
@@ -102,7 +97,7 @@ export class DateLedgers {
 	}
 
 	/**
-	 * The objects of all cuts of a date that the index doesn't hold. Throws {@link DateLedgerMissing} if there are objects of a
+	 * The objects of all cuts of a date that the index doesn't hold. Throws {@link RequestFailure} LedgerMismatch if there are objects of a
 	 * shard and nothing says what they should be: such a date is not empty.
 	 */
 	async require(group: DateFolder) {
@@ -149,8 +144,12 @@ export class DateLedgers {
 				const shard = shardOfStream(key.slice(folder.length));
 				if (shard === undefined ? hasObjects : shards.has(shard)) continue;
 				const missing = ledgers.length > 0 ? shard : undefined;
-				throw new DateLedgerMissing(
-					`There is the object ${key}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, missing)}, is missing`,
+				throw new RequestFailure(
+					"LedgerMismatch",
+					"The ledger of a date is gone",
+					{
+						internals: `There is the object ${key}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, missing)}, is missing`,
+					},
 				);
 			}
 		}

@@ -1,68 +1,147 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
+import type {
+	DeletionAnswer,
+	DeletionRequest,
+} from "../../../packages/contracts/archive.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
+import { dayMs, type UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import { deleteSourceObjects } from "../deletion/source-objects.ts";
-import { readDeletionRequest } from "../request/request.ts";
-import { Responder, type Task } from "../request/responder.ts";
-import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
+import { readDeletionRequest } from "../request/requests.ts";
+import { Responder } from "../request/responder.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
+import { flushShares } from "../shards/shares.ts";
 
 /** How long one request deletes. Operator repeats the request for the rest. */
 const sliceMs = 15_000;
 
 /**
- * Deletes sources of one shard for operator (packages/contracts/archive.ts). Any archive can repeat every step. A request that
+ * Deletes sources of one shard for operator (packages/contracts/deletion.ts). Any archive can repeat every step. A request that
  * finds everything deleted changes nothing.
  */
-export class DeletionResponder {
-	readonly #options: DeletionResponderOptions;
-	readonly #responder: Responder;
-
-	constructor(options: DeletionResponderOptions) {
-		this.#options = options;
-		const { connection, shard, log } = options;
-		this.#responder = new Responder({
-			connection,
-			subject: deletionSubject(shard.number),
-			log,
-			answer: (text, task) => this.#answer(text, task),
-		});
-	}
-
-	close(): void {
-		this.#responder.close();
-	}
-
-	async #answer(text: string, task: Task): Promise<DeletionAnswer> {
-		const { connection, replicas, shard, tombstones, log } = this.#options;
-		const source = readDeletionRequest(text);
-		// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
-		await tombstones.add(source);
-		shard.forgetDeleted();
-		const progress = await NatsProgress.open(connection, replicas);
-		await progress.setDeleted(source, Date.now());
-		// Events may have been in the stream, or on their way into the store, before the tombstone.
-		await flushShares(connection, shard, source, task);
-		const untilMs = performance.now() + sliceMs;
-		const { objects, remainsFrom } = await deleteSourceObjects(
-			this.#options,
-			source,
-			() => performance.now() < untilMs && !task.stopping.aborted,
-		);
-		const isDone = remainsFrom === undefined;
-		log.info({ ...source, objects, isDone }, "deleted a source's events");
-		return { ok: true, isDone, objects, ...(remainsFrom && { remainsFrom }) };
-	}
+export function answerDeletions({
+	shard,
+	...options
+}: DeletionOptions & { shard: LakeShard }): Responder<DeletionRequest> {
+	const { replicas, tombstones, log } = options;
+	const { connection } = shard;
+	return new Responder({
+		connection,
+		subject: deletionSubject(shard.number),
+		log,
+		read: readDeletionRequest,
+		answer: async (source, task): Promise<DeletionAnswer> => {
+			// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
+			await tombstones.add(source);
+			shard.forgetDeleted();
+			const progress = await NatsProgress.open(connection, replicas);
+			await progress.setDeleted(source, Date.now());
+			// Events may have been in the stream, or on their way into the store, before the tombstone.
+			await flushShares(shard, source, task);
+			const untilMs = performance.now() + sliceMs;
+			const { objects, remainsFrom } = await deleteSourceObjects(
+				options,
+				source,
+				() => performance.now() < untilMs && !task.stopping.aborted,
+			);
+			const isDone = remainsFrom === undefined;
+			log.info({ ...source, objects, isDone }, "deleted a source's events");
+			return { ok: true, isDone, objects, ...(remainsFrom && { remainsFrom }) };
+		},
+	});
 }
 
-export interface DeletionResponderOptions {
-	connection: NatsConnection;
+/** A page of keys: what one S3 request lists or deletes. */
+const removedAtOnce = 1_000;
+
+/**
+ * Deletes all objects with a source's events, oldest date first, while `mayGoOn`. Memory holds two pages of keys. Returns
+ * how many objects it deleted and, if some are left, the date of the first of them.
+ */
+export async function deleteSourceObjects(
+	{ store, keys }: { store: ObjectStore; keys: ObjectKeys },
+	source: SourceName,
+	mayGoOn: () => boolean,
+): Promise<{ objects: number; remainsFrom?: UtcDate }> {
+	let objects = 0;
+	for (;;) {
+		const pages = [
+			await firstPage(store, keys.eventsOfSource(source)),
+			await firstPage(store, keys.quarantineOfSource(source)),
+			await firstPage(store, keys.releasesOfSource(source)),
+			await firstPage(store, keys.datesOfSource(source)),
+			await firstPage(store, keys.importsOfSource(source)),
+		];
+		const page = pages
+			.flat()
+			.sort((a, b) => (dateOf(a) < dateOf(b) ? -1 : 1))
+			.slice(0, removedAtOnce);
+		const [first] = page;
+		if (first === undefined) break;
+		if (!mayGoOn()) return { objects, remainsFrom: dateOf(first) };
+		await store.remove(page);
+		objects += page.length;
+	}
+	// Compaction records: one for each date, so they fit into memory. And how long the events would have stayed.
+	const records: string[] = [];
+	for (const prefix of [
+		keys.compactionsOfSource(source),
+		keys.retentionsOfSource(source),
+	])
+		for await (const { key } of store.list(prefix)) records.push(key);
+	await store.remove(records);
+	return { objects };
+}
+
+async function firstPage(
+	store: ObjectStore,
+	prefix: string,
+): Promise<string[]> {
+	const page: string[] = [];
+	for await (const { key } of store.list(prefix))
+		if (page.push(key) === removedAtOnce) break;
+	return page;
+}
+
+function dateOf(key: string): UtcDate {
+	return /\/date=(\d{4}-\d\d-\d\d)\//.exec(key)?.[1] ?? "";
+}
+
+/** An archiver that sleeps longer than this writes dates that retention removes. */
+const sweptForMs = 45 * dayMs;
+
+/**
+ * Keeps deleted what tombstones name, independently of the shards. An archiver that slept through a deletion may write an
+ * object later, and a rebuilt NATS has forgotten that the source key must never be used again. Returns how many objects of
+ * deleted sources it found and deleted.
+ */
+export async function sweepDeleted(
+	options: DeletionOptions & { connection: NatsConnection },
+	signal: AbortSignal,
+): Promise<number> {
+	const { connection, replicas, tombstones, log } = options;
+	const progress = await NatsProgress.open(connection, replicas);
+	let swept = 0;
+	for await (const { sinceMs, ...source } of tombstones.read()) {
+		await progress.setDeleted(source, sinceMs);
+		if (Date.now() - sinceMs > sweptForMs) continue;
+		const { objects } = await deleteSourceObjects(
+			options,
+			source,
+			() => !signal.aborted,
+		);
+		swept += objects;
+		if (objects > 0)
+			log.info({ ...source, objects }, "swept a deleted source's events");
+	}
+	return swept;
+}
+
+export interface DeletionOptions {
 	replicas: number;
-	shard: IndexedShard & { forgetDeleted(): void };
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

@@ -10,7 +10,6 @@ import { keptUploadDays } from "../../../packages/contracts/transfer.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
-import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
@@ -19,6 +18,7 @@ import type {
 } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { RequestFailure } from "../request/errors.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
 import {
@@ -28,10 +28,10 @@ import {
 	isExpired,
 	type TimeWitnesses,
 } from "./retention.ts";
-import { RetentionStore } from "./retention-store.ts";
 import {
 	type KeptRecord,
 	loweredRecord,
+	RetentionStore,
 	retentionOf,
 } from "./source-retention.ts";
 
@@ -79,7 +79,7 @@ export class RetentionKeeper {
 		const { enforcedBy, problemOf } = await this.setRules(kept);
 		metrics.retention.reset();
 		metrics.retention.set({ enforced_by: enforcedBy }, 1);
-		await this.#options.tell?.(
+		await this.#options.publish?.(
 			{
 				version: 1,
 				days: retainedDays,
@@ -93,10 +93,10 @@ export class RetentionKeeper {
 			}),
 		);
 		const ledgers = new DateLedgers(store, keys);
-		for (const { index, number } of shards)
-			await ledgers.keep(index, {
-				shard: number,
-				drainedAt: await this.#options.drainedAt?.(number),
+		for (const shard of shards)
+			await ledgers.keep(shard.index, {
+				shard: shard.number,
+				drainedAt: await shard.drainedAt(),
 				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
 			});
 		let removed = 0;
@@ -284,15 +284,13 @@ function daysBySource(kept: readonly KeptRecord[]) {
 }
 
 export interface RetentionKeeperOptions {
-	/** Gets what holds, in general and for the sources that say. */
-	tell?: (
+	/** Publishes what holds, in general and for the sources that say. */
+	publish?: (
 		retention: RetentionState,
 		sources: SourceRetention[],
 	) => Promise<void>;
 	/** Of this process. */
-	shards?: readonly { readonly number: number; readonly index: LedgerIndex }[];
-	/** As {@link DateLedgers.keep} takes it. */
-	drainedAt?: (shard: number) => Promise<string | undefined>;
+	shards?: readonly Pick<LakeShard, "number" | "index" | "drainedAt">[];
 	store: ObjectStore & LifecycleStore;
 	keys: ObjectKeys;
 	metrics: ArchiveMetrics;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
-import { RetentionStore } from "./retention-store.ts";
-import type { RetentionRecord } from "./source-retention.ts";
+import { type RetentionRecord, RetentionStore } from "./source-retention.ts";
 
 const keys = new ObjectKeys("tidemill");
 const source = { account: "shop", sourceKey: "k" };

@@ -1,10 +1,37 @@
-import type { SharedDate } from "../../../packages/contracts/archive.ts";
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import type {
+	ShareAnswer,
+	SharedDate,
+	ShareRequest,
+} from "../../../packages/contracts/archive.ts";
+import {
+	type ArchiveNotice,
+	noticeIntervalMs,
+} from "../../../packages/contracts/archive.ts";
+import { bucket, shareSubject } from "../../../packages/contracts/nats.ts";
+import {
+	type SourceShards,
+	shardsKey,
+	unitedShards,
+} from "../../../packages/contracts/route.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
 import {
 	DateObjects,
 	type IndexedObject,
 } from "../../archive/ledger/date-objects.ts";
 import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
+import {
+	type RequestErrorCode,
+	RequestFailure,
+	requestErrors,
+} from "../request/errors.ts";
+import { readShareRequest } from "../request/requests.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import type { LakeShard } from "./lake-shard.ts";
 
 /** What one shard has of a source. */
 export type Share = Pick<
@@ -40,6 +67,32 @@ export function pageOf(
 	return { dates };
 }
 
+/**
+ * Answers the archives of other shards, which sources of this one have moved from or to
+ * (packages/contracts/shards/source-share.ts).
+ */
+export function answerShares(
+	shard: LakeShard,
+	log: Logger,
+): Responder<ShareRequest> {
+	return new Responder<ShareRequest>({
+		connection: shard.connection,
+		subject: shareSubject(shard.number),
+		log,
+		read: readShareRequest,
+		answer: async (
+			{ account, sourceKey, from },
+			task,
+		): Promise<ShareAnswer> => {
+			await shard.flush(sourceKey, task);
+			const source = shard.index.source(account, sourceKey);
+			if (!source) return { ok: true, dates: [] };
+			const { firstEventDate } = source;
+			return { ok: true, firstEventDate, ...pageOf(source, from) };
+		},
+	});
+}
+
 /** What {@link pageOf} made pages of. */
 export function shareOf(firstEventDate: UtcDate, dates: SharedDate[]): Share {
 	const byDate = (kind: Kind) =>
@@ -63,4 +116,119 @@ export function objectsIn(
 ): IndexedObject[] | undefined {
 	const found = shares.flatMap((share) => [...(share[kind].get(date) ?? [])]);
 	return found.length > 0 ? found : undefined;
+}
+
+/**
+ * Waits until every event of the source that is now in a stream of any of its shards is archived. Returns what each shard has,
+ * and an instant of NATS's clock, RFC 3339: every event of the source acknowledged before it is among that, and the source
+ * had no other shards then. Throws as {@link LakeShard.flush} does.
+ * @param own The shard that was asked.
+ */
+export async function flushShares(
+	own: LakeShard,
+	source: SourceName,
+	task: Task,
+): Promise<{ time: string; shares: Share[] }> {
+	const { account, sourceKey } = source;
+	const { connection } = own;
+	// The time comes before the set of shards: what goes to a shard that the set lacks is acknowledged later.
+	const end = await own.end();
+	const shards = await readSourceShards(connection, sourceKey, own.number);
+	const shares = await Promise.all(
+		shards.map(async (shard) => {
+			if (shard !== own.number) return askShare(connection, shard, source);
+			await own.flush(sourceKey, task, end);
+			return own.index.source(account, sourceKey);
+		}),
+	);
+	return { time: end.time, shares: shares.filter((share) => !!share) };
+}
+
+/**
+ * The shards that may hold a source's events, `asked` first. The stream's leader answers: a server that lags may know the set
+ * of before a move, as KV's direct reads do.
+ */
+async function readSourceShards(
+	connection: NatsConnection,
+	sourceKey: string,
+	asked: number,
+): Promise<number[]> {
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	const query = {
+		last_by_subj: `$KV.${bucket.sourceKeys}.${shardsKey(sourceKey)}`,
+	};
+	try {
+		const found = await streams.getMessage(`KV_${bucket.sourceKeys}`, query);
+		const known = found?.data.length ? found.json<SourceShards>().shards : [];
+		return unitedShards([asked], known);
+	} catch (error) {
+		// The operator hasn't made the bucket yet.
+		if (isStreamNotFound(error)) return [asked];
+		throw error;
+	}
+}
+
+/** Archive may pause for a few seconds while it writes. */
+const silenceMs = 8 * noticeIntervalMs;
+
+/**
+ * Has another shard's archive flush what the shard holds of a source. Returns its share; undefined if it never had an event.
+ * Throws {@link RequestFailure} as that archive does, and ShardNotReady if none answers.
+ */
+async function askShare(
+	connection: NatsConnection,
+	shard: number,
+	source: SourceName,
+): Promise<Share | undefined> {
+	const { account, sourceKey } = source;
+	const question: ShareRequest = { account, sourceKey };
+	const first = await ask(connection, shard, question);
+	if (first.firstEventDate === undefined) return undefined;
+	const dates = [...first.dates];
+	for (let from = first.next; from !== undefined; ) {
+		const page = await ask(connection, shard, { ...question, from });
+		dates.push(...page.dates);
+		from = page.next;
+	}
+	return shareOf(first.firstEventDate, dates);
+}
+
+async function ask(
+	connection: NatsConnection,
+	shard: number,
+	question: ShareRequest,
+): Promise<Extract<ShareAnswer, { ok: true }>> {
+	let internals = `silent for ${silenceMs / 1_000} s`;
+	try {
+		const answers = await connection.requestMany(
+			shareSubject(shard),
+			JSON.stringify(question),
+			{ strategy: "stall", maxWait: silenceMs, stall: silenceMs },
+		);
+		for await (const answer of answers) {
+			const said = answer.json<ShareAnswer | ArchiveNotice>();
+			if ("working" in said) continue;
+			if (said.ok) return said;
+			throw refusal(said.error);
+		}
+	} catch (error) {
+		if (error instanceof RequestFailure) throw error;
+		internals = (error as Error).message;
+	}
+	throw new RequestFailure(
+		"ShardNotReady",
+		`Archive of shard ${shard}, which may hold events of the Source, did not answer`,
+		{ internals },
+	);
+}
+
+/** The message has the code's advice already. */
+function refusal({ code, message }: { code: string; message: string }) {
+	const known = code as RequestErrorCode;
+	if (!(code in requestErrors))
+		return new RequestFailure("ShardNotReady", `${message} (${code})`);
+	return new RequestFailure(
+		known,
+		message.replace(requestErrors[known].advice, "").trim(),
+	);
 }

@@ -2,8 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { afterEach, expect, test, vi } from "vitest";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
-import { catchUp } from "./catch-up.ts";
-import { FrameReader } from "./frame-reader.ts";
+import { catchUp, FrameReader } from "./catch-up.ts";
 import { Lease } from "./lease.ts";
 
 const stream = "tidemill-frames-0-0123456789abcdef";

@@ -1,9 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { DeliverPolicy, jetstreamManager } from "@nats-io/jetstream";
+import {
+	type ConsumerConfig,
+	DeliverPolicy,
+	jetstream,
+	jetstreamManager,
+} from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import { FrameBatches } from "../../archive/read/frame-batches.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
-import { FrameReader } from "./frame-reader.ts";
 import type { Lease } from "./lease.ts";
 
 /** A tail goes back no further: archive reads it all, whoever's events it is. */
@@ -81,4 +86,43 @@ export function rangeOf(
 	const from = Math.max(wanted, first, last - maxFrames + 1);
 	// The rest of the frame itself may be archived already, which is no gap if nothing of it was left.
 	return { from, hasGap: from > after.sequence + 1 };
+}
+
+/** Reads a stream's frames by an ordered consumer of its own, beside archiving. */
+export class FrameReader {
+	readonly #batches: FrameBatches;
+
+	private constructor(batches: FrameBatches) {
+		this.#batches = batches;
+	}
+
+	static async open(
+		connection: NatsConnection,
+		stream: string,
+		start: Pick<ConsumerConfig, "deliver_policy" | "opt_start_seq">,
+	): Promise<FrameReader> {
+		const { consumers } = jetstream(connection);
+		const consumer = await consumers.get(
+			stream,
+			start as { opt_start_seq: number },
+		);
+		return new FrameReader(new FrameBatches(consumer));
+	}
+
+	/** Calls `onFrame` with each frame until it returns false or the reader is closed. Throws NATS's errors. */
+	async run(
+		onFrame: (
+			sequence: number,
+			bytes: Uint8Array,
+		) => boolean | Promise<boolean>,
+	): Promise<void> {
+		while (
+			!this.#batches.isClosed &&
+			(await this.#batches.read(({ seq, data }) => onFrame(seq, data)))
+		);
+	}
+
+	close(): Promise<void> {
+		return this.#batches.close();
+	}
 }

@@ -17,12 +17,11 @@ import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { readTailRenewal, readTailRequest } from "../request/requests.ts";
 import { failureOf } from "../request/responder.ts";
-import { catchUp } from "./catch-up.ts";
-import { FrameReader } from "./frame-reader.ts";
+import { catchUp, FrameReader } from "./catch-up.ts";
 import { type HeldBytes, HeldFrames } from "./held-frames.ts";
 import { Lease } from "./lease.ts";
-import { readTailRenewal, readTailRequest } from "./tail-request.ts";
 
 export interface ShardTailsOptions {
 	connection: NatsConnection;

@@ -145,7 +145,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	},
 	{
 		name: "the stream is taken for the one that was cut",
-		file: "ingest/archive/decide/stream-identity.ts",
+		file: "ingest/archive/decide/resume.ts",
 		find: "	if (lastSequence < cut.last)\n",
 		replace: "	if (lastSequence < 0)\n",
 		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],
@@ -173,7 +173,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	},
 	{
 		name: "manifests forget the shards that a Source was in",
-		file: "ingest/lake/shares/source-shards.ts",
+		file: "ingest/lake/shards/shares.ts",
 		find: "		return unitedShards([asked], known);\n",
 		replace: "		return [asked];\n",
 		faults: [{ kind: "move", source: 1, after: [5] }],

@@ -3,8 +3,7 @@ import {
 	decideCut,
 	inheritNumbers,
 } from "../../../ingest/archive/decide/cut.ts";
-import { resume } from "../../../ingest/archive/decide/resume.ts";
-import { verifyStream } from "../../../ingest/archive/decide/stream-identity.ts";
+import { resume, verifyStream } from "../../../ingest/archive/decide/resume.ts";
 
 /** What a mutation of archive's protocol can change. */
 export interface Protocol {

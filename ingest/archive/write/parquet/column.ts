@@ -1,6 +1,5 @@
-import { dataPage, uncompressedPage } from "./page.ts";
+import { bytesOf, dataPage, uncompressedPage, type Values } from "./page.ts";
 import { ThriftStruct, varint } from "./thrift.ts";
-import { bytesOf, type Values } from "./values.ts";
 
 /** Names and numbers of github.com/apache/parquet-format, src/main/thrift/parquet.thrift. */
 export const physicalType = { INT32: 1, INT64: 2, BYTE_ARRAY: 6 };

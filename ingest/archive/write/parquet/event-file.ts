@@ -6,7 +6,6 @@ import {
 	columnChunk,
 	physicalType,
 } from "./column.ts";
-import { ThriftStruct } from "./thrift.ts";
 import {
 	byteArrays,
 	bytesOf,
@@ -14,7 +13,8 @@ import {
 	plain,
 	times,
 	uuidTexts,
-} from "./values.ts";
+} from "./page.ts";
+import { ThriftStruct } from "./thrift.ts";
 
 /*
  * Parquet made here (github.com/apache/parquet-format): DuckDB takes 3 ms for a file, however small, and hyparquet-writer

@@ -1,0 +1,172 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
+import { backoffMs } from "../../packages/service/backoff.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { pause } from "../../packages/service/pause.ts";
+import type { ObjectKeys } from "../archive/s3/object-keys.ts";
+import type { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
+import type { ArchiveSettings } from "../archive/settings.ts";
+import type { Shard } from "../archive/shard.ts";
+import type { ArchiveMetrics } from "../archive/write/archive-metrics.ts";
+import { NatsProgress } from "../archive/write/nats-progress.ts";
+import type { Tombstones } from "../archive/write/tombstones.ts";
+import { Compactor } from "./compaction/compactor.ts";
+import { answerEvents } from "./events/responder.ts";
+import { RowThread } from "./events/row-thread.ts";
+import { answerImports } from "./imports/imports.ts";
+import { answerExports } from "./manifest/exports.ts";
+import { answerLogs } from "./manifest/logs.ts";
+import { answerManifests } from "./manifest/manifests.ts";
+import { answerUploads } from "./manifest/uploads.ts";
+import { ReleasedLedgers } from "./release/released-ledgers.ts";
+import { answerReleases } from "./release/releases.ts";
+import { answerDeletions, sweepDeleted } from "./retention/deletion.ts";
+import { RetentionKeeper } from "./retention/retention-keeper.ts";
+import { answerRetention } from "./retention/set-retention.ts";
+import { LakeShard } from "./shards/lake-shard.ts";
+import { answerShares } from "./shards/shares.ts";
+import { HeldBytes } from "./tail/held-frames.ts";
+import { ShardTails } from "./tail/shard-tails.ts";
+
+export interface LakeOptions {
+	connection: NatsConnection;
+	settings: ArchiveSettings;
+	/** That archive writes in this process. */
+	shards: readonly Shard[];
+	store: S3ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	metrics: ArchiveMetrics;
+	log: Logger;
+}
+
+/**
+ * Answers questions about stored events, and changes them: releases, imports, compaction, retention and deletion. Archive, which
+ * makes events safe, knows nothing of it.
+ */
+export class Lake {
+	readonly #options: LakeOptions;
+	readonly #responders: { close(): void }[];
+	readonly #shards: LakeShard[];
+	readonly #retention: RetentionKeeper;
+	readonly #released: ReleasedLedgers;
+
+	/** Answers from now on. */
+	constructor(options: LakeOptions) {
+		this.#options = options;
+		const { connection, settings, metrics, ...shared } = options;
+		const { store, keys, log, shards } = shared;
+		const { replicas } = settings.stream;
+		const progress = () => NatsProgress.open(connection, replicas);
+		this.#shards = shards.map((shard) => new LakeShard(connection, shard));
+		this.#released = new ReleasedLedgers({ ...shared, progress });
+		this.#retention = new RetentionKeeper({
+			store,
+			keys,
+			shards: this.#shards,
+			publish: async (retention, sources) => {
+				const published = await progress();
+				await published.setRetention(retention);
+				for (const source of sources)
+					await published.setSourceRetention(source);
+			},
+			metrics,
+			log,
+		});
+		const held = new HeldBytes();
+		const tails = shards.map(
+			({ number: shard }) => new ShardTails({ connection, shard, held, log }),
+		);
+		metrics.observeTails(tails);
+		const reading = {
+			thread: new RowThread(),
+			turns: new FairLimit({ atOnce: 2 }),
+		};
+		const changing = {
+			turns: new FairLimit({ atOnce: 1 }),
+			released: this.#released,
+		};
+		const { scratch } = settings;
+		const authorities = () => settings.store.authorities;
+		const keeping = { keeper: this.#retention, progress };
+		this.#responders = [
+			...tails,
+			answerLogs({ ...shared, connection }),
+			answerExports({ ...shared, connection }),
+			answerUploads({ ...shared, connection }),
+			...this.#shards.flatMap((shard) => [
+				...answerManifests({ ...shared, shard, metrics, authorities }),
+				answerShares(shard, log),
+				answerDeletions({ ...shared, shard, replicas }),
+				answerEvents({ ...shared, ...reading, shard }),
+				answerRetention({ ...shared, ...keeping, shard }),
+				answerImports({
+					...shared,
+					...changing,
+					connection,
+					shard: shard.number,
+				}),
+				answerReleases({ ...shared, ...changing, shard, scratch }),
+			]),
+		];
+	}
+
+	/** Compacts, counts and removes what is due until the signal fires. Settles afterwards. */
+	async run(signal: AbortSignal): Promise<void> {
+		const { settings, log } = this.#options;
+		const { replicas } = settings.stream;
+		const compactor = new Compactor({
+			...this.#options,
+			...settings.compaction,
+			// Twice a cut's age limit: the cut is overdue.
+			maxLagSeconds: (2 * settings.limits.maxAgeMs) / 1000 + 1,
+			scratch: settings.scratch,
+		});
+		const sweep = () => sweepDeleted({ ...this.#options, replicas }, signal);
+		const count = () => this.#released.publishAll(signal);
+		await Promise.all([
+			this.#retention.run(signal),
+			hourly("the sweep of deleted sources", sweep, { log, signal }),
+			// This covers a killed archive and a rebuilt NATS.
+			hourly("counting released events", count, { log, signal }),
+			compactor.run(signal),
+		]);
+	}
+
+	/** Takes no more questions. */
+	close(): void {
+		for (const responder of this.#responders) responder.close();
+	}
+}
+
+const intervalMs = 3_600_000;
+const backoff = { baseMs: 60_000, maxMs: 600_000 };
+
+export interface HourlyOptions {
+	log: Logger;
+	signal: AbortSignal;
+	/** Others are for tests. */
+	wait?: typeof pause;
+	random?: () => number;
+}
+
+/** Does the work at once and then every hour, and sooner where it failed, until the signal fires. Never throws. */
+export async function hourly(
+	what: string,
+	work: () => Promise<unknown>,
+	{ log, signal, wait = pause, random = Math.random }: HourlyOptions,
+): Promise<void> {
+	let failures = 0;
+	while (!signal.aborted) {
+		let waitMs = intervalMs;
+		try {
+			await work();
+			failures = 0;
+		} catch (error) {
+			if (signal.aborted) break;
+			waitMs = backoffMs(++failures, backoff, random);
+			log.warn({ err: error }, `${what} failed; trying again`);
+		}
+		await wait(waitMs, signal);
+	}
+}

@@ -1,0 +1,300 @@
+import type {
+	Manifest,
+	ManifestAnswer,
+	ManifestRequest,
+	ResultAnswer,
+	ResultRequest,
+} from "../../../packages/contracts/manifest.ts";
+import {
+	manifestSubject,
+	resultSubject,
+} from "../../../packages/contracts/nats.ts";
+import { keptFrom } from "../../../packages/contracts/retention.ts";
+import {
+	closedThrough,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import { linkErrorId } from "../../../packages/service/withheld.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { ReleaseStore } from "../release/release-store.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { readManifestRequest, readResultRequest } from "../request/requests.ts";
+import { requireUndeleted } from "../request/requirements.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import { DateLedgers } from "../retention/date-ledgers.ts";
+import { RetentionStore } from "../retention/source-retention.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
+import { flushShares, objectsIn } from "../shards/shares.ts";
+import { manifestDates, startWithReleases } from "./manifest-dates.ts";
+import { ManifestObjects } from "./manifest-objects.ts";
+import {
+	ManifestStore,
+	type SignedManifest,
+	type Unsigned,
+} from "./manifest-store.ts";
+import { Uploads } from "./uploads.ts";
+
+/**
+ * The longest life of links, whatever a Run may still take: compaction keeps what they lead to for an hour more. A Run gets
+ * links that live for at least half of what it needs, or half of what the credentials allow.
+ */
+const maxLinkSeconds = 24 * 60 * 60;
+const datesAtOnce = 8;
+
+/** Answers operator's requests for manifests of one shard, and for the results of Runs (packages/contracts/manifest.ts). */
+export function answerManifests(
+	options: ManifestsOptions,
+): [Responder<ManifestRequest>, Responder<ResultRequest>] {
+	const { shard, log } = options;
+	const { connection, number } = shard;
+	const manifests = new Manifests(options);
+	return [
+		new Responder({
+			connection,
+			subject: manifestSubject(number),
+			log,
+			read: readManifestRequest,
+			answer: (request, task) => manifests.give(request, task),
+		}),
+		new Responder({
+			connection,
+			subject: resultSubject(number),
+			log,
+			read: readResultRequest,
+			answer: (request) => manifests.resultOf(request),
+		}),
+	];
+}
+
+class Manifests {
+	readonly #options: ManifestsOptions;
+	readonly #objects: ManifestObjects;
+	readonly #manifests: ManifestStore;
+	readonly #releases: ReleaseStore;
+	readonly #retentions: RetentionStore;
+	readonly #dateLedgers: DateLedgers;
+	readonly #uploads: Uploads;
+
+	constructor(options: ManifestsOptions) {
+		this.#options = options;
+		const { store, keys } = options;
+		this.#objects = new ManifestObjects(store, keys);
+		this.#releases = new ReleaseStore(store, keys);
+		this.#retentions = new RetentionStore(store, keys);
+		this.#dateLedgers = new DateLedgers(store, keys);
+		this.#uploads = new Uploads(store, keys);
+		this.#manifests = new ManifestStore(store, keys, this.#objects);
+	}
+
+	async resultOf(request: ResultRequest): Promise<ResultAnswer> {
+		const newest = await this.#manifests.newest(request.run);
+		if (newest) requireOwner(newest, request);
+		return { ok: true, ...(newest && (await this.#manifests.left(newest))) };
+	}
+
+	async give(request: ManifestRequest, task: Task): Promise<ManifestAnswer> {
+		const { log, metrics, shard } = this.#options;
+		const { run, account, sourceKey } = request;
+		const answer = await this.#answer(request, task);
+		metrics.manifests.inc({ shard: shard.number });
+		log.info(
+			{
+				run,
+				account,
+				sourceKey,
+				dates: answer.dates,
+				// A Job that can't reach the store quotes the id: its people may not read the address.
+				errorId: linkErrorId(answer.url),
+				links: answer.url.replace(/\?.*/, ""),
+			},
+			"gave a manifest",
+		);
+		return answer;
+	}
+
+	async #answer(request: ManifestRequest, task: Task) {
+		const { store } = this.#options;
+		const authorities = this.#options.authorities?.();
+		const signed = await this.#manifestFor(request, task);
+		const { key, manifest } = signed;
+		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
+		const { snapshotTime, firstEventDate, expiresAt } = manifest;
+		const leftMs = Date.parse(expiresAt) - Date.now();
+		return {
+			ok: true as const,
+			url: await store.presign(key, Math.floor(leftMs / 1000)),
+			snapshotTime,
+			closedThrough: manifest.closedThrough,
+			extent: manifest.asked.extent,
+			...(firstEventDate !== undefined && { firstEventDate }),
+			...(first && last && { dates: { start: first.date, end: last.date } }),
+			expiresAt,
+			...(request.totals && { totals: totalsOf(manifest) }),
+			...(authorities !== undefined && { authorities }),
+		};
+	}
+
+	async #manifestFor(
+		request: ManifestRequest,
+		task: Task,
+	): Promise<SignedManifest> {
+		const newest = await this.#manifests.newest(request.run);
+		const isEnough =
+			request.extent !== "Whole" || newest?.manifest.asked.extent === "Whole";
+		const existing = isEnough ? newest : undefined;
+		const signed = existing ?? (await this.#make(request, newest, task));
+		requireUndeleted(this.#options.tombstones, request);
+		requireOwner(signed, request);
+		const { expiresAt } = signed.manifest;
+		const lifeMs = (await this.#linkSeconds(request)) * 1000;
+		const leftMs = Date.parse(expiresAt) - Date.now();
+		return (existing && request.renew) || leftMs < lifeMs / 2
+			? this.#manifests.renew(signed, Date.now() + lifeMs)
+			: signed;
+	}
+
+	async #make(
+		request: ManifestRequest,
+		former: SignedManifest | undefined,
+		task: Task,
+	): Promise<SignedManifest> {
+		const { shard } = this.#options;
+		const { run, account, sourceKey, extent, end } = request;
+		const { time: snapshotTime, shares } = await flushShares(
+			shard,
+			request,
+			task,
+		);
+		const released = await this.#releases.ofSource(request);
+		const { releases } = request;
+		const start =
+			request.start === undefined || !releases
+				? request.start
+				: startWithReleases({ ...releases, start: request.start }, released);
+		const snapshotDate = utcDate(Date.parse(snapshotTime));
+		const retention = await this.#retentions.of(request);
+		// An index without a snapshot knows only the cuts of a month.
+		const [earliest] = retention
+			? await this.#dateLedgers.datesOf(request)
+			: [];
+		const firstEventDate = [
+			earliest,
+			...shares.map((share) => share.firstEventDate),
+			...released.keys(),
+		]
+			.filter((date) => date !== undefined)
+			.sort()[0];
+		const dates = manifestDates(
+			{ ...request, ...(start !== undefined && { start }) },
+			firstEventDate,
+			keptFrom(retention?.record, snapshotDate),
+			snapshotDate,
+		);
+		const indexedFrom = keptFrom(undefined, snapshotDate);
+		const linkSeconds = await this.#linkSeconds(request);
+		const expiresAt = Date.now() + linkSeconds * 1000;
+		const manifest: Unsigned = {
+			version: 1,
+			run,
+			account,
+			sourceKey,
+			snapshotTime,
+			closedThrough: closedThrough(Date.parse(snapshotTime)),
+			...(firstEventDate !== undefined && { firstEventDate }),
+			expiresAt: new Date(expiresAt).toISOString(),
+			asked: {
+				extent,
+				...(start !== undefined && { start }),
+				...(end !== undefined && { end }),
+			},
+			...(request.report && { report: true }),
+			...(request.imports && {
+				imports: await this.#uploads.require(account, request.imports),
+			}),
+			dates: await mapConcurrently(dates, datesAtOnce, async (date) => {
+				const folder = { account, sourceKey, date };
+				const ledger =
+					date >= indexedFrom
+						? {
+								objects: () => objectsIn(shares, "objects", date),
+								quarantined: () => objectsIn(shares, "quarantined", date),
+							}
+						: await this.#dateLedgers.require(folder);
+				const day = await this.#objects.ofDate(
+					folder,
+					ledger.objects,
+					linkSeconds,
+				);
+				// An Operation reads what was released in quarantine, where it still is.
+				const readsQuarantine = request.report && !request.imports;
+				const whole = await this.#objects.withReleased(
+					day,
+					released.get(date),
+					linkSeconds,
+					readsQuarantine ? "imported" : undefined,
+				);
+				if (!readsQuarantine && !request.quarantine) return whole;
+				const { rows, objects } = await this.#objects.ofDate(
+					{ ...folder, quarantined: true },
+					ledger.quarantined,
+					linkSeconds,
+				);
+				if (rows === 0) return whole;
+				const releasedObjects = request.released
+					? await this.#objects.released(released.get(date), linkSeconds)
+					: [];
+				return {
+					...whole,
+					quarantine: {
+						rows,
+						objects,
+						...(releasedObjects.length > 0 && { released: releasedObjects }),
+					},
+				};
+			}),
+		};
+		return this.#manifests.create(manifest, former);
+	}
+
+	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {
+		const wanted = Math.min(linkSeconds ?? maxLinkSeconds, maxLinkSeconds);
+		return this.#options.store.linkSeconds(wanted);
+	}
+}
+
+export interface ManifestsOptions {
+	shard: LakeShard;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	metrics: ArchiveMetrics;
+	/** PEM certificates that a Run's Job needs in order to trust the store. */
+	authorities?: () => string | undefined;
+	log: Logger;
+}
+
+function totalsOf({ dates }: Manifest) {
+	const objects = dates.flatMap((day) => day.objects);
+	return {
+		rows: dates.reduce((sum, { rows }) => sum + rows, 0),
+		objects: objects.length,
+		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
+	};
+}
+
+function requireOwner(
+	{ manifest: { run, account, sourceKey } }: SignedManifest,
+	request: ResultRequest,
+): void {
+	if (account !== request.account || sourceKey !== request.sourceKey)
+		throw new RequestFailure(
+			"ManifestTaken",
+			`The manifest of Run ${run} belongs to another source`,
+			{ internals: `source ${sourceKey} of ${account}` },
+		);
+}

@@ -1,0 +1,133 @@
+import type {
+	ReleaseAnswer,
+	ReleaseRequest,
+} from "../../../packages/contracts/archive.ts";
+import { releaseSubject } from "../../../packages/contracts/nats.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { readReleaseRequest } from "../request/requests.ts";
+import { requireTurn, requireUndeleted } from "../request/requirements.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import { DateLedgers } from "../retention/date-ledgers.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
+import { flushShares, objectsIn } from "../shards/shares.ts";
+import { DateRelease } from "./date-release.ts";
+import type { ReleasedLedgers } from "./released-ledgers.ts";
+
+const maxTombstonesAgeMs = 60_000;
+/** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its release still waits. */
+const maxWaiting = 16;
+
+export interface ReleaseOptions {
+	shard: LakeShard;
+	store: ObjectStore & FileStore;
+	keys: ObjectKeys;
+	scratch: string;
+	tombstones: Tombstones;
+	/** Of all shards of this process. */
+	turns: FairLimit;
+	released: Pick<ReleasedLedgers, "publish">;
+	log: Logger;
+}
+
+/** Answers operator's requests to release events of one shard's sources (packages/contracts/release.ts). */
+export function answerReleases(
+	options: ReleaseOptions,
+): Responder<ReleaseRequest> {
+	const { shard, log } = options;
+	return new Responder({
+		connection: shard.connection,
+		subject: releaseSubject(shard.number),
+		log,
+		read: readReleaseRequest,
+		answer: (request, task) => release(options, request, task),
+	});
+}
+
+async function release(
+	options: ReleaseOptions,
+	{ operation, account, sourceKey, start, end, filter }: ReleaseRequest,
+	task: Task,
+): Promise<ReleaseAnswer> {
+	const { shard, store, keys, scratch, tombstones, log } = options;
+	const { released, turns } = options;
+	const source = { account, sourceKey };
+	const { shares } = await flushShares(shard, source, task);
+	const partOptions = {
+		store,
+		keys,
+		scratch,
+		signal: task.stopping,
+		idle: async () => {
+			await tombstones.refresh(maxTombstonesAgeMs);
+			requireUndeleted(tombstones, { account, sourceKey });
+		},
+	};
+	const apart = new Map<UtcDate, Iterable<IndexedObject>>();
+	for (const date of shares.flatMap((share) => [...share.quarantined.keys()])) {
+		const objects = objectsIn(shares, "quarantined", date);
+		if (objects) apart.set(date, objects);
+	}
+	const earlier = new DateLedgers(store, keys);
+	for (const date of await earlier.datesOf(source)) {
+		if (date < start || date > end || apart.has(date)) continue;
+		const { quarantined } = await earlier.require({ ...source, date });
+		const objects = quarantined();
+		if (objects) apart.set(date, objects);
+	}
+	const wanted = [...apart.keys()]
+		.filter((date) => date >= start && date <= end)
+		.sort();
+	const dates = await releaseInTurns(account, wanted, turns, task, (date) => {
+		const folder = { account, sourceKey, date };
+		const objects = apart.get(date) ?? [];
+		return new DateRelease(partOptions, { folder, operation, filter, objects });
+	});
+	await released.publish({ account, sourceKey });
+	log.info({ operation, account, sourceKey, dates }, "released events");
+	return { ok: true, dates };
+}
+
+/** The release of one date. */
+export interface Parts {
+	/** Releases one part. Returns whether any are left. */
+	next(): Promise<boolean>;
+	/** Of all parts. */
+	readonly events: number;
+}
+
+/**
+ * Releases events of these dates, one part of a date in each turn of the account: a release takes memory and a processor,
+ * which cutting needs. Returns the dates that had matching events, and how many. Throws {@link RequestFailure} ArchiveBusy
+ * if too many releases of the account wait.
+ */
+export async function releaseInTurns(
+	account: string,
+	dates: readonly UtcDate[],
+	turns: FairLimit,
+	task: Task,
+	begin: (date: UtcDate) => Parts,
+): Promise<{ date: UtcDate; events: number }[]> {
+	requireTurn(turns, account, maxWaiting, "releases");
+	const released: { date: UtcDate; events: number }[] = [];
+	for (const date of dates) {
+		let parts: Parts | undefined;
+		for (let isLeft = true; isLeft; ) {
+			task.progress = () => `waiting for other releases; ${date} is next`;
+			isLeft = await turns.run(account, () => {
+				task.stopping.throwIfAborted();
+				task.progress = () => `releasing events of ${date}`;
+				parts ??= begin(date);
+				return parts.next();
+			});
+		}
+		const { events } = parts!;
+		if (events > 0) released.push({ date, events });
+	}
+	return released;
+}

@@ -1,0 +1,33 @@
+import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { RequestFailure } from "./errors.ts";
+
+/**
+ * Throws {@link RequestFailure} ArchiveBusy if so much of the account's work waits for its turn.
+ * @param work what waits, such as "releases".
+ */
+export function requireTurn(
+	turns: Pick<FairLimit, "waitingOf">,
+	account: string,
+	most: number,
+	work: string,
+): void {
+	if (turns.waitingOf(account) >= most)
+		throw new RequestFailure(
+			"ArchiveBusy",
+			`${most} ${work} of ${account} wait for their turn`,
+		);
+}
+
+/** Throws {@link RequestFailure} SourceDeleted if the source is deleted, as of the last refresh of the tombstones. */
+export function requireUndeleted(
+	tombstones: Tombstones,
+	source: SourceName,
+): void {
+	if (tombstones.has(source))
+		throw new RequestFailure(
+			"SourceDeleted",
+			`The events of source ${source.sourceKey} of ${source.account} are deleted`,
+		);
+}

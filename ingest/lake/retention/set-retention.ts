@@ -1,0 +1,97 @@
+import { retentionSubject } from "../../../packages/contracts/nats.ts";
+import {
+	keptFrom,
+	type RetentionAnswer,
+	type RetentionRequest,
+	retainedDays,
+} from "../../../packages/contracts/retention.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { NatsProgress } from "../../archive/write/nats-progress.ts";
+import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { readRetentionRequest } from "../request/requests.ts";
+import { requireUndeleted } from "../request/requirements.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
+import { flushShares } from "../shards/shares.ts";
+import type { RetentionKeeper } from "./retention-keeper.ts";
+import { RetentionStore, recordFor, retentionOf } from "./source-retention.ts";
+
+/** Two archives and a sweep may write the next record at once. */
+const attempts = 5;
+
+/** Answers operator's requests to keep events of one shard's sources longer (packages/contracts/stored/retention.ts). */
+export function answerRetention(
+	options: RetentionOptions,
+): Responder<RetentionRequest> {
+	const { shard, log } = options;
+	return new Responder({
+		connection: shard.connection,
+		subject: retentionSubject(shard.number),
+		log,
+		read: readRetentionRequest,
+		answer: (request, task) => setRetention(options, request, task),
+	});
+}
+
+async function setRetention(
+	options: RetentionOptions,
+	{ days, ...source }: RetentionRequest,
+	task: Task,
+): Promise<RetentionAnswer> {
+	const { shard, store, keys, tombstones, keeper, progress, log } = options;
+	await tombstones.refresh();
+	requireUndeleted(tombstones, source);
+	const retentions = new RetentionStore(store, keys);
+	// Only now the index is sure to have the source's first date.
+	const { shares } = await flushShares(shard, source, task);
+	const [firstEventDate] = shares.map((share) => share.firstEventDate).sort();
+	const today = utcDate(Date.now());
+	for (let attempt = 1; ; attempt++) {
+		const newest = await retentions.of(source);
+		const record = recordFor(
+			source,
+			days,
+			newest?.record,
+			today,
+			firstEventDate,
+		);
+		const number = (newest?.number ?? 0) + 1;
+		// Before anybody relies on it: the store's rule would remove what should stay. What it can't keep leaves no record.
+		const all = await retentions.all();
+		const { problemOf } = await keeper.setRules(
+			record ? [...all, { record, number, modifiedMs: 0 }] : all,
+		);
+		const wish = record ?? newest?.record;
+		const problem =
+			wish?.next === undefined && problemOf(wish?.days ?? retainedDays);
+		if (problem) throw problem;
+		if (!record || (await retentions.write(number, record))) break;
+		if (attempt === attempts)
+			throw new Error(`the records of ${source.sourceKey} keep changing`);
+	}
+	const newest = await retentions.of(source);
+	const retention = newest
+		? retentionOf(newest)
+		: ({
+				version: 1,
+				...source,
+				days: retainedDays,
+				from: keptFrom(undefined, today),
+			} as const);
+	await (await progress()).setSourceRetention(retention);
+	log.info(retention, "set how long a source's events stay");
+	return { ok: true, retention };
+}
+
+export interface RetentionOptions {
+	shard: LakeShard;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	keeper: RetentionKeeper;
+	progress: () => Promise<Pick<NatsProgress, "setSourceRetention">>;
+	log: Logger;
+}
