@@ -5,6 +5,8 @@ import {
 	destinationKind,
 } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
+import type { CliValues } from "../packages/warehouses/definition/definition.ts";
+import { warehouses } from "../packages/warehouses/registry.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
@@ -22,25 +24,16 @@ import { defineVerbs } from "./resource/verbs.ts";
 /** `tidemill destinations`. */
 export function define(destinations: CommandGroup): void {
 	defineVerbs(destinations, destinationKind);
-	destinations
+	const create = destinations
 		.command("create")
-		.description("Create a destination: a DuckDB file or a BigQuery dataset.")
+		.description(
+			`Create a destination: ${anyOf.format(types.map(({ noun }) => noun))}.`,
+		)
 		.argument("[name]")
-		.addOption(displayNameOption)
-		.option("--duckdb <path>", "the path of a DuckDB file on its volume")
-		.option("--claim <name>", "the PersistentVolumeClaim with the DuckDB file")
-		.addOption(
-			new Option(
-				"--bigquery <project.dataset>",
-				"a dataset of BigQuery",
-			).conflicts(["duckdb", "claim"]),
-		)
-		.option("--location <name>", "where the dataset is, such as EU")
-		.option("--create-dataset", "create the dataset if it doesn't exist")
-		.option(
-			"--credentials <secret>",
-			"the Secret whose key `key.json` is the key of a Google service account",
-		)
+		.addOption(displayNameOption);
+	for (const { options } of types)
+		for (const option of options) create.addOption(option);
+	create
 		.option(
 			"--service-account <name>",
 			"the ServiceAccount of the Pods that load",
@@ -51,15 +44,18 @@ export function define(destinations: CommandGroup): void {
 		.addHelpText(
 			"after",
 			examples(
-				"tidemill destinations create lake --duckdb lake.duckdb --claim lake",
-				"tidemill destinations create wh --bigquery acme-data.events --location EU --wait",
+				...types.map(
+					({ example }) => `tidemill destinations create lake ${example}`,
+				),
 			),
 		)
 		.action(async (name, options, command) => {
 			const { file, dryRun, wait, ...settings } = options;
 			const spec = specOf(settings);
 			if (file === undefined && !spec?.type)
-				throw new UsageError("pass --duckdb, --bigquery or --file");
+				throw new UsageError(
+					`pass ${anyOf.format([...types.map(({ main }) => main.long!), "--file"])}`,
+				);
 			await createObject<Destination>(
 				command.optsWithGlobals(),
 				destinationKind,
@@ -86,53 +82,44 @@ export function define(destinations: CommandGroup): void {
 		});
 }
 
+/** The types of warehouse, with the options of each. Only one type's can be used at once. */
+const types = [...warehouses].map(([type, { cli, ...definition }]) => {
+	const options = cli.options.map(
+		([flags, description]) => new Option(flags, description),
+	);
+	return { type, ...definition, ...cli, options, main: options[0]! };
+});
+for (const { main } of types)
+	main.conflicts(
+		types
+			.map((other) => other.main)
+			.filter((other) => other !== main)
+			.map((other) => other.attributeName()),
+	);
+
+const anyOf = new Intl.ListFormat("en-GB", { type: "disjunction" });
+
 /** Undefined if no option says anything about it. Throws {@link UsageError}. */
-export function specOf(options: {
-	displayName?: string | undefined;
-	duckdb?: string | undefined;
-	claim?: string | undefined;
-	bigquery?: string | undefined;
-	location?: string | undefined;
-	createDataset?: boolean | undefined;
-	credentials?: string | undefined;
-	serviceAccount?: string | undefined;
-}): Partial<DestinationSpec> | undefined {
-	const { displayName, duckdb, claim, bigquery, location } = options;
-	const { createDataset = false, credentials, serviceAccount } = options;
-	for (const [option, value, type, given] of [
-		["--claim", claim, "--duckdb", duckdb],
-		["--location", location, "--bigquery", bigquery],
-		["--create-dataset", options.createDataset, "--bigquery", bigquery],
-		["--credentials", credentials, "--bigquery", bigquery],
-	] as const)
-		if (value !== undefined && given === undefined)
-			throw new UsageError(`${option} is only for ${type}`);
-	// A project of a domain has dots, too: example.com:acme-data.
-	const [, projectId, dataset] = /^(.+)\.([^.]+)$/.exec(bigquery ?? "") ?? [];
-	if (bigquery !== undefined && dataset === undefined)
-		throw new UsageError(
-			`--bigquery is "${bigquery}", but must be a project and a dataset, such as acme-data.events`,
-		);
-	const spec: Partial<DestinationSpec> = {
-		...(duckdb !== undefined && {
-			type: "DuckDB" as const,
-			duckDB: { path: duckdb, ...(claim && { volumeClaimName: claim }) },
-		}),
-		...(projectId &&
-			dataset && {
-				type: "BigQuery" as const,
-				bigQuery: {
-					projectId,
-					dataset,
-					createDataset,
-					...(location && { location }),
-					...(credentials && {
-						credentials: { secretRef: { name: credentials, key: "key.json" } },
-					}),
-				},
-			}),
+export function specOf(
+	values: {
+		displayName?: string | undefined;
+		serviceAccount?: string | undefined;
+	} & CliValues,
+): Partial<DestinationSpec> | undefined {
+	const { displayName, serviceAccount } = values;
+	const isGiven = (option: Option) =>
+		values[option.attributeName()] !== undefined;
+	for (const { main, options } of types)
+		for (const option of options)
+			if (isGiven(option) && !isGiven(main))
+				throw new UsageError(`${option.long} is only for ${main.long}`);
+	const chosen = types.find(({ main }) => isGiven(main));
+	const own = chosen?.specOf(values);
+	if (typeof own === "string") throw new UsageError(own);
+	const spec = {
+		...(chosen && { type: chosen.type, [chosen.member]: own }),
 		...(displayName && { displayName }),
 		...(serviceAccount && { serviceAccountName: serviceAccount }),
-	};
+	} as Partial<DestinationSpec>;
 	return Object.keys(spec).length > 0 ? spec : undefined;
 }

@@ -1,6 +1,8 @@
+import { warehouses } from "../packages/warehouses/registry.ts";
+
 /** What a text must be that has to match a pattern of a CRD, for people. */
 export function patternWords(pattern: string): string | undefined {
-	return words[pattern];
+	return words[pattern] ?? ofWarehouses[pattern];
 }
 
 const dnsName =
@@ -23,8 +25,6 @@ const words: Partial<Record<string, string>> = {
 	"^([01]\\d|2[0-3]):[0-5]\\d$": "must be a time of day such as 06:30",
 	"^([A-Za-z_][A-Za-z0-9_]*)?$":
 		"must have only letters, digits and '_', and not start with a digit",
-	"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$":
-		"must be the ID of a Google Cloud project, such as shop-123456",
 	"^(\\d{1,2}h)?(\\d{1,4}m)?$": "must be a time such as 15m or 1h30m",
 	"^(\\d{1,3}h)?(\\d{1,4}m)?$": "must be a time such as 30m or 72h",
 	"^[A-Za-z0-9._/-]+$": "must have only letters, digits, '.', '_', '/' and '-'",
@@ -38,14 +38,13 @@ const words: Partial<Record<string, string>> = {
 		"must have only lower-case letters, digits and '_', and start with a letter",
 	"^[A-Za-z][A-Za-z0-9-]*$":
 		"must have only letters, digits and '-', and start with a letter",
-	"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$":
-		"must be the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-'",
-	"^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$":
-		"must be the name of a key of Cloud KMS: projects/…/locations/…/keyRings/…/cryptoKeys/…",
 	"^[^/\\x00-\\x1f]+\\.(ndjson|jsonl|parquet)$":
 		"must be the name of a file that ends in .ndjson, .jsonl or .parquet",
 	"^[0-9a-f]{64}$": "must be a SHA-256 in 64 hex digits of lower case",
 	"^[a-z0-9_-]*$": "must have only lower-case letters, digits, '_' and '-'",
-	"^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$":
-		"must be a URL such as https://bigquery.example.com",
 };
+
+const ofWarehouses: Partial<Record<string, string>> = Object.assign(
+	{},
+	...[...warehouses.values()].map(({ patternWords }) => patternWords),
+);

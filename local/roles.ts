@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { NatsRole } from "../operator/install/nats-users.ts";
 import { processEnvironment } from "../operator/install/process-environment.ts";
 import { compileCacheDirectory } from "../packages/service/cache.ts";
+import { warehouses } from "../packages/warehouses/registry.ts";
 import {
 	type LocalHome,
 	projectDirectory,
@@ -68,9 +69,7 @@ export function roles(settings: RoleSettings): Record<RoleName, ChildProgram> {
 			TIDEMILL_SHARDS: "1",
 			TIDEMILL_SEAL_KEY: home.sealKey,
 			TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
-			// An address of BigQuery's API that the person who runs `make up` trusts.
-			TIDEMILL_BIGQUERY_ENDPOINTS:
-				process.env.TIDEMILL_BIGQUERY_ENDPOINTS ?? "",
+			...trustedEndpoints(),
 		}),
 		api: tidemill("api", ports.apiHealth, {
 			NATS_URL: natsUrl("api"),
@@ -137,4 +136,14 @@ function role(
 		isReady: () => answersOk(`http://127.0.0.1:${healthPort}/readyz`),
 		stopTimeoutMs: 20_000,
 	};
+}
+
+/** Addresses of warehouses that the person who runs `make up` trusts. */
+function trustedEndpoints(): Record<string, string> {
+	const settings = [...warehouses.values()].flatMap(
+		({ endpoints }) => endpoints?.setting ?? [],
+	);
+	return Object.fromEntries(
+		settings.map((setting) => [setting, process.env[setting] ?? ""]),
+	);
 }

@@ -220,7 +220,7 @@ export async function main(): Promise<number> {
 			});
 			const plans = new PlanVersions();
 			const shardBacklogs = new ShardBacklogs(backlogs, log);
-			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
+			const { sealKey, receiveURL, shards, allowedEndpoints, jobLimits } =
 				settings;
 			const { sourceStatusIntervalMs: statusIntervalMs } = settings;
 			const slots = new JobSlots(jobLimits);
@@ -253,7 +253,7 @@ export async function main(): Promise<number> {
 				createSourceDeletionController({ ...context, routes, nats }),
 				createDestinationController({
 					...context,
-					bigQueryEndpoints,
+					allowedEndpoints,
 					nats,
 					slots,
 				}),

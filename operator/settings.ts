@@ -5,6 +5,8 @@ import {
 	type SealKeyRing,
 } from "../packages/service/seal-key.ts";
 import { SettingError, type Settings } from "../packages/service/settings.ts";
+import { warehouses } from "../packages/warehouses/registry.ts";
+import type { AllowedEndpoints } from "./destination/warehouse.ts";
 import type { JobLimits } from "./jobs/slots.ts";
 import type { PodPolicy } from "./reconcile/context.ts";
 
@@ -33,12 +35,11 @@ export interface OperatorSettings {
 	deployment: string | undefined;
 	/** How long a silent leader keeps the lease. Without the apiserver it exits after two thirds of that. */
 	leaseDurationMs: number;
-	/** Local mode's directory for DuckDB files. */
+	/** Local mode's directory for warehouses that are files. */
 	localWarehouse: string | undefined;
 	/** Seals signing secrets for receive. Without it no Source can require signatures. */
 	sealKey: SealKeyRing | undefined;
-	/** The allowed values of a BigQuery Destination's apiEndpoint, without a trailing slash. */
-	bigQueryEndpoints: string[];
+	allowedEndpoints: AllowedEndpoints;
 	/** What people may choose about the Pods of Jobs. */
 	podPolicy: PodPolicy;
 	/** How many Jobs of Runs and checks there may be at once. */
@@ -100,10 +101,7 @@ export function readOperatorSettings(
 				fallback: 15,
 			}),
 		localWarehouse,
-		bigQueryEndpoints:
-			listOf(settings.optional("TIDEMILL_BIGQUERY_ENDPOINTS"))?.map((url) =>
-				url.replace(/\/+$/, ""),
-			) ?? [],
+		allowedEndpoints: allowedEndpointsOf(settings),
 		podPolicy: {
 			annotations: listOf(settings.optional("TIDEMILL_JOB_ANNOTATIONS")) ?? [],
 			priorityClasses:
@@ -132,6 +130,20 @@ export function readOperatorSettings(
 			fallback: 1,
 		}),
 	};
+}
+
+function allowedEndpointsOf(settings: Settings): AllowedEndpoints {
+	const names = [...warehouses.values()].flatMap(
+		({ endpoints }) => endpoints?.setting ?? [],
+	);
+	return Object.fromEntries(
+		names.map((name) => [
+			name,
+			(listOf(settings.optional(name)) ?? []).map((url) =>
+				url.replace(/\/+$/, ""),
+			),
+		]),
+	);
 }
 
 function maxRetentionDaysOf(settings: Settings): number {

@@ -11,8 +11,8 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import type { Kind } from "../../crds/spec-validator.ts";
-import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { ListFilter } from "./page.ts";
 import type { SecretField } from "./secret-fields.ts";
 
@@ -93,7 +93,7 @@ export const destinations: ApiResource<Destination> = {
 	},
 	kind: destinationKind,
 	filters: {
-		type: { field: "spec.type", values: ["BigQuery", "DuckDB"] },
+		type: { field: "spec.type", values: [...warehouses.keys()] },
 		status: {
 			field: "status.phase",
 			values: ["Checking", "Ready", "Error"],
@@ -106,19 +106,10 @@ export const destinations: ApiResource<Destination> = {
 			field: "spec.destinationRef.name",
 		},
 	],
-	secretFields: [
-		{
-			at: ["bigQuery", "credentials"],
-			inline: "key",
-			ref: "secretRef",
-			description:
-				"The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it.",
-			problemOf: (key) =>
-				parseServiceAccountKey(key)
-					? undefined
-					: "must be the JSON key of a Google service account, as a string",
-		},
-	],
+	secretFields: [...warehouses.values()].flatMap(
+		({ member, secretFields = [] }) =>
+			secretFields.map((field) => ({ ...field, at: [member, ...field.at] })),
+	),
 };
 
 export const pipelines: ApiResource<Pipeline> = {

@@ -14,7 +14,7 @@ export interface SecretField {
 	/** Path of the object in the spec that has the reference. */
 	at: string[];
 	/** The field in the request: a string or a list of strings. */
-	inline: "token" | "secrets" | "key";
+	inline: string;
 	/** The field in the CRD: a reference or a list of references. */
 	ref: "secretRef" | "secretRefs";
 	description: string;

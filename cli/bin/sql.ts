@@ -4,7 +4,7 @@ import {
 	destinationKind,
 } from "../../crds/generated/types.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
-import { formats } from "../../packages/warehouses/sql.ts";
+import { formats } from "../../packages/warehouses/definition/sql.ts";
 import { chooseCluster, requireObject } from "../command/cluster.ts";
 import { CommandError, NoKubeconfig } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";

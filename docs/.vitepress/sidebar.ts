@@ -1,3 +1,9 @@
+import { globSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const docs = join(import.meta.dirname, "..");
+const warehouses = readdirSync(join(docs, "../packages/warehouses"));
+
 /** Where each page stands in the site: every page of `docs/` once. Decisions and runbooks are listed by their files. */
 export const sidebar: {
 	text: string;
@@ -18,7 +24,7 @@ export const sidebar: {
 			["columns", "Columns of a table"],
 			["reload", "Load dates again"],
 			["retention", "Keep events longer"],
-			["bigquery", "BigQuery"],
+			...pagesOfWarehouses(""),
 			["lake", "The bucket as a lake"],
 			["notifications", "Notifications"],
 			["orchestrators", "Airflow, Dagster, Prefect"],
@@ -49,8 +55,7 @@ export const sidebar: {
 			["reference/api", "REST API"],
 			["reference/conditions", "Conditions"],
 			["reference/errors", "Errors"],
-			["reference/bigquery-errors", "BigQuery's errors"],
-			["reference/bigquery-behaviours", "What we rely on in BigQuery"],
+			...pagesOfWarehouses("reference/"),
 			["reference/events", "Kubernetes events"],
 			["reference/json-schema", "JSON Schema"],
 			["reference/metrics", "Metrics"],
@@ -68,3 +73,18 @@ export const sidebar: {
 		],
 	},
 ];
+
+/** The pages about one type of warehouse, such as `duckdb.md` and `reference/duckdb-errors.md`, by their titles. */
+function pagesOfWarehouses(folder: string): [path: string, text: string][] {
+	return globSync(`${folder}*.md`, { cwd: docs })
+		.map((file) => file.replace(/\.md$/, ""))
+		.filter((path) => {
+			const [type] = path.slice(folder.length).split("-");
+			return warehouses.includes(type!);
+		})
+		.toSorted()
+		.map((path) => {
+			const text = readFileSync(join(docs, `${path}.md`), "utf8");
+			return [path, /^# (.*)$/m.exec(text)![1]!];
+		});
+}

@@ -6,7 +6,7 @@ import {
 	type JobSuccess,
 	runJob,
 } from "../job/process.ts";
-import { openDestination } from "../load/destination-by-type.ts";
+import { openWarehouse } from "../load/warehouse.ts";
 
 /** `tidemill check --input <file>`: verifies a Destination (packages/contracts/job.ts says what goes in and out). */
 export async function main({ input }: JobOptions): Promise<number> {
@@ -18,6 +18,6 @@ async function check(
 	{ destination }: CheckInput,
 	context: JobContext,
 ): Promise<JobSuccess> {
-	await (await openDestination(destination, context)).check();
+	await (await openWarehouse(destination, context)).check();
 	return { version: 1, outcome: "Succeeded", rows: 0, bytes: 0, objects: 0 };
 }

@@ -40,7 +40,7 @@ test.each<[object | string, string]>([
 	[{ version: 2 }, "version 2, but this image reads version 1"],
 	[
 		{ destination: { type: "Oracle" } },
-		"a destination of type Oracle, but this image knows only DuckDB and BigQuery",
+		"a destination of type Oracle, but this image knows only BigQuery and DuckDB",
 	],
 	[{ destination: undefined }, "a destination of type undefined"],
 	[{ destination: { type: "DuckDB" } }, "no valid destination.path"],

@@ -1,9 +1,6 @@
-import type {
-	CheckInput,
-	DestinationInput,
-	LoadInput,
-} from "../../packages/contracts/job.ts";
+import type { CheckInput, LoadInput } from "../../packages/contracts/job.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import { knownTypes, warehouses } from "../../packages/warehouses/registry.ts";
 
 /** Parses a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseLoadInput(text: string): LoadInput {
@@ -46,20 +43,16 @@ function parse(text: string): unknown {
 	return input;
 }
 
-function requireDestination(destination?: Partial<DestinationInput>): void {
-	const texts = {
-		DuckDB: ["path"],
-		BigQuery: ["projectId", "dataset", "location"],
-	};
-	const { type } = destination ?? {};
-	if (type === undefined || !Object.hasOwn(texts, type))
+function requireDestination(destination?: Record<string, unknown>): void {
+	const type = String(destination?.type);
+	const definition = warehouses.get(type);
+	if (!definition)
 		throw new JobFailure(
 			"InputInvalid",
-			`The Job's input names a destination of type ${type}, but this image knows only ${Object.keys(texts).join(" and ")}`,
+			`The Job's input names a destination of type ${type}, but this image knows only ${knownTypes()}`,
 		);
-	for (const field of texts[type])
-		require(typeof (destination as Record<string, unknown>)[field] ===
-			"string", `destination.${field}`);
+	for (const field of definition.inputTexts)
+		require(typeof destination?.[field] === "string", `destination.${field}`);
 }
 
 function require(holds: boolean, field: string): void {

@@ -14,7 +14,7 @@ import {
 	JobFailure,
 	type Role,
 } from "../../packages/warehouses/load/failure.ts";
-import type { DestinationContext } from "../../packages/warehouses/load/warehouse.ts";
+import type { WarehouseContext } from "../../packages/warehouses/load/warehouse.ts";
 import { JobTrace } from "./job-trace.ts";
 import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";
@@ -25,7 +25,7 @@ export interface JobOptions {
 	input?: string | undefined;
 }
 
-export interface JobContext extends DestinationContext {
+export interface JobContext extends WarehouseContext {
 	/** Undefined unless the operator traces Runs. */
 	trace?: JobTrace | undefined;
 	/** Registers where the result and the end of the log are stored. Called once the work has ended; `store` never throws. */

@@ -5,16 +5,17 @@ import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import { TableChanged } from "../../packages/warehouses/load/table-changed.ts";
-import type { Destination } from "../../packages/warehouses/load/warehouse.ts";
+import type { Warehouse } from "../../packages/warehouses/load/warehouse.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { addedRows } from "./addition/added-rows.ts";
 import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
 import { DownloadedDays } from "./days/day-files.ts";
-import { openDestination, takesDaysOneByOne } from "./destination-by-type.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { planTables, type TablePlans } from "./fetch/plan-tables.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
+import { openWarehouse } from "./warehouse.ts";
 
 /**
  * Carries out one Run: manifest → objects → checks → destination, for all days at once or day by day, as the Destination
@@ -61,7 +62,7 @@ class Attempt {
 	readonly #manifest: Manifest;
 	readonly #directory: string;
 	readonly #context: JobContext;
-	#destination: Destination | undefined;
+	#warehouse: Warehouse | undefined;
 
 	constructor(
 		input: LoadInput,
@@ -101,7 +102,7 @@ class Attempt {
 			this.#context,
 		);
 		try {
-			const ready = takesDaysOneByOne(this.#input.destination)
+			const ready = takesDaysOneByOne(this.#input)
 				? await sized(plans, files)
 				: await onDisk(plans, files);
 			await this.#load(ready, files);
@@ -151,13 +152,17 @@ class Attempt {
 	}
 
 	/** Late for a load that replaces, so that its downloads begin early. */
-	async #open(): Promise<Destination> {
-		this.#destination ??= await openDestination(
+	async #open(): Promise<Warehouse> {
+		this.#warehouse ??= await openWarehouse(
 			this.#input.destination,
 			this.#context,
 		);
-		return this.#destination;
+		return this.#warehouse;
 	}
+}
+
+function takesDaysOneByOne({ destination }: LoadInput): boolean {
+	return warehouses.get(destination.type)!.takesDaysOneByOne;
 }
 
 /** Every object is checked before the Destination is changed. */

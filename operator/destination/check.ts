@@ -8,9 +8,10 @@ import { label, managedByTidemill } from "../../crds/labels.ts";
 import type { CheckInput } from "../../packages/contracts/job.ts";
 import type { Job, Secret } from "../../packages/kube/kinds.ts";
 import { isControlledBy } from "../../packages/kube/resource.ts";
+import type { WarehouseAccess } from "../../packages/warehouses/definition/definition.ts";
+import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
-import type { Access } from "./access.ts";
-import { defaultLocation } from "./bigquery.ts";
+import { secretNamed } from "./warehouse.ts";
 
 /** A check that takes longer is stuck, for example because its volume is missing. */
 export const checkDeadlineSeconds = 300;
@@ -23,36 +24,27 @@ export interface Check extends JobWithInput {
 /**
  * Digest of what a check verifies. Fields are named one by one, and a default counts as absent: a CRD that gains a field or
  * a default must not make every Destination unverified.
- * @param credentials The Secret that the spec names.
+ * @param credentials The Secrets that the spec names.
  */
 export function checkHash(
-	{
-		type,
-		serviceAccountName,
-		bigQuery,
-		duckDB,
-		checkTemplate,
-	}: DestinationSpec,
-	credentials?: Secret,
+	spec: DestinationSpec,
+	credentials: readonly Secret[] = [],
 ): string {
-	const ref = bigQuery?.credentials?.secretRef;
-	const location = bigQuery?.location;
+	const { type, serviceAccountName, checkTemplate } = spec;
+	const warehouse = warehouseOf(spec);
+	const uses = warehouse?.definition.secrets?.(warehouse.own) ?? [];
 	const verified = {
 		// Raised when a check verifies more of the same spec.
 		version: 1,
 		type,
 		serviceAccountName: serviceAccountName || undefined,
-		projectId: bigQuery?.projectId,
-		dataset: bigQuery?.dataset,
-		location: location === defaultLocation ? undefined : location,
-		createDataset: bigQuery?.createDataset || undefined,
-		kmsKeyName: bigQuery?.kmsKeyName,
-		apiEndpoint: bigQuery?.apiEndpoint,
-		stagingBucket: bigQuery?.stagingBucket,
-		storageEndpoint: bigQuery?.storageEndpoint,
-		key: ref && (credentials?.data?.[ref.key] ?? ""),
-		path: duckDB?.path,
-		volumeClaimName: duckDB?.volumeClaimName,
+		...warehouse?.definition.verified(warehouse.own),
+		...Object.fromEntries(
+			uses.map(({ name, key, verifiedAs }) => [
+				verifiedAs,
+				secretNamed(name, credentials)?.data?.[key] ?? "",
+			]),
+		),
 		// A check that waits for a node or an image is made anew when people correct that.
 		checkTemplate,
 	};
@@ -78,7 +70,7 @@ export function isCheckOf({ metadata }: Destination, job: Job): boolean {
 
 export function checkOf(
 	destination: Destination,
-	{ input, ...access }: Access,
+	{ input, ...access }: WarehouseAccess,
 	hash: string,
 	image: string,
 ): Check {

@@ -1,7 +1,8 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
-import type { DestinationProblem } from "./bigquery.ts";
+import { volumeClaimNameOf } from "../reconcile/informers.ts";
+import type { DestinationProblem } from "./warehouse.ts";
 
 /** What a Destination's Jobs mount and run as, apart from Secrets: who may label those lets Tidemill use them. */
 export interface Borrowed {
@@ -16,15 +17,16 @@ export interface Borrowed {
  * must not reach another application's volume or identity through Tidemill's.
  */
 export function consentProblem(
-	{ metadata, spec }: Destination,
+	destination: Destination,
 	{ volumeClaim, serviceAccount }: Borrowed,
 ): DestinationProblem | undefined {
+	const { metadata, spec } = destination;
 	const namespace = metadata.namespace!;
 	return (
 		problemOf(
 			"VolumeClaim",
 			"PersistentVolumeClaim",
-			{ namespace, name: spec.duckDB?.volumeClaimName },
+			{ namespace, name: volumeClaimNameOf(destination) },
 			volumeClaim,
 		) ??
 		problemOf(

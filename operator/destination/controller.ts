@@ -10,10 +10,11 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { notReady } from "../reconcile/while-permitted.ts";
 import { type DestinationAction, decide } from "./decide.ts";
 import { type DestinationState, readDestination } from "./state.ts";
+import type { AllowedEndpoints } from "./warehouse.ts";
 
 /** Verifies Destinations by Jobs and keeps their status. The loop doesn't run yet. */
 export function createDestinationController(
-	context: OperatorContext & JobDeps & { bigQueryEndpoints: string[] },
+	context: OperatorContext & JobDeps & { allowedEndpoints: AllowedEndpoints },
 ): ControllerLoop {
 	const { informers } = context;
 	const jobsOf = informers.jobs.index(({ metadata }) =>

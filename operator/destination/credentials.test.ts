@@ -28,7 +28,10 @@ function secretWith(value: object | string, labelled = true): Secret {
 
 function withCredentials(credentials: Secret, status?: DestinationStatus) {
 	const spec = bigQuery({ credentials: { secretRef } });
-	return stateWith({ destination: destinationWith(status, spec), credentials });
+	return stateWith({
+		destination: destinationWith(status, spec),
+		credentials: [credentials],
+	});
 }
 
 test.each([
@@ -70,7 +73,7 @@ test("the check of a BigQuery destination gets a copy of the key as a file, and 
 
 test("another key is verified again, under another name", () => {
 	const spec = bigQuery({ credentials: { secretRef } });
-	const old = checkHash(spec, secretWith(key));
+	const old = checkHash(spec, [secretWith(key)]);
 	const verified = { lastCheck: { hash: old, time: at, failures: 0 } };
 	const types = (secret: Secret) =>
 		decide(withCredentials(secret, verified), now).map(({ type }) => type);

@@ -243,6 +243,26 @@ test.each<[string, DestinationSpec]>([
 	},
 );
 
+test("a type of a later version's CRD is refused without a check", () => {
+	const destination = destinationWith(undefined, {
+		type: "Snowflake",
+		snowflake: {},
+	} as unknown as DestinationSpec);
+	const actions = decide(stateWith({ destination }), now);
+	expect(actions.map(({ type }) => type)).not.toContain("startJob");
+	expect(statusIn(actions)).toMatchObject({
+		phase: "Error",
+		conditions: [
+			{
+				status: "False",
+				reason: "UnsupportedType",
+				message:
+					"spec.type is Snowflake, but this version of the operator knows only BigQuery and DuckDB. Upgrade Tidemill, or change spec.type.",
+			},
+		],
+	});
+});
+
 test("a Secret that may still arrive is waited for before a warning", () => {
 	const destination = destinationWith(
 		undefined,
@@ -301,7 +321,9 @@ test("an endpoint in the operator's setting is allowed", () => {
 	const apiEndpoint = "https://bigquery.example/";
 	const state = stateWith({
 		destination: destinationWith(undefined, bigQuery({ apiEndpoint })),
-		bigQueryEndpoints: ["https://bigquery.example"],
+		allowedEndpoints: {
+			TIDEMILL_BIGQUERY_ENDPOINTS: ["https://bigquery.example"],
+		},
 	});
 	expect(decide(state, now).map(({ type }) => type)).toContain("startJob");
 });

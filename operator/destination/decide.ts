@@ -8,6 +8,7 @@ import type { Job } from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { ageOf, isControlledBy } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { jobOutcome } from "../jobs/outcome.ts";
 import { isInForce, isOfJob, jobRefusal } from "../jobs/refusal.ts";
 import { nextLookMs } from "../jobs/slots.ts";
@@ -16,8 +17,6 @@ import type { JobAction } from "../jobs/transition.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
-import { accessTo } from "./access.ts";
-import { bigQueryProblem, type DestinationProblem } from "./bigquery.ts";
 import {
 	type Check,
 	checkDeadlineSeconds,
@@ -27,6 +26,11 @@ import {
 import { consentProblem } from "./consent.ts";
 import { checking, type Finding, queued, tell, verified } from "./finding.ts";
 import type { DestinationState } from "./state.ts";
+import {
+	accessTo,
+	type DestinationProblem,
+	warehouseProblem,
+} from "./warehouse.ts";
 
 export type DestinationAction =
 	| Extract<JobAction, { type: "startJob" | "awaitSlot" }>
@@ -89,20 +93,17 @@ function wantedCheck({
 	credentials,
 	image,
 	localWarehouse,
-	bigQueryEndpoints,
+	allowedEndpoints,
 	podPolicy,
 	...borrowed
 }: DestinationState): Check | DestinationProblem {
-	const problem =
-		destination.spec.bigQuery &&
-		bigQueryProblem(destination, credentials, bigQueryEndpoints);
+	const problem = warehouseProblem(destination, credentials, allowedEndpoints);
 	if (problem) return problem;
 	const access = accessTo(destination, localWarehouse, credentials);
 	if (!access)
 		return {
 			reason: "VolumeClaimRequired",
-			message:
-				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim in this namespace.",
+			message: volumeRequired(destination),
 		};
 	const { checkTemplate = {} } = destination.spec;
 	const refusal =
@@ -111,6 +112,11 @@ function wantedCheck({
 	if (refusal) return refusal;
 	const hash = checkHash(destination.spec, credentials);
 	return checkOf(destination, access, hash, image);
+}
+
+function volumeRequired({ spec }: Destination): string {
+	const { noun, member } = warehouseOf(spec)!.definition;
+	return `${noun[0]!.toUpperCase()}${noun.slice(1)} needs a volume. Set spec.${member}.volumeClaimName to a PersistentVolumeClaim in this namespace.`;
 }
 
 /** The check has a Job: wait for it, or record its result. */

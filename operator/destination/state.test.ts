@@ -81,7 +81,7 @@ async function stateWith(job: Job, { client } = storedObjects([])) {
 		informers: createInformers(client, { namespaces: [], log }),
 		image: "tidemill:1",
 		localWarehouse: undefined,
-		bigQueryEndpoints: [],
+		allowedEndpoints: {},
 	};
 	return readDestination(
 		context as unknown as Parameters<typeof readDestination>[0],

@@ -6,9 +6,11 @@ import { podsOfJob } from "../jobs/controller.ts";
 import type { RequestOutcomes } from "../jobs/kind.ts";
 import type { QueuePlace } from "../jobs/slots.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import { secretNamesOf, volumeClaimNameOf } from "../reconcile/informers.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
 import { isCheckOf } from "./check.ts";
 import type { Borrowed } from "./consent.ts";
+import type { AllowedEndpoints } from "./warehouse.ts";
 
 /** All that a decision about one Destination rests on. */
 export interface DestinationState extends Borrowed {
@@ -17,22 +19,21 @@ export interface DestinationState extends Borrowed {
 	jobs: Job[];
 	/** The Pods of those Jobs. */
 	pods: Pod[];
-	/** The Secret that a BigQuery destination's credentials name, if it exists. */
-	credentials: Secret | undefined;
+	/** The Secrets that the spec names, with or without the label, as far as they exist. */
+	credentials: readonly Secret[];
 	/** Why no check may start now: there are too many Jobs, or Kubernetes has refused it. */
 	place?: QueuePlace | undefined;
 	refusal?: Refusal | undefined;
 	image: string;
-	/** Local mode's directory for DuckDB files. */
+	/** Local mode's directory for warehouses that are files. */
 	localWarehouse: string | undefined;
-	/** The allowed values of a BigQuery destination's apiEndpoint, without a trailing slash. */
-	bigQueryEndpoints: string[];
+	allowedEndpoints: AllowedEndpoints;
 	podPolicy: PodPolicy;
 }
 
 /** @param jobs All Jobs that name the Destination as an owner. Anybody who makes a Job can do that. */
 export async function readDestination(
-	context: OperatorContext & { bigQueryEndpoints: string[] },
+	context: OperatorContext & { allowedEndpoints: AllowedEndpoints },
 	destination: Destination,
 	jobs: Job[],
 	{ place, refusal }: Pick<RequestOutcomes, "place" | "refusal"> = {},
@@ -42,12 +43,15 @@ export async function readDestination(
 		informers,
 		image,
 		localWarehouse,
-		bigQueryEndpoints,
+		allowedEndpoints,
 		podPolicy,
 	} = context;
 	const { name, namespace } = destination.metadata;
-	const { bigQuery, duckDB, serviceAccountName } = destination.spec;
-	const secret = bigQuery?.credentials?.secretRef.name;
+	const secrets = await Promise.all(
+		secretNamesOf(destination).map((secret) =>
+			readSecret(context, namespace!, secret),
+		),
+	);
 	const checks = jobs.filter(
 		(job) => !job.metadata.deletionTimestamp && isCheckOf(destination, job),
 	);
@@ -60,21 +64,18 @@ export async function readDestination(
 		destination,
 		jobs: checks,
 		pods: pods.flat(),
-		credentials:
-			secret === undefined
-				? undefined
-				: await readSecret(context, namespace!, secret),
+		credentials: secrets.filter((secret) => secret !== undefined),
 		volumeClaim: informers.volumeClaims.get(
 			namespace!,
-			duckDB?.volumeClaimName ?? "",
+			volumeClaimNameOf(destination) ?? "",
 		),
 		serviceAccount: informers.serviceAccounts.get(
 			namespace!,
-			serviceAccountName ?? "",
+			destination.spec.serviceAccountName ?? "",
 		),
 		image,
 		localWarehouse,
-		bigQueryEndpoints,
+		allowedEndpoints,
 		podPolicy,
 		place,
 		refusal,

@@ -17,7 +17,7 @@ const { job, secret } = jobWithInput(
 	{
 		command: "load",
 		image: "tidemill:1",
-		warehouse: { volumeClaimName: "files" },
+		volume: { volumeClaimName: "files" },
 		pod: { resources: { requests: { cpu: 1 }, limits: { memory: "1Gi" } } },
 		retries: 2,
 	},

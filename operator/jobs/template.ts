@@ -13,6 +13,10 @@ import {
 	type KubeObject,
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
+import type {
+	SecretFile,
+	WarehouseVolume,
+} from "../../packages/warehouses/definition/definition.ts";
 import type { PodPolicy } from "../reconcile/context.ts";
 
 /** A Job, and the Secret that is mounted as its input, with the credentials. */
@@ -25,10 +29,10 @@ export interface JobWithInput {
 export interface JobTemplate {
 	command: "load" | "check" | "operation";
 	image: string;
-	/** The volume with the DuckDB file; absent for BigQuery. */
-	warehouse?: Warehouse;
-	/** The key of a Google service account in base64; absent for workload identity and DuckDB. */
-	credentials?: string;
+	/** The volume of a warehouse that is a file. */
+	volume?: WarehouseVolume;
+	/** The warehouse's credentials. They stand beside the input. */
+	secretFiles?: SecretFile[];
 	serviceAccountName?: string;
 	/** What people choose, already judged by podTemplateProblem. */
 	pod?: PodTemplate;
@@ -36,11 +40,6 @@ export interface JobTemplate {
 	retries: number;
 	activeDeadlineSeconds?: number;
 }
-
-export type Warehouse =
-	| { volumeClaimName: string }
-	/** A directory of the node. Local mode only, where the node is this machine. */
-	| { hostPath: string };
 
 /**
  * A Job that runs one process of Tidemill, with its input. The owner owns both.
@@ -73,10 +72,12 @@ export function jobWithInput<T extends KubeObject>(
 			metadata: { ...metadata, name: secretName, labels: of.labels },
 			data: {
 				"input.json": Buffer.from(text).toString("base64"),
-				// A copy, so that the Pod gets the key that was verified, whatever happens to the account's Secret.
-				...(template.credentials !== undefined && {
-					[credentialsFile]: template.credentials,
-				}),
+				...Object.fromEntries(
+					(template.secretFiles ?? []).map(({ file, content }) => [
+						file,
+						content,
+					]),
+				),
 			},
 		},
 		job: {
@@ -99,11 +100,11 @@ function jobSpec(
 	labels: Record<string, string>,
 	template: JobTemplate,
 ): NonNullable<Job["spec"]> {
-	const warehouse = template.warehouse && warehouseVolume(template.warehouse);
+	const warehouse = template.volume && warehouseVolume(template.volume);
 	const { pod = {} } = template;
 	return {
 		backoffLimit: template.retries,
-		// The next Pod starts after the last one is gone, so that one process has the DuckDB file (KEP-3939).
+		// The next Pod starts after the last one is gone, so that one process has the warehouse's file (KEP-3939).
 		podReplacementPolicy: "Failed",
 		podFailurePolicy: {
 			rules: [
@@ -142,8 +143,8 @@ function jobSpec(
 					runAsNonRoot: true,
 					// A new volume belongs to root. The group lets the image's user write to it. It may regroup the volume's files,
 					// which the claim's label allows.
-					...(template.warehouse &&
-						"volumeClaimName" in template.warehouse && {
+					...(template.volume &&
+						"volumeClaimName" in template.volume && {
 							fsGroup: 1000,
 							fsGroupChangePolicy: "OnRootMismatch",
 						}),
@@ -162,14 +163,10 @@ function jobSpec(
 							...(warehouse
 								? [{ name: jobEnv.warehouse, value: jobPaths.warehouse }]
 								: []),
-							...(template.credentials !== undefined
-								? [
-										{
-											name: jobEnv.credentials,
-											value: `${jobPaths.input}/${credentialsFile}`,
-										},
-									]
-								: []),
+							...(template.secretFiles ?? []).map(({ file, env }) => ({
+								name: env,
+								value: `${jobPaths.input}/${file}`,
+							})),
 						],
 						...(pod.resources && { resources: asText(pod.resources) }),
 						securityContext: {
@@ -217,7 +214,7 @@ type Volume = NonNullable<PodSpec["volumes"]>[number];
 /** The container of every Job. Its termination message is the result. */
 export const containerName = "tidemill";
 
-function warehouseVolume(warehouse: Warehouse): Volume {
+function warehouseVolume(warehouse: WarehouseVolume): Volume {
 	return "hostPath" in warehouse
 		? {
 				name: "warehouse",
@@ -228,8 +225,6 @@ function warehouseVolume(warehouse: Warehouse): Volume {
 				persistentVolumeClaim: { claimName: warehouse.volumeClaimName },
 			};
 }
-
-const credentialsFile = "key.json";
 
 /**
  * Why people may not choose this. Whoever may write Pipelines may not be allowed to create Pods, and other software acts on

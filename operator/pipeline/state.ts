@@ -14,6 +14,7 @@ import {
 	readNotifications,
 } from "../notification/state.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import { secretNamesOf } from "../reconcile/informers.ts";
 import {
 	type PlannedEvents,
 	plannedEvents,
@@ -39,13 +40,13 @@ export interface PipelineReferences {
 	pipeline: Pipeline;
 	source: Source | undefined;
 	destination: Destination | undefined;
-	/** The Secret that the Destination's credentials name, if it exists and has the label. */
-	credentials: Secret | undefined;
+	/** The Secrets that the Destination names, as far as they exist and have the label. */
+	credentials: readonly Secret[];
 	/** The Source's, if the type of a column depends on it. */
 	trackingPlan: PlannedEvents | undefined;
 	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
 	holder: TableHolder | undefined;
-	/** Local mode's directory for DuckDB files. */
+	/** Local mode's directory for warehouses that are files. */
 	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
 }
@@ -81,15 +82,13 @@ export function referencesOf(
 		informers.sources.get(namespace, pipeline.spec.sourceRef.name),
 	);
 	const plan = source?.spec.webhook?.trackingPlanRef?.name;
-	const secret = destination?.spec.bigQuery?.credentials?.secretRef.name;
 	return {
 		pipeline,
 		source,
 		destination,
-		credentials:
-			secret === undefined
-				? undefined
-				: informers.secrets.get(namespace, secret),
+		credentials: (destination ? secretNamesOf(destination) : []).flatMap(
+			(name) => informers.secrets.get(namespace, name) ?? [],
+		),
 		trackingPlan:
 			plan !== undefined && hasUntypedColumn(pipeline)
 				? plannedEvents(informers, { namespace, name: plan })

@@ -1,7 +1,7 @@
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import type { Informers } from "../reconcile/informers.ts";
-import { warehouseNameOf } from "./warehouse-name.ts";
+import { warehouseNameOf } from "./warehouse.ts";
 
 export interface TableHolder {
 	pipeline: Pipeline;

@@ -15,7 +15,7 @@ const settled: PipelineReferences = {
 	pipeline: pipelineOf(),
 	source: sourceOf(),
 	destination: destinationOf(),
-	credentials: undefined,
+	credentials: [],
 	trackingPlan: undefined,
 	holder: undefined,
 	podPolicy: { annotations: [], priorityClasses: [] },
@@ -34,7 +34,7 @@ test("a resolved Pipeline has a table, columns and a destination", () => {
 			tableName: "load_orders",
 			access: {
 				input: { type: "DuckDB", path: "events.duckdb" },
-				warehouse: { volumeClaimName: "claim" },
+				volume: { volumeClaimName: "claim" },
 			},
 			layout,
 		},
@@ -302,15 +302,17 @@ const keyed = (verifiedKey: Secret) =>
 test("a Job gets the very key that was verified", () => {
 	const credentials = keyOf("verified");
 	const destination = keyed(credentials);
-	expect(resolveTarget({ ...settled, destination, credentials })).toMatchObject(
-		{ target: { access: { credentials: credentials.data!.k } } },
-	);
+	expect(
+		resolveTarget({ ...settled, destination, credentials: [credentials] }),
+	).toMatchObject({
+		target: { access: { secretFiles: [{ content: credentials.data!.k }] } },
+	});
 });
 
-test.each<[string, Secret | undefined]>([
-	["is swapped", keyOf("swapped")],
-	["loses its label", undefined],
-	["is removed from its Secret", { ...keyOf(""), data: {} }],
+test.each<[string, Secret[]]>([
+	["is swapped", [keyOf("swapped")]],
+	["loses its label", []],
+	["is removed from its Secret", [{ ...keyOf(""), data: {} }]],
 ])(
 	"no Job gets a key that %s after the check, though Ready is still True",
 	(_, credentials) => {

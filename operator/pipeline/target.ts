@@ -8,14 +8,14 @@ import { tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy, TableColumn } from "../../packages/contracts/job.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
-import { type Access, accessTo } from "../destination/access.ts";
+import type { WarehouseAccess } from "../../packages/warehouses/definition/definition.ts";
 import { checkHash } from "../destination/check.ts";
+import { accessTo } from "../destination/warehouse.ts";
 import { podTemplateProblem } from "../jobs/template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
 import type { PipelineReferences } from "./state.ts";
-import { tableOptionsProblem } from "./table-options.ts";
-import { warehouseNameOf } from "./warehouse-name.ts";
+import { tableOptionsProblem, warehouseNameOf } from "./warehouse.ts";
 
 /** What a Pipeline loads from and into, with every reference resolved. */
 export interface LoadTarget {
@@ -24,7 +24,7 @@ export interface LoadTarget {
 	columns: TableColumn[];
 	/** The table of events in quarantine, if there shall be one. */
 	quarantine?: { tableName: string; columns: TableColumn[] };
-	access: Access;
+	access: WarehouseAccess;
 	/** Changes if what is loaded, or where to, changes. */
 	layout: Layout;
 }
@@ -131,7 +131,7 @@ export function strategyOf({ spec }: Pipeline): Strategy {
 /** Whether the check succeeded with this very spec and key: the key may change before its controller notices. */
 function isVerified(
 	{ metadata, spec, status }: Destination,
-	credentials: Secret | undefined,
+	credentials: readonly Secret[],
 ): boolean {
 	return (
 		findCondition(status?.conditions, "Ready")?.status === "True" &&

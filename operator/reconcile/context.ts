@@ -12,7 +12,7 @@ export interface OperatorContext {
 	permissions: NamespacePermissions;
 	/** Image of the Jobs. */
 	image: string;
-	/** Local mode's directory for DuckDB files. */
+	/** Local mode's directory for warehouses that are files. */
 	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
 	log: Logger;

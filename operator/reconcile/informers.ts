@@ -32,6 +32,7 @@ import {
 	Informer,
 	type InformerOptions,
 } from "../../packages/kube/watch/informer.ts";
+import { warehouseOf } from "../../packages/warehouses/registry.ts";
 
 export type Informers = ReturnType<typeof createInformers>;
 
@@ -87,8 +88,15 @@ export function createInformers(
 
 /** The names of the Secrets that a Destination refers to. */
 export function secretNamesOf({ spec }: Destination): string[] {
-	const name = spec.bigQuery?.credentials?.secretRef.name;
-	return name === undefined ? [] : [name];
+	const warehouse = warehouseOf(spec);
+	const uses = warehouse?.definition.secrets?.(warehouse.own) ?? [];
+	return uses.map(({ name }) => name);
+}
+
+/** The name of the PersistentVolumeClaim that a Destination refers to. */
+export function volumeClaimNameOf({ spec }: Destination): string | undefined {
+	const warehouse = warehouseOf(spec);
+	return warehouse?.definition.volume?.(warehouse.own).claimName;
 }
 
 function withSourceLookups(sources: Informer<Source>) {
@@ -125,8 +133,8 @@ function withDestinationLookups(destinations: Informer<Destination>) {
 	return Object.assign(destinations, {
 		/** Those whose credentials are in the Secret. */
 		ofSecret: byName(destinations, secretNamesOf),
-		ofVolumeClaim: byName(destinations, ({ spec }) => {
-			const name = spec.duckDB?.volumeClaimName;
+		ofVolumeClaim: byName(destinations, (destination) => {
+			const name = volumeClaimNameOf(destination);
 			return name === undefined ? [] : [name];
 		}),
 		ofServiceAccount: byName(destinations, ({ spec }) =>

@@ -122,19 +122,21 @@ export const reasons = {
 				"The check's Pod did not start or did not end in time; the message says what it waited for. Tidemill repeats the check.",
 			CheckNotStarted:
 				"Kubernetes refused the check's Job or Secret; the message has its error. Tidemill repeats the check.",
+			UnsupportedType:
+				"This version of the operator doesn't know the type in `spec.type`; the CRDs are of a later version.",
 			EndpointNotAllowed:
-				"`spec.bigQuery.apiEndpoint` or `storageEndpoint` is not in the operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS`.",
+				"An address in the spec is not in the operator's setting that allows such addresses; the message names both.",
 			SecretNotFound:
 				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			SecretNotLabelled:
 				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
 			CredentialsInvalid:
-				"The Secret's key does not hold the JSON key of a Google service account.",
+				"The Secret's key does not hold credentials for this type of warehouse; the message says what it should be.",
 			VolumeClaimRequired:
-				"A DuckDB destination needs `spec.duckDB.volumeClaimName`, the volume of its file.",
+				"A warehouse that is a file needs `volumeClaimName`, the volume of its file.",
 			VolumeClaimNotFound:
-				"The PersistentVolumeClaim that `spec.duckDB.volumeClaimName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
+				"The PersistentVolumeClaim that `volumeClaimName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			VolumeClaimNotLabelled:
 				'The PersistentVolumeClaim lacks the label `tidemill.dev/use: "true"`, so Tidemill does not use it.',
 			ServiceAccountNotFound:
@@ -166,7 +168,7 @@ export const reasons = {
 			ColumnTypeUnknown:
 				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
 			TableOptionsInvalid:
-				"`spec.table.bigQuery` has an option that the table can't have, or the Destination is not BigQuery; the message says why.",
+				"`spec.table` has an option that the table can't have, or one for another type of Destination; the message says why.",
 			TableIncompatible:
 				"The last Run found a table that does not fit the columns. Scheduled Runs pause; a Run that a person creates tries again.",
 			TableNotOurs:
@@ -174,7 +176,7 @@ export const reasons = {
 			InvalidSchedule:
 				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:
-				"The schedule and the overwrite period would make more load jobs a day than BigQuery takes for a table.",
+				"The schedule and the overwrite period would make more load jobs a day than the warehouse takes for a table.",
 			AnnotationNotAllowed:
 				"`spec.runTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:

@@ -283,7 +283,7 @@ type Waiting = [reason: CompleteReason<RunReasons>, message: string];
 
 /**
  * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse. A Pod that
- * is lost with its node may still be one: two that write to one DuckDB file could damage it.
+ * is lost with its node may still be one: two that write to one file could damage it.
  */
 function blockedBy(
 	{ run, rivals, ahead, writers }: RunState,

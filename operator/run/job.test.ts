@@ -18,7 +18,7 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 		pipeline,
 		source: sourceOf(),
 		destination: bigQueryOf("lake", { kmsKeyName }),
-		credentials: undefined,
+		credentials: [],
 		trackingPlan: undefined,
 		holder: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },

@@ -11,6 +11,7 @@ import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/adoption.ts";
 import type { LoadTarget } from "../pipeline/target.ts";
+import { tableOptionsOf } from "../pipeline/warehouse.ts";
 
 export interface RunJobOptions {
 	/** A credential: only the Secret may hold it. */
@@ -83,7 +84,7 @@ function loadInput(
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
 	const { quarantine } = target;
-	const { bigQuery: options } = table;
+	const options = tableOptionsOf(pipeline, target.access.input.type);
 	// People describe the table that they look at.
 	const { description: _, ...others } = options ?? {};
 	const words = `Source ${account}/${sourceRef.name}, loaded by Tidemill's Pipeline ${account}/${pipeline.metadata.name}`;

@@ -15,7 +15,7 @@ import { storedIn } from "../jobs/questions.ts";
 import { type PipelineReferences, referencesOf } from "../pipeline/state.ts";
 import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
-import { warehouseNameOf } from "../pipeline/warehouse-name.ts";
+import { warehouseNameOf } from "../pipeline/warehouse.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { heldUnder, keysIn, keysSecretName } from "../source/routes/keys.ts";
 import { warehouseLabel } from "./job.ts";

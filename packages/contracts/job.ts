@@ -8,13 +8,13 @@ import type { UtcDate } from "./utc-date.ts";
 /** The paths that operator writes into the Pod template and the Job's process reads. */
 export const jobPaths = {
 	/**
-	 * Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. A Google service account's `key.json` is
-	 * beside it, the variable {@link jobEnv.credentials}.
+	 * Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. The Destination's credentials are files beside
+	 * it, whose paths are variables that its type of warehouse names.
 	 */
 	input: "/var/run/tidemill/input",
 	/** emptyDir for downloaded objects. Its path is the variable {@link jobEnv.scratch}. */
 	scratch: "/var/run/tidemill/scratch",
-	/** The DuckDB volume. Its path is the variable {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
+	/** The volume of a warehouse that is a file. Its path is the variable {@link jobEnv.warehouse}. */
 	warehouse: "/var/lib/tidemill/warehouse",
 	/** terminationMessagePath, the variable {@link jobEnv.result}. */
 	result: "/dev/termination-log",
@@ -24,36 +24,14 @@ export const jobEnv = {
 	scratch: "TIDEMILL_SCRATCH",
 	warehouse: "TIDEMILL_WAREHOUSE",
 	result: "TIDEMILL_RESULT",
-	/** The file's path. The name is Google's (Application Default Credentials). */
-	credentials: "GOOGLE_APPLICATION_CREDENTIALS",
 } as const;
 
 export type Strategy = "Incremental" | "FullReload";
 
-export type DestinationInput = DuckDBInput | BigQueryInput;
-
-export interface DuckDBInput {
-	type: "DuckDB";
-	/** File below the warehouse volume. */
-	path: string;
-}
-
-/** Credentials are the service account's key that {@link jobEnv.credentials} names; without one, workload identity. */
-export interface BigQueryInput {
-	type: "BigQuery";
-	projectId: string;
-	dataset: string;
-	/** Where the dataset is or will be created. */
-	location: string;
-	createDataset: boolean;
-	/** Resource name of the key of Cloud KMS that tables are encrypted with; the dataset's default when absent. */
-	kmsKeyName?: string;
-	/** Base URL of the API; Google's own when absent. */
-	apiEndpoint?: string;
-	/** Bucket of Cloud Storage that load jobs read from; without one, files come with the request that starts a job. */
-	stagingBucket?: string;
-	/** Base URL of Cloud Storage's API; Google's own when absent. */
-	storageEndpoint?: string;
+/** The settings of the Destination's warehouse: each type has its own (packages/warehouses/). */
+export interface DestinationInput {
+	type: string;
+	[setting: string]: unknown;
 }
 
 export interface LoadInput {
@@ -66,8 +44,8 @@ export interface LoadInput {
 		columns: TableColumn[];
 		/** Set as the table's description when the destination creates it. */
 		description: string;
-		/** For BigQuery. */
-		options?: TableOptions;
+		/** What the table shall have beside its columns: each type of warehouse has its own options. */
+		options?: object;
 	};
 	/** A second table, for the events of the same days that are in quarantine; absent for none. */
 	quarantineTable?: {
@@ -75,7 +53,7 @@ export interface LoadInput {
 		/** Those of `table`, and `violations`. */
 		columns: TableColumn[];
 		description: string;
-		options?: TableOptions;
+		options?: object;
 	};
 	strategy: Strategy;
 	/**
@@ -91,16 +69,6 @@ export interface LoadInput {
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
 	authorities?: string;
-}
-
-/** What a table in BigQuery shall have beside its columns. What is absent stays as the table has it. */
-export interface TableOptions {
-	description?: string;
-	labels?: Record<string, string>;
-	partitionExpirationDays?: number;
-	requirePartitionFilter?: boolean;
-	/** Names of columns. */
-	clusterBy?: string[];
 }
 
 export interface TableColumn {

@@ -3,17 +3,17 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import pino from "pino";
 import type { JobContext } from "../../ingest/job/process.ts";
-import { openDestination } from "../../ingest/load/destination-by-type.ts";
-import { type BigQueryInput, jobEnv } from "../../packages/contracts/job.ts";
-import { parseServiceAccountKey } from "../../packages/contracts/service-account-key.ts";
+import { openWarehouse } from "../../ingest/load/warehouse.ts";
+import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
 import { BigQueryDataset } from "../../packages/warehouses/bigquery/load/dataset.ts";
-import { withFailures } from "../../packages/warehouses/bigquery/load/destination.ts";
 import {
 	googleAccount,
 	scope,
 } from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
 import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { RestClient } from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
+import { withFailures } from "../../packages/warehouses/bigquery/load/warehouse.ts";
+import { parseServiceAccountKey } from "../../packages/warehouses/bigquery/service-account-key.ts";
 
 /** What one run of `make test-bigquery` works in: a dataset of its own in somebody's project. */
 export interface Trial {
@@ -92,7 +92,7 @@ export function destinationOf(trial: Trial): BigQueryInput {
 
 /** The email of the key in GOOGLE_APPLICATION_CREDENTIALS; undefined for gcloud's login and the like. */
 export async function keyEmail(): Promise<string | undefined> {
-	const file = process.env[jobEnv.credentials];
+	const file = process.env.GOOGLE_APPLICATION_CREDENTIALS;
 	const text = file && (await readFile(file, "utf8").catch(() => undefined));
 	return text ? parseServiceAccountKey(text)?.email : undefined;
 }
@@ -131,7 +131,7 @@ export async function check(
 	signal: AbortSignal,
 ): Promise<void> {
 	const input = { ...destinationOf(trial), createDataset: true };
-	const destination = await openDestination(input, contextOf(signal, scratch));
+	const destination = await openWarehouse(input, contextOf(signal, scratch));
 	await destination.check();
 }
 

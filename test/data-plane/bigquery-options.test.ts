@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { LoadInput, TableOptions } from "../../packages/contracts/job.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { TableOptions } from "../../packages/warehouses/bigquery/input.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {

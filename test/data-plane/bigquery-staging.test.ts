@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BigQueryInput } from "../../packages/contracts/job.ts";
+import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";

@@ -1,5 +1,6 @@
 import { endpoints } from "../../api/endpoints.ts";
 import { errorCodes } from "../../api/http/errors.ts";
+import { apiResources } from "../../api/resources/api-resource.ts";
 
 /** The text of docs/reference/api.md. */
 export function apiPage(): string {
@@ -33,6 +34,11 @@ ${Object.entries(errorCodes)
 	)
 	.join("")}`;
 }
+
+const secretPaths = apiResources
+	.flatMap(({ secretFields }) => secretFields)
+	.map(({ at, inline }) => `\`${[...at, inline].join(".")}\``)
+	.join(", ");
 
 const introduction = `# REST API
 
@@ -77,8 +83,7 @@ A resource has the fields of its CRD's \`spec\` and \`status\` at one level ([fi
 \`updateTime\`, \`generation\` and, if a GitOps tool manages it, \`managedBy\`. The state in one word is \`status\` everywhere; it has the
 words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derives one from \`displayName\`.
 
-- **Secrets** can be part of a request (\`webhook.authorization.customToken.token\`, \`webhook.authorization.signature.secrets\`,
-  \`bigQuery.credentials.key\`). The API keeps them in a Secret whose name begins with the resource's, and never returns them.
+- **Secrets** can be part of a request (${secretPaths}). The API keeps them in a Secret whose name begins with the resource's, and never returns them.
   The resource owns that Secret: Kubernetes deletes it with the resource, and the operator when the resource no longer refers
   to it.
 - **Labels** of a resource are its field \`labels\`, and \`?labelSelector=\` selects by them. A PATCH changes some, null removes one; a PUT

@@ -4,6 +4,7 @@ import { refusals } from "../../ingest/receive/request/refusal.ts";
 import { operationErrors } from "../../operator/operation/decide.ts";
 import { runErrors } from "../../operator/run/plan-dates.ts";
 import { jobErrors } from "../../packages/warehouses/load/failure.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 
 /** The text of docs/reference/errors.md. */
 export function errorsPage(): string {
@@ -20,6 +21,10 @@ export function errorsPage(): string {
 		...table(requestErrors),
 		"## Runs, Operations and checks of Destinations, in their Job\n",
 		...table(jobErrors),
+		...[...warehouses.values()].flatMap(({ noun, errors }) => [
+			`With ${noun}, also:\n`,
+			...table(errors),
+		]),
 		"## Runs and Operations that the operator ends\n",
 		operatorIntroduction,
 		"| Code | What to do |",

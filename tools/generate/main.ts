@@ -4,10 +4,6 @@ import { formatNames } from "../../packages/tracking-plan/metered/formats.ts";
 import { drafts } from "../../packages/tracking-plan/schemas.ts";
 import { apiPage } from "./api-page.ts";
 import { argocdHealthFiles } from "./argocd-health.ts";
-import {
-	bigQueryBehavioursPage,
-	bigQueryErrorsPage,
-} from "./bigquery-pages.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { cliPage } from "./cli-page.ts";
 import { clientTypesText } from "./client-types.ts";
@@ -18,6 +14,7 @@ import { eventsPage } from "./events-page.ts";
 import { jsonScanText } from "./json-scan.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { resourcesPage } from "./resources-page.ts";
+import { warehousePages } from "./warehouse-pages.ts";
 
 /** Every generated file: its path in the repository and its text. */
 export function generatedFiles(): [path: string, text: string][] {
@@ -28,8 +25,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["api/generated/client-types.ts", clientTypesText()],
 		...argocdHealthFiles(),
 		["docs/reference/api.md", apiPage()],
-		["docs/reference/bigquery-behaviours.md", bigQueryBehavioursPage()],
-		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
+		...warehousePages(),
 		["docs/reference/cli.md", cliPage()],
 		["docs/reference/conditions.md", conditionsPage()],
 		["docs/reference/errors.md", errorsPage()],

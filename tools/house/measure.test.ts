@@ -20,6 +20,10 @@ const figures = measureHouse(
 		["api/runs.ts", 'import "../crds/types.ts";\nexport type Run = 1;\n'],
 		["operator/run.ts", 'import "../api/runs.ts";\nimport "../cli/x.ts";\n'],
 		["cli/x.ts", "// Loads into BigQuery.\n".repeat(50)],
+		[
+			"packages/warehouses/types.ts",
+			'export { definition as BigQuery } from "./bigquery/definition.ts";\n',
+		],
 		["cli/x.test.ts", "// Not counted.\n"],
 		["tools/bench/run.ts", "// Not counted.\n"],
 		["crds/generated/types.ts", "// Not counted.\n"],
@@ -31,14 +35,14 @@ const figure = (name: string): HouseFigure =>
 	figures.find((each) => each.name === name)!;
 
 test.each([
-	["product lines", 56],
-	["lines a file", 14],
-	["files under 40 lines", 3],
-	["folders", 4],
+	["product lines", 57],
+	["lines a file", 11],
+	["files under 40 lines", 4],
+	["folders", 5],
 	["folders at the root that have no place in the order", 1],
 	["arrows between folders of the root", 3],
 	["arrows that go up", 1],
-	["files outside its folder that name BigQuery", 1],
+	["files outside its folder that name a warehouse", 1],
 	["exported types of one word", 2],
 	["names of exported types that stand twice", 1],
 	["files of the walk from `spec.schedule` to a job", 2],

@@ -66,8 +66,8 @@ const dateForm = String.raw`\d{4}-\d\d-\d\d`;
 const timeForm = String.raw`${dateForm}[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)`;
 
 /**
- * Forms send nothing but strings, so a string that holds a value of the type counts as that value. Dates and times are those
- * of BigQuery: years 1 to 9999.
+ * Forms send nothing but strings, so a string that holds a value of the type counts as that value. Years
+ * are those that every warehouse has: 1 to 9999.
  */
 const sqlOf: Record<
 	BodyColumnType,

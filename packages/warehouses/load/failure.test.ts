@@ -1,13 +1,16 @@
 import { expect, test } from "vitest";
-import {
-	checkAdvice,
-	type JobErrorCode,
-	JobFailure,
-	jobErrors,
-} from "./failure.ts";
+import type { JobErrorRule } from "../definition/definition.ts";
+import { duckDBErrors } from "../duckdb/errors.ts";
+import { warehouses } from "../registry.ts";
+import { JobFailure, jobErrors } from "./failure.ts";
 
 test("a failure says what happened and what to do, with the exit code of its kind", () => {
-	const busy = new JobFailure("DestinationBusy", "w.duckdb is in use");
+	const busy = new JobFailure(
+		"DestinationBusy",
+		"w.duckdb is in use",
+		undefined,
+		duckDBErrors,
+	);
 	expect(busy.toJobError()).toEqual({
 		code: "DestinationBusy",
 		message:
@@ -26,14 +29,25 @@ test.each(["x", "x.", "x. \n"])("%j ends in one full stop", (what) => {
 const notOfChecks =
 	/^(Links|Manifest|Object|Table|Rows|Plan|Event|Report|Superseded|JobCancelled)/;
 
+const tables = [
+	jobErrors,
+	...[...warehouses.values()].map(({ errors }) => errors),
+];
+
 test.each(
-	(Object.keys(jobErrors) as JobErrorCode[]).filter(
-		(code) => !notOfChecks.test(code),
+	tables.flatMap((rules) =>
+		Object.keys(rules)
+			.filter((code) => !notOfChecks.test(code))
+			.map((code) => [code, rules] as const),
 	),
-)("of a check, the advice of %s speaks of no Run", (code) => {
-	const { message } = new JobFailure(code, "x").toJobError("check");
+)("of a check, the advice of %s speaks of no Run", (code, rules) => {
+	const failure = new JobFailure<string>(code, "x", undefined, rules);
+	const { message } = failure.toJobError("check");
 	expect(message).not.toMatch(
 		/\b(new|next|later) Runs?\b|Pipeline|\b[Dd]ays?\b/,
 	);
-	expect(message).toContain(checkAdvice[code] ?? jobErrors[code].advice);
+	const { checkAdvice, advice } = (rules as Record<string, JobErrorRule>)[
+		code
+	]!;
+	expect(message).toContain(checkAdvice ?? advice);
 });

@@ -1,8 +1,9 @@
 import { type JobError, jobExitCode } from "../../contracts/job.ts";
+import type { JobErrorRule } from "../definition/definition.ts";
 
 /**
- * Every failure of `tidemill load`, `check` and `operation`: whether another attempt can help, and what a person should do.
- * The code and the message appear in the status of the Run, Destination or Operation.
+ * The failures of `tidemill load`, `check` and `operation`, whatever the warehouse; each type has others of its own. The code
+ * and the message appear in the status of the Run, Destination or Operation.
  */
 export const jobErrors = {
 	InputInvalid: {
@@ -41,29 +42,8 @@ export const jobErrors = {
 		retryable: true,
 		advice:
 			"Raise ephemeral-storage in the Pipeline's spec.runTemplate.resources, or free space on the node.",
-	},
-	DestinationBusy: {
-		retryable: true,
-		advice: "Close the program that has the file open, then start a new Run.",
-	},
-	DestinationFull: {
-		retryable: true,
-		advice: "The table is unchanged. Grow the volume or free space on it.",
-	},
-	DestinationUnreadable: {
-		retryable: false,
-		advice:
-			"Restore the file from a backup, or move it away so that a new one is created.",
-	},
-	DestinationNotWritable: {
-		retryable: false,
-		advice:
-			"Make the volume writable for the Job's user, or set another spec.duckDB.path.",
-	},
-	PathOutsideVolume: {
-		retryable: false,
-		advice:
-			"Set the Destination's spec.duckDB.path to a file inside the volume.",
+		checkAdvice:
+			"Raise ephemeral-storage in the Destination's spec.checkTemplate.resources, or free space on the node.",
 	},
 	TableIncompatible: {
 		retryable: false,
@@ -85,75 +65,8 @@ export const jobErrors = {
 		retryable: false,
 		advice:
 			"Every day in the table is complete. Raise the memory in the Pipeline's spec.runTemplate.resources.",
-	},
-	CredentialsMissing: {
-		retryable: false,
-		advice:
-			"Set the Destination's spec.bigQuery.credentials.secretRef, or give workload identity to its spec.serviceAccountName.",
-	},
-	CredentialsRefused: {
-		retryable: false,
-		advice:
-			"Put a valid key of a Google service account into the Secret that the Destination names.",
-	},
-	PermissionDenied: {
-		retryable: false,
-		advice:
-			"Grant the service account roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on the project (also roles/bigquery.user, if it should create the dataset).",
-	},
-	DatasetMissing: {
-		retryable: false,
-		advice:
-			"Correct the Destination's spec.bigQuery.projectId and dataset, or set createDataset: true.",
-	},
-	StagingBucketDenied: {
-		retryable: false,
-		advice:
-			"Grant the service account roles/storage.objectUser and roles/storage.legacyBucketReader on the bucket that the Destination's spec.bigQuery.stagingBucket names.",
-	},
-	StagingBucketMissing: {
-		retryable: false,
-		advice:
-			"Correct the Destination's spec.bigQuery.stagingBucket, or create the bucket in the dataset's location.",
-	},
-	LocationMismatch: {
-		retryable: false,
-		advice:
-			"Set the Destination's spec.bigQuery.location to the dataset's location.",
-	},
-	BillingNotEnabled: {
-		retryable: false,
-		advice:
-			"Link the Google Cloud project to a billing account in good standing.",
-	},
-	ProjectBlocked: {
-		retryable: false,
-		advice: "Ask Google Cloud support why the project is blocked.",
-	},
-	QuotaExceeded: {
-		retryable: true,
-		advice:
-			"Loaded days stay loaded. Wait until the quota resets, request a higher one, or run less often.",
-	},
-	RateLimited: {
-		retryable: true,
-		advice:
-			"Loaded days stay loaded. The next Run tries again. Slow down other programs that use this table or project.",
-	},
-	BigQueryUnavailable: {
-		retryable: true,
-		advice:
-			"Loaded days stay loaded. The next Run tries again. If it keeps failing, see Google Cloud's status page.",
-	},
-	BigQueryRefused: {
-		retryable: false,
-		advice:
-			"Loaded days stay loaded. Correct what BigQuery's message names, then start a new Run.",
-	},
-	JobCancelled: {
-		retryable: true,
-		advice:
-			"Somebody cancelled the job in BigQuery. The next attempt starts it again.",
+		checkAdvice:
+			"Raise the memory in the Destination's spec.checkTemplate.resources.",
 	},
 	RowsDiffer: {
 		retryable: false,
@@ -195,50 +108,46 @@ export const jobErrors = {
 		retryable: true,
 		advice:
 			"Every day in the table is complete. The next attempt loads the rest.",
+		checkAdvice: "The next attempt checks it.",
 	},
 	Unexpected: {
 		retryable: true,
 		advice:
 			"If it keeps failing, report it with the end of the log, which the status has.",
 	},
-} as const satisfies Record<string, { retryable: boolean; advice: string }>;
+} as const satisfies Record<string, JobErrorRule>;
 
 export type JobErrorCode = keyof typeof jobErrors;
 
 /** The processes that Jobs run. */
 export type Role = "load" | "check" | "operation";
 
-/** Where the advice is about Runs, what it is for a check. Tidemill repeats a check that failed. */
-export const checkAdvice: Partial<Record<JobErrorCode, string>> = {
-	DestinationBusy: "Close the program that has the file open.",
-	DestinationFull: "Grow the volume or free space on it.",
-	OutOfMemory:
-		"Raise the memory in the Destination's spec.checkTemplate.resources.",
-	ScratchFull:
-		"Raise ephemeral-storage in the Destination's spec.checkTemplate.resources, or free space on the node.",
-	QuotaExceeded: "Wait until the quota resets, or request a higher one.",
-	RateLimited: "Slow down other programs that use this project.",
-	BigQueryUnavailable: "If it keeps failing, see Google Cloud's status page.",
-	BigQueryRefused: "Correct what BigQuery's message names.",
-	Stopped: "The next attempt checks it.",
-};
-
-/** A failure of a Job. `what` says what happened to what, and must hold no secret. */
-export class JobFailure extends Error {
+/**
+ * A failure of a Job. `what` says what happened to what, and must hold no secret.
+ * @typeParam Code A code of `rules`, which are those of all Jobs unless a type of warehouse has its own.
+ */
+export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	override name = "JobFailure";
-	readonly code: JobErrorCode;
+	readonly code: Code;
 	/** A sentence, without advice. */
 	readonly what: string;
+	readonly #rule: JobErrorRule;
 
-	constructor(code: JobErrorCode, what: string, options?: ErrorOptions) {
+	constructor(
+		code: Code,
+		what: string,
+		options?: ErrorOptions,
+		rules: Record<string, JobErrorRule> = jobErrors,
+	) {
 		const sentence = what.replace(/[.\s]*$/, ".");
-		super(`${sentence} ${jobErrors[code].advice}`, options);
+		super(`${sentence} ${rules[code]!.advice}`, options);
 		this.code = code;
 		this.what = sentence;
+		this.#rule = rules[code]!;
 	}
 
 	get retryable(): boolean {
-		return jobErrors[this.code].retryable;
+		return this.#rule.retryable;
 	}
 
 	get exitCode(): number {
@@ -247,7 +156,7 @@ export class JobFailure extends Error {
 
 	toJobError(role?: Role): JobError {
 		const { code, message, retryable } = this;
-		const advice = role === "check" ? checkAdvice[code] : undefined;
+		const advice = role === "check" ? this.#rule.checkAdvice : undefined;
 		return {
 			code,
 			message: advice === undefined ? message : `${this.what} ${advice}`,

@@ -1,20 +1,20 @@
-import type { LoadInput } from "../../contracts/job.ts";
+import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
 import type { HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
 
-/** What a Job gives the Destination that it opens. */
-export interface DestinationContext {
+/** What a Job gives the warehouse that it opens. */
+export interface WarehouseContext {
 	log: Logger;
 	/** Fires when the Pod must stop. */
 	signal: AbortSignal;
 	/** Directory for temporary files. */
 	scratch: string;
-	/** Directory that `duckDB.path` is relative to; undefined if the Destination is no file. */
+	/** Directory of warehouses that are files; undefined if there is none. */
 	warehouse: string | undefined;
-	/** How long to wait for a process that holds the DuckDB file. */
+	/** How long to wait for a process that holds such a file. */
 	busyWaitMs: number;
 }
 
@@ -30,10 +30,19 @@ export interface DayFiles {
 	unfitOf(day: LoadDay): UnfitRows | undefined;
 }
 
-/** A Destination, as load and check see it. Every failure is a {@link JobFailure}. */
-export interface Destination {
+/** What each type's load/warehouse.ts exports. */
+export interface WarehouseModule {
+	/** Throws {@link JobFailure}. */
+	open(
+		input: DestinationInput,
+		context: WarehouseContext,
+	): Warehouse | Promise<Warehouse>;
+}
+
+/** A Destination's warehouse, as load and check see it. Every failure is a {@link JobFailure}. */
+export interface Warehouse {
 	/**
-	 * What the table holds of the manifest's dates; undefined if it can't be known. A Destination without this method
+	 * What the table holds of the manifest's dates; undefined if it can't be known. A warehouse without this method
 	 * replaces every day.
 	 */
 	held?(
@@ -48,7 +57,7 @@ export interface Destination {
 	/**
 	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, but only adds
 	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked, or `files` gets them
-	 * for a Destination that takes its days one by one. Safe to repeat at any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
+	 * for a warehouse that takes its days one by one. Safe to repeat at any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
 	 * afterwards, and {@link TableChanged} if rows that a day keeps aren't what they were.
 	 */
 	load(

@@ -135,7 +135,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			pipeline,
 			source: sourceOf(),
 			destination: bigQueryOf(),
-			credentials: undefined,
+			credentials: [],
 			trackingPlan: undefined,
 			holder: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },

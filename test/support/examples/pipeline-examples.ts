@@ -23,7 +23,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		pipeline: pipelineOf(),
 		source: sourceOf(),
 		destination: destinationOf(),
-		credentials: undefined,
+		credentials: [],
 		trackingPlan: undefined,
 		holder: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },

@@ -44,7 +44,7 @@ const ready = {
 
 /** @param credentials The Secret that the spec names. */
 function verified(spec: DestinationSpec, credentials?: Secret) {
-	const hash = checkHash(spec, credentials);
+	const hash = checkHash(spec, credentials && [credentials]);
 	return { ...ready, lastCheck: { hash, failures: 0 } };
 }
 

@@ -37,7 +37,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			pipeline,
 			source: sourceOf(),
 			destination: destinationOf(),
-			credentials: undefined,
+			credentials: [],
 			trackingPlan: undefined,
 			holder: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },

@@ -1,6 +1,5 @@
-import type { BigQueryInput } from "../../../contracts/job.ts";
-import { JobFailure } from "../../load/failure.ts";
-import type { DestinationContext } from "../../load/warehouse.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
+import type { BigQueryInput } from "../input.ts";
 import type {
 	Dataset,
 	EncryptionConfiguration,
@@ -9,7 +8,7 @@ import type {
 	TableReference,
 } from "./rest/api.ts";
 import { googleAccount, scope } from "./rest/google-account.ts";
-import { GoogleRefusal } from "./rest/google-refusal.ts";
+import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { RestClient } from "./rest/rest-client.ts";
 import { upload } from "./rest/upload.ts";
 import { StagingBucket } from "./staging-bucket.ts";
@@ -18,14 +17,14 @@ import { StagingBucket } from "./staging-bucket.ts";
 export class BigQueryDataset {
 	readonly #client: RestClient;
 	readonly #input: BigQueryInput;
-	readonly #context: DestinationContext;
+	readonly #context: WarehouseContext;
 	/** Undefined if load jobs get their files with the request that starts them. */
 	readonly bucket: StagingBucket | undefined;
 
 	/** Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
 	static async open(
 		input: BigQueryInput,
-		context: DestinationContext,
+		context: WarehouseContext,
 	): Promise<BigQueryDataset> {
 		const { stagingBucket, apiEndpoint, storageEndpoint } = input;
 		const scopes = [scope.bigQuery, ...(stagingBucket ? [scope.storage] : [])];
@@ -50,7 +49,7 @@ export class BigQueryDataset {
 	private constructor(
 		client: RestClient,
 		input: BigQueryInput,
-		context: DestinationContext,
+		context: WarehouseContext,
 		bucket?: StagingBucket,
 	) {
 		this.#client = client;
@@ -77,12 +76,12 @@ export class BigQueryDataset {
 				`create dataset ${projectId}.${dataset}`,
 			);
 		if (!found)
-			throw new JobFailure(
+			throw new BigQueryFailure(
 				"DatasetMissing",
 				`There is no dataset ${projectId}.${dataset}`,
 			);
 		if (found.location.toLowerCase() !== location.toLowerCase())
-			throw new JobFailure(
+			throw new BigQueryFailure(
 				"LocationMismatch",
 				`Dataset ${projectId}.${dataset} is in ${found.location}, not in ${location}`,
 			);

@@ -8,10 +8,11 @@ import {
 	pipelineOf,
 } from "../../load/table-mark.ts";
 import { ownerOf } from "../../load/table-owner.ts";
-import type { DestinationContext } from "../../load/warehouse.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { bigQueryUse, stagingTableOf } from "./plan.ts";
 import type { Table } from "./rest/api.ts";
+import { BigQueryFailure } from "./rest/google-refusal.ts";
 import { labelsOf, markFor, markOf } from "./table-labels.ts";
 import { optionChanges } from "./table-options.ts";
 
@@ -23,14 +24,14 @@ export class OwnedTable {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
-	readonly #log: DestinationContext["log"];
+	readonly #log: WarehouseContext["log"];
 	#isMarked = false;
 
 	constructor(
 		dataset: BigQueryDataset,
 		input: LoadInput,
 		manifest: Manifest,
-		{ log }: Pick<DestinationContext, "log">,
+		{ log }: Pick<WarehouseContext, "log">,
 	) {
 		this.#dataset = dataset;
 		this.#input = input;
@@ -92,7 +93,7 @@ export class OwnedTable {
 		const { name } = this.#input.table;
 		const table = await this.find();
 		if (!table)
-			throw new JobFailure(
+			throw new BigQueryFailure(
 				"BigQueryUnavailable",
 				`Table ${name} was deleted during the load`,
 			);

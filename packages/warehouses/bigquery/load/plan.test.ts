@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
 import { manifestOf } from "../../../../test/support/examples/manifest-example.ts";
-import type {
-	BigQueryInput,
-	LoadInput,
-	TableColumn,
-} from "../../../contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { LoadDay } from "../../load/load-day.ts";
+import type { BigQueryInput } from "../input.ts";
 import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";
 import type { Table } from "./rest/api.ts";
 import { labelsOf } from "./table-labels.ts";

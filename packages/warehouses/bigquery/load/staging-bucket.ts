@@ -1,5 +1,5 @@
-import type { BigQueryInput } from "../../../contracts/job.ts";
-import type { DestinationContext } from "../../load/warehouse.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
+import type { BigQueryInput } from "../input.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 import type { RestClient } from "./rest/rest-client.ts";
 import { upload } from "./rest/upload.ts";
@@ -13,13 +13,13 @@ export class StagingBucket {
 	readonly #client: RestClient;
 	readonly #input: BigQueryInput;
 	readonly #bucket: string;
-	readonly #context: DestinationContext;
+	readonly #context: WarehouseContext;
 
 	constructor(
 		client: RestClient,
 		input: BigQueryInput,
 		bucket: string,
-		context: DestinationContext,
+		context: WarehouseContext,
 	) {
 		this.#client = client;
 		this.#input = input;

@@ -8,7 +8,8 @@ import { JobFailure } from "../../load/failure.ts";
 import { rowsOf } from "../../load/load-day.ts";
 import { progressOf } from "../../load/progress.ts";
 import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
-import type { DayFiles, DestinationContext } from "../../load/warehouse.ts";
+import type { DayFiles, WarehouseContext } from "../../load/warehouse.ts";
+import type { BigQueryInput } from "../input.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import type { OwnedTable } from "./owned-table.ts";
@@ -48,14 +49,14 @@ export class TableLoad {
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
 	readonly #files: DayFiles;
-	readonly #context: DestinationContext;
+	readonly #context: WarehouseContext;
 	readonly #table: OwnedTable;
 
 	constructor(
 		dataset: BigQueryDataset,
 		table: OwnedTable,
 		{ input, manifest, files }: Work,
-		context: DestinationContext,
+		context: WarehouseContext,
 	) {
 		this.#dataset = dataset;
 		this.#input = input;
@@ -283,7 +284,7 @@ export class TableLoad {
 
 	#jobLabels() {
 		const { run, table, destination } = this.#input;
-		const dataset = destination.type === "BigQuery" ? destination.dataset : "";
+		const { dataset } = destination as BigQueryInput;
 		return {
 			[label.run]: run.uid,
 			[label.table]: tableDigest(dataset, table.name),

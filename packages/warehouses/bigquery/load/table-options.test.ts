@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { LoadInput, TableOptions } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { TableOptions } from "../input.ts";
 import type { Table } from "./rest/api.ts";
 import {
 	copiedDescription,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
+import type { BigQueryInput, TableOptions } from "../input.ts";
 import type { Table } from "./rest/api.ts";
 
 /** What a table has beside its columns and the labels of loads. */
@@ -14,9 +15,14 @@ export type Options = Pick<
 	| "encryptionConfiguration"
 >;
 
+function chosenBy({ table }: Pick<LoadInput, "table">): TableOptions {
+	return table.options ?? {};
+}
+
 /** The options that a load creates its table with. */
 export function optionsOf(input: LoadInput): Options {
-	const { options = {}, columns, description } = input.table;
+	const { columns, description } = input.table;
+	const options = chosenBy(input);
 	const { labels, partitionExpirationDays, requirePartitionFilter } = options;
 	const date = columns.find(({ from }) => from === "Date")?.name;
 	return {
@@ -44,7 +50,7 @@ export function stagingOptionsOf(
 	{ table, destination }: LoadInput,
 	former?: Table,
 ): Options {
-	const fields = table.options?.clusterBy ?? former?.clustering?.fields;
+	const fields = chosenBy({ table }).clusterBy ?? former?.clustering?.fields;
 	const isPossible = fields?.every((field) =>
 		table.columns.some(({ name }) => name === field),
 	);
@@ -63,9 +69,9 @@ export function stagingDescription(table: string): string {
 
 /** What a table is described by after a copy: as before, unless people chose something, or an interrupted copy left its own. */
 export function copiedDescription(input: LoadInput, former: Table): string {
-	const { name, options } = input.table;
+	const { name } = input.table;
 	return (
-		options?.description ??
+		chosenBy(input).description ??
 		(former.description === stagingDescription(name)
 			? input.table.description
 			: (former.description ?? ""))
@@ -82,7 +88,7 @@ export function copiedLabels(
 	{ table }: LoadInput,
 	former: Table,
 ): Record<string, string> {
-	return { ...former.labels, ...table.options?.labels };
+	return { ...former.labels, ...chosenBy({ table }).labels };
 }
 
 /**
@@ -90,7 +96,7 @@ export function copiedLabels(
  * BigQuery, as dbt and Terraform leave alone what they don't name.
  */
 export function optionChanges(existing: Table, input: LoadInput): Options {
-	const { description, partitionExpirationDays } = input.table.options ?? {};
+	const { description, partitionExpirationDays } = chosenBy(input);
 	const { description: _, timePartitioning, ...chosen } = optionsOf(input);
 	const wanted: Options = {
 		...chosen,
@@ -125,7 +131,7 @@ export function keyProblem(
 }
 
 function wantedKey(destination: LoadInput["destination"]): string | undefined {
-	return destination.type === "BigQuery" ? destination.kmsKeyName : undefined;
+	return (destination as BigQueryInput).kmsKeyName;
 }
 
 /** The key that a table is encrypted with, without its version. */

@@ -2,12 +2,13 @@ import "../../../duckdb/allocator.ts";
 import { link, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { type DuckDBInput, jobEnv } from "../../../contracts/job.ts";
+import { jobEnv } from "../../../contracts/job.ts";
+
 import { openDatabase } from "../../../duckdb/database.ts";
 import { boundedMemory } from "../../../duckdb/memory.ts";
 import { Session } from "../../../duckdb/session.ts";
 import { JobFailure } from "../../load/failure.ts";
-import type { DestinationContext } from "../../load/warehouse.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
 import { destinationFailure } from "./failure.ts";
 import { warehouseFile } from "./warehouse-path.ts";
 
@@ -16,8 +17,8 @@ import { warehouseFile } from "./warehouse-path.ts";
  * waits while another process holds it. Throws {@link JobFailure} for everything that can be wrong with the Destination.
  */
 export async function withDestinationFile<T>(
-	{ path }: DuckDBInput,
-	context: DestinationContext,
+	path: string,
+	context: WarehouseContext,
 	work: (session: Session) => Promise<T>,
 ): Promise<T> {
 	const { warehouse, scratch, signal, log, busyWaitMs } = context;

@@ -1,9 +1,22 @@
 import { DatabaseBusy } from "../../../duckdb/database.ts";
-import { type JobErrorCode, JobFailure } from "../../load/failure.ts";
+import {
+	type JobErrorCode,
+	JobFailure,
+	jobErrors,
+} from "../../load/failure.ts";
+import { duckDBErrors } from "../errors.ts";
 import { PathOutside } from "./warehouse-path.ts";
 
+const rules = { ...jobErrors, ...duckDBErrors };
+
+type FileErrorCode = JobErrorCode | keyof typeof duckDBErrors;
+
+function failure(code: FileErrorCode, what: string, options?: ErrorOptions) {
+	return new JobFailure(code, what, options, rules);
+}
+
 /** DuckDB's errors have no codes, only text. The first matching pattern gives the code. */
-const patterns: [RegExp, JobErrorCode][] = [
+const patterns: [RegExp, FileErrorCode][] = [
 	[/No space left on device|Disk quota exceeded/i, "DestinationFull"],
 	[/Out of Memory Error/i, "OutOfMemory"],
 	[
@@ -31,11 +44,11 @@ export function destinationFailure(
 ): unknown {
 	if (!(error instanceof Error) || error instanceof JobFailure) return error;
 	if (error instanceof DatabaseBusy)
-		return new JobFailure("DestinationBusy", error.message);
+		return failure("DestinationBusy", error.message);
 	if (error instanceof PathOutside)
-		return new JobFailure("PathOutsideVolume", error.message);
+		return failure("PathOutsideVolume", error.message);
 	if ((error as NodeJS.ErrnoException).code === "EEXIST")
-		return new JobFailure(
+		return failure(
 			"DestinationNotWritable",
 			`DuckDB file ${file}: its directory is a file`,
 			{ cause: error },
@@ -44,7 +57,7 @@ export function destinationFailure(
 	const words = error.message.split("\n", 1)[0] ?? "";
 	const code = patterns.find(([pattern]) => pattern.test(words))?.[1];
 	if (code === undefined) return error;
-	return new JobFailure(
+	return failure(
 		code === "DestinationFull" && words.includes(scratch)
 			? "ScratchFull"
 			: code,

@@ -2,9 +2,8 @@ import { readFile } from "node:fs/promises";
 // google-auth-library: tokens from a service account's key or workload identity. Google's BigQuery client, built on it,
 // uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0023).
 import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
-import { jobEnv } from "../../../../contracts/job.ts";
-import { parseServiceAccountKey } from "../../../../contracts/service-account-key.ts";
-import { JobFailure } from "../../../load/failure.ts";
+import { parseServiceAccountKey } from "../../service-account-key.ts";
+import { BigQueryFailure } from "./google-refusal.ts";
 
 /** What tokens are good for (developers.google.com/identity/protocols/oauth2/scopes). */
 export const scope = {
@@ -14,7 +13,7 @@ export const scope = {
 
 /** The Job's Google account. Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
 export async function googleAccount(scopes: string[]): Promise<AuthClient> {
-	const keyFile = process.env[jobEnv.credentials];
+	const keyFile = process.env.GOOGLE_APPLICATION_CREDENTIALS;
 	return keyFile ? keyClient(keyFile, scopes) : identityClient(scopes);
 }
 
@@ -24,7 +23,7 @@ async function keyClient(file: string, scopes: string[]): Promise<AuthClient> {
 		await readFile(file, "utf8").catch(credentialsMissing),
 	);
 	if (!key)
-		throw new JobFailure(
+		throw new BigQueryFailure(
 			"CredentialsRefused",
 			"The credentials are not the JSON key of a Google service account",
 		);
@@ -45,7 +44,7 @@ function identityClient(scopes: string[]): Promise<AuthClient> {
 }
 
 function credentialsMissing(error: Error): never {
-	throw new JobFailure(
+	throw new BigQueryFailure(
 		"CredentialsMissing",
 		`The Job has no Google credentials: ${error.message}`,
 		{ cause: error },

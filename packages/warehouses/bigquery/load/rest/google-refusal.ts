@@ -1,5 +1,15 @@
-import { type JobErrorCode, JobFailure } from "../../../load/failure.ts";
+import { JobFailure } from "../../../load/failure.ts";
+import { bigQueryErrors } from "../../errors.ts";
 import type { ErrorProto } from "./api.ts";
+
+type BigQueryErrorCode = keyof typeof bigQueryErrors;
+
+/** A failure of a Job that only BigQuery has. */
+export class BigQueryFailure extends JobFailure<BigQueryErrorCode> {
+	constructor(code: BigQueryErrorCode, what: string, options?: ErrorOptions) {
+		super(code, what, options, bigQueryErrors);
+	}
+}
 
 export type GoogleService = "BigQuery" | "Cloud Storage";
 
@@ -46,7 +56,7 @@ export class GoogleRefusal extends Error {
 		this.reason = reason || reasonOfStatus(status);
 	}
 
-	get code(): JobErrorCode {
+	get code(): BigQueryErrorCode {
 		if (this.service === "Cloud Storage") {
 			if (this.status === 401) return "CredentialsRefused";
 			if (this.status === 404) return "StagingBucketMissing";
@@ -71,14 +81,14 @@ export class GoogleRefusal extends Error {
 		return ["BigQueryUnavailable", "RateLimited"].includes(this.code);
 	}
 
-	toFailure(action: string): JobFailure {
+	toFailure(action: string): BigQueryFailure {
 		const message = `${this.service} refused to ${action} (${this.reason}): ${this.message}`;
-		return new JobFailure(this.code, message, { cause: this });
+		return new BigQueryFailure(this.code, message, { cause: this });
 	}
 }
 
 /** BigQuery's documented reasons that have a code of their own; all others are `BigQueryRefused`. */
-const codes: Partial<Record<string, JobErrorCode>> = {
+const codes: Partial<Record<string, BigQueryErrorCode>> = {
 	accessDenied: "PermissionDenied",
 	authError: "CredentialsRefused",
 	backendError: "BigQueryUnavailable",

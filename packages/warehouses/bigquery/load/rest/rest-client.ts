@@ -1,8 +1,11 @@
 import type { AuthClient } from "google-auth-library";
 import type { Logger } from "../../../../service/log.ts";
-import { JobFailure } from "../../../load/failure.ts";
 import { retry } from "../../../load/retry.ts";
-import { GoogleRefusal, type GoogleService } from "./google-refusal.ts";
+import {
+	BigQueryFailure,
+	GoogleRefusal,
+	type GoogleService,
+} from "./google-refusal.ts";
 
 export interface RestRequest {
 	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -108,7 +111,7 @@ export class RestClient {
 			return Object.fromEntries(headers);
 		} catch (error) {
 			this.#signal.throwIfAborted();
-			throw new JobFailure(
+			throw new BigQueryFailure(
 				"CredentialsRefused",
 				`Google gave no access token: ${(error as Error).message}`,
 				{ cause: error },

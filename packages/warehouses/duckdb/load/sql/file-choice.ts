@@ -1,4 +1,4 @@
-import { UsageError } from "../../../sql.ts";
+import { UsageError } from "../../../definition/sql.ts";
 
 /**
  * Chooses the DuckDB file to query in a warehouse directory: the Destination's (`<destination>.duckdb`), or the only one.

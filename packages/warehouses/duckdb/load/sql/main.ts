@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DatabaseBusy, openDatabase } from "../../../../duckdb/database.ts";
 import { Settings } from "../../../../service/settings.ts";
-import { type SqlOptions, UsageError } from "../../../sql.ts";
+import { type SqlOptions, UsageError } from "../../../definition/sql.ts";
 import { chooseFile } from "./file-choice.ts";
 import { output } from "./output.ts";
 

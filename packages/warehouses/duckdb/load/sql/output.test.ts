@@ -1,6 +1,6 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
-import type { Format } from "../../../sql.ts";
+import type { Format } from "../../../definition/sql.ts";
 import { output } from "./output.ts";
 
 async function ask(sql: string, format: Format): Promise<string> {

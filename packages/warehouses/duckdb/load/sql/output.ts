@@ -1,5 +1,5 @@
 import { type DuckDBResult, DuckDBTypeId } from "@duckdb/node-api";
-import type { Format } from "../../../sql.ts";
+import type { Format } from "../../../definition/sql.ts";
 import { csvLine } from "./csv.ts";
 import { jsonRows, textRows } from "./rows.ts";
 import { renderTable } from "./table.ts";

@@ -1,20 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { BigQueryInput, LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type {
 	DayFiles,
-	Destination,
-	DestinationContext,
+	Warehouse,
+	WarehouseContext,
+	WarehouseModule,
 } from "../../load/warehouse.ts";
+import type { BigQueryInput } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
 import { bigQueryUse, planBigQuery } from "./plan.ts";
-import { GoogleRefusal } from "./rest/google-refusal.ts";
+import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
 import { TableLoad } from "./table-load.ts";
 
@@ -22,19 +23,11 @@ import { TableLoad } from "./table-load.ts";
  * A BigQuery dataset. One load job replaces each day's partition; one copy job replaces a whole table. Job ids are
  * deterministic, so a load that follows a killed one finds the jobs that are done.
  */
-export class BigQueryDestination implements Destination {
+class BigQueryWarehouse implements Warehouse {
 	readonly #dataset: BigQueryDataset;
-	readonly #context: DestinationContext;
+	readonly #context: WarehouseContext;
 
-	static async open(
-		input: BigQueryInput,
-		context: DestinationContext,
-	): Promise<BigQueryDestination> {
-		const dataset = await BigQueryDataset.open(input, context);
-		return new BigQueryDestination(dataset, context);
-	}
-
-	private constructor(dataset: BigQueryDataset, context: DestinationContext) {
+	constructor(dataset: BigQueryDataset, context: WarehouseContext) {
 		this.#dataset = dataset;
 		this.#context = context;
 	}
@@ -125,6 +118,12 @@ export class BigQueryDestination implements Destination {
 	}
 }
 
+export const open: WarehouseModule["open"] = async (input, context) =>
+	new BigQueryWarehouse(
+		await BigQueryDataset.open(input as BigQueryInput, context),
+		context,
+	);
+
 /** Turns BigQuery's refusals into {@link JobFailure}. */
 export async function withFailures(
 	action: string,
@@ -135,7 +134,7 @@ export async function withFailures(
 	} catch (error) {
 		if (error instanceof GoogleRefusal) throw error.toFailure(action);
 		if (error instanceof ConnectionFailed)
-			throw new JobFailure(
+			throw new BigQueryFailure(
 				"BigQueryUnavailable",
 				`BigQuery can't be reached: ${error.message}`,
 				{ cause: error },

@@ -6,7 +6,7 @@ import {
 	destinationOf,
 	pipelineOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { tableOptionsProblem } from "./table-options.ts";
+import { tableOptionsProblem } from "./warehouse.ts";
 
 const columns: TableColumn[] = [
 	{ name: "event_id", from: "EventID" },

@@ -1,11 +1,16 @@
 import { randomUUID } from "node:crypto";
-import type { DuckDBInput, LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../contracts/job.ts";
+
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import type { Destination, DestinationContext } from "../../load/warehouse.ts";
+import type {
+	Warehouse,
+	WarehouseContext,
+	WarehouseModule,
+} from "../../load/warehouse.ts";
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
 import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
@@ -16,24 +21,24 @@ import { carryOut } from "./transaction.ts";
 const checkWaitMs = 5_000;
 
 /** A DuckDB file on a volume. A load is one transaction, so the table is either the old one or the new one. */
-export class DuckDBDestination implements Destination {
-	readonly #input: DuckDBInput;
-	readonly #context: DestinationContext;
+class DuckDBWarehouse implements Warehouse {
+	readonly #path: string;
+	readonly #context: WarehouseContext;
 
-	constructor(input: DuckDBInput, context: DestinationContext) {
-		this.#input = input;
+	constructor(path: string, context: WarehouseContext) {
+		this.#path = path;
 		this.#context = context;
 	}
 
 	held(input: LoadInput, manifest: Manifest) {
-		return withDestinationFile(this.#input, this.#context, async (session) => {
+		return withDestinationFile(this.#path, this.#context, async (session) => {
 			const existing = await existingTable(input.table.name, session);
 			return heldDates(input, manifest, existing, session);
 		});
 	}
 
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
-		return withDestinationFile(this.#input, this.#context, async (session) => {
+		return withDestinationFile(this.#path, this.#context, async (session) => {
 			const existing = await existingTable(input.table.name, session);
 			if (existing) duckDBUse(input, manifest, existing);
 		});
@@ -44,7 +49,7 @@ export class DuckDBDestination implements Destination {
 		manifest: Manifest,
 		days: LoadDay[],
 	): Promise<void> {
-		await withDestinationFile(this.#input, this.#context, async (session) => {
+		await withDestinationFile(this.#path, this.#context, async (session) => {
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
 				const held = days.some(({ kept }) => kept)
@@ -64,7 +69,7 @@ export class DuckDBDestination implements Destination {
 		const { busyWaitMs, log } = this.#context;
 		try {
 			await withDestinationFile(
-				this.#input,
+				this.#path,
 				{ ...this.#context, busyWaitMs: Math.min(checkWaitMs, busyWaitMs) },
 				async (session) => {
 					const probe = quoteName(`tidemill_check_${randomUUID()}`);
@@ -80,6 +85,9 @@ export class DuckDBDestination implements Destination {
 		}
 	}
 }
+
+export const open: WarehouseModule["open"] = ({ path }, context) =>
+	new DuckDBWarehouse(path as string, context);
 
 async function existingTable(
 	table: string,

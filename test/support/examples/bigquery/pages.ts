@@ -1,13 +1,20 @@
-import { jobErrors } from "../../packages/warehouses/load/failure.ts";
-import { behaviours } from "../../test/support/examples/bigquery/behaviours.ts";
+import { bigQueryErrors as rules } from "../../../../packages/warehouses/bigquery/errors.ts";
 import {
 	bigQueryErrors,
 	refusalOf,
 	wordsOfPipeline,
-} from "../../test/support/examples/bigquery-errors.ts";
+} from "../bigquery-errors.ts";
+import { behaviours } from "./behaviours.ts";
 
-/** The text of docs/reference/bigquery-errors.md. */
-export function bigQueryErrorsPage(): string {
+/** What the tests prove about BigQuery, as pages of docs/reference/. */
+export function pages(): [path: string, text: string][] {
+	return [
+		["docs/reference/bigquery-behaviours.md", behavioursPage()],
+		["docs/reference/bigquery-errors.md", errorsPage()],
+	];
+}
+
+function errorsPage(): string {
 	return [
 		errorsIntroduction,
 		...bigQueryErrors.flatMap((error) => {
@@ -17,7 +24,7 @@ export function bigQueryErrorsPage(): string {
 				status === 0 ? "reported when a job ends" : `HTTP ${status}`;
 			const again = isTransient
 				? "load retries it several times"
-				: jobErrors[code].retryable
+				: rules[code].retryable
 					? "the Job's next Pod retries it"
 					: "not retried";
 			return [
@@ -40,8 +47,7 @@ each it shows where a load meets it, the code in \`status.error\` of the Run, an
 \`kubectl describe pipeline\`.
 `;
 
-/** The text of docs/reference/bigquery-behaviours.md. */
-export function bigQueryBehavioursPage(): string {
+function behavioursPage(): string {
 	return [
 		behavioursIntroduction,
 		"| What BigQuery does | Where Google says so |\n| --- | --- |",

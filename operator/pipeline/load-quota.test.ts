@@ -6,7 +6,7 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { quotaProblem } from "./bigquery-quota.ts";
+import { quotaProblem } from "./load-quota.ts";
 import { resolveTarget } from "./target.ts";
 
 function problemOf(
@@ -20,7 +20,7 @@ function problemOf(
 		pipeline,
 		source: sourceOf(),
 		destination,
-		credentials: undefined,
+		credentials: [],
 		trackingPlan: undefined,
 		holder: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },

@@ -1,0 +1,46 @@
+import type { Destination, Pipeline } from "../../crds/generated/types.ts";
+import { tableNameOf } from "../../crds/table-name.ts";
+import type { TableColumn } from "../../packages/contracts/job.ts";
+import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
+
+/**
+ * What a Pipeline's Runs write to, as layouts name it, even if they can't run. One process at a time may write to it, and it
+ * is unique within a namespace: a file on its volume, or one table where many can be loaded at once.
+ */
+export function warehouseNameOf(
+	{ metadata, spec: { table } }: Pipeline,
+	destination: Destination,
+): string {
+	const { spec } = destination;
+	const warehouse = warehouseOf(spec);
+	const name = tableNameOf(metadata.name, table.name);
+	const lock = warehouse
+		? warehouse.definition.writeLock(warehouse.own, name)
+		: `${destination.metadata.name}.${name}`;
+	return `${spec.type}:${lock}`;
+}
+
+/** The options that a Pipeline's table shall have in a type of warehouse. */
+export function tableOptionsOf(
+	{ spec: { table } }: Pipeline,
+	type: string,
+): { description?: string } | undefined {
+	const { member = "" } = warehouses.get(type) ?? {};
+	return (table as unknown as Record<string, object>)[member];
+}
+
+/** Why a table can't have the options that the Pipeline wants for it, and what to do about it; undefined if it can. */
+export function tableOptionsProblem(
+	pipeline: Pipeline,
+	{ metadata, spec }: Destination,
+	columns: TableColumn[],
+): string | undefined {
+	for (const [type, definition] of warehouses) {
+		const options = tableOptionsOf(pipeline, type);
+		if (!options) continue;
+		if (type !== spec.type)
+			return `Destination "${metadata.name}" is of type ${spec.type}. Remove spec.table.${definition.member}, or change spec.destinationRef.name.`;
+		return definition.tableProblem?.(options, columns);
+	}
+	return undefined;
+}

@@ -1,0 +1,151 @@
+import type { TableColumn } from "../../contracts/job.ts";
+import type { WarehouseDefinition } from "../definition/definition.ts";
+import type { BigQuerySpec } from "../generated/specs.ts";
+import { bigQueryErrors } from "./errors.ts";
+import type { BigQueryInput, TableOptions } from "./input.ts";
+import { parseServiceAccountKey } from "./service-account-key.ts";
+
+/** Where a dataset is if its Destination doesn't say. */
+const defaultLocation = "EU";
+
+/** A dataset of BigQuery. */
+export const definition = {
+	member: "bigQuery",
+	noun: "a BigQuery dataset",
+
+	input({
+		projectId,
+		dataset,
+		location = defaultLocation,
+		createDataset,
+		kmsKeyName,
+		apiEndpoint,
+		stagingBucket,
+		storageEndpoint,
+	}) {
+		return {
+			projectId,
+			dataset,
+			location,
+			createDataset,
+			...(kmsKeyName && { kmsKeyName }),
+			...(apiEndpoint && { apiEndpoint }),
+			...(stagingBucket && { stagingBucket }),
+			...(storageEndpoint && { storageEndpoint }),
+		} satisfies Omit<BigQueryInput, "type">;
+	},
+	inputTexts: ["projectId", "dataset", "location"],
+	takesDaysOneByOne: true,
+	secrets: ({ credentials }) =>
+		credentials
+			? [
+					{
+						...credentials.secretRef,
+						field: "credentials.secretRef",
+						verifiedAs: "key",
+						file: "key.json",
+						env: "GOOGLE_APPLICATION_CREDENTIALS",
+						problemOf: (value) =>
+							parseServiceAccountKey(value)
+								? undefined
+								: 'is not the JSON key of a Google service account. Store the file that "gcloud iam service-accounts keys create" writes.',
+					},
+				]
+			: [],
+	endpoints: {
+		setting: "TIDEMILL_BIGQUERY_ENDPOINTS",
+		of: ({ apiEndpoint, storageEndpoint }) => ({
+			apiEndpoint,
+			storageEndpoint,
+		}),
+		otherwise: "Google's own endpoint",
+	},
+
+	verified: (spec) => ({
+		projectId: spec.projectId,
+		dataset: spec.dataset,
+		location: spec.location === defaultLocation ? undefined : spec.location,
+		createDataset: spec.createDataset || undefined,
+		kmsKeyName: spec.kmsKeyName,
+		apiEndpoint: spec.apiEndpoint,
+		stagingBucket: spec.stagingBucket,
+		storageEndpoint: spec.storageEndpoint,
+	}),
+	// BigQuery loads many tables at once.
+	writeLock: ({ projectId, dataset }, table) =>
+		`${projectId}.${dataset}.${table}`,
+
+	tableProblem({ clusterBy = [] }: TableOptions, columns) {
+		for (const name of clusterBy) {
+			const column = columns.find((column) => column.name === name);
+			const field = `spec.table.bigQuery.clusterBy has "${name}", `;
+			if (!column)
+				return `${field}which is no column of the table. Its columns are ${columns.map(({ name }) => name).join(", ")}.`;
+			if (isNumber(column))
+				return `${field}a column of type Number, by which BigQuery can't sort. Remove it, or load the value as Integer or String.`;
+		}
+		return undefined;
+	},
+	// Load jobs, failed ones included (cloud.google.com/bigquery/quotas#load_jobs).
+	loadsPerTableAndDay: 1_500,
+
+	secretFields: [
+		{
+			at: ["credentials"],
+			inline: "key",
+			ref: "secretRef",
+			description:
+				"The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it.",
+			problemOf: (key) =>
+				parseServiceAccountKey(key)
+					? undefined
+					: "must be the JSON key of a Google service account, as a string",
+		},
+	],
+	patternWords: {
+		"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$":
+			"must be the ID of a Google Cloud project, such as shop-123456",
+		"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$":
+			"must be the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-'",
+		"^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$":
+			"must be the name of a key of Cloud KMS: projects/…/locations/…/keyRings/…/cryptoKeys/…",
+		"^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$":
+			"must be a URL such as https://bigquery.example.com",
+	},
+	cli: {
+		options: [
+			["--bigquery <project.dataset>", "a dataset of BigQuery"],
+			["--location <name>", "where the dataset is, such as EU"],
+			["--create-dataset", "create the dataset if it doesn't exist"],
+			[
+				"--credentials <secret>",
+				"the Secret whose key `key.json` is the key of a Google service account",
+			],
+		],
+		example: "--bigquery acme-data.events --location EU --wait",
+		specOf({ bigquery, location, createDataset, credentials }) {
+			// A project of a domain has dots, too: example.com:acme-data.
+			const [, projectId, dataset] =
+				/^(.+)\.([^.]+)$/.exec(String(bigquery)) ?? [];
+			if (projectId === undefined || dataset === undefined)
+				return `--bigquery is "${bigquery}", but must be a project and a dataset, such as acme-data.events`;
+			return {
+				projectId,
+				dataset,
+				createDataset: createDataset === true,
+				...(location && { location: String(location) }),
+				...(credentials && {
+					credentials: {
+						secretRef: { name: String(credentials), key: "key.json" },
+					},
+				}),
+			};
+		},
+	},
+	errors: bigQueryErrors,
+} satisfies WarehouseDefinition<BigQuerySpec>;
+
+/** A FLOAT64 in BigQuery, the only type of ours that can't be clustered by (cloud.google.com/bigquery/docs/creating-clustered-tables#limitations). */
+function isNumber({ from }: TableColumn): boolean {
+	return typeof from === "object" && "type" in from && from.type === "Number";
+}

@@ -1,0 +1,114 @@
+import type { DestinationInput, TableColumn } from "../../contracts/job.ts";
+
+/**
+ * What everybody but load knows about one type of warehouse: operator, api and CLI. It does no I/O and imports no library
+ * of the warehouse.
+ * @typeParam Spec The type's own part of a Destination's spec, as its crd.yaml defines it.
+ */
+export interface WarehouseDefinition<Spec extends object = object> {
+	/** The member of a Destination's spec that its crd.yaml defines. Options of its tables are the same member of `spec.table`. */
+	member: string;
+	/** For people, such as `a DuckDB file`. */
+	noun: string;
+
+	/** The settings of a Job's input, beside the type. */
+	input(spec: Spec): Record<string, unknown>;
+	/** Those of them that must be texts. */
+	inputTexts: readonly string[];
+	/** Whether load is given the days one by one, with one day on disk at a time, and not all at once. */
+	takesDaysOneByOne: boolean;
+	/** The Secrets that the spec names. Its Jobs get copies of what is checked here. */
+	secrets?(spec: Spec): SecretUse[];
+	/** For a warehouse that is a file on a volume: the PersistentVolumeClaim that `volumeClaimName` names. */
+	volume?(spec: Spec): { claimName: string | undefined };
+	/** Addresses that people may choose, but that get events and credentials, so that an operator's setting must allow each. */
+	endpoints?: {
+		setting: string;
+		/** By field. */
+		of(spec: Spec): Record<string, string | undefined>;
+		/** What the warehouse has without one, such as `the vendor's own endpoint`. */
+		otherwise: string;
+	};
+
+	/** What a check verifies, field by field. What is absent and what is its default are the same: undefined. */
+	verified(spec: Spec): Record<string, unknown>;
+	/** What one process at a time may write to: unique among the warehouses of this type in a namespace. */
+	writeLock(spec: Spec, table: string): string;
+
+	/** Why a table can't have these options, with the path of the field; undefined if it can. */
+	tableProblem?(options: object, columns: TableColumn[]): string | undefined;
+	/** How often a table may be loaded in a day, each day of its rows counted, if the warehouse limits that. */
+	loadsPerTableAndDay?: number;
+
+	/** Fields of the REST API that take a secret itself; the API keeps it in a Secret, and the spec refers to that. */
+	secretFields?: WarehouseSecretField[];
+	/** What a text must be that has to match a pattern of its crd.yaml: "must …". */
+	patternWords?: Readonly<Record<string, string>>;
+	/** Of `tidemill destinations create`. */
+	cli: {
+		/** The first chooses the type; the others are for it alone. */
+		options: readonly [flags: string, description: string][];
+		example: string;
+		/** @param values By the options' names in camel case. The result is a text if they are wrong: the reason. */
+		specOf(values: CliValues): Spec | string;
+	};
+	/** The failures of its Jobs, beside those of all Jobs. */
+	errors: Readonly<Record<string, JobErrorRule>>;
+}
+
+export type CliValues = Readonly<Record<string, string | true | undefined>>;
+
+/** One value of a Secret, and how a Job gets it. */
+export interface SecretUse {
+	/** Path of the `secretRef` in the type's part of the spec. */
+	field: string;
+	name: string;
+	key: string;
+	/** What the digest of a check calls it. */
+	verifiedAs: string;
+	/** The file beside the Job's input. */
+	file: string;
+	/** The variable with that file's path. */
+	env: string;
+	/** Words that follow `Key "x" of Secret "y" `, if the value can't be right. */
+	problemOf(value: string): string | undefined;
+}
+
+export interface WarehouseSecretField {
+	/** Where it stands in the type's part of the spec. */
+	at: string[];
+	inline: string;
+	ref: "secretRef";
+	description: string;
+	problemOf(value: string): string | undefined;
+}
+
+/** What a Job needs to reach a warehouse. */
+export interface WarehouseAccess {
+	input: DestinationInput;
+	volume?: WarehouseVolume;
+	secretFiles?: SecretFile[];
+	serviceAccountName?: string;
+}
+
+export type WarehouseVolume =
+	| { volumeClaimName: string }
+	/** A directory of the node. Local mode only, where the node is this machine. */
+	| { hostPath: string };
+
+/** A copy of a Secret's value, so that the Pod gets what was verified, whatever happens to the account's Secret. */
+export interface SecretFile {
+	file: string;
+	env: string;
+	/** In base64. A secret. */
+	content: string;
+}
+/** What holds for a failure of a Job. */
+export interface JobErrorRule {
+	/** Whether another attempt can help. */
+	retryable: boolean;
+	/** What a person should do. */
+	advice: string;
+	/** The same for a check, where `advice` is about Runs. Tidemill repeats a check that failed. */
+	checkAdvice?: string;
+}
