@@ -117,7 +117,7 @@ test.each([
 	]);
 });
 
-test("a dry run makes nothing, so it answers 200 without a location, but judges the key that it doesn't use", async () => {
+test("a dry run makes nothing, so it answers 200 without a location, but checks the key that it doesn't use", async () => {
 	const tried = (key: string) =>
 		api.inject({
 			method: "POST",

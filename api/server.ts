@@ -123,7 +123,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		);
 	});
 	api.setErrorHandler(async (error, request, reply) => {
-		const cause = await authenticator.judge(error, request);
+		const cause = await authenticator.causeOf(error, request);
 		answerError(cause, request, reply, options.log);
 		return reply;
 	});

@@ -23,8 +23,8 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 	await mkdir(home.directory, { recursive: true, mode: 0o700 });
 	await checkSpace(home.directory);
 	const lock = await tryLock(home.lock);
-	if ("heldBy" in lock)
-		throw problem.alreadyRunning(home.directory, lock.heldBy.pid);
+	if ("owner" in lock)
+		throw problem.alreadyRunning(home.directory, lock.owner.pid);
 	const records = new ChildRecords(home.children);
 	const supervisor = new Supervisor(home, records, terminal);
 	let started: Record<string, string> | undefined;

@@ -42,13 +42,11 @@ test("no folders beside each other import each other in a circle", () => {
 
 test("a folder imports only the folders that CONTRIBUTING.md lists for it", () => {
 	const allowed = allowedImports();
-	const others = sourceImports.filter(({ from, to }) => {
-		const [source, target] = [roomOf(from), roomOf(to)];
-		const targets = allowed.get(source) ?? [];
-		const isAllowed = [target, topOf(target), "all"].some((each) =>
-			targets.includes(each),
-		);
-		return source !== target && !isAllowed;
+	const others = sourceImports.filter(({ from, to, isLazy }) => {
+		const source = roomOf(from);
+		const { always = [], lazily = [] } = allowed.get(source) ?? {};
+		const targets = [source, ...always, ...(isLazy ? lazily : [])];
+		return !targets.some((one) => one === "all" || to.startsWith(`${one}/`));
 	});
 	expect(others).toEqual([]);
 });
@@ -69,16 +67,16 @@ function roomOf(file: string): string {
 	return file.split("/").slice(0, depth).join("/");
 }
 
-/** Its table of folders: "| `folder/` | what it holds | `other`, `folders` |". */
-function allowedImports(): Map<string, string[]> {
+/** Its table of folders: "| `folder/` | what it holds | `other`, `folders`; by `import()` alone: `more` |". */
+function allowedImports() {
 	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
-	const rows = page.matchAll(/^\| (`[\w/-]+\/`[^|]*) \|[^|]*\|([^|]*)\|$/gm);
+	const rows = page.matchAll(/^\| `([\w/-]+)\/` \|[^|]*\|([^|]*)\|$/gm);
+	const namesIn = (text = "") => text.match(/[\w/-]+(?=`)|\ball\b/g) ?? [];
 	return new Map(
-		[...rows].flatMap(([, folders, targets]) =>
-			[...folders!.matchAll(/`([\w/-]+)\/`/g)].map(
-				([, folder]) => [folder!, targets!.match(/[\w/-]+/g) ?? []] as const,
-			),
-		),
+		[...rows].map(([, folder, targets]) => {
+			const [always, lazily] = targets!.split(";").map(namesIn);
+			return [folder!, { always, lazily }];
+		}),
 	);
 }
 

@@ -75,17 +75,6 @@ test("the image is scanned, and the packages of the program, which no scanner se
 	expect(scanned.map(({ run }) => run)).toContain("make image");
 });
 
-test("every make command of a workflow is one of the Makefile's", () => {
-	const targets = [
-		...read("Makefile").matchAll(/^([a-z0-9-]+)[a-z0-9 -]*:/gm),
-	].map(([, name]) => name);
-	const called = steps.flatMap(({ run = "" }) =>
-		[...run.matchAll(/\bmake ([a-z0-9-]+)/g)].map(([, name]) => name),
-	);
-	expect(called).toEqual(expect.arrayContaining(["test", "e2e", "image"]));
-	for (const name of called) expect(targets).toContain(name);
-});
-
 test("nothing is released before all tests have passed, and the scan", () => {
 	const release = parse(read(".github/workflows/release.yaml")) as Workflow;
 	const { test: tests, ecosystem, scan, ...others } = release.jobs;
@@ -123,27 +112,6 @@ test("the signed image is made of the very images that have run, since tags can 
 		expect(create.env![arch.toUpperCase()]).toBe(
 			`\${{ needs.image.outputs.${arch} }}`,
 		);
-	}
-});
-
-test("the forms for issues are such as GitHub takes, and their labels are words", () => {
-	const forms = globSync(".github/ISSUE_TEMPLATE/*.yaml", { cwd: root });
-	expect(forms).toHaveLength(2);
-	for (const { name, description, labels, body } of forms.map((form) =>
-		parse(read(form)),
-	)) {
-		for (const text of [name, description, ...labels])
-			expect(text).toMatch(/^\w/);
-		const fields = body.filter(
-			({ type }: { type: string }) => type !== "markdown",
-		);
-		const ids = fields.map(({ id }: { id: string }) => id);
-		expect(new Set(ids).size).toBe(fields.length);
-		for (const { type, attributes } of fields) {
-			expect(["input", "textarea", "dropdown"]).toContain(type);
-			expect(attributes.label).toMatch(/\w/);
-			if (type === "dropdown") expect(attributes.options).not.toEqual([]);
-		}
 	}
 });
 

@@ -29,7 +29,7 @@ export function accountOf(
 	if (!isDnsLabel(header))
 		throw invalidParameter(
 			"Tidemill-Account",
-			"must be the name of a namespace",
+			"must be the name of an account, which is a namespace",
 			header,
 		);
 	return header;

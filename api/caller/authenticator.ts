@@ -73,10 +73,10 @@ export class Authenticator {
 	}
 
 	/** Returns the error of a request, or a 503 in place of the 403 of an apiserver that is starting. */
-	async judge(error: unknown, request: FastifyRequest): Promise<unknown> {
+	async causeOf(error: unknown, request: FastifyRequest): Promise<unknown> {
 		if (!hasReason(error, "Forbidden")) return error;
 		const token = bearerToken(request.headers.authorization);
-		return this.#readiness.judge(error, this.#clientFor(token));
+		return this.#readiness.causeOf(error, this.#clientFor(token));
 	}
 }
 
@@ -185,7 +185,7 @@ class ApiserverReadiness {
 	}
 
 	/** Returns the 403 itself, or a 503 if the apiserver isn't ready. */
-	async judge(refusal: unknown, client: KubeClient): Promise<unknown> {
+	async causeOf(refusal: unknown, client: KubeClient): Promise<unknown> {
 		const isReady = await this.#isReady(client);
 		return isReady || !this.#hasReported ? refusal : unavailable();
 	}

@@ -163,8 +163,8 @@ function text(plain: string): string {
 		.replaceAll('"', "&quot;");
 }
 
-// Not @fastify/swagger: it makes the document of the routes' schemas, which fastify would compile and judge by one after another.
-// Bodies are judged by the CRDs' schemas, all errors at once, and both that and the document come from the CRDs.
+// Not @fastify/swagger: it makes the document of the routes' schemas, which fastify would compile.
+// Bodies are validated by the CRDs' schemas, all errors at once, and both that and the document come from the CRDs.
 /** Serves `/v1/openapi.json` and `/docs`, also under the API's own base, without authentication: they describe the API and reveal nothing of any account. */
 export function serveDocumentation(
 	api: FastifyInstance,

@@ -31,7 +31,7 @@ const whole = {
 	...head,
 	source: { description: "Name of the source.", type: "string" },
 	trackingPlan: {
-		description: "The tracking plan that judged it. Absent without one.",
+		description: "The tracking plan that validated it. Absent without one.",
 		type: "string",
 	},
 	planVersion: { description: "Version of that plan.", type: "string" },

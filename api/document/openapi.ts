@@ -40,7 +40,7 @@ export function openApiDocument(endpoints: Endpoint[]) {
 					type: "http",
 					scheme: "bearer",
 					description:
-						"A Kubernetes token, from `kubectl create token <service account>` or `tidemill tokens create`. A service account's token gives access to its own namespace. With any other token, name the namespace in `Tidemill-Account`.",
+						"A Kubernetes token, from `kubectl create token <service account>` or `tidemill tokens create`. A service account's token gives access to its own account, which is its namespace. With any other token, name the account in `Tidemill-Account`.",
 				},
 			},
 		},

@@ -179,7 +179,7 @@ export const parameters = {
 		name: "Prefer",
 		in: "header",
 		description:
-			"`respond-async` (RFC 7240): don't wait until the operator has judged the change. Otherwise an answer waits for that, for 5 seconds at most.",
+			"`respond-async` (RFC 7240): don't wait until the operator has checked the change. Otherwise an answer waits for that, for 5 seconds at most.",
 		schema: { type: "string" },
 		example: "respond-async",
 	},

@@ -34,17 +34,17 @@ export async function followArchive(
 ): Promise<void> {
 	let { after } = question;
 	let failures = 0;
-	let told: string | undefined;
-	const tell: TailListener["onArchive"] = (...now) => {
-		if (told !== String(now)) listener.onArchive(...now);
-		told = String(now);
+	let shown: string | undefined;
+	const show: TailListener["onArchive"] = (...now) => {
+		if (shown !== String(now)) listener.onArchive(...now);
+		shown = String(now);
 	};
 	while (!signal.aborted) {
 		const lease = new TailLease(connection, { ...question, after });
 		try {
 			for await (const message of lease.messages(signal)) {
 				failures = 0;
-				tell(true);
+				show(true);
 				const stream = message.position?.stream;
 				const events = message.events.filter((event) =>
 					isAfter(event, stream, after),
@@ -60,8 +60,8 @@ export async function followArchive(
 			lease.close();
 		}
 		if (signal.aborted) return;
-		if (lease.isRefused) tell(false, "TooManyTails");
-		else tell(false);
+		if (lease.isRefused) show(false, "TooManyTails");
+		else show(false);
 		await pause(backoffMs(++failures, backoff), signal);
 	}
 }

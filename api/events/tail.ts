@@ -127,14 +127,14 @@ function listenersOf(
 	shards: readonly number[],
 ): TailListener[] {
 	const listener = listenerOf(stream);
-	const told = new Map<number, Parameters<TailListener["onArchive"]>>();
+	const states = new Map<number, Parameters<TailListener["onArchive"]>>();
 	return shards.map((shard) => ({
 		...listener,
 		onArchive: (...now) => {
-			told.set(shard, now);
-			const away = [...told.values()].find(([isThere]) => !isThere);
+			states.set(shard, now);
+			const away = [...states.values()].find(([isThere]) => !isThere);
 			if (away) listener.onArchive(...away);
-			else if (told.size === shards.length) listener.onArchive(true);
+			else if (states.size === shards.length) listener.onArchive(true);
 		},
 	}));
 }

@@ -2821,7 +2821,7 @@ export type Event = {
 	state: "accepted" | "quarantined" | "released" | "imported";
 	/** Name of the source. */
 	source: string;
-	/** The tracking plan that judged it. Absent without one. */
+	/** The tracking plan that validated it. Absent without one. */
 	trackingPlan?: string;
 	/** Version of that plan. */
 	planVersion?: string;
@@ -2882,7 +2882,7 @@ export type EventReceipt = {
 	state: "accepted" | "quarantined" | "released" | "imported";
 	/** Name of the source. */
 	source: string;
-	/** The tracking plan that judged it. Absent without one. */
+	/** The tracking plan that validated it. Absent without one. */
 	trackingPlan?: string;
 	/** Version of that plan. */
 	planVersion?: string;

@@ -217,7 +217,7 @@ export function flatPath(path: string): string {
 
 /**
  * 503 for an apiserver that is away or not ready.
- * @param words What it said of a write that it could not judge, without addresses.
+ * @param words What it said of a write that it could not check, without addresses.
  */
 export function unavailable(words?: string): RequestError {
 	return new RequestError(

@@ -50,7 +50,7 @@ async function annotateOnce<T extends Resource>(
 
 /**
  * `POST /v1/destinations/{name}/check`: 200 and the Destination after one more check of it, or 202 if the check still runs.
- * `lastCheck.time` then tells when it has ended.
+ * `lastCheck.time` then says when it has ended.
  */
 export const checkDestination: Handler = (request, reply) => {
 	const value = request.idempotency?.digest.slice(0, 32) ?? randomUUID();

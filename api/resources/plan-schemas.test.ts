@@ -48,6 +48,6 @@ test.each([
 	{ common: { type: ["object", "null"], properties: { a: true } } },
 	{ common: { $ref: "#/$defs/nowhere", unknown: 1 } },
 	{ common: 1, events: [1, { schema: 1 }, { schemaFrom: {} }] },
-])("nothing is wrong with %j that its metaschema judges", (spec) => {
+])("nothing is wrong with %j that its metaschema checks", (spec) => {
 	expect(planSchemaErrors(spec as never)).toEqual([]);
 });

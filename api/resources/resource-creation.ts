@@ -13,7 +13,7 @@ import { newSpec, resourceName } from "./resource-body.ts";
 import { awaitStatus, requireResource, respond } from "./resource-read.ts";
 import { withSecrets } from "./secret-fields.ts";
 
-/** `POST /v1/<collection>`: 201 and the new resource, once the operator has judged it. With `?dryRun=true`, 200 and nothing is made. */
+/** `POST /v1/<collection>`: 201 and the new resource, once the operator has checked it. With `?dryRun=true`, 200 and nothing is made. */
 export function createOf(resource: ApiResource): Handler {
 	return async (request, reply) => {
 		const { query, body, idempotency } = request;

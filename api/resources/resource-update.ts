@@ -31,7 +31,7 @@ const maxAttempts = 5;
 
 /**
  * `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), to the version that `If-Match` names. It answers once the
- * operator has judged the change. With `?dryRun=true`, nothing is changed.
+ * operator has checked the change. With `?dryRun=true`, nothing is changed.
  */
 export function updateOf(resource: ApiResource): Handler {
 	const rewrite = rewriteOf(resource, changedSpec);
@@ -155,7 +155,7 @@ async function change(
 	}
 }
 
-/** Labels have no generation, so others' changes are told by their value. */
+/** Labels have no generation, so others' changes show in their value. */
 function labelSteps(
 	known: Record<string, string> | undefined,
 	value: Record<string, string>,

@@ -1,4 +1,4 @@
-// ajv: it has the metaschemas of each draft, against which operator and receive judge schemas, too.
+// ajv: it has the metaschemas of each draft, against which operator and receive validate schemas, too.
 import { Ajv, type ErrorObject } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -8,7 +8,7 @@ import type { Kind } from "../../crds/spec-validator.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ErrorDetail } from "../http/errors.ts";
 
-/** Wrong values that neither the CRD's schema nor its rules can judge. Without this, only the resource's conditions would tell. */
+/** Wrong values that neither the CRD's schema nor its rules can check. Without this, only the resource's conditions would say so. */
 export function valueErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
 	if (kind === "TrackingPlan") return planSchemaErrors(spec);
 	const { schedule } = spec;
@@ -50,7 +50,7 @@ const drafts: Record<string, () => Ajv> = {
 };
 const [newest] = Object.keys(drafts);
 /** Made when a schema first needs it, which few requests do. */
-const judges = new Map<string, Ajv>();
+const validators = new Map<string, Ajv>();
 
 function schemaErrors(schema: unknown, path: string): ErrorDetail[] {
 	// The CRD's schema says so.
@@ -65,11 +65,11 @@ function schemaErrors(schema: unknown, path: string): ErrorDetail[] {
 				message: `must be one of ${Object.keys(drafts).join(", ")}`,
 			},
 		];
-	const judge = judges.get(draft) ?? make();
-	judges.set(draft, judge);
-	if (judge.validate(draft, schema)) return [];
-	const [error] = judge.errors!;
-	judge.errors = null;
+	const validator = validators.get(draft) ?? make();
+	validators.set(draft, validator);
+	if (validator.validate(draft, schema)) return [];
+	const [error] = validator.errors!;
+	validator.errors = null;
 	return [{ path: path + pathOf(error!), message: messageOf(error!) }];
 }
 

@@ -104,7 +104,7 @@ function notFound(name: string, account: string): RequestError {
 const everyScope = { verb: "list", resource: "pipelines" };
 
 /**
- * The apiserver judges by what it has in memory, where a binding comes a moment later. A review that fails says nothing: the
+ * The apiserver decides by what it has in memory, where a binding comes a moment later. A review that fails says nothing: the
  * token is valid all the same, and only this answer has it.
  */
 async function untilPermitted(
@@ -239,7 +239,7 @@ export async function requestToken(
 	return { token: status.token, expires: status.expirationTimestamp };
 }
 
-/** A binding of an earlier attempt tells when that attempt's token expires, and nobody has it: it gives way. */
+/** A binding of an earlier attempt says when that attempt's token expires, and nobody has it: it gives way. */
 async function bind(
 	{ client, account }: Issuer,
 	wanted: ReturnType<typeof bindingOf>,

@@ -33,7 +33,7 @@ export function runView({
 	};
 }
 
-/** What the parts of Tidemill tell each other by a status. A Run's log has a path of its own. */
+/** What the parts of Tidemill exchange in a status. A Run's log has a path of its own. */
 const internals = new Set([
 	...["shard", "sourceKey", "layout"],
 	...["hash", "request", "log"],

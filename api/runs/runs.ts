@@ -199,7 +199,7 @@ function waitMsOf(wait: string | undefined): number {
 }
 
 /**
- * Throws a 409 if a new Run of the Pipeline would wait for a person. Not while the operator has still to judge the Pipeline
+ * Throws a 409 if a new Run of the Pipeline would wait for a person. Not while the operator has still to check the Pipeline
  * or what it refers to: that takes seconds.
  */
 export function requireReady({ metadata, status }: Pipeline): void {

@@ -1,5 +1,4 @@
 import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
-import type { MoveOptions } from "../../operator/move.ts";
 import { UsageError } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
 
@@ -192,13 +191,11 @@ function defineMove(operator: CommandUnknownOpts) {
 			),
 		)
 		.action((_, command) => {
-			const options = command.optsWithGlobals() as Partial<MoveOptions>;
-			if (options.namespace === undefined)
+			const { namespace, source, shard } = command.optsWithGlobals();
+			if (namespace === undefined)
 				throw new UsageError("--namespace is missing. Name the Source's.");
-			return start(
-				() => import("../../operator/move.ts"),
-				options as MoveOptions,
-			);
+			const options = { namespace, source, shard };
+			return start(() => import("../../operator/move.ts"), options);
 		});
 }
 

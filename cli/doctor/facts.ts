@@ -20,11 +20,11 @@ import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
 import {
 	claimNamesOf,
+	type FailingPod,
 	isPodless,
 	isTroubled,
-	type PodlessTrouble,
+	type PodlessWorkload,
 	type ToldEvent,
-	type TroubledPod,
 } from "./pods.ts";
 
 /** What Kubernetes shows about an installation. `undefined` stands for what the person may not see. */
@@ -46,9 +46,9 @@ export interface ClusterFacts {
 	/** The namespaces that operators shall serve, and can't. */
 	unserved: UnservedNamespace[];
 	/** Pods of installations that aren't ready. */
-	pods: TroubledPod[];
+	pods: FailingPod[];
 	/** What has no Pod, and should. */
-	podless: PodlessTrouble[];
+	podless: PodlessWorkload[];
 	/** Resources of the namespace with a condition that needs somebody. */
 	resources: { name: string; condition: Condition }[];
 }
@@ -239,7 +239,7 @@ async function readGoneSetup(
 	cluster: Cluster,
 	workloads: readonly KubeObject[],
 	jobs: readonly KubeObject[],
-): Promise<PodlessTrouble[]> {
+): Promise<PodlessWorkload[]> {
 	const events = await listWhereAllowed(cluster, coreEvent, {
 		fieldSelector: "involvedObject.kind=Pod,type=Warning",
 	});

@@ -30,7 +30,7 @@ function operatorOf(namespace: string) {
 	};
 }
 
-function judged(facts: Partial<ClusterFacts>) {
+function findingsOf(facts: Partial<ClusterFacts>) {
 	return findings(
 		{ ...healthy, ...facts },
 		{ expected, clientVersion: "0.1.0", namespace: "shop", nowMs },
@@ -38,7 +38,9 @@ function judged(facts: Partial<ClusterFacts>) {
 }
 
 test("a healthy installation has no failure", () => {
-	expect(judged({}).map(({ check, result }) => `${check} ${result}`)).toEqual([
+	expect(
+		findingsOf({}).map(({ check, result }) => `${check} ${result}`),
+	).toEqual([
 		"cluster ok",
 		"clock ok",
 		"resources ok",
@@ -114,7 +116,9 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 		"",
 	],
 ])("%s fails with %j, and says what to do", (check, facts, message, advice) => {
-	const failures = judged(facts).filter(({ result }) => result === "failed");
+	const failures = findingsOf(facts).filter(
+		({ result }) => result === "failed",
+	);
 	expect(failures).toHaveLength(1);
 	expect(failures[0]!.check).toBe(check);
 	expect(failures[0]!.message).toContain(message);
@@ -132,7 +136,7 @@ test("two installations that claim the same are told once, by the one that came 
 			since: { shop: "2026-03-01T11:30:00.000Z" },
 		},
 	];
-	const failures = judged({ claims }).filter(
+	const failures = findingsOf({ claims }).filter(
 		({ result }) => result === "failed",
 	);
 	expect(failures).toEqual([
@@ -149,7 +153,7 @@ test("two installations that claim the same are told once, by the one that came 
 test("each of several installations has its operator's line", () => {
 	const leases = [lease("2026-03-01T11:59:55Z"), lease("2026-03-01T11:00:00Z")];
 	leases[1]!.metadata = { name: "two-operator", namespace: "two" };
-	const found = judged({ leases }).filter(({ check }) =>
+	const found = findingsOf({ leases }).filter(({ check }) =>
 		check.startsWith("operator"),
 	);
 	expect(found.map(({ check, result }) => [check, result])).toEqual([
@@ -159,7 +163,7 @@ test("each of several installations has its operator's line", () => {
 });
 
 test("while setup hasn't ended, nothing says that Tidemill runs outside", () => {
-	const found = judged({
+	const found = findingsOf({
 		workloads: [],
 		podless: [{ name: "tidemill-setup-0a1b2c3d", namespace: "s", events: [] }],
 	});
@@ -169,13 +173,13 @@ test("while setup hasn't ended, nothing says that Tidemill runs outside", () => 
 });
 
 test("what the person may not see is skipped", () => {
-	const found = judged({ leases: undefined, workloads: undefined });
+	const found = findingsOf({ leases: undefined, workloads: undefined });
 	expect(found.filter(({ result }) => result === "failed")).toEqual([]);
 	expect(found.filter(({ result }) => result === "skipped")).toHaveLength(2);
 });
 
 test("a viewer's or a runner's missing rights are no failure", () => {
-	const found = judged({ missingRights: ["create runs", "patch runs"] });
+	const found = findingsOf({ missingRights: ["create runs", "patch runs"] });
 	expect(found.find(({ check }) => check === "rights")).toMatchObject({
 		result: "skipped",
 		message: "in namespace shop you may not: create runs, patch runs",
@@ -183,7 +187,7 @@ test("a viewer's or a runner's missing rights are no failure", () => {
 });
 
 test("a cluster that doesn't answer is the only finding", () => {
-	const found = judged({ unreachable: "connect ECONNREFUSED" });
+	const found = findingsOf({ unreachable: "connect ECONNREFUSED" });
 	expect(found).toHaveLength(1);
 	expect(found[0]).toMatchObject({ check: "cluster", result: "failed" });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import {
+	type FailingPod,
 	isPodless,
 	isTroubled,
 	podFinding,
 	podlessFinding,
 	type ToldEvent,
-	type TroubledPod,
 } from "./pods.ts";
 
 /* The texts are Kubernetes' own, as a real node wrote them. */
@@ -17,9 +17,9 @@ function event(reason: string, note: string, type = "Warning"): ToldEvent {
 	return { reason, note, type };
 }
 
-function trouble(
+function failingPod(
 	status: Pod["status"],
-	{ events = [], claims = [] }: Partial<TroubledPod> = {},
+	{ events = [], claims = [] }: Partial<FailingPod> = {},
 ) {
 	const pod = { metadata, spec: { containers: [] }, status } as Pod;
 	return podFinding({ pod, events, claims });
@@ -59,10 +59,10 @@ describe("the reason for a Pod that doesn't serve", () => {
 		events: [event("FailedBinding", noClass, "Normal")],
 	};
 
-	test.each<[string, ReturnType<typeof trouble>, string, string]>([
+	test.each<[string, ReturnType<typeof failingPod>, string, string]>([
 		[
 			"an image that can't be pulled",
-			trouble(waiting("ImagePullBackOff", 'Back-off pulling image "i"'), {
+			failingPod(waiting("ImagePullBackOff", 'Back-off pulling image "i"'), {
 				events: [
 					event("Failed", pull),
 					event("Failed", "Error: ErrImagePull"),
@@ -74,19 +74,19 @@ describe("the reason for a Pod that doesn't serve", () => {
 		],
 		[
 			"an image that can't be pulled, and whose events are gone",
-			trouble(waiting("ErrImagePull", "no host")),
+			failingPod(waiting("ErrImagePull", "no host")),
 			"ErrImagePull: no host",
 			"registry",
 		],
 		[
 			"no room on a node",
-			trouble(unscheduled(noRoom)),
+			failingPod(unscheduled(noRoom)),
 			`Unschedulable: ${noRoom}`,
 			"docs/install.md",
 		],
 		[
 			"a claim without a storage class",
-			trouble(
+			failingPod(
 				unscheduled(
 					"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
 				),
@@ -97,7 +97,7 @@ describe("the reason for a Pod that doesn't serve", () => {
 		],
 		[
 			"a Secret that isn't there",
-			trouble(waiting("ContainerCreating"), {
+			failingPod(waiting("ContainerCreating"), {
 				events: [event("FailedMount", 'secret "tidemill-seal-key" not found')],
 			}),
 			'FailedMount: secret "tidemill-seal-key" not found',
@@ -105,13 +105,15 @@ describe("the reason for a Pod that doesn't serve", () => {
 		],
 		[
 			"a variable's Secret that isn't there",
-			trouble(waiting("CreateContainerConfigError", 'secret "keys" not found')),
+			failingPod(
+				waiting("CreateContainerConfigError", 'secret "keys" not found'),
+			),
 			'CreateContainerConfigError: secret "keys" not found',
 			"kubectl describe",
 		],
 		[
 			"a process that ends again and again",
-			trouble(
+			failingPod(
 				waiting("CrashLoopBackOff", "back-off 40s", {
 					restartCount: 4,
 					lastState: { terminated: { exitCode: 137, reason: "OOMKilled" } },
@@ -122,7 +124,7 @@ describe("the reason for a Pod that doesn't serve", () => {
 		],
 		[
 			"a process that isn't ready",
-			trouble(
+			failingPod(
 				{ phase: "Running" },
 				{
 					events: [
@@ -136,7 +138,7 @@ describe("the reason for a Pod that doesn't serve", () => {
 			"Readiness probe failed",
 			"kubectl logs",
 		],
-		["nothing yet", trouble({ phase: "Pending" }), "it is starting", "See:"],
+		["nothing yet", failingPod({ phase: "Pending" }), "it is starting", "See:"],
 	])("is %s", (_, finding, message, advice) => {
 		expect(finding).toMatchObject({
 			check: "pod tidemill-nats-0",
@@ -176,7 +178,7 @@ describe("the reason for a Pod that doesn't serve", () => {
 	});
 });
 
-test("a Pod that serves, has ended well or is being deleted is no trouble", () => {
+test("a Pod that serves, has ended well or is being deleted is no finding", () => {
 	const ready = { conditions: [{ type: "Ready", status: "True" }] };
 	const pod = (status: object, more: object = {}) =>
 		isTroubled({ metadata: { ...metadata, ...more }, status } as Pod);

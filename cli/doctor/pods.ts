@@ -5,29 +5,29 @@ import type {
 } from "../../packages/kube/kinds.ts";
 import { type DoctorFinding, failed } from "./finding.ts";
 
-/** What Kubernetes tells of an object. */
+/** What Kubernetes says of an object. */
 export interface ToldEvent {
 	type?: string;
 	reason?: string;
 	note?: string;
 }
 
-/** A Pod of an installation that isn't ready, with what Kubernetes tells of it. */
-export interface TroubledPod {
+/** A Pod of an installation that isn't ready, with what Kubernetes says of it. */
+export interface FailingPod {
 	pod: Pod;
 	/** Of the Pod, the newest last. */
 	events: ToldEvent[];
 	/** Its claims that have no volume. */
-	claims: TroubledClaim[];
+	claims: FailingClaim[];
 }
 
-interface TroubledClaim {
+interface FailingClaim {
 	claim: PersistentVolumeClaim;
 	events: ToldEvent[];
 }
 
 /** A Job or workload that lacks Pods, or a Pod that is gone: only its events are left. */
-export interface PodlessTrouble {
+export interface PodlessWorkload {
 	/** `job tidemill-setup-1a2b3c4d`, for example. */
 	name: string;
 	namespace: string;
@@ -63,11 +63,7 @@ export function isPodless(job: Job, pods: readonly Pod[]): boolean {
 }
 
 /** Why a Pod doesn't serve, in Kubernetes' own words, and what to do. */
-export function podFinding({
-	pod,
-	events,
-	claims,
-}: TroubledPod): DoctorFinding {
+export function podFinding({ pod, events, claims }: FailingPod): DoctorFinding {
 	const { name, namespace } = pod.metadata;
 	const say = (message: string, advice: string) =>
 		failed(`pod ${name}`, message, advice);
@@ -121,7 +117,7 @@ export function podlessFinding({
 	name,
 	namespace,
 	events,
-}: PodlessTrouble): DoctorFinding {
+}: PodlessWorkload): DoctorFinding {
 	const last = events.findLast(({ type }) => type === "Warning");
 	const pulling = noteOf(events, "Failed");
 	const told = pulling
@@ -148,7 +144,7 @@ const adviceOn = {
 		"`kubectl get storageclass` lists the classes. Mark one as the default, or name it in nats.storage.storageClassName and s3.storage.storageClassName.",
 };
 
-function claimWords({ claim, events }: TroubledClaim): string {
+function claimWords({ claim, events }: FailingClaim): string {
 	const last = events.at(-1);
 	const { name } = claim.metadata;
 	return last

@@ -20,7 +20,7 @@ export const fileOption = new Option(
 );
 export const dryRunOption = new Option(
 	"--dry-run",
-	"only let the cluster judge it",
+	"only let the cluster check it",
 );
 export const readyOption = new Option(
 	"-w, --wait",
@@ -72,7 +72,7 @@ export async function createObject<T extends Resource>(
 	return awaitReady(cluster, kind, created);
 }
 
-/** Waits until the operator has judged the object. Throws {@link CommandError} unless it is ready. */
+/** Waits until the operator has checked the object. Throws {@link CommandError} unless it is ready. */
 async function awaitReady<T extends Resource>(
 	{ client }: Cluster,
 	kind: ResourceKind<T>,
@@ -139,11 +139,11 @@ export async function readManifest(
 	return manifest;
 }
 
-type Judged = KubeObject & { status?: { conditions?: Condition[] } };
+type CheckedObject = KubeObject & { status?: { conditions?: Condition[] } };
 
 /** The Ready condition of an object that is ready. Throws {@link CommandError} with the reason of one that isn't. */
 export function requireReady(
-	object: Judged,
+	object: CheckedObject,
 	called = nameOf(object),
 ): Condition {
 	const ready = readyOf(object);
@@ -155,10 +155,10 @@ export function requireReady(
 	);
 }
 
-function isReady(object: Judged): boolean {
+function isReady(object: CheckedObject): boolean {
 	return readyOf(object)?.status === "True";
 }
 
-function readyOf({ status }: Judged): Condition | undefined {
+function readyOf({ status }: CheckedObject): Condition | undefined {
 	return findCondition(status?.conditions, "Ready");
 }

@@ -9,7 +9,7 @@ const file = () => join(mkdtempSync(join(tmpdir(), "tidemill-lock-")), "lock");
 test("a lock has one holder and is free after its release", async () => {
 	const path = file();
 	const first = await tryLock(path);
-	expect(await tryLock(path)).toMatchObject({ heldBy: { pid: process.pid } });
+	expect(await tryLock(path)).toMatchObject({ owner: { pid: process.pid } });
 	if ("release" in first) await first.release();
 	expect(await tryLock(path)).toHaveProperty("release");
 });

@@ -17,7 +17,7 @@ interface Lock {
  */
 export async function tryLock(
 	path: string,
-): Promise<Lock | { heldBy: ProcessIdentity }> {
+): Promise<Lock | { owner: ProcessIdentity }> {
 	await mkdir(dirname(path), { recursive: true });
 	// Written aside, then linked: nobody sees a half-written lock, and link(2) fails when the lock exists.
 	const draft = `${path}.${randomUUID()}`;
@@ -34,7 +34,7 @@ export async function tryLock(
 			// Released meanwhile.
 			if (content === undefined) continue;
 			const owner = ownerOf(content);
-			if (owner && isRunning(owner)) return { heldBy: owner };
+			if (owner && isRunning(owner)) return { owner };
 			await removeLeftover(path, content);
 		}
 	} finally {
@@ -50,8 +50,8 @@ export async function withLock<T>(
 ): Promise<T> {
 	for (;;) {
 		const lock = await tryLock(path);
-		if ("heldBy" in lock) {
-			onWait(lock.heldBy);
+		if ("owner" in lock) {
+			onWait(lock.owner);
 			await delay(250);
 			continue;
 		}
@@ -68,15 +68,15 @@ export async function withLock<T>(
  * and remove the file, so that it removes what it saw.
  */
 async function removeLeftover(path: string, content: string): Promise<void> {
-	const turn = await tryLock(`${path}.leftover`);
-	if ("heldBy" in turn) {
+	const guard = await tryLock(`${path}.leftover`);
+	if ("owner" in guard) {
 		await delay(10);
 		return;
 	}
 	try {
 		if ((await readLock(path)) === content) await rm(path, { force: true });
 	} finally {
-		await turn.release();
+		await guard.release();
 	}
 }
 

@@ -103,7 +103,7 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
   gets 429 for new ones.
 - **Rate limit**: 120 requests a minute per account over all replicas and all tokens of its service accounts, per user for other tokens (OIDC), and per address (per /64 network for IPv6) for
   requests without a valid token. What others at your address send never counts against a valid token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.
-- **Waiting**: POST and PATCH answer once the operator has judged the change, or after 5 seconds: then \`observedGeneration\` is
+- **Waiting**: POST and PATCH answer once the operator has checked the change, or after 5 seconds: then \`observedGeneration\` is
   less than \`generation\`. \`Prefer: respond-async\` answers at once. \`GET /v1/runs/{name}?wait=60s\` answers once the run has
   ended, or after that time.
 - **On request** the operator gives a Source another URL (\`POST /v1/sources/{name}/rotate-url\`) and checks a Destination again

@@ -50,13 +50,13 @@ function jsonSchemaPage(): string {
 
 ${drafts.map(({ uri, title }) => `- ${title}: \`${uri}\``).join("\n")}
 
-Every keyword of a draft judges, except annotations such as \`title\`, \`default\` and \`contentMediaType\`. Unknown keywords are ignored. \`format\` judges
-${formatNames.map((name) => `\`${name}\``).join(", ")}, in texts of at most 8,192 characters; a longer one doesn't match. Other formats judge nothing.
+Every keyword of a draft validates, except annotations such as \`title\`, \`default\` and \`contentMediaType\`. Unknown keywords are ignored. \`format\` validates
+${formatNames.map((name) => `\`${name}\``).join(", ")}, in texts of at most 8,192 characters; a longer one doesn't match. Other formats validate nothing.
 
 \`pattern\` and \`patternProperties\` are ECMA-262's, run by RE2, which takes linear time. It can't do look-around and back-references, and repeats at most 1,000
 times: a plan with those is invalid, and its status says where.
 
-Every case of the official [test suite](https://github.com/json-schema-org/JSON-Schema-Test-Suite) of the three drafts is judged as it says, with these exceptions:
+Every case of the official [test suite](https://github.com/json-schema-org/JSON-Schema-Test-Suite) of the three drafts has the result that it says, with these exceptions:
 
 | What | What holds instead |
 | --- | --- |

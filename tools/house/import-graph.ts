@@ -4,14 +4,22 @@ import { basename, dirname, join } from "node:path";
 export interface FileImport {
 	from: string;
 	to: string;
+	/** By `import()`, when it is needed. */
+	isLazy?: true;
 }
 
 /** @param files The text of each file by its path. Type-only imports and `import()` count as well. */
 export function importsIn(files: ReadonlyMap<string, string>): FileImport[] {
 	return [...files].flatMap(([from, text]) =>
 		[
-			...text.matchAll(/\b(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g),
-		].map(([, specifier]) => ({ from, to: join(dirname(from), specifier!) })),
+			...text.matchAll(
+				/\b(?:from|import)\s*(\(?)\s*["'](\.{1,2}\/[^"']+)["']/g,
+			),
+		].map(([, parenthesis, specifier]) => ({
+			from,
+			to: join(dirname(from), specifier!),
+			...(parenthesis && { isLazy: true as const }),
+		})),
 	);
 }
 
