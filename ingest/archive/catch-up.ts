@@ -4,7 +4,7 @@ import { framesSubject } from "../../packages/contracts/nats.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
 import { describeLoss } from "./decide/loss.ts";
-import { type Position, resume } from "./decide/resume.ts";
+import { type ResumePosition, resume } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import {
 	type CutLossStore,
@@ -47,7 +47,7 @@ export async function catchUp(
 		progress: NatsProgress;
 		log: Logger;
 	},
-): Promise<{ chain: CutChain; position: Position }> {
+): Promise<{ chain: CutChain; position: ResumePosition }> {
 	const { connection, shard, cuts, ledger, tombstones, progress, log } =
 		options;
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -57,11 +57,11 @@ export async function catchUp(
 	const objectsDone = await progress.objectsDone(stream);
 	await tombstones.refresh();
 	await ledger.begin();
-	const news = before
+	const added = before
 		? await cuts.ofStream(stream, before.head)
 		: await cuts.ofShard(shard, ledger.index.newestOfStream);
-	const ofThis = news.filter((cut) => cut.stream === stream);
-	const ofOthers = news.filter((cut) => cut.stream !== stream);
+	const ofThis = added.filter((cut) => cut.stream === stream);
+	const ofOthers = added.filter((cut) => cut.stream !== stream);
 	const head = ofThis.at(-1) ?? before?.head;
 	const inherited = before?.inherited ?? inheritNumbers(ofOthers);
 	const atHead = await readStreamAt(streams, stream, head?.last);

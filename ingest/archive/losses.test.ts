@@ -81,7 +81,7 @@ async function open(...groups: CutGroup[]) {
 	return { store, keys, losses, lines, settle, write };
 }
 
-test("what one archiver has decided to be lost of a cut stays decided for others, and is told once", async () => {
+test("what one archiver has decided to be lost of a cut stays decided for others, and is logged once", async () => {
 	const [a, b] = [group("a"), group("b")];
 	const { losses, lines, settle, write } = await open(a, b);
 	await write(a);
@@ -95,7 +95,7 @@ test("what one archiver has decided to be lost of a cut stays decided for others
 	expect(lines[0]).toContain(`2 events of source b (account shop) on ${date}`);
 });
 
-test("a cut that had all its objects loses none afterwards, and nobody is told", async () => {
+test("a cut that had all its objects loses none afterwards, and nothing is logged", async () => {
 	const a = group("a");
 	const { store, keys, lines, settle, write } = await open(a);
 	await write(a);

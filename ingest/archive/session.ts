@@ -30,7 +30,7 @@ import {
 	readStreamAt,
 	type StreamSettings,
 } from "./read/shard-stream.ts";
-import { Outpaced } from "./read/standby.ts";
+import { CutConflict } from "./read/standby.ts";
 import type { WakeSignal } from "./read/wake-signal.ts";
 import type { ArchiveMetrics } from "./write/archive-metrics.ts";
 import type { CutStore } from "./write/cut-store.ts";
@@ -137,7 +137,7 @@ export class ShardSession {
 		return this.#wait.queue.oldestTimeMs;
 	}
 
-	/** Archives the next cut. Throws {@link Alarm}, {@link Outpaced}, {@link PositionLost}, or what failed. */
+	/** Archives the next cut. Throws {@link Alarm}, {@link CutConflict}, {@link PositionLost}, or what failed. */
 	async archiveCut(): Promise<void> {
 		const cut = this.#unfinished ?? (await this.#decide());
 		this.#unfinished = undefined;
@@ -160,7 +160,7 @@ export class ShardSession {
 		this.#chain = { stream, head: decided, inherited };
 		if (decided === cut) reportLosses(shard, cut, log);
 		else if (!isLost(decided))
-			throw new Outpaced(`another archiver decided the cut at ${cut.first}`);
+			throw new CutConflict(`another archiver decided the cut at ${cut.first}`);
 		return decided;
 	}
 

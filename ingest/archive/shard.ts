@@ -7,7 +7,7 @@ import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ShardLedger } from "./ledger/shard-ledger.ts";
 import { FlushRequests } from "./read/flush-requests.ts";
 import { PositionLost } from "./read/frame-queue.ts";
-import { Outpaced, standBy } from "./read/standby.ts";
+import { CutConflict, standBy } from "./read/standby.ts";
 import { WakeSignal } from "./read/wake-signal.ts";
 import { type SessionOptions, ShardSession } from "./session.ts";
 
@@ -95,7 +95,7 @@ export class Shard {
 				if (error instanceof Alarm) {
 					this.#stopFor(error);
 					if (!signal.aborted) await once(signal, "abort");
-				} else if (error instanceof Outpaced) await this.#standBy(signal);
+				} else if (error instanceof CutConflict) await this.#standBy(signal);
 				else await this.#backOff(error, signal);
 			}
 		}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { DateCompaction } from "../../ingest/lake/compaction/date-compaction.ts";
 import {
 	OutOfMemory,
-	Rewriter,
+	ParquetRewriter,
 } from "../../ingest/lake/compaction/rewriter.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
@@ -49,7 +49,7 @@ test("bodies of a megabyte become outputs of what DuckDB can sort, and one alone
 test("what needs too much memory is halved until it fits", async () => {
 	const fixture = await CompactionFixture.open(servers, 12);
 	const { store, keys } = fixture.archive;
-	const rewriter = await Rewriter.open(
+	const rewriter = await ParquetRewriter.open(
 		await passingDirectory("rewriter"),
 		fixture.signal,
 	);

@@ -108,7 +108,7 @@ export const equivalents: Equivalent[] = [
 		file: "ingest/archive/decide/frame-numbers.ts",
 		original: "from <= highest",
 		replacement: "from < highest",
-		reason: "the highest number is stored or voided, so no hole begins with it",
+		reason: "the highest number is stored or voided, so no gap begins with it",
 	},
 	{
 		file: deviations,

@@ -11,7 +11,7 @@ import {
 	type StreamFrame,
 	withoutCopies,
 } from "./cut.ts";
-import { holeMs, memoryMs } from "./frame-numbers.ts";
+import { gapMs, memoryMs } from "./frame-numbers.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);
 const midnight = Date.UTC(2026, 2, 2);
@@ -86,7 +86,7 @@ test("events are grouped by account, source and date of receipt", () => {
 	expect(bodies(cut, frames)).toEqual([["4"], ["1", "3", "6"], ["2"], ["5"]]);
 });
 
-const judged = (type: string, kind: string) =>
+const validated = (type: string, kind: string) =>
 	JSON.stringify({ plan: "p", type, violations: [{ kind }] });
 
 test("events in quarantine form a group of their own, behind the others of the date", () => {
@@ -106,7 +106,7 @@ test("events in quarantine form a group of their own, behind the others of the d
 });
 
 test("a cut says how its events deviate from their plan, without those left out, and nothing depends on it", () => {
-	const violations = judged("a", "TypeMismatch");
+	const violations = validated("a", "TypeMismatch");
 	const one = { ...event("1"), violations };
 	const frames = [
 		frame(1, 1, [one, event("2"), { ...one, quarantined: true as const }]),
@@ -180,7 +180,7 @@ test("a cut of nothing but repeated frames has no objects", () => {
 
 test("a number that its process skips is lost, even across cuts, unless it is voided", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
-	const late = { timeMs: noon + holeMs + 1 };
+	const late = { timeMs: noon + gapMs + 1 };
 	const next = (more: { timeMs: number; voided?: number[] }) =>
 		decideCut("s", first.processes, [frame(3, 4, [], more)]);
 	expect(next(late).losses).toMatchObject([{ from: 2, to: 2 }]);
@@ -297,7 +297,7 @@ test("frames that were recorded as lost sequences aren't recorded once more by t
 	const lost = lostCut("s", loss, head, {});
 	const other = decideCut("s", lost.processes, [frame(8, 2, [])]);
 	const again = lostCut("s", twoMore, other, {});
-	const late = { timeMs: noon + holeMs + 1 };
+	const late = { timeMs: noon + gapMs + 1 };
 	const next = decideCut("s", again.processes, [
 		// Three numbers are missing where two sequences were lost.
 		frame(11, 6, []),
@@ -311,7 +311,7 @@ test("frames that were recorded as lost sequences aren't recorded once more by t
 test("frames that never arrived are recorded by one cut, which goes on without them", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 4, [])]);
 	expect(first).not.toHaveProperty("losses");
-	const timeMs = noon + holeMs + 1;
+	const timeMs = noon + gapMs + 1;
 	const next = decideCut("s", first.processes, [
 		frame(3, 5, [event("5")], { timeMs }),
 		frame(4, 6, [], { timeMs: timeMs + 1 }),
@@ -333,7 +333,7 @@ test("frames that never arrived are recorded by one cut, which goes on without t
 test("a frame that arrives after its loss was recorded is archived", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 4, [])]);
 	const at = (sequence: number, number: number, ms: number) =>
-		frame(sequence, number, [event("x")], { timeMs: noon + holeMs + ms });
+		frame(sequence, number, [event("x")], { timeMs: noon + gapMs + ms });
 	const next = decideCut("s", first.processes, [at(3, 5, 1)]);
 	const late = decideCut("s", next.processes, [at(4, 3, 2), at(5, 3, 3)]);
 	expect(late).toMatchObject({ repeated: [5], groups: [{ rows: 1 }] });

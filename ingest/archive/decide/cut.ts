@@ -102,7 +102,7 @@ export function decideCut(
 		const taken = takeFrame(processes[frame.process], frame, timeMs);
 		processes[frame.process] = taken.after;
 		if (taken.repeated) repeated.push(sequence);
-		for (const { from, to, sinceMs } of taken.gaps) {
+		for (const { from, to, sinceMs } of taken.overdue) {
 			const time = new Date(sinceMs).toISOString();
 			const { process } = frame;
 			losses.push({ kind: "frames", process, from, to, time });

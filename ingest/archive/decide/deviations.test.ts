@@ -6,7 +6,7 @@ import { deviationsOf } from "./deviations.ts";
 const noon = Date.UTC(2026, 2, 1, 12);
 const lastEventTime = "2026-03-01T12:00:00.000Z";
 
-function event(judgement: object | string, more: Partial<FrameEvent> = {}) {
+function event(validation: object | string, more: Partial<FrameEvent> = {}) {
 	return {
 		id: Buffer.alloc(16),
 		receivedAtMs: noon,
@@ -15,7 +15,7 @@ function event(judgement: object | string, more: Partial<FrameEvent> = {}) {
 		kind: "json" as const,
 		headers: "",
 		violations:
-			typeof judgement === "string" ? judgement : JSON.stringify(judgement),
+			typeof validation === "string" ? validation : JSON.stringify(validation),
 		body: Buffer.from("{}"),
 		...more,
 	};
@@ -64,7 +64,7 @@ test("events that are as planned, or without a plan, deviate in nothing, whateve
 	expect(deviationsOf([event(""), event(planned)])).toBeUndefined();
 });
 
-test("a judgement that is no JSON counts as nothing, and stops nothing", () => {
+test("a validation that is no JSON counts as nothing, and stops nothing", () => {
 	expect(deviationsOf([event('{"violations":[')])).toBeUndefined();
 });
 

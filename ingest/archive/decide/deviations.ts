@@ -39,7 +39,7 @@ type Count = Omit<Deviation, "lastEventTime"> & { lastMs: number };
 
 /** Those of one event, which are among `counts`: one for each kind. */
 function countsFor(violations: string, counts: Map<string, Count>): Count[] {
-	const { type, violations: all = [] } = judgementOf(violations);
+	const { type, violations: all = [] } = validationOf(violations);
 	const short = type?.slice(0, maxDeviationType);
 	return [...new Set(all.map(({ kind }) => kind))].map((kind) => {
 		const key = keyOf({ type: short, kind });
@@ -59,7 +59,7 @@ function countsFor(violations: string, counts: Map<string, Count>): Count[] {
 }
 
 /** Receive wrote it. A fault of its must not stop archive. */
-function judgementOf(text: string): Partial<ValidationRecord> {
+function validationOf(text: string): Partial<ValidationRecord> {
 	try {
 		return JSON.parse(text);
 	} catch {

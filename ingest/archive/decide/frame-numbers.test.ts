@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
 	type FrameNumbers,
 	forgetSilent,
-	holeMs,
+	gapMs,
 	memoryMs,
 	noteLost,
 	takeFrame,
@@ -14,13 +14,13 @@ const second = 1000;
 function take(...frames: [number: number, voided: number[], at: number][]) {
 	let numbers: FrameNumbers | undefined;
 	const verdicts = frames.map(([number, voided, at]) => {
-		const { after, repeated, gaps } = takeFrame(
+		const { after, repeated, overdue } = takeFrame(
 			numbers,
 			{ number, voided },
 			at * second,
 		);
 		numbers = after;
-		const [gap] = gaps;
+		const [gap] = overdue;
 		return gap ? `gap ${gap.from}-${gap.to}` : repeated ? "repeated" : "new";
 	});
 	return { verdicts, numbers: numbers! };
@@ -69,21 +69,21 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "new", "repeated"],
 	],
 	[
-		"a hole is no gap while its frame may still arrive",
+		"a gap is not overdue while its frame may still arrive",
 		[
 			[1, [], 0],
 			[3, [], 1],
-			[4, [], 1 + holeMs / second],
-			[2, [], 2 + holeMs / second],
+			[4, [], 1 + gapMs / second],
+			[2, [], 2 + gapMs / second],
 		],
 		["new", "new", "new", "new"],
 	],
 	[
-		"a hole that the process's later frames don't fill or void is a gap",
+		"a gap that the process's later frames don't fill or void is overdue",
 		[
 			[1, [], 0],
 			[4, [], 1],
-			[5, [], 2 + holeMs / second],
+			[5, [], 2 + gapMs / second],
 		],
 		["new", "new", "gap 2-3"],
 	],
@@ -92,10 +92,10 @@ test.each<[string, [number, number[], number][], string[]]>([
 		[
 			[1, [], 0],
 			[3, [], 1],
-			[4, [], 2 + holeMs / second],
-			[6, [], 3 + holeMs / second],
-			[7, [], 4 + (2 * holeMs) / second],
-			[8, [], 5 + (2 * holeMs) / second],
+			[4, [], 2 + gapMs / second],
+			[6, [], 3 + gapMs / second],
+			[7, [], 4 + (2 * gapMs) / second],
+			[8, [], 5 + (2 * gapMs) / second],
 		],
 		["new", "new", "gap 2-2", "new", "gap 5-5", "new"],
 	],
@@ -104,7 +104,7 @@ test.each<[string, [number, number[], number][], string[]]>([
 		[
 			[1, [], 0],
 			[4, [2], 1],
-			[5, [3], 2 + holeMs / second],
+			[5, [3], 2 + gapMs / second],
 			[6, [], 900],
 		],
 		["new", "new", "new", "new"],
@@ -137,7 +137,7 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "repeated"],
 	],
 	[
-		"a number below one hole and above none is repeated",
+		"a number below one gap and above none is repeated",
 		[
 			[1, [], 0],
 			[2, [], 0],
@@ -158,14 +158,14 @@ test.each<[string, [number, number[], number][], string[]]>([
 	expect(take(...frames).verdicts).toEqual(verdicts);
 });
 
-test("a number inside a hole splits it", () => {
+test("a number inside a gap splits it", () => {
 	expect(take([1, [], 0], [6, [], 1], [4, [], 2]).numbers.holes).toEqual([
 		{ from: 2, to: 3, sinceMs: 1000 },
 		{ from: 5, to: 5, sinceMs: 1000 },
 	]);
 });
 
-test("a late number fills its own hole and no other", () => {
+test("a late number fills its own gap and no other", () => {
 	const { holes } = take(
 		[1, [], 0],
 		[3, [], 1],
@@ -187,7 +187,7 @@ test("a frame with an earlier time doesn't make its process look silent for long
 });
 
 test("receive has three minutes to store or void a number, and is remembered for ten", () => {
-	expect([holeMs, memoryMs]).toEqual([180_000, 600_000]);
+	expect([gapMs, memoryMs]).toEqual([180_000, 600_000]);
 });
 
 test("a gap is forgotten ten minutes after the frame that revealed it", () => {
@@ -198,9 +198,9 @@ test("a gap is forgotten ten minutes after the frame that revealed it", () => {
 });
 
 test.each<[string, number, [number: number, voided: number[]], object[]]>([
-	["all of a hole", 2, [4, []], [{ from: 2, to: 3, isLost: true }]],
+	["all of a gap", 2, [4, []], [{ from: 2, to: 3, isLost: true }]],
 	[
-		"a part of a hole",
+		"a part of a gap",
 		1,
 		[4, []],
 		[
@@ -209,14 +209,14 @@ test.each<[string, number, [number: number, voided: number[]], object[]]>([
 		],
 	],
 	[
-		"a hole without its voided numbers",
+		"a gap without its voided numbers",
 		1,
 		[4, [2]],
 		[{ from: 3, isLost: true }],
 	],
-	["no hole", 1, [2, []], []],
+	["no gap", 1, [2, []], []],
 	[
-		"the first of two holes, as many as they are",
+		"the first of two gaps, as many as they are",
 		2,
 		[6, [4]],
 		[
@@ -232,8 +232,8 @@ test.each<[string, number, [number: number, voided: number[]], object[]]>([
 		const { after } = takeFrame(p, { number, voided }, second);
 		expect(after.holes).toMatchObject(holes);
 		expect(after.holes).toHaveLength(holes.length);
-		for (const [index, hole] of holes.entries())
-			expect("isLost" in after.holes[index]!).toBe("isLost" in hole);
+		for (const [index, gap] of holes.entries())
+			expect("isLost" in after.holes[index]!).toBe("isLost" in gap);
 		// Only the process's next frame tells.
 		expect(after).not.toHaveProperty("lostSequences");
 	},
@@ -246,7 +246,7 @@ test("a number that is counted as a lost sequence is archived if it comes after 
 	expect(late).toMatchObject({ repeated: false, after: { holes: [] } });
 });
 
-test("a hole from before the sequences were lost isn't counted as them", () => {
+test("a gap from before the sequences were lost isn't counted as them", () => {
 	const { p } = noteLost({ p: take([1, [], 0], [3, [], 1]).numbers }, 5);
 	const { after } = takeFrame(p, { number: 4, voided: [] }, 2 * second);
 	expect(after.holes).toEqual([{ from: 2, to: 2, sinceMs: second }]);

@@ -2,7 +2,7 @@
 export interface FrameNumbers {
 	highest: number;
 	/** Numbers up to `highest` that are neither stored nor voided yet, ascending. */
-	holes: Hole[];
+	holes: NumberGap[];
 	/** Stream time of the process's latest frame, milliseconds since the epoch. */
 	lastSeenMs: number;
 	/** How many sequences the stream has lost since the process's latest frame, whosever frames they were. */
@@ -10,13 +10,13 @@ export interface FrameNumbers {
 }
 
 /** Numbers from..to, both included. */
-export interface Hole {
+export interface NumberGap {
 	from: number;
 	to: number;
-	/** Stream time of the frame that revealed the hole. */
+	/** Stream time of the frame that revealed the gap. */
 	sinceMs: number;
 	/**
-	 * The hole precedes the first frame that archive remembers of this process. Its numbers may belong to an earlier
+	 * The gap precedes the first frame that archive remembers of this process. Its numbers may belong to an earlier
 	 * stream, or be forgotten. They may still arrive, but their absence proves nothing.
 	 */
 	beforeMemory?: true;
@@ -25,10 +25,10 @@ export interface Hole {
 }
 
 /**
- * How long a hole may stay open while its process continues. Receive stores or voids a number within 60 s of assigning it,
+ * How long a gap may stay open while its process continues. Receive stores or voids a number within 60 s of assigning it,
  * and a frame that names the voided number is stored within another 60 s. The third minute allows for clocks.
  */
-export const holeMs = 3 * 60_000;
+export const gapMs = 3 * 60_000;
 
 /** Stream time after which a silent process is forgotten. Receive repeats a frame for at most 60 s. */
 export const memoryMs = 10 * 60_000;
@@ -37,14 +37,14 @@ export const memoryMs = 10 * 60_000;
  * Takes one frame, in the order of the stream, at its stream time.
  *
  * `repeated`: the number was stored or voided before, so the frame's events must not be taken again.
- * `gaps`: numbers that are overdue now, each once. Only later frames of the same process prove a gap: a process that died
+ * `overdue`: numbers that never arrived in their time, each once. Only later frames of the same process prove that: a process that died
  * may leave a number open whose senders got no answer.
  */
 export function takeFrame(
 	before: FrameNumbers | undefined,
 	frame: { number: number; voided: readonly number[] },
 	timeMs: number,
-): { after: FrameNumbers; repeated: boolean; gaps: Hole[] } {
+): { after: FrameNumbers; repeated: boolean; overdue: NumberGap[] } {
 	const after: FrameNumbers = before
 		? {
 				highest: before.highest,
@@ -54,20 +54,21 @@ export function takeFrame(
 		: unseen(frame.number, timeMs);
 	const repeated = !settle(after, frame.number, timeMs);
 	for (const number of frame.voided) settle(after, number, timeMs);
-	const isOlder = (hole: Hole, ageMs: number) => timeMs - hole.sinceMs > ageMs;
+	const isOlder = (gap: NumberGap, ageMs: number) =>
+		timeMs - gap.sinceMs > ageMs;
 	const known = before?.lostSequences
 		? countedAs(before.lostSequences, before.highest, after.holes)
 		: after.holes;
 	const holes = known.filter(
-		(hole) =>
-			!(hole.beforeMemory && isOlder(hole, holeMs)) &&
-			!(hole.isLost && isOlder(hole, memoryMs)),
+		(gap) =>
+			!(gap.beforeMemory && isOlder(gap, gapMs)) &&
+			!(gap.isLost && isOlder(gap, memoryMs)),
 	);
-	const gaps = holes.filter((hole) => !hole.isLost && isOlder(hole, holeMs));
-	after.holes = holes.map((hole) =>
-		gaps.includes(hole) ? { ...hole, isLost: true as const } : hole,
+	const overdue = holes.filter((gap) => !gap.isLost && isOlder(gap, gapMs));
+	after.holes = holes.map((gap) =>
+		overdue.includes(gap) ? { ...gap, isLost: true as const } : gap,
 	);
-	return { after, repeated, gaps };
+	return { after, repeated, overdue };
 }
 
 /** Notes that the stream has lost sequences, which any of the processes may have published. */
@@ -96,18 +97,22 @@ export function forgetSilent(
 }
 
 /**
- * The holes above `highest` with their first numbers marked as lost, as many as sequences are: receive publishes one frame
+ * The gaps above `highest` with their first numbers marked as lost, as many as sequences are: receive publishes one frame
  * after the other, so these are the same frames, and they are counted.
  */
-function countedAs(sequences: number, highest: number, holes: Hole[]): Hole[] {
+function countedAs(
+	sequences: number,
+	highest: number,
+	holes: NumberGap[],
+): NumberGap[] {
 	let left = sequences;
-	return holes.flatMap((hole) => {
-		const { from, to } = hole;
-		if (from <= highest || left === 0) return [hole];
+	return holes.flatMap((gap) => {
+		const { from, to } = gap;
+		if (from <= highest || left === 0) return [gap];
 		const end = Math.min(to, from + left - 1);
 		left -= end - from + 1;
-		const lost = { ...hole, to: end, isLost: true as const };
-		return end === to ? [lost] : [lost, { ...hole, from: end + 1 }];
+		const lost = { ...gap, to: end, isLost: true as const };
+		return end === to ? [lost] : [lost, { ...gap, from: end + 1 }];
 	});
 }
 
@@ -144,15 +149,15 @@ function settle(
 		numbers.highest = number;
 		return true;
 	}
-	const hole = numbers.holes.find(
+	const gap = numbers.holes.find(
 		({ from, to }) => from <= number && number <= to,
 	);
-	if (!hole) return false;
+	if (!gap) return false;
 	numbers.holes = numbers.holes.flatMap((other) =>
-		other === hole
+		other === gap
 			? [
-					{ ...hole, to: number - 1 },
-					{ ...hole, from: number + 1 },
+					{ ...gap, to: number - 1 },
+					{ ...gap, from: number + 1 },
 				].filter(({ from, to }) => from <= to)
 			: [other],
 	);

@@ -14,7 +14,7 @@ export function resume(
 	head: CutRecord | undefined,
 	{ firstSequence, heldFrom, ...atHead }: StreamState,
 	objectsDone: number,
-): Position {
+): ResumePosition {
 	const last = head?.last ?? 0;
 	if (objectsDone > last)
 		throw new Alarm(
@@ -38,7 +38,7 @@ export function resume(
 		: { from };
 }
 
-export interface Position {
+export interface ResumePosition {
 	from: number;
 	unfinished?: CutRecord;
 	lost?: { from: number; to: number };

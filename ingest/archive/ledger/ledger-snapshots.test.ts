@@ -62,8 +62,8 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 	store.reads.length = 0;
 
 	const restarted = (await snapshots.newest(7))!;
-	const news = await cutStore.ofShard(7, restarted.newestOfStream);
-	expect(news.map(({ stream, first }) => [stream, first])).toEqual([
+	const added = await cutStore.ofShard(7, restarted.newestOfStream);
+	expect(added.map(({ stream, first }) => [stream, first])).toEqual([
 		[now, 300],
 		[now, 301],
 		[now, 302],
@@ -71,8 +71,8 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 		[old, 200],
 		["tidemill-frames-7-cc", 1],
 	]);
-	expect(store.reads).toHaveLength(1 + news.length);
-	for (const each of news) restarted.add(each);
+	expect(store.reads).toHaveLength(1 + added.length);
+	for (const each of added) restarted.add(each);
 
 	const all = new LedgerIndex();
 	for (const each of await cutStore.ofShard(7)) all.add(each);

@@ -43,7 +43,7 @@ test("a message that no batch can have is an error, and so is any other end", as
 	await expect(batches.read(take)).rejects.toThrow("Consumer Deleted");
 });
 
-test("it ends when it is told to, and when it is closed", async () => {
+test("it ends when its reader stops it, and when it is closed", async () => {
 	const batches = new FrameBatches(consumerOf([[1, 2]], [[3, 4]]));
 	const seen: number[] = [];
 	const take = ({ seq }: JsMsg) => {

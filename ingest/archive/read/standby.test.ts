@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { graceMs, isAbandoned, lookedAgain } from "./standby.ts";
+import { graceMs, isAbandoned, withOldest } from "./standby.ts";
 
 const maxAgeMs = 60_000;
 
 /** Looks at the oldest frame, one a second, and says at which look the shard counts as abandoned. */
 function abandonedAt(sequences: (number | undefined)[]): number {
-	let oldest: ReturnType<typeof lookedAgain> | undefined;
+	let oldest: ReturnType<typeof withOldest> | undefined;
 	return sequences.findIndex((sequence, second) => {
-		oldest = lookedAgain(oldest, sequence, second * 1000);
+		oldest = withOldest(oldest, sequence, second * 1000);
 		return isAbandoned(oldest, maxAgeMs, second * 1000);
 	});
 }

@@ -4,8 +4,8 @@ import type { FlushRequests } from "./flush-requests.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
 /** Another archiver decided this archiver's next cut first. It works on the shard, and one archiver is enough. */
-export class Outpaced extends Error {
-	override name = "Outpaced";
+export class CutConflict extends Error {
+	override name = "CutConflict";
 }
 
 /** How much longer than its age limit a cut may take before the other archiver counts as dead. */
@@ -19,7 +19,7 @@ export interface OldestFrame {
 	sinceMs: number;
 }
 
-export function lookedAgain(
+export function withOldest(
 	before: OldestFrame | undefined,
 	sequence: number | undefined,
 	nowMs: number,
@@ -59,7 +59,7 @@ export async function standBy(
 		const { messages, first_seq } = (await streams.info(stream)).state;
 		const nowMs = performance.now();
 		const sequence = messages > 0 ? first_seq : undefined;
-		oldest = lookedAgain(oldest, sequence, nowMs);
+		oldest = withOldest(oldest, sequence, nowMs);
 		if (isAbandoned(oldest, maxAgeMs, nowMs)) return;
 		// The jitter keeps two standbys from stepping in at once.
 		await wait.wakeSignal.wait(pollMs * (0.5 + Math.random()));

@@ -24,16 +24,16 @@ async function startStore(
 		const body = await buffer(request);
 		const { method, url, headers } = request;
 		seen.push({ method, url, headers, body });
-		const told = answer(seen.at(-1)!, seen.length);
+		const given = answer(seen.at(-1)!, seen.length);
 		const refuse = (status: number, code: string) =>
 			response
 				.writeHead(status, { "content-type": "application/xml" })
 				.end(`<Error><Code>${code}</Code><Message>no</Message></Error>`);
-		if (typeof told === "object") return refuse(told.status, told.code);
+		if (typeof given === "object") return refuse(given.status, given.code);
 		if (method === "GET") return response.end(kept.object);
 		if (kept.object) return refuse(412, "PreconditionFailed");
 		kept.object = body;
-		if (told === undefined) return response.end();
+		if (given === undefined) return response.end();
 		return request.socket.destroy();
 	};
 	const store = await startScriptedStore(serve, {
@@ -78,7 +78,7 @@ test("an object whose answer is lost is ours if the store has it with our bytes,
 	expect(await another.put()).toBe("exists");
 });
 
-test("what is wrong is told by the SDK's attempt, which then is the only one", async () => {
+test("the SDK's attempt says what is wrong, and is then the only one", async () => {
 	const { put, seen } = await startStore(() => ({
 		status: 403,
 		code: "AccessDenied",

@@ -19,7 +19,7 @@ export interface ObjectStoreSettings {
 	/** The keys of S3_KEYS_DIR; absent if the SDK finds credentials itself. */
 	keys?: Pick<SecretFiles<StoreKeys>, "value" | "refused">;
 	/** The encryption to request; absent for the bucket's default. */
-	encryption?: Encryption;
+	encryption?: StoreEncryption;
 	/** How long the connection may be silent. */
 	timeoutMs?: number;
 }
@@ -30,7 +30,7 @@ export interface StoreKeys {
 	sessionToken?: string;
 }
 
-export interface Encryption {
+export interface StoreEncryption {
 	algorithm: "AES256" | "aws:kms" | "aws:kms:dsse";
 	/** Id or ARN; absent for the account's default S3 key. */
 	kmsKeyId?: string;

@@ -12,8 +12,8 @@ import {
 	trustAuthorities,
 } from "../../../packages/service/trusted-authorities.ts";
 import type {
-	Encryption,
 	ObjectStoreSettings,
+	StoreEncryption,
 	StoreKeys,
 } from "./s3-client.ts";
 
@@ -113,7 +113,7 @@ function keyIn(
 
 const algorithms = ["AES256", "aws:kms", "aws:kms:dsse"] as const;
 
-function readEncryption(settings: Settings): Encryption | undefined {
+function readEncryption(settings: Settings): StoreEncryption | undefined {
 	const algorithm = settings.optional("S3_SSE");
 	const kmsKeyId = settings.optional("S3_SSE_KMS_KEY_ID");
 	const hasBucketKey = settings.optional("S3_SSE_BUCKET_KEY") !== undefined;
@@ -141,6 +141,6 @@ function readEncryption(settings: Settings): Encryption | undefined {
 	};
 }
 
-function isAlgorithm(text: string): text is Encryption["algorithm"] {
+function isAlgorithm(text: string): text is StoreEncryption["algorithm"] {
 	return (algorithms as readonly string[]).includes(text);
 }

@@ -19,7 +19,7 @@ import {
 	hasOutlivedReaders,
 	supersededNames,
 } from "./record.ts";
-import { Rewriter } from "./rewriter.ts";
+import { ParquetRewriter } from "./rewriter.ts";
 
 const idlePollMs = 1_000;
 const maxTombstonesAgeMs = 60_000;
@@ -137,7 +137,7 @@ export class Compactor {
 		signal: AbortSignal,
 	): Promise<CompactionRecord> {
 		const { store, keys, scratch, metrics, log } = this.#options;
-		const rewriter = await Rewriter.open(scratch, signal);
+		const rewriter = await ParquetRewriter.open(scratch, signal);
 		try {
 			const idle = () => this.#idle(due, signal);
 			const work = new DateCompaction({ store, keys, rewriter, idle }, due);

@@ -7,7 +7,11 @@ import { outputName } from "../../wire/output-name.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 import type { CompactionOutput, CompactionRecord } from "./record.ts";
-import { type Contents, OutOfMemory, type Rewriter } from "./rewriter.ts";
+import {
+	type FileContents,
+	OutOfMemory,
+	type ParquetRewriter,
+} from "./rewriter.ts";
 
 const downloadsAtOnce = 8;
 
@@ -19,7 +23,7 @@ export class CompactionMismatch extends Error {
 export interface DateCompactionOptions {
 	store: FileStore;
 	keys: ObjectKeys;
-	rewriter: Rewriter;
+	rewriter: ParquetRewriter;
 	/** Settles when no shard is behind. Throws if the date must not be compacted any more. */
 	idle: () => Promise<void>;
 }
@@ -29,7 +33,7 @@ type Output = Pick<CompactionOutput, "rows" | "bytes" | "sha256">;
 interface Input {
 	name: string;
 	file: string;
-	contents: Contents;
+	contents: FileContents;
 }
 
 /**
@@ -169,7 +173,7 @@ export class DateCompaction {
 		file: string,
 		inputs: readonly Input[],
 		what: string,
-	): Promise<Contents> {
+	): Promise<FileContents> {
 		const found = (await this.#options.rewriter.contents([file]))[0]!;
 		let [rows, hashes] = [0, 0n];
 		for (const { contents } of inputs) {

@@ -19,7 +19,7 @@ const vectorRows = 2048;
 const mostRowsOfGroup = 60 * vectorRows;
 const bytesOfRowGroup = 8 * mib;
 
-export interface Size {
+export interface MergeSize {
 	objects: number;
 	rows: number;
 	/** Of the uncompressed rows. */
@@ -27,17 +27,17 @@ export interface Size {
 }
 
 /** Whether objects of this total size can become one output of a compaction. */
-export function fitTogether(size: Size): boolean {
+export function fitTogether(size: MergeSize): boolean {
 	return fits(size, most.output);
 }
 
 /** Whether a release can take objects of this total size at once. */
-export function fitPart(size: Size): boolean {
+export function fitPart(size: MergeSize): boolean {
 	return fits(size, most.part);
 }
 
 function fits(
-	{ objects, rows, bytes }: Size,
+	{ objects, rows, bytes }: MergeSize,
 	{ bytes: mostBytes, objects: mostObjects }: typeof most.output,
 ): boolean {
 	const bound = (mostBytes * bytesOfShortRow * rows) / Math.max(1, bytes);
@@ -48,7 +48,7 @@ function fits(
 }
 
 /** How many rows of an output to compress together. A larger group reads faster and takes more memory. */
-export function rowGroupSize({ rows, bytes }: Size): number {
+export function rowGroupSize({ rows, bytes }: MergeSize): number {
 	const vectors = (bytesOfRowGroup * rows) / Math.max(1, bytes) / vectorRows;
 	return Math.min(
 		mostRowsOfGroup,
@@ -56,7 +56,9 @@ export function rowGroupSize({ rows, bytes }: Size): number {
 	);
 }
 
-export function sizeOf(objects: readonly Omit<Size, "objects">[]): Size {
+export function sizeOf(
+	objects: readonly Omit<MergeSize, "objects">[],
+): MergeSize {
 	let [rows, bytes] = [0, 0];
 	for (const object of objects) {
 		rows += object.rows;

@@ -8,7 +8,7 @@ import {
 	parquetObject,
 } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
-import { databaseSettings, Rewriter } from "./rewriter.ts";
+import { databaseSettings, ParquetRewriter } from "./rewriter.ts";
 
 const date = "2026-03-01";
 
@@ -18,7 +18,7 @@ function event(second: number, body = `${second}`): ObjectEvent {
 }
 
 async function open(scratch?: string) {
-	const rewriter = await Rewriter.open(
+	const rewriter = await ParquetRewriter.open(
 		scratch ?? (await passingDirectory("rewriter")),
 		new AbortController().signal,
 	);
@@ -26,7 +26,7 @@ async function open(scratch?: string) {
 	return rewriter;
 }
 
-async function fileOf(rewriter: Rewriter, ...events: ObjectEvent[]) {
+async function fileOf(rewriter: ParquetRewriter, ...events: ObjectEvent[]) {
 	const file = rewriter.newFile();
 	await writeFile(file, await parquetObject(date, events));
 	return file;
@@ -107,7 +107,7 @@ test("one that closes doesn't disturb another that opens", async () => {
 	const { signal } = new AbortController();
 	const openAndClose = async () => {
 		for (let time = 0; time < 10; time++)
-			await (await Rewriter.open(scratch, signal)).close();
+			await (await ParquetRewriter.open(scratch, signal)).close();
 	};
 	await Promise.all(Array.from({ length: 4 }, openAndClose));
 	expect(await readdir(scratch)).toEqual([]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openDatabase } from "../../../packages/duckdb/database.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { Session } from "../../../packages/duckdb/session.ts";
-import type { Size } from "./output-size.ts";
+import type { MergeSize } from "./output-size.ts";
 
 /** One thread, since cutting comes first. What doesn't fit into memory spills to the scratch folder, up to a limit. */
 export const databaseSettings = {
@@ -19,7 +19,7 @@ const folderPrefix = "compaction-";
 const abandonedMs = 60 * 60_000;
 
 /** Two sets of files with equal contents hold the same events. */
-export interface Contents extends Omit<Size, "objects"> {
+export interface FileContents extends Omit<MergeSize, "objects"> {
 	ids: number;
 	/** The sum of all rows' hashes, which is independent of their order. */
 	hashes: bigint;
@@ -33,7 +33,7 @@ export class OutOfMemory extends Error {
  * Merges Parquet files. It has a folder of its own for files, and removes it when it closes. One call at a time: DuckDB
  * crashes if it is closed during a call.
  */
-export class Rewriter {
+export class ParquetRewriter {
 	readonly #session: Session;
 	readonly #directory: string;
 	#files = 0;
@@ -44,7 +44,10 @@ export class Rewriter {
 	}
 
 	/** @param signal Aborts the current call. */
-	static async open(scratch: string, signal: AbortSignal): Promise<Rewriter> {
+	static async open(
+		scratch: string,
+		signal: AbortSignal,
+	): Promise<ParquetRewriter> {
 		await mkdir(scratch, { recursive: true });
 		await removeAbandoned(scratch);
 		const directory = await mkdtemp(join(scratch, folderPrefix));
@@ -56,7 +59,7 @@ export class Rewriter {
 				temp_directory: join(directory, "duckdb"),
 			},
 		});
-		return new Rewriter(await Session.open(database, signal), directory);
+		return new ParquetRewriter(await Session.open(database, signal), directory);
 	}
 
 	newFile(): string {
@@ -64,9 +67,9 @@ export class Rewriter {
 	}
 
 	/** The contents of each file. One query for several files takes a third of the time. */
-	async contents(files: readonly string[]): Promise<Contents[]> {
+	async contents(files: readonly string[]): Promise<FileContents[]> {
 		const found = await this.#session.rows<
-			Record<"file" | keyof Contents, bigint>
+			Record<"file" | keyof FileContents, bigint>
 		>(
 			`SELECT file_index AS file, count(*) AS rows, count(DISTINCT event_id) AS ids,` +
 				` sum(strlen(event_id) + strlen(body) + coalesce(strlen(headers), 0) + coalesce(strlen(violations), 0))::BIGINT AS bytes,` +

@@ -11,10 +11,10 @@ import {
 } from "./date-objects.ts";
 import { type EventStore, releasedRows } from "./event-store.ts";
 import type { OpenObject } from "./object-reader.ts";
-import type { Choice, EventRow } from "./row.ts";
+import type { EventRow, RowChoice } from "./row.ts";
 
 /** A row, and what a list says of it. */
-export interface Shown {
+export interface ListedEvent {
 	row: EventRow;
 	state: EventState;
 }
@@ -105,12 +105,12 @@ export class ListedObjects {
 	async rows(
 		object: EventObject,
 		opened: OpenObject,
-		choice: Choice,
-	): Promise<Shown[]> {
+		choice: RowChoice,
+	): Promise<ListedEvent[]> {
 		const { state } = this.#asked;
 		const { account, sourceKey } = this.#source;
 		const folder = { account, sourceKey, date: object.date };
-		const found: Shown[] = [];
+		const found: ListedEvent[] = [];
 		const { fromMs = 0, toMs = Infinity, before } = choice;
 		const receivedState =
 			object.importedMs === undefined ? "accepted" : "imported";

@@ -8,9 +8,9 @@ import { RequestFailure } from "../request/errors.ts";
 import { BufferedEvents, pageMs } from "./buffered-events.ts";
 import type { EventObject } from "./date-objects.ts";
 import type { EventStore, StreamEnds } from "./event-store.ts";
-import { ListedObjects, type Shown } from "./listed-objects.ts";
+import { type ListedEvent, ListedObjects } from "./listed-objects.ts";
 import type { OpenObject } from "./object-reader.ts";
-import { type Choice, isBefore, type RowPlace, storedEvent } from "./row.ts";
+import { isBefore, type RowChoice, type RowPlace, storedEvent } from "./row.ts";
 
 /** Most objects of a quiet source hold a few events. */
 const opensAtOnce = 8;
@@ -42,7 +42,7 @@ export async function listEvents(
 }
 
 class Listing {
-	readonly shown: Shown[] = [];
+	readonly shown: ListedEvent[] = [];
 	readonly #events: EventStore;
 	readonly #account: string;
 	readonly #sourceKey: string;
@@ -51,7 +51,7 @@ class Listing {
 	readonly #cursor: Cursor | undefined;
 	/** Where the list began. */
 	readonly #begin: Pick<Cursor, "stream" | "done">;
-	readonly #choice: Omit<Choice, "limit">;
+	readonly #choice: Omit<RowChoice, "limit">;
 	readonly #untilMs = performance.now() + pageMs;
 
 	constructor(
@@ -98,7 +98,7 @@ class Listing {
 		};
 		// The frames first: what is archived meanwhile is in an object then.
 		const buffered = await this.#buffered(choice);
-		const found: Shown[] = buffered.rows.map((row) => ({
+		const found: ListedEvent[] = buffered.rows.map((row) => ({
 			row,
 			state: row.quarantined ? "quarantined" : "accepted",
 		}));
@@ -116,7 +116,7 @@ class Listing {
 		return { stream, done, after, frame: buffered.readThrough(after) };
 	}
 
-	#buffered(choice: Choice): Promise<BufferedEvents> {
+	#buffered(choice: RowChoice): Promise<BufferedEvents> {
 		const { state } = this.#asked;
 		const isSameStream = this.#begin.stream === this.#ends.stream;
 		return BufferedEvents.read(
@@ -138,7 +138,7 @@ class Listing {
 	}
 
 	/** Throws {@link RequestFailure} CursorExpired if there is too much. */
-	async #archivedSince(choice: Choice): Promise<Shown[]> {
+	async #archivedSince(choice: RowChoice): Promise<ListedEvent[]> {
 		const { stream, done } = this.#begin;
 		if (this.#events.doneOf(stream) === done) return [];
 		const listed = this.#objects();
@@ -148,7 +148,7 @@ class Listing {
 			for (const object of await listed.receivedOf(date))
 				if (!this.#wasArchived(object)) objects.push(object);
 		if (objects.length > maxNewObjects) throw expired();
-		const found: Shown[] = [];
+		const found: ListedEvent[] = [];
 		for (const object of objects)
 			for (const pair of await this.#opened([object]))
 				found.push(...(await listed.rows(...pair, choice)));

@@ -12,9 +12,9 @@ import {
 	amongImported,
 	atItsTime,
 	disorderMs,
-	type Place,
+	type EventMatch,
+	type EventQuery,
 	type TimedSearch,
-	type Wanted,
 } from "./object-search.ts";
 import { type EventRow, storedEvent } from "./row.ts";
 
@@ -30,7 +30,7 @@ type Found = { event: FoundEvent; body?: Uint8Array };
  */
 export async function findEvent(
 	events: EventStore,
-	wanted: Wanted,
+	wanted: EventQuery,
 ): Promise<{ answer: EventAnswer; body?: Uint8Array | undefined }> {
 	const { id, keyMs } = wanted;
 	const idMs = timeOfEventID(id) ?? 0;
@@ -69,7 +69,7 @@ function begun(search: TimedSearch): TimedSearch {
 
 async function inFrames(
 	events: EventStore,
-	{ account, sourceKeys, id, whole, keyMs }: Wanted,
+	{ account, sourceKeys, id, whole, keyMs }: EventQuery,
 	idMs: number,
 ): Promise<Found | undefined> {
 	const { stream, done, last } = await events.ends();
@@ -101,10 +101,10 @@ async function inFrames(
 
 async function inObjects(
 	events: EventStore,
-	{ account, sourceKeys }: Wanted,
-	search: (source: ArchivedSource) => Promise<Place | undefined>,
+	{ account, sourceKeys }: EventQuery,
+	search: (source: ArchivedSource) => Promise<EventMatch | undefined>,
 ): Promise<Found | undefined> {
-	let found: { source: ArchivedSource; place: Place } | undefined;
+	let found: { source: ArchivedSource; place: EventMatch } | undefined;
 	await mapConcurrently(sourceKeys, sourcesAtOnce, async (sourceKey) => {
 		const source = events.archived(account, sourceKey);
 		const place = found ? undefined : await search(source);
@@ -116,7 +116,7 @@ async function inObjects(
 async function described(
 	events: EventStore,
 	{ account, sourceKey }: ArchivedSource,
-	{ object, row }: Place,
+	{ object, row }: EventMatch,
 ): Promise<Found> {
 	const { key, date, quarantined, stream, first, isOfOneCut, importedMs } =
 		object;
@@ -165,8 +165,8 @@ function foundOf(
 		Pick<FoundEvent, "state">,
 ): Found {
 	const { violations: _, ...head } = storedEvent(row, state);
-	const { judgement, headers, body } = row;
-	const { plan, version, violations, more } = judgement ?? {};
+	const { validation, headers, body } = row;
+	const { plan, version, violations, more } = validation ?? {};
 	return {
 		event: {
 			...head,

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PartStore } from "../../archive/s3/object-store.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
 import { type FrameEvent, newEventId } from "../../wire/frame-event.ts";
-import { Rewriter } from "../compaction/rewriter.ts";
+import { ParquetRewriter } from "../compaction/rewriter.ts";
 import { ObjectReader } from "./object-reader.ts";
 import { rowsOfGroup } from "./object-rows.ts";
-import type { Choice, EventRow } from "./row.ts";
+import type { EventRow, RowChoice } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
 const events = Array.from({ length: 20_000 }, (_, index) => eventOf(index));
-const judgement = (type: string) => ({ plan: "orders", version: "1", type });
+const validation = (type: string) => ({ plan: "orders", version: "1", type });
 
 /** The same rows as archive writes them, and as a compaction does. */
 const objects = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -24,7 +24,10 @@ beforeAll(async () => {
 	const original = Uint8Array.from(await eventFile(events));
 	const file = join(directory, "original.parquet");
 	await writeFile(file, original);
-	const rewriter = await Rewriter.open(directory, new AbortController().signal);
+	const rewriter = await ParquetRewriter.open(
+		directory,
+		new AbortController().signal,
+	);
 	const merged = await rewriter.merge([file], 8_192);
 	objects.set("original", original);
 	objects.set("compacted", Uint8Array.from(await readFile(merged)));
@@ -59,7 +62,7 @@ test.each(["original", "compacted"])(
 			timeMs: noonMs + 19_999,
 			kind: "form",
 			bytes: 12,
-			judgement: judgement("even.or.odd 1"),
+			validation: validation("even.or.odd 1"),
 		});
 		expect(first[0]).not.toHaveProperty("body");
 		const next = await rowsOf(key, { limit: 1, before: first.at(-1)! });
@@ -91,7 +94,7 @@ test.each(["original", "compacted"])(
 	},
 );
 
-test("an object that is gone is told without its key, which is for the log", async () => {
+test("an object that is gone is reported without its key, which is for the log", async () => {
 	const key = "prefix/events/account=shop/gone";
 	await expect(reader().open(key)).rejects.toMatchObject({
 		message: expect.stringMatching(
@@ -138,14 +141,14 @@ function reader(): ObjectReader {
 	};
 	// What the thread does, without one.
 	const thread = {
-		rows: (question: { group: never; choice: Choice }) =>
+		rows: (question: { group: never; choice: RowChoice }) =>
 			rowsOfGroup(question.group, question.choice),
 	} as unknown as RowThread;
 	return new ObjectReader(store, thread);
 }
 
 /** Of all groups, the newest first. */
-async function rowsOf(key: string, choice: Choice): Promise<EventRow[]> {
+async function rowsOf(key: string, choice: RowChoice): Promise<EventRow[]> {
 	const objects = reader();
 	const object = await objects.open(key);
 	const rows: EventRow[] = [];

@@ -3,7 +3,7 @@ import { type FileMetaData, parquetMetadata } from "hyparquet";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { PartStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { Choice, EventRow } from "./row.ts";
+import type { EventRow, RowChoice } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
 
 /** Of a small object, this is all. */
@@ -61,7 +61,7 @@ export class ObjectReader {
 	async rows(
 		object: OpenObject,
 		{ index }: OpenGroup,
-		choice: Choice,
+		choice: RowChoice,
 	): Promise<EventRow[]> {
 		const { key, totalBytes, end } = object;
 		const group = object.metadata.row_groups[index]!;

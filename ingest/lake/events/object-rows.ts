@@ -2,12 +2,12 @@ import { zstdDecompressSync } from "node:zlib";
 // hyparquet: reads Parquet by byte ranges, without a file or a database. It has no dependencies.
 import { type FileMetaData, parquetRead } from "hyparquet";
 import {
-	type Choice,
 	type EventRow,
 	hasType,
 	isChosen,
-	judgementOf,
+	type RowChoice,
 	type RowPlace,
+	validationOf,
 } from "./row.ts";
 
 /** A row group of an object: its bytes, and the footer's words about it alone. */
@@ -23,7 +23,7 @@ export interface RowGroup {
 /** The chosen rows of a row group, the newest first. Its rows are in the order of time and ID. */
 export async function rowsOfGroup(
 	group: RowGroup,
-	choice: Choice,
+	choice: RowChoice,
 ): Promise<EventRow[]> {
 	const column = columnsOf(group);
 	const [ids, times] = await Promise.all([
@@ -38,13 +38,13 @@ export async function rowsOfGroup(
 		if (!choice.types && places.length === choice.limit) break;
 	}
 	if (places.length === 0) return [];
-	const judgements = await column<Uint8Array | null>("violations");
+	const validations = await column<Uint8Array | null>("violations");
 	const chosen = places
 		.map((place) => ({
 			...place,
-			judgement: judgementOf(text(judgements[place.row])),
+			validation: validationOf(text(validations[place.row])),
 		}))
-		.filter(({ judgement }) => hasType(choice, judgement))
+		.filter(({ validation }) => hasType(choice, validation))
 		.slice(0, choice.limit);
 	if (chosen.length === 0) return [];
 	const [kinds, bodies, headers] = await Promise.all([
@@ -52,12 +52,12 @@ export async function rowsOfGroup(
 		column<Uint8Array>("body"),
 		choice.whole ? column<Uint8Array | null>("headers") : [],
 	]);
-	return chosen.map(({ row, eventID, timeMs, judgement }) => ({
+	return chosen.map(({ row, eventID, timeMs, validation }) => ({
 		eventID,
 		timeMs,
 		kind: text(kinds[row]) as EventRow["kind"],
 		bytes: bodies[row]!.length,
-		...(judgement && { judgement }),
+		...(validation && { validation }),
 		...(choice.whole && {
 			headers: text(headers[row]),
 			body: Uint8Array.from(bodies[row]!),

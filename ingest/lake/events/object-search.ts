@@ -9,7 +9,7 @@ import type { EventStore } from "./event-store.ts";
 import type { OpenGroup, OpenObject } from "./object-reader.ts";
 import type { EventRow } from "./row.ts";
 
-export interface Wanted {
+export interface EventQuery {
 	account: string;
 	sourceKeys: readonly string[];
 	id: string;
@@ -20,7 +20,7 @@ export interface Wanted {
 }
 
 /** An event's row, and the object that has it. */
-export interface Place {
+export interface EventMatch {
 	object: EventObject;
 	row: EventRow;
 }
@@ -36,9 +36,9 @@ const opensAtOnce = 8;
 export async function atItsTime(
 	events: EventStore,
 	source: ArchivedSource,
-	wanted: Wanted,
+	wanted: EventQuery,
 	idMs: number,
-): Promise<Place | undefined> {
+): Promise<EventMatch | undefined> {
 	for (const quarantined of [false, true]) {
 		const date = utcDate(idMs);
 		const objects = await events.objects.ofDate(source, date, quarantined);
@@ -60,10 +60,10 @@ export interface TimedSearch {
 export async function amongImported(
 	events: EventStore,
 	{ sourceKey }: ArchivedSource,
-	{ account, id, whole }: Wanted,
+	{ account, id, whole }: EventQuery,
 	idMs: number,
 	search: TimedSearch,
-): Promise<Place | undefined> {
+): Promise<EventMatch | undefined> {
 	if (isOver(search)) return undefined;
 	const folder = { account, sourceKey, date: utcDate(idMs) };
 	for await (const releases of events.added(folder)) {
@@ -87,9 +87,9 @@ export async function amongImported(
 async function inOrderedObjects(
 	events: EventStore,
 	objects: readonly EventObject[],
-	{ account, id, whole }: Wanted,
+	{ account, id, whole }: EventQuery,
 	idMs: number,
-): Promise<Place | undefined> {
+): Promise<EventMatch | undefined> {
 	const opened = new Map<EventObject, OpenObject>();
 	const open = async (object: EventObject) => {
 		const known = opened.get(object);
@@ -100,7 +100,7 @@ async function inOrderedObjects(
 		opened.set(object, read);
 		return read;
 	};
-	const look = async (object: EventObject): Promise<Place | undefined> => {
+	const look = async (object: EventObject): Promise<EventMatch | undefined> => {
 		const { groups, ...rest } = await open(object);
 		const row = await rowIn(events, account, { groups, ...rest }, id, whole, {
 			fromMs: idMs,
@@ -134,10 +134,10 @@ async function inOrderedObjects(
 export async function afterItsTime(
 	events: EventStore,
 	source: ArchivedSource,
-	{ account, id, whole, keyMs }: Wanted,
+	{ account, id, whole, keyMs }: EventQuery,
 	idMs: number,
 	search: TimedSearch,
-): Promise<Place | undefined> {
+): Promise<EventMatch | undefined> {
 	const times = { fromMs: idMs, toMs: idMs + keyMs };
 	const open = ({ key }: EventObject) => events.reader.open(key);
 	const openInTurn = (object: EventObject) =>

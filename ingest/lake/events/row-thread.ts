@@ -4,10 +4,10 @@ import {
 	type ThreadLimits,
 } from "../../../packages/service/limited-thread.ts";
 import type { RowGroup } from "./object-rows.ts";
-import type { Choice, EventRow, FrameMessage, FramesChoice } from "./row.ts";
+import type { EventRow, FrameMessage, FramesChoice, RowChoice } from "./row.ts";
 
 export type ReadQuestion =
-	| { group: RowGroup; choice: Choice }
+	| { group: RowGroup; choice: RowChoice }
 	| { frames: readonly FrameMessage[]; choice: FramesChoice };
 
 export type ReadAnswer = { rows: EventRow[] } | { fault: string };

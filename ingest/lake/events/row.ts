@@ -11,7 +11,7 @@ export interface EventRow extends RowPlace {
 	/** Of the body. */
 	bytes: number;
 	/** The plan's {@link ValidationRecord}; absent without a plan. */
-	judgement?: ValidationRecord;
+	validation?: ValidationRecord;
 	/** Only of a frame's event. */
 	quarantined?: true;
 	/** Of the frame that has it; absent for an object's. */
@@ -33,7 +33,7 @@ export interface RowPlace {
 }
 
 /** Which rows to take: the newest that meet all of it. */
-export interface Choice {
+export interface RowChoice {
 	limit: number;
 	/** Both included. */
 	fromMs?: number;
@@ -48,7 +48,7 @@ export interface Choice {
 
 /** Whether a row's time and ID meet the choice. */
 export function isChosen(
-	{ fromMs = 0, toMs = Infinity, before, eventID }: Choice,
+	{ fromMs = 0, toMs = Infinity, before, eventID }: RowChoice,
 	place: RowPlace,
 ): boolean {
 	return (
@@ -61,12 +61,12 @@ export function isChosen(
 
 /** Whether the plan gave the event one of the chosen types. */
 export function hasType(
-	{ types }: Choice,
-	judgement: ValidationRecord | undefined,
+	{ types }: RowChoice,
+	validation: ValidationRecord | undefined,
 ): boolean {
 	return (
 		types === undefined ||
-		(judgement?.type !== undefined && types.includes(judgement.type))
+		(validation?.type !== undefined && types.includes(validation.type))
 	);
 }
 
@@ -79,17 +79,17 @@ export function newestFirst<Row extends RowPlace>(rows: Row[]): Row[] {
 	return rows.sort((a, b) => (isBefore(a, b) ? 1 : -1));
 }
 
-/** Undefined for the text of an event without a judgement. */
-export function judgementOf(text: string): ValidationRecord | undefined {
+/** Undefined for the text of an event without a validation. */
+export function validationOf(text: string): ValidationRecord | undefined {
 	return text === "" ? undefined : (JSON.parse(text) as ValidationRecord);
 }
 
 /** What a list shows. */
 export function storedEvent(
-	{ eventID, timeMs, kind, bytes, judgement }: EventRow,
+	{ eventID, timeMs, kind, bytes, validation }: EventRow,
 	state: EventState,
 ): StoredEvent {
-	const { type, violations = [] } = judgement ?? {};
+	const { type, violations = [] } = validation ?? {};
 	const kinds = [...new Set(violations.map((violation) => violation.kind))];
 	return {
 		eventID,
@@ -110,7 +110,7 @@ export interface FrameMessage {
 	bytes: Uint8Array;
 }
 
-export interface FramesChoice extends Choice {
+export interface FramesChoice extends RowChoice {
 	account: string;
 	sourceKeys: readonly string[];
 	/** Only those in quarantine, or only the others. */
@@ -133,14 +133,14 @@ export function rowsOfFrames(
 			if (quarantined !== undefined && quarantined !== isApart) continue;
 			const eventID = idText(id);
 			if (!isChosen(choice, { timeMs, eventID })) continue;
-			const judgement = judgementOf(event.violations);
-			if (!hasType(choice, judgement)) continue;
+			const validation = validationOf(event.violations);
+			if (!hasType(choice, validation)) continue;
 			rows.push({
 				eventID,
 				timeMs,
 				kind,
 				bytes: body.length,
-				...(judgement && { judgement }),
+				...(validation && { validation }),
 				...(isApart && { quarantined: true }),
 				sequence,
 				sourceKey,

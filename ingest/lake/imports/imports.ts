@@ -17,7 +17,7 @@ import type { ReleasedLedgers } from "../release/released-ledgers.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readImportRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeleted } from "../request/requirements.ts";
-import { Responder, type Task } from "../request/responder.ts";
+import { type RequestTask, Responder } from "../request/responder.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import { SourceImport } from "./source-import.ts";
 
@@ -54,7 +54,7 @@ export function answerImports(
 async function addImport(
 	{ store, keys, turns, tombstones, released, log }: ImportOptions,
 	request: ImportRequest,
-	task: Task,
+	task: RequestTask,
 ): Promise<ImportAnswer> {
 	const { account, sourceKey, operation, parts } = request;
 	requireTurn(turns, account, maxWaiting, "imports and releases");

@@ -61,7 +61,7 @@ async function leave(
 	return { ...source, operation, parts: parts.length };
 }
 
-interface Means {
+interface ImportDeps {
 	store: PartStore;
 	/** Objects that the Operation's manifest names. */
 	seen?: string[];
@@ -70,12 +70,12 @@ interface Means {
 
 async function add(
 	request: ImportRequest,
-	{ store, seen = [], idle = async () => {} }: Means,
+	{ store, seen = [], idle = async () => {} }: ImportDeps,
 ) {
 	const objects = seen.map((key) => ({ key, url: "", rows: 1, bytes: 1 }));
 	const manifest = { dates: [{ date: first!, rows: 1, objects }] };
-	const means = { store, keys, idle, kept };
-	const added = new SourceImport(means, request, manifest);
+	const deps = { store, keys, idle, kept };
+	const added = new SourceImport(deps, request, manifest);
 	for (let part = 1; part <= request.parts; part++)
 		for (let isLeft = true; isLeft; ) isLeft = await added.add(part);
 	return added.dates;
@@ -161,8 +161,8 @@ test("a part of many dates is added ten dates at a time", async () => {
 		"one",
 		days.map((date, at) => event(date, at + 1)),
 	);
-	const means = { store, keys, idle: async () => {}, kept };
-	const added = new SourceImport(means, request, { dates: [] });
+	const deps = { store, keys, idle: async () => {}, kept };
+	const added = new SourceImport(deps, request, { dates: [] });
 	const counts: number[] = [];
 	for (let isLeft = true; isLeft; ) {
 		isLeft = await added.add(1);
@@ -198,7 +198,7 @@ test("what another Import added since the Job looked is not added again", async 
 	await expect(add(other, { store })).rejects.toMatchObject({
 		code: "ImportOutdated",
 	});
-	// One that the Job had before it is no trouble.
+	// One that the Job had before it does no harm.
 	const seen = (await recordsOf(store)).map(({ key }) => key);
 	const later = await leave(store, "later", [event(first!, 2)]);
 	expect(await add(later, { store, seen })).toEqual([
@@ -211,7 +211,7 @@ test.each<[string, object]>([
 	["of another source", { sourceKey: "bb".repeat(16) }],
 	["for quarantine", { quarantined: true }],
 	["with a sender's key", { key: "cc".repeat(16) }],
-	["with a judgement", { violations: "{}" }],
+	["with a validation", { violations: "{}" }],
 	["whose id has another time", { id: Buffer.alloc(16, 0x77) }],
 	["with headers that are no object", { headers: "[]" }],
 	["with headers that are no texts", { headers: '{"a":1}' }],

@@ -60,7 +60,7 @@ test("a page within a date that was compacted begins again: no event comes twice
 	expect((await page("")).files).toHaveLength(101);
 });
 
-test("a date whose events can't be told from later ones any more fails alone, after all others", async () => {
+test("a date whose events can't be separated from later ones any more fails alone, after all others", async () => {
 	const { dates, page } = exported({ "2026-03-01": 2, "2026-03-02": 2 });
 	const outdated = new RequestFailure("ManifestOutdated", "Compacted");
 	const today = dates.pop()!;

@@ -11,7 +11,7 @@ import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** Without the links for what the Job leaves, which each signing has its own of. */
-export type Unsigned = Omit<
+export type UnsignedManifest = Omit<
 	Manifest,
 	"result" | "logs" | "report" | "imports"
 > & {
@@ -56,7 +56,10 @@ export class ManifestStore {
 	}
 
 	/** Writes a Run's manifest after `former`, or returns the one that another archiver wrote first. */
-	create(manifest: Unsigned, former?: SignedManifest): Promise<SignedManifest> {
+	create(
+		manifest: UnsignedManifest,
+		former?: SignedManifest,
+	): Promise<SignedManifest> {
 		return this.#write(manifest, (former?.signing ?? 0) + 1);
 	}
 
@@ -105,7 +108,10 @@ export class ManifestStore {
 		};
 	}
 
-	async #write(unsigned: Unsigned, signing: number): Promise<SignedManifest> {
+	async #write(
+		unsigned: UnsignedManifest,
+		signing: number,
+	): Promise<SignedManifest> {
 		const { report, imports, ...common } = unsigned;
 		const { run, expiresAt } = common;
 		const leftMs = Date.parse(expiresAt) - Date.now();

@@ -25,7 +25,7 @@ import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readManifestRequest, readResultRequest } from "../request/requests.ts";
 import { requireUndeleted } from "../request/requirements.ts";
-import { Responder, type Task } from "../request/responder.ts";
+import { type RequestTask, Responder } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
@@ -35,7 +35,7 @@ import { ManifestObjects } from "./manifest-objects.ts";
 import {
 	ManifestStore,
 	type SignedManifest,
-	type Unsigned,
+	type UnsignedManifest,
 } from "./manifest-store.ts";
 import { Uploads } from "./uploads.ts";
 
@@ -97,7 +97,10 @@ class Manifests {
 		return { ok: true, ...(newest && (await this.#manifests.left(newest))) };
 	}
 
-	async give(request: ManifestRequest, task: Task): Promise<ManifestAnswer> {
+	async give(
+		request: ManifestRequest,
+		task: RequestTask,
+	): Promise<ManifestAnswer> {
 		const { log, metrics, shard } = this.#options;
 		const { run, account, sourceKey } = request;
 		const answer = await this.#answer(request, task);
@@ -117,7 +120,7 @@ class Manifests {
 		return answer;
 	}
 
-	async #answer(request: ManifestRequest, task: Task) {
+	async #answer(request: ManifestRequest, task: RequestTask) {
 		const { store } = this.#options;
 		const authorities = this.#options.authorities?.();
 		const signed = await this.#manifestFor(request, task);
@@ -141,7 +144,7 @@ class Manifests {
 
 	async #manifestFor(
 		request: ManifestRequest,
-		task: Task,
+		task: RequestTask,
 	): Promise<SignedManifest> {
 		const newest = await this.#manifests.newest(request.run);
 		const isEnough =
@@ -161,7 +164,7 @@ class Manifests {
 	async #make(
 		request: ManifestRequest,
 		former: SignedManifest | undefined,
-		task: Task,
+		task: RequestTask,
 	): Promise<SignedManifest> {
 		const { shard } = this.#options;
 		const { run, account, sourceKey, extent, end } = request;
@@ -198,7 +201,7 @@ class Manifests {
 		const indexedFrom = keptFrom(undefined, snapshotDate);
 		const linkSeconds = await this.#linkSeconds(request);
 		const expiresAt = Date.now() + linkSeconds * 1000;
-		const manifest: Unsigned = {
+		const manifest: UnsignedManifest = {
 			version: 1,
 			run,
 			account,

@@ -10,7 +10,7 @@ import {
 } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
-import { OutOfMemory, Rewriter } from "../compaction/rewriter.ts";
+import { OutOfMemory, ParquetRewriter } from "../compaction/rewriter.ts";
 import { DateRelease, type DateReleaseOptions } from "./date-release.ts";
 import { ReleaseStore } from "./release-store.ts";
 
@@ -64,7 +64,7 @@ const partOf =
 const keysIn = (store: FileMemoryStore) =>
 	[...store.objects.keys()].filter((key) => key.includes("/quarantine/"));
 
-type Means = Partial<DateReleaseOptions>;
+type ReleaseChanges = Partial<DateReleaseOptions>;
 
 /** Objects in quarantine. */
 async function quarantine(objects: ObjectEvent[][] = twoObjects) {
@@ -85,10 +85,10 @@ async function quarantine(objects: ObjectEvent[][] = twoObjects) {
 	const begin = (
 		operation: string,
 		filter: ReleaseFilter = {},
-		means: Means = {},
+		changes: ReleaseChanges = {},
 	) =>
 		new DateRelease(
-			{ store, keys, scratch, signal, idle, ...means },
+			{ store, keys, scratch, signal, idle, ...changes },
 			{ folder, operation, filter, objects: named },
 		);
 	const release = async (...what: Parameters<typeof begin>) => {
@@ -99,7 +99,7 @@ async function quarantine(objects: ObjectEvent[][] = twoObjects) {
 	const rows = async () => (await records()).map(({ rows }) => rows);
 	/** What a Run would load. */
 	const loaded = async () => {
-		const rewriter = await Rewriter.open(scratch, signal);
+		const rewriter = await ParquetRewriter.open(scratch, signal);
 		try {
 			const files: string[] = [];
 			for (const { key } of await records()) {
@@ -222,8 +222,8 @@ test.each<Death>([
 	"a release that dies in its second part, %s %s number %i, goes on there, also if parts are larger now",
 	async (...death) => {
 		const { store, release, rows, loaded } = await quarantine();
-		const means = { fits: partOf(1), store: mortal(store, death) };
-		await expect(release("one", {}, means)).rejects.toThrow("dead");
+		const changes = { fits: partOf(1), store: mortal(store, death) };
+		await expect(release("one", {}, changes)).rejects.toThrow("dead");
 		store.reads.length = 0;
 		expect(await release("one")).toBe(4);
 		const [first] = keysIn(store);
@@ -286,10 +286,10 @@ test("objects of two streams are parts of their own", async () => {
 
 test("a part that needs too much memory is halved", async () => {
 	const { release, rows, loaded } = await quarantine();
-	const { select } = Rewriter.prototype;
-	const spy = vi.spyOn(Rewriter.prototype, "select");
+	const { select } = ParquetRewriter.prototype;
+	const spy = vi.spyOn(ParquetRewriter.prototype, "select");
 	onTestFinished(() => spy.mockRestore());
-	spy.mockImplementation(function (this: Rewriter, files, ...rest) {
+	spy.mockImplementation(function (this: ParquetRewriter, files, ...rest) {
 		if (files.length > 1) throw new OutOfMemory("too much");
 		return select.call(this, files, ...rest);
 	});
@@ -327,9 +327,9 @@ test("the disk holds a part and what others took of it, however much is in quara
 		size = await add([large(id), large(id + 1)]);
 	const { used, most } = await watchScratch(store, scratch);
 	const even = Array.from({ length: 12 }, (_, at) => `id-${2 * (at + 1)}`);
-	const means = { fits: partOf(2) };
-	expect(await release("one", { eventIDs: even }, means)).toBe(12);
-	expect(await release("two", {}, means)).toBe(12);
+	const changes = { fits: partOf(2) };
+	expect(await release("one", { eventIDs: even }, changes)).toBe(12);
+	expect(await release("two", {}, changes)).toBe(12);
 	// Two objects, two that were read with them, what the first release took of them, and the result.
 	expect(most() / size).toBeGreaterThan(5);
 	expect(most() / size).toBeLessThan(6.5);

@@ -9,9 +9,9 @@ import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { fitPart, rowGroupSize, sizeOf } from "../compaction/output-size.ts";
 import {
-	type Contents,
+	type FileContents,
 	OutOfMemory,
-	Rewriter,
+	ParquetRewriter,
 } from "../compaction/rewriter.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type ReleaseRecord, ReleaseStore } from "./release-store.ts";
@@ -44,7 +44,7 @@ export interface DateQuestion {
 interface PartObject {
 	object: IndexedObject;
 	file: string;
-	contents: Contents;
+	contents: FileContents;
 }
 
 /** What a record says about the range that it was made of. */
@@ -88,7 +88,7 @@ export class DateRelease {
 		await this.#look();
 		if (!this.#first()) return false;
 		const { scratch, signal } = this.#options;
-		const rewriter = await Rewriter.open(scratch, signal);
+		const rewriter = await ParquetRewriter.open(scratch, signal);
 		try {
 			await this.#release(rewriter, await this.#take(rewriter));
 		} finally {
@@ -130,7 +130,7 @@ export class DateRelease {
 	}
 
 	/** Downloads the next objects of one stream that fit together: at least one, which is bounded by a cut. */
-	async #take(rewriter: Rewriter): Promise<PartObject[]> {
+	async #take(rewriter: ParquetRewriter): Promise<PartObject[]> {
 		const { fits = fitPart, keys } = this.#options;
 		const folder = { ...this.#question.folder, quarantined: true } as const;
 		const part: PartObject[] = [];
@@ -157,7 +157,10 @@ export class DateRelease {
 	}
 
 	/** Returns when the part, or half of one that needs too much memory, has its record or nothing to give. */
-	async #release(rewriter: Rewriter, whole: PartObject[]): Promise<void> {
+	async #release(
+		rewriter: ParquetRewriter,
+		whole: PartObject[],
+	): Promise<void> {
 		const others = new Map<string, string>();
 		for (let part = whole; ; ) {
 			try {
@@ -175,7 +178,7 @@ export class DateRelease {
 	 * @param others files of what other releases took, by key.
 	 */
 	async #try(
-		rewriter: Rewriter,
+		rewriter: ParquetRewriter,
 		part: readonly PartObject[],
 		others: Map<string, string>,
 	): Promise<boolean> {
@@ -234,7 +237,7 @@ export class DateRelease {
 		}
 	}
 
-	async #download(rewriter: Rewriter, key: string): Promise<string> {
+	async #download(rewriter: ParquetRewriter, key: string): Promise<string> {
 		const file = rewriter.newFile();
 		if ((await this.#options.store.getFile(key, file)) === undefined)
 			throw new RequestFailure(
@@ -260,7 +263,7 @@ function* batches(objects: Iterable<IndexedObject>) {
 	if (batch.length > 0) yield batch;
 }
 
-/** The condition on a row in quarantine; its column `violations` has the plan's Judgement. */
+/** The condition on a row in quarantine; its column `violations` has the plan's ValidationRecord. */
 export function filterSql({ types, kinds, eventIDs }: ReleaseFilter): string {
 	const list = (texts: string[]) => texts.map(quoteText).join(", ");
 	const conditions = [

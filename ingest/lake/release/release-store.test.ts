@@ -22,6 +22,6 @@ function releasesWith(text: string | undefined) {
 test.each([
 	["goes between the listing and the reading", undefined, "was deleted"],
 	["is of a later archive", '{"version":2}', "has version 2; this archive"],
-])("a record that %s is told as such", async (_, text, message) => {
+])("a record that %s is reported as such", async (_, text, message) => {
 	await expect(releasesWith(text).ofDate(folder)).rejects.toThrow(message);
 });

@@ -64,7 +64,7 @@ test("one date is released at a time", async () => {
 		expect(log[at + 1]).toBe(log[at]!.replace("begins", "ends"));
 });
 
-test("dates without events aren't told, and a stopping archive begins no date", async () => {
+test("dates without events aren't in the answer, and a stopping archive begins no date", async () => {
 	const { log, release, stop } = releases();
 	expect(await release("shop", dates, 0)).toEqual([]);
 	stop.abort(new Error("stopping"));

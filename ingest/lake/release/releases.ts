@@ -12,7 +12,7 @@ import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { readReleaseRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeleted } from "../request/requirements.ts";
-import { Responder, type Task } from "../request/responder.ts";
+import { type RequestTask, Responder } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares, objectsIn } from "../shards/shares.ts";
@@ -52,7 +52,7 @@ export function answerReleases(
 async function release(
 	options: ReleaseOptions,
 	{ operation, account, sourceKey, start, end, filter }: ReleaseRequest,
-	task: Task,
+	task: RequestTask,
 ): Promise<ReleaseAnswer> {
 	const { shard, store, keys, scratch, tombstones, log } = options;
 	const { released, turns } = options;
@@ -94,7 +94,7 @@ async function release(
 }
 
 /** The release of one date. */
-export interface Parts {
+export interface DateParts {
 	/** Releases one part. Returns whether any are left. */
 	next(): Promise<boolean>;
 	/** Of all parts. */
@@ -110,13 +110,13 @@ export async function releaseInTurns(
 	account: string,
 	dates: readonly UtcDate[],
 	turns: FairLimit,
-	task: Task,
-	begin: (date: UtcDate) => Parts,
+	task: RequestTask,
+	begin: (date: UtcDate) => DateParts,
 ): Promise<{ date: UtcDate; events: number }[]> {
 	requireTurn(turns, account, maxWaiting, "releases");
 	const released: { date: UtcDate; events: number }[] = [];
 	for (const date of dates) {
-		let parts: Parts | undefined;
+		let parts: DateParts | undefined;
 		for (let isLeft = true; isLeft; ) {
 			task.progress = () => `waiting for other releases; ${date} is next`;
 			isLeft = await turns.run(account, () => {

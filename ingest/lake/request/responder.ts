@@ -60,7 +60,7 @@ export class Responder<Request = unknown> {
 	async #respond(message: Msg): Promise<void> {
 		const { read, answer, log, subject } = this.#options;
 		let response: object | Uint8Array;
-		const task: Task = { stopping: this.#stopping.signal };
+		const task: RequestTask = { stopping: this.#stopping.signal };
 		const notices = setInterval(() => {
 			if (!task.stopping.aborted) this.#send(message, noticeOf(task));
 		}, noticeIntervalMs);
@@ -109,19 +109,19 @@ export interface ResponderOptions<Request> {
 	 * Answers one request. Throws {@link RequestFailure} to refuse it; any other error counts as the store's. The response is
 	 * sent as JSON, or as its bytes.
 	 */
-	answer(request: Request, task: Task): Promise<object | Uint8Array>;
+	answer(request: Request, task: RequestTask): Promise<object | Uint8Array>;
 	log: Logger;
 }
 
 /** The work on one request. */
-export interface Task {
+export interface RequestTask {
 	/** Fires when archive stops. */
 	readonly stopping: AbortSignal;
 	/** How far the work is, for people. Whoever works sets it. */
 	progress?: (() => string) | undefined;
 }
 
-function noticeOf({ progress }: Task): string {
+function noticeOf({ progress }: RequestTask): string {
 	const said = progress && { progress: progress() };
 	return JSON.stringify({ working: true, ...said } satisfies ArchiveNotice);
 }

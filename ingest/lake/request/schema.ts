@@ -6,11 +6,13 @@ import { RequestFailure } from "./errors.ts";
  */
 
 /** Returns a value of a request as the contract has it. Throws {@link Misfit}. */
-export type Schema<T> = (value: unknown) => T;
+export type RequestSchema<T> = (value: unknown) => T;
 
 /** A schema for each field. Those that may be absent have one of {@link optional}. */
-export type Fields<T> = {
-	[K in keyof T]-?: Schema<object extends Pick<T, K> ? T[K] | undefined : T[K]>;
+type Fields<T> = {
+	[K in keyof T]-?: RequestSchema<
+		object extends Pick<T, K> ? T[K] | undefined : T[K]
+	>;
 };
 
 /** Where a value isn't what its schema says. */
@@ -61,8 +63,8 @@ export function requestOf<T>(
 }
 
 /** Fields that the schema doesn't have are left out, since the other side may be newer. */
-export function object<T>(fields: Fields<T>): Schema<T> {
-	const schemas = Object.entries<Schema<unknown>>(fields);
+export function object<T>(fields: Fields<T>): RequestSchema<T> {
+	const schemas = Object.entries<RequestSchema<unknown>>(fields);
 	return (value) => {
 		if (typeof value !== "object" || value === null) throw new Misfit(value);
 		const known = new Map(Object.entries(value));
@@ -76,22 +78,28 @@ export function object<T>(fields: Fields<T>): Schema<T> {
 	};
 }
 
-export function optional<T>(schema: Schema<T>): Schema<T | undefined> {
+export function optional<T>(
+	schema: RequestSchema<T>,
+): RequestSchema<T | undefined> {
 	return (value) => (value === undefined ? undefined : schema(value));
 }
 
 /** Anything but `true` is as if the field were absent. */
-export const flag: Schema<true | undefined> = (value) =>
+export const flag: RequestSchema<true | undefined> = (value) =>
 	value === true ? value : undefined;
 
-export function text<T extends string = string>(form: RegExp): Schema<T> {
+export function text<T extends string = string>(
+	form: RegExp,
+): RequestSchema<T> {
 	return (value) => {
 		if (typeof value === "string" && form.test(value)) return value as T;
 		throw new Misfit(value);
 	};
 }
 
-export function oneOf<T extends string>(...texts: readonly T[]): Schema<T> {
+export function oneOf<T extends string>(
+	...texts: readonly T[]
+): RequestSchema<T> {
 	return (value) => {
 		const found = texts.find((each) => each === value);
 		if (found === undefined) throw new Misfit(value);
@@ -100,7 +108,7 @@ export function oneOf<T extends string>(...texts: readonly T[]): Schema<T> {
 }
 
 /** A whole number of this range. */
-export function integer(least: number, most: number): Schema<number> {
+export function integer(least: number, most: number): RequestSchema<number> {
 	return (value) => {
 		if (Number.isInteger(value) && +value! >= least && +value! <= most)
 			return value as number;
@@ -109,7 +117,10 @@ export function integer(least: number, most: number): Schema<number> {
 }
 
 /** One to `most` of these. */
-export function list<T>(schema: Schema<T>, most: number): Schema<T[]> {
+export function list<T>(
+	schema: RequestSchema<T>,
+	most: number,
+): RequestSchema<T[]> {
 	return (value) => {
 		if (!Array.isArray(value) || value.length === 0 || value.length > most)
 			throw new Misfit(value);
@@ -117,7 +128,7 @@ export function list<T>(schema: Schema<T>, most: number): Schema<T[]> {
 	};
 }
 
-function within<T>(name: string, schema: Schema<T>, value: unknown): T {
+function within<T>(name: string, schema: RequestSchema<T>, value: unknown): T {
 	try {
 		return schema(value);
 	} catch (error) {

@@ -13,7 +13,7 @@ import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { readRetentionRequest } from "../request/requests.ts";
 import { requireUndeleted } from "../request/requirements.ts";
-import { Responder, type Task } from "../request/responder.ts";
+import { type RequestTask, Responder } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares } from "../shards/shares.ts";
 import type { RetentionKeeper } from "./retention-keeper.ts";
@@ -39,7 +39,7 @@ export function answerRetention(
 async function setRetention(
 	options: RetentionOptions,
 	{ days, ...source }: RetentionRequest,
-	task: Task,
+	task: RequestTask,
 ): Promise<RetentionAnswer> {
 	const { shard, store, keys, tombstones, keeper, progress, log } = options;
 	await tombstones.refresh();

@@ -64,7 +64,7 @@ export function recordFor(
 	return newest?.next === wanted ? undefined : { ...base, days, next: wanted };
 }
 
-/** The record that lowers the days of this one, once the date has come that people were told, by all witnesses of time. */
+/** The record that lowers the days of this one, once the date that people read in the Source's status has come, by all witnesses of time. */
 export function loweredRecord(
 	{ record: { next, ...record }, modifiedMs }: KeptRecord,
 	witnesses: TimeWitnesses,

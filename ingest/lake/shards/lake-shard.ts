@@ -6,7 +6,7 @@ import { Alarm } from "../../archive/decide/alarm.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { Shard } from "../../archive/shard.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { Task } from "../request/responder.ts";
+import type { RequestTask } from "../request/responder.ts";
 import { SourceTails } from "./source-tails.ts";
 
 /** What the lake asks of a shard that archive writes. */
@@ -99,7 +99,11 @@ export class LakeShard {
 	 * behind it. Throws {@link RequestFailure} ShardNotReady, ShardStopped or ArchiveBusy, or why archive is stopping.
 	 * @param end as of now, if it isn't known.
 	 */
-	async flush(sourceKey: string, task: Task, end?: StreamEnd): Promise<void> {
+	async flush(
+		sourceKey: string,
+		task: RequestTask,
+		end?: StreamEnd,
+	): Promise<void> {
 		const { stream, last } = end ?? (await this.end());
 		const before = this.doneOf(stream);
 		let through = last;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
-import { objectsIn, pageOf, type Share, shareOf } from "./shares.ts";
+import { objectsIn, pageOf, type ShardShare, shareOf } from "./shares.ts";
 
 const object = (stream: string, first: number) => ({ stream, first, rows: 2 });
 
-function shareWith(dates: Record<string, number[]>): Share {
+function shareWith(dates: Record<string, number[]>): ShardShare {
 	return {
 		firstEventDate: Object.keys(dates)[0]!,
 		objects: new Map(

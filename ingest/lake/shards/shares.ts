@@ -30,11 +30,11 @@ import {
 	requestErrors,
 } from "../request/errors.ts";
 import { readShareRequest } from "../request/requests.ts";
-import { Responder, type Task } from "../request/responder.ts";
+import { type RequestTask, Responder } from "../request/responder.ts";
 import type { LakeShard } from "./lake-shard.ts";
 
 /** What one shard has of a source. */
-export type Share = Pick<
+export type ShardShare = Pick<
 	IndexedSource,
 	"firstEventDate" | "objects" | "quarantined"
 >;
@@ -46,7 +46,7 @@ const maxPageBytes = 4 * 1024 ** 2;
 
 /** The dates of a share from one on, and the date that the next page begins with. */
 export function pageOf(
-	share: Share,
+	share: ShardShare,
 	from: UtcDate = "",
 ): { dates: SharedDate[]; next?: UtcDate } {
 	const all = [...share.objects.keys(), ...share.quarantined.keys()];
@@ -94,7 +94,10 @@ export function answerShares(
 }
 
 /** What {@link pageOf} made pages of. */
-export function shareOf(firstEventDate: UtcDate, dates: SharedDate[]): Share {
+export function shareOf(
+	firstEventDate: UtcDate,
+	dates: SharedDate[],
+): ShardShare {
 	const byDate = (kind: Kind) =>
 		new Map(
 			dates
@@ -110,7 +113,7 @@ export function shareOf(firstEventDate: UtcDate, dates: SharedDate[]): Share {
 
 /** A source's objects of a date in all shards, as they are when they are asked for; undefined if there are none. */
 export function objectsIn(
-	shares: readonly Share[],
+	shares: readonly ShardShare[],
 	kind: Kind,
 	date: UtcDate,
 ): IndexedObject[] | undefined {
@@ -127,8 +130,8 @@ export function objectsIn(
 export async function flushShares(
 	own: LakeShard,
 	source: SourceName,
-	task: Task,
-): Promise<{ time: string; shares: Share[] }> {
+	task: RequestTask,
+): Promise<{ time: string; shares: ShardShare[] }> {
 	const { account, sourceKey } = source;
 	const { connection } = own;
 	// The time comes before the set of shards: what goes to a shard that the set lacks is acknowledged later.
@@ -179,7 +182,7 @@ async function askShare(
 	connection: NatsConnection,
 	shard: number,
 	source: SourceName,
-): Promise<Share | undefined> {
+): Promise<ShardShare | undefined> {
 	const { account, sourceKey } = source;
 	const question: ShareRequest = { account, sourceKey };
 	const first = await ask(connection, shard, question);

@@ -8,7 +8,7 @@ const maxBytes = 8 * 1024 * 1024;
 const pollMs = 1_000;
 
 /** Sequences of a stream, from..to, that aren't archived yet. */
-export interface Waiting {
+export interface SequenceRange {
 	stream: string;
 	from: number;
 	to: number;
@@ -35,7 +35,7 @@ export class SourceTails {
 	 */
 	async lastOf(
 		sourceKey: string,
-		waiting: Waiting,
+		waiting: SequenceRange,
 		signal: AbortSignal,
 	): Promise<number | undefined> {
 		const isRead = await this.#inTurn(() => this.#read(waiting, signal));
@@ -47,7 +47,7 @@ export class SourceTails {
 
 	/** Reads on from where the last reading ended. Returns whether it came to the end. */
 	async #read(
-		{ stream, from, to }: Waiting,
+		{ stream, from, to }: SequenceRange,
 		signal: AbortSignal,
 	): Promise<boolean> {
 		const known = stream === this.#stream ? this.#through : 0;

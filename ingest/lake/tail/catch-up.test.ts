@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
 import { catchUp, FrameReader } from "./catch-up.ts";
-import { Lease } from "./lease.ts";
+import { TailLease } from "./lease.ts";
 
 const stream = "tidemill-frames-0-0123456789abcdef";
 
@@ -33,7 +33,7 @@ async function caughtUp(sequences: number[]): Promise<boolean> {
 		close: async () => undefined,
 	};
 	vi.spyOn(FrameReader, "open").mockResolvedValue(reader as FrameReader);
-	const lease = new Lease(
+	const lease = new TailLease(
 		{
 			tail: "t",
 			account: "shop",

@@ -9,7 +9,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { FrameBatches } from "../../archive/read/frame-batches.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
-import type { Lease } from "./lease.ts";
+import type { TailLease } from "./lease.ts";
 
 /** A tail goes back no further: archive reads it all, whoever's events it is. */
 const maxFrames = 20_000;
@@ -22,7 +22,7 @@ interface CatchUp {
 	connection: NatsConnection;
 	/** Its new frames are being read already. */
 	stream: string;
-	lease: Lease;
+	lease: TailLease;
 	turns: FairLimit;
 	isWanted: () => boolean;
 }

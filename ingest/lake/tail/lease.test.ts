@@ -2,13 +2,15 @@ import { expect, test } from "vitest";
 import type { TailPosition } from "../../../packages/contracts/event-tail.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { rangeOf } from "./catch-up.ts";
-import { Lease } from "./lease.ts";
+import { TailLease } from "./lease.ts";
 
 const sourceKey = "a".repeat(32);
 const stream = "tidemill-frames-0-0123456789abcdef";
 
-function lease(change: { body?: boolean; after?: TailPosition } = {}): Lease {
-	return new Lease({ tail: "t", account: "shop", sourceKey, ...change }, 0);
+function lease(
+	change: { body?: boolean; after?: TailPosition } = {},
+): TailLease {
+	return new TailLease({ tail: "t", account: "shop", sourceKey, ...change }, 0);
 }
 
 function scanned(count: number, change: Partial<FrameEvent> = {}) {
@@ -28,7 +30,7 @@ function scanned(count: number, change: Partial<FrameEvent> = {}) {
 	}));
 }
 
-function sent(lease: Lease, nowMs = 0) {
+function sent(lease: TailLease, nowMs = 0) {
 	const message = lease.message("renew", nowMs);
 	if (!message?.ok) throw new Error("nothing is sent");
 	return message;

@@ -17,7 +17,7 @@ const maxWaitingBytes = 256 * 1024;
 const bytesBesideBody = 1_024;
 
 /** What archive keeps of one tail, bounded. All times are of a clock that never jumps. */
-export class Lease {
+export class TailLease {
 	readonly request: TailRequest;
 	#endsAtMs: number;
 	#sentAtMs = -Infinity;
@@ -139,9 +139,9 @@ export function tailedEvent(
 	{ event, index }: ScannedEvent,
 	withBody: boolean,
 ): TailedEvent {
-	const { body, violations: judged } = event;
-	const { type, violations = [] }: Partial<ValidationRecord> = judged
-		? JSON.parse(judged)
+	const { body, violations: text } = event;
+	const { type, violations = [] }: Partial<ValidationRecord> = text
+		? JSON.parse(text)
 		: {};
 	const kinds = [...new Set(violations.map(({ kind }) => kind))];
 	return {

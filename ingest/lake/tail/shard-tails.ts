@@ -21,7 +21,7 @@ import { readTailRenewal, readTailRequest } from "../request/requests.ts";
 import { failureOf } from "../request/responder.ts";
 import { catchUp, FrameReader } from "./catch-up.ts";
 import { type HeldBytes, HeldFrames } from "./held-frames.ts";
-import { Lease } from "./lease.ts";
+import { TailLease } from "./lease.ts";
 
 export interface ShardTailsOptions {
 	connection: NatsConnection;
@@ -37,7 +37,7 @@ const maxTailsOfAccount = 10;
 const sendEveryMs = 100;
 
 interface Tail {
-	lease: Lease;
+	lease: TailLease;
 	/** The API's latest message, whose reply subject it listens to. */
 	asked: Msg;
 	/** New frames that wait for the earlier ones that the tail asked for; undefined for none. */
@@ -100,7 +100,7 @@ export class ShardTails {
 			respond(asked, refusal);
 			return;
 		}
-		const lease = new Lease(request, performance.now());
+		const lease = new TailLease(request, performance.now());
 		const held = new HeldFrames(this.#options.held, request.account);
 		const tail: Tail = { lease, asked, held };
 		this.#tails.set(request.tail, tail);

@@ -1,4 +1,9 @@
-import { bytesOf, dataPage, uncompressedPage, type Values } from "./page.ts";
+import {
+	bytesOf,
+	dataPage,
+	type PlainValues,
+	uncompressedPage,
+} from "./page.ts";
 import { ThriftStruct, varint } from "./thrift.ts";
 
 /** Names and numbers of github.com/apache/parquet-format, src/main/thrift/parquet.thrift. */
@@ -8,11 +13,11 @@ const codec = { UNCOMPRESSED: 0, ZSTD: 6 };
 const pageType = { DATA_PAGE: 0, DICTIONARY_PAGE: 2 };
 
 /** What a row group holds of a column. */
-export interface Column {
+export interface ParquetColumn {
 	name: string;
 	type: keyof typeof physicalType;
 	/** Those of all rows that have one or, if there are `indexes`, each different value once. */
-	values: Values;
+	values: PlainValues;
 	rows: number;
 	/** Whether each row has a value; absent if all have. */
 	present?: readonly boolean[];
@@ -32,7 +37,7 @@ export interface ColumnChunk {
 }
 
 /** Makes a dictionary page, if there are indexes, and a data page of all rows. */
-export async function columnChunk(column: Column): Promise<ColumnChunk> {
+export async function columnChunk(column: ParquetColumn): Promise<ColumnChunk> {
 	const { name, type, values, rows, present, indexes, bounds } = column;
 	const levels = runs(present ?? [true], present ? 1 : rows);
 	const dictionary = indexes && [

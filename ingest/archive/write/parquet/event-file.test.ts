@@ -7,7 +7,7 @@ import { Session } from "../../../../packages/duckdb/session.ts";
 import { readArchivedRows } from "../../../../test/support/examples/archived-rows.ts";
 import { newEvent } from "../../../../test/support/fixtures/data-plane/archive-fixture.ts";
 import { temporaryDirectory } from "../../../../test/support/servers/test-server.ts";
-import { Rewriter } from "../../../lake/compaction/rewriter.ts";
+import { ParquetRewriter } from "../../../lake/compaction/rewriter.ts";
 import { eventFile } from "./event-file.ts";
 
 const { signal } = new AbortController();
@@ -106,7 +106,7 @@ test("an object has the columns and types of a compacted one", async () => {
 			newEvent("2"),
 		]),
 	);
-	const rewriter = await Rewriter.open(scratch, signal);
+	const rewriter = await ParquetRewriter.open(scratch, signal);
 	try {
 		const compacted = await rewriter.merge([file], 8_192);
 		const columns = (of: string) =>

@@ -1,9 +1,9 @@
 import { dayMs } from "../../../../packages/contracts/utc-date.ts";
 import type { FrameEvent } from "../../../wire/frame-event.ts";
 import {
-	type Column,
 	type ColumnChunk,
 	columnChunk,
+	type ParquetColumn,
 	physicalType,
 } from "./column.ts";
 import {
@@ -162,7 +162,7 @@ function* rowGroupsOf(
 }
 
 /** Ids and bodies stay bytes: making, copying and collecting a string of each took more time than all the rest. */
-function columnsOf(events: readonly FrameEvent[]): Column[] {
+function columnsOf(events: readonly FrameEvent[]): ParquetColumn[] {
 	const rows = events.length;
 	const date = Math.floor(events[0]!.receivedAtMs / dayMs);
 	const ids = events.map(({ id }) => id);
@@ -231,7 +231,7 @@ function memoryOf({ buffer, byteOffset, byteLength }: ArrayBufferView) {
 	return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-function kinds(events: readonly FrameEvent[]): Column {
+function kinds(events: readonly FrameEvent[]): ParquetColumn {
 	const first = events[0]!.kind;
 	const indexes = events.map(({ kind }) => (kind === first ? 0 : 1));
 	const other = events[indexes.indexOf(1)];
@@ -246,7 +246,7 @@ function kinds(events: readonly FrameEvent[]): Column {
 }
 
 /** Empty text is null. */
-function texts(name: string, all: readonly string[]): Column {
+function texts(name: string, all: readonly string[]): ParquetColumn {
 	const some = all.filter((text) => text !== "");
 	return {
 		name,

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdCompressSync } from "node:zlib";
 
-export interface Page {
+export interface ParquetPage {
 	/** Compressed, unless that makes the page no smaller. */
 	content: Uint8Array;
 	uncompressedBytes: number;
@@ -11,8 +11,8 @@ export interface Page {
 /** A data page: what precedes its values, and the values. */
 export async function dataPage(
 	head: Uint8Array,
-	values: Values,
-): Promise<Page> {
+	values: PlainValues,
+): Promise<ParquetPage> {
 	const uncompressedBytes = head.length + values.bytes;
 	const space = takeSpace(uncompressedBytes);
 	try {
@@ -30,7 +30,7 @@ export async function dataPage(
 	}
 }
 
-export function uncompressedPage(content: Uint8Array): Page {
+export function uncompressedPage(content: Uint8Array): ParquetPage {
 	const { length: uncompressedBytes } = content;
 	return { content, uncompressedBytes, isCompressed: false };
 }
@@ -69,20 +69,20 @@ function compressed(page: Buffer): Uint8Array | Promise<Uint8Array> {
 }
 
 /** Values in the encoding PLAIN. They are written where they are compressed, so that large ones are copied once. */
-export interface Values {
+export interface PlainValues {
 	bytes: number;
 	/** Writes so many bytes from `at` on. */
 	writeTo(page: Buffer, at: number): void;
 }
 
-export function plain(bytes: Uint8Array): Values {
+export function plain(bytes: Uint8Array): PlainValues {
 	return {
 		bytes: bytes.length,
 		writeTo: (page, at) => page.set(bytes, at),
 	};
 }
 
-export function bytesOf(values: Values): Uint8Array {
+export function bytesOf(values: PlainValues): Uint8Array {
 	const bytes = Buffer.allocUnsafe(values.bytes);
 	values.writeTo(bytes, 0);
 	return bytes;
@@ -91,7 +91,7 @@ export function bytesOf(values: Values): Uint8Array {
 export const lengthBytes = 4;
 
 /** Microseconds since the epoch as INT64, in the halves that JavaScript's numbers have. */
-export function times(timesMs: readonly number[]): Values {
+export function times(timesMs: readonly number[]): PlainValues {
 	return {
 		bytes: 8 * timesMs.length,
 		writeTo(page, start) {
@@ -106,7 +106,7 @@ export function times(timesMs: readonly number[]): Values {
 }
 
 /** Each with its length before it. */
-export function byteArrays(values: readonly Uint8Array[]): Values {
+export function byteArrays(values: readonly Uint8Array[]): PlainValues {
 	return {
 		bytes: values.reduce((sum, { length }) => sum + lengthBytes + length, 0),
 		writeTo(page, start) {
@@ -125,7 +125,7 @@ const hyphen = "-".charCodeAt(0);
 const hexDigits = Buffer.from("0123456789abcdef");
 
 /** RFC 9562 §4: 8-4-4-4-12 digits. */
-export function uuidTexts(ids: readonly Uint8Array[]): Values {
+export function uuidTexts(ids: readonly Uint8Array[]): PlainValues {
 	return {
 		bytes: ids.length * (lengthBytes + uuidBytes),
 		writeTo(page, start) {
