@@ -172,6 +172,11 @@ const refusals: Refusal[] = [
 		"receive.pdb.minAvailable is 100% of 2 Pods",
 		"Use fewer",
 	],
+	[
+		"archive.replicas=2,archive.pdb.minAvailable=4,shards=5,archive.streamMaxBytes=67108864",
+		"archive.pdb.minAvailable is 4 of 4 Pods",
+		"Use fewer",
+	],
 	...["metricsFrom", "receiveFrom", "apiFrom"].map(
 		(from): Refusal => [
 			`networkPolicies.${from}[0].ipBlock.cidr=10.1.2.3`,
@@ -261,8 +266,13 @@ const refusals: Refusal[] = [
 	],
 	[
 		"receive.serviceAccount.name=one,api.serviceAccount.name=one",
-		'.serviceAccount.name is "one", which receive creates as well',
+		'api.serviceAccount.name is "one", and receive creates the ServiceAccount "one" as well',
 		"Set create=false",
+	],
+	[
+		"fullnameOverride=webhooks,notify.serviceAccount.name=webhooks-api",
+		'and api creates the ServiceAccount "webhooks-api" as well',
+		"two names",
 	],
 	[
 		"metrics.podMonitor.enabled=true,metrics.serviceMonitor.enabled=true",
@@ -294,6 +304,18 @@ test.each(refusals)(
 			for (const word of words) expect(said).toContain(word);
 	},
 );
+
+test("what is allowed but only just, is allowed", async () => {
+	for (const settings of [
+		"archive.replicas=2,archive.pdb.minAvailable=3,shards=5,archive.streamMaxBytes=67108864",
+		"api.serviceAccount.name=one,receive.serviceAccount.name=one,receive.serviceAccount.create=false",
+		"receive.resources.requests.memory=1Gi,nats.exporter.resources.limits.cpu=10m",
+		"receive.service.ipFamilies={IPv6,IPv4},receive.service.ipFamilyPolicy=RequireDualStack",
+		"tracing.ratio=1,s3.port=65535,podSecurityContext.runAsUser=1",
+		"receive.url=https://a.example/under/a/path,receive.podLabels.team=",
+	])
+		await render(tryOut, `--set=${settings}`);
+});
 
 test("a number or a group that is taken away is refused", async () => {
 	// helm lint puts the chart's own back.
