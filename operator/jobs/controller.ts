@@ -12,12 +12,7 @@ import {
 	kinds,
 	type Pod,
 } from "../../packages/kube/kinds.ts";
-import {
-	ControllerLoop,
-	type ReconcileContext,
-	type ReconcileResult,
-	soonest,
-} from "../../packages/kube/reconcile/controller.ts";
+import type { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
 import {
 	isControlledBy,
 	type KubeObject,
@@ -26,13 +21,9 @@ import {
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
-import { type CommonAction, report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import {
-	type NotPermittedReport,
-	wakeByPermission,
-	whilePermitted,
-} from "../reconcile/while-permitted.ts";
+import { createResourceLoop } from "../reconcile/resource-loop.ts";
+import type { NotPermittedReport } from "../reconcile/while-permitted.ts";
 import type { RequestOutcomes } from "./kind.ts";
 import { ArchiveQuestions, type AskAction } from "./questions.ts";
 import { isInForce, nameTaken } from "./refusal.ts";
@@ -84,10 +75,7 @@ export interface JobKind<T extends Owner, State, Action> {
 }
 
 /** What any kind with Jobs decides. Its other actions go to {@link JobKind.apply}. */
-type AnyAction<T extends Owner> =
-	| JobAction
-	| CommonAction<T, string>
-	| { type: "delete"; object: T };
+type AnyAction<T extends Owner> = JobAction | { type: "delete"; object: T };
 
 /**
  * The loop of a kind whose objects are carried out by Jobs: one decision a reconcile, on what all requests have come to by
@@ -95,14 +83,13 @@ type AnyAction<T extends Owner> =
  */
 export function createJobLoop<
 	T extends Owner,
-	State,
+	State extends object,
 	Action extends { type: string },
 >(
 	context: OperatorContext & JobDeps,
 	of: JobKind<T, State, Action>,
 ): ControllerLoop {
-	const { client, informers, log, slots } = context;
-	const about = { kind: of.kind, verb: of.verb };
+	const { client, informers, slots } = context;
 	const questions = new ArchiveQuestions(context, of.questionsAtOnce, (key) =>
 		loop.enqueue(key),
 	);
@@ -113,37 +100,33 @@ export function createJobLoop<
 	};
 	const ownerOf = (key: ObjectKey): JobOwner => ({ kind: of.owner, ...key });
 
-	async function reconcile(
-		key: ObjectKey,
-		{ now, refusal }: ReconcileContext,
-	): Promise<ReconcileResult | undefined> {
-		const owner = ownerOf(key);
-		const state = await of.read(
-			key,
-			{
+	const loop = createResourceLoop<T, State, Action, object>(context, {
+		name: of.name,
+		known: of.known,
+		verb: of.verb,
+		workers: of.workers,
+		decidesRefusals: true,
+		async read(object, { now, refusal }) {
+			const key = keyOf(object);
+			const outcomes = {
 				answered: questions.answered(key),
 				progress: questions.progressOf(key),
-				place: slots.placeOf(owner),
+				place: slots.placeOf(ownerOf(key)),
 				refusal,
-			},
-			now,
-		);
-		const actions = state ? of.decide(state, now) : [];
-		const isUnderWay = actions.some(({ type }) => stepsToJob.has(type));
-		// The answer stays while Kubernetes refuses the Job: archive isn't asked again and again.
-		if (!state || !(isUnderWay || isInForce(refusal))) questions.drop(key);
-		if (!state || !(isUnderWay || of.hasJob(state))) slots.release(owner);
-		return state && apply(state, actions);
-	}
-
-	async function apply(
-		state: State,
-		actions: Action[],
-	): Promise<ReconcileResult | undefined> {
-		let object = of.objectIn(state);
-		const owner = ownerOf(keyOf(object));
-		let result: ReconcileResult | undefined;
-		for (const each of actions) {
+			};
+			return of.read(key, outcomes, now);
+		},
+		decide: of.decide,
+		objectIn: of.objectIn,
+		onDecision(key, actions, state, refusal) {
+			const isUnderWay = actions.some(({ type }) => stepsToJob.has(type));
+			// The answer stays while Kubernetes refuses the Job: archive isn't asked again and again.
+			if (!state || !(isUnderWay || isInForce(refusal))) questions.drop(key);
+			if (!state || !(isUnderWay || of.hasJob(state)))
+				slots.release(ownerOf(key));
+		},
+		async apply(own, object, state) {
+			const each = own as Action;
 			const action = each as unknown as AnyAction<T>;
 			switch (action.type) {
 				case "askManifest":
@@ -151,55 +134,39 @@ export function createJobLoop<
 				case "askRelease":
 				case "askImport":
 					questions.ask(object, action as AskAction);
-					break;
+					return object;
 				case "startJob": {
 					const { job, dryRun, age } = action;
 					// Only now, so that nobody holds a slot while archive is slow. The place is part of the next look's state.
-					if (slots.take(owner, age)) return soonest(0);
+					if (slots.take(ownerOf(keyOf(object)), age)) return { outcome: {} };
 					await startJob(client, job, { dryRun });
-					break;
+					return object;
 				}
 				case "removeJob":
 					await removeJob(client, object, of.removalOf(state, each));
-					break;
+					return object;
 				case "delete": {
 					const { name, namespace, uid } = action.object.metadata;
 					await client.delete(of.kind, name, namespace, { uid: uid! });
-					break;
+					return object;
 				}
-				case "requeueAfter":
 				case "awaitSlot":
-					result = soonest(result, action.afterMs);
-					break;
-				case "writeStatus":
-				case "recordKubeEvent":
-					object = await report(context, about, object, action);
-					break;
+					return { requeueAfterMs: action.afterMs };
 				default:
-					object = await of.apply!(object, each, state);
+					return of.apply!(object, each, state);
 			}
-		}
-		return result;
-	}
-
-	const loop: ControllerLoop = new ControllerLoop(
-		{ name: of.name, reconcile },
-		{
-			log,
-			workers: of.workers,
-			around: whilePermitted(context, of.known, {
-				...of.notPermitted,
-				release: (object) => {
-					const key = keyOf(object);
-					questions.drop(key);
-					const jobs = informers.jobs.open(key.namespace).flatMap(ofChild);
-					if (!jobs.some(({ name }) => name === key.name))
-						slots.release(ownerOf(key));
-				},
-			}),
 		},
-	);
-	wakeByPermission(context.permissions, of.known, loop);
+		notPermitted: {
+			...of.notPermitted,
+			release: (object) => {
+				const key = keyOf(object);
+				questions.drop(key);
+				const jobs = informers.jobs.open(key.namespace).flatMap(ofChild);
+				if (!jobs.some(({ name }) => name === key.name))
+					slots.release(ownerOf(key));
+			},
+		},
+	});
 	slots.onFree(of.owner, (key) => loop.enqueue(key));
 	// Those of an earlier process hold a slot before anything else gets one.
 	informers.jobs.onChange((job, previous) => {

@@ -4,6 +4,7 @@ import {
 	type ReconcileResult,
 	soonest,
 } from "../../packages/kube/reconcile/controller.ts";
+import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { keyOf, type ObjectKey, textOf } from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
 import {
@@ -23,6 +24,8 @@ import {
 /** What a look at an object rests on, beside the object. */
 export interface LookContext<Outcome> {
 	now: number;
+	/** What Kubernetes refuses to do for the object. */
+	refusal: Refusal | undefined;
 	/** What requests came to after which the last reconciles stopped. */
 	outcome: Outcome | undefined;
 	/** When this process last wrote the object's status; 0 if it never did. */
@@ -46,17 +49,25 @@ export interface ResourceController<
 	read(object: T, look: LookContext<Outcome>): Promise<State | undefined>;
 	decide(state: State, now: number): Action[];
 	objectIn(state: State): T;
-	/** Hears of each decision before it is carried out. `actions` is empty for an object that is gone or of no concern. */
-	onDecision?(key: ObjectKey, actions: readonly Action[]): void;
+	/** Hears of each decision before it is carried out; without a state for an object that is gone or of no concern. */
+	onDecision?(
+		key: ObjectKey,
+		actions: readonly Action[],
+		state: State | undefined,
+		refusal: Refusal | undefined,
+	): void;
 	/**
-	 * Does what only this kind decides, and returns the object as it is then; or what a request has come to, which is part of the
-	 * next reconcile's state: that one follows at once, and what was decided after the request is left to it.
+	 * Does what only this kind decides, and returns the object as it is then, or when to reconcile it again; or what a request has
+	 * come to, which is part of the next reconcile's state: that one follows at once, and what was decided after the request is left
+	 * to it.
 	 */
 	apply?(
 		action: Exclude<Action, CommonAction<T, string> | FinalizerAction>,
 		object: T,
 		state: State,
-	): Promise<T | { outcome: Outcome }>;
+	): Promise<T | ReconcileResult | { outcome: Outcome }>;
+	/** Whether `decide` says itself what people read of a refusal. */
+	decidesRefusals?: true;
 	/** What people read while the operator lacks its permissions in the namespace. Without it the controller works on. */
 	notPermitted?: NotPermittedReport<T>;
 }
@@ -93,11 +104,12 @@ export function createResourceLoop<
 			object &&
 			(await of.read(object, {
 				now,
+				refusal,
 				outcome,
 				statusWrittenMs: statusWrittenMs.get(text) ?? 0,
 			}));
 		const actions = state ? of.decide(state, now) : [];
-		of.onDecision?.(key, actions);
+		of.onDecision?.(key, actions, state, refusal);
 		return state && apply(state, actions, { now, refusal, outcome });
 	}
 
@@ -131,7 +143,13 @@ export function createResourceLoop<
 					break;
 				case "writeStatus":
 				case "recordKubeEvent":
-					object = await report(context, about, object, action, refusal);
+					object = await report(
+						context,
+						about,
+						object,
+						action,
+						of.decidesRefusals ? undefined : refusal,
+					);
 					if (action.type === "writeStatus") statusWrittenMs.set(text, now);
 					break;
 				default: {
@@ -141,7 +159,8 @@ export function createResourceLoop<
 						outcomes.set(text, { ...outcome, ...done.outcome });
 						return { requeueAfterMs: 0, isUnfinished: true };
 					}
-					object = done;
+					if ("requeueAfterMs" in done) result = soonest(result, done);
+					else object = done;
 				}
 			}
 		}
@@ -152,14 +171,16 @@ export function createResourceLoop<
 		{
 			name: of.name,
 			reconcile,
-			reportRefusal: ({ namespace, name }, refusal, now) =>
-				reportRefusal(
-					context,
-					{ ...about, type: "Ready" },
-					known.get(namespace, name),
-					refusal,
-					now,
-				),
+			...(!of.decidesRefusals && {
+				reportRefusal: ({ namespace, name }, refusal, now) =>
+					reportRefusal(
+						context,
+						{ ...about, type: "Ready" },
+						known.get(namespace, name),
+						refusal,
+						now,
+					),
+			}),
 		},
 		{
 			log,

@@ -15,7 +15,7 @@ test("a new Source costs no request before its Secret is created", async () => {
 			shardBacklogs: { isRoomIn: () => true },
 		} as unknown as Parameters<typeof readSource>[0],
 		sourceOf("orders", {}),
-		{ now: 0, outcome: undefined, statusWrittenMs: 0 },
+		{ now: 0, outcome: undefined, refusal: undefined, statusWrittenMs: 0 },
 	);
 	expect(state.keys).toBe("absent");
 });
