@@ -84,12 +84,12 @@ export class InstallationClaimer {
 	 * after it has written. Tries until the signal fires.
 	 */
 	async claim(stopping: AbortSignal): Promise<ServedNamespaces> {
-		if (!this.#options.deployment) return this.#judge([]);
+		if (!this.#options.deployment) return this.#served([]);
 		for (let failures = 1; ; failures++)
 			try {
 				await this.#write(false);
 				const { items } = await this.#client.list(kinds.lease, operatorLeases);
-				return this.#judge(items);
+				return this.#served(items);
 			} catch (err) {
 				if (stopping.aborted) throw err;
 				const retryInMs = Math.round(backoffMs(failures, backoff));
@@ -108,7 +108,7 @@ export class InstallationClaimer {
 			const own = this.#leases.get(namespace, name);
 			// Somebody removed it, or what it carries.
 			if (!own || !claimsOf(own)) return await this.#write(false);
-			const now = this.#judge(this.#leases.list());
+			const now = this.#served(this.#leases.list());
 			if (isDeepStrictEqual(now, served)) return;
 			const why = `another installation's claims have changed: this operator starts anew to serve ${inWords(now)}`;
 			this.#options.log.warn(why);
@@ -128,8 +128,8 @@ export class InstallationClaimer {
 		await this.#write(true);
 	}
 
-	/** Tells what overlaps, in the log and by an Event on the operator's Deployment, until the signal fires. */
-	async tell(
+	/** Reports what overlaps, in the log and by an Event on the operator's Deployment, until the signal fires. */
+	async report(
 		kubeEvents: KubeEventRecorder,
 		signal: AbortSignal,
 	): Promise<void> {
@@ -165,7 +165,7 @@ export class InstallationClaimer {
 		}
 	}
 
-	#judge(leases: readonly Lease[]): ServedNamespaces {
+	#served(leases: readonly Lease[]): ServedNamespaces {
 		const all = leases.flatMap((lease) => claimsOf(lease) ?? []);
 		const own = this.#ownOf(all);
 		const overlaps = overlapsOf(own, all);

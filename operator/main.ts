@@ -45,7 +45,7 @@ import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
-import { tellMissingNamespaces } from "./reconcile/missing-namespaces.ts";
+import { reportMissingNamespaces } from "./reconcile/missing-namespaces.ts";
 import { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 import { createRunController } from "./run/controller.ts";
 import { traceRuns } from "./run/run-trace.ts";
@@ -301,8 +301,8 @@ export async function main(): Promise<number> {
 				await claims.releaseOthers();
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
-					claims.tell(kubeEvents, signal),
-					tellMissingNamespaces(
+					claims.report(kubeEvents, signal),
+					reportMissingNamespaces(
 						{
 							client,
 							kubeEvents,

@@ -30,7 +30,7 @@ export type ObservedInformers = Pick<
 >;
 
 /**
- * The operator's metrics of Tidemill's own resources. The gauges are of what is there, and each replica tells them: take the
+ * The operator's metrics of Tidemill's own resources. The gauges are of what is there, and each replica has them: take the
  * maximum. The counters are of what the leader sees.
  */
 export class OperatorMetrics {

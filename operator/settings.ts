@@ -14,7 +14,7 @@ import type { PodPolicy } from "./reconcile/context.ts";
 export interface OperatorSettings {
 	/** Where senders reach the receivers. Webhook URLs begin with it. */
 	receiveURL: string;
-	/** A Source's status follows what archive tells of its events at most this often. */
+	/** A Source's status follows what archive says of its events at most this often. */
 	sourceStatusIntervalMs: number;
 	/** The longest time for which a Source may keep its events, in days; 0 for ever. */
 	maxRetentionDays: number;

@@ -34,7 +34,7 @@ export async function askArchive<Answer extends object>(
 	say?: (progress: string) => void,
 ): Promise<Answer | ArchiveRefusal> {
 	const sayNow = everySoOften(say);
-	let trouble = `silent for ${silenceMs / 1_000} s`;
+	let lastError = `silent for ${silenceMs / 1_000} s`;
 	try {
 		signal.throwIfAborted();
 		const replies = await nats.requestMany(subject, JSON.stringify(question), {
@@ -49,7 +49,7 @@ export async function askArchive<Answer extends object>(
 			if (said.progress !== undefined) sayNow(said.progress);
 		}
 	} catch (error) {
-		trouble =
+		lastError =
 			error instanceof NoRespondersError
 				? "nobody listens"
 				: withhold(log, error, "the operator", "archive can't be asked");
@@ -58,7 +58,7 @@ export async function askArchive<Answer extends object>(
 		ok: false,
 		error: {
 			code: noAnswer,
-			message: `Archive of shard ${shard} did not answer (${trouble}). Check that tidemill archive and NATS are running.`,
+			message: `Archive of shard ${shard} did not answer (${lastError}). Check that tidemill archive and NATS are running.`,
 			retryable: true,
 		},
 	};
@@ -70,7 +70,7 @@ export interface ShardQuestion<Question> {
 	question: Question;
 }
 
-/** What archive said to a question, which `about` tells apart. */
+/** What archive said to a question, which `about` identifies. */
 export interface ArchiveAnswered<Answer> {
 	about: string;
 	outcome: Answer;

@@ -24,7 +24,7 @@ export interface RotateOptions {
 	settleSeconds: number;
 	/** Removes the former seal key at once. */
 	isNow: boolean;
-	/** Told what happens, for people. */
+	/** Gets what happens, for people. */
 	say(line: string): void;
 	now?: () => number;
 	pause?: (ms: number) => Promise<unknown>;

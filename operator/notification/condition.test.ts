@@ -60,7 +60,7 @@ test.each([
 	[
 		"False DeliveryFailed",
 		{ deliveries: { a: delivery("Delivering"), b: delivery("Failed") } },
-		'Secret "b" could not be told',
+		'Secret "b" could not be notified',
 	],
 ])("%s", (expected, state, words) => {
 	const [status, reason, message] = conditionOf(state);

@@ -49,7 +49,7 @@ export interface NotificationState {
 	handedOver?: HandOver | undefined;
 }
 
-/** Whether the webhooks were told; nothing if there are none. */
+/** Whether the webhooks were notified; nothing if there are none. */
 export function deliveryFindingOf(
 	{ webhooks, deliveries }: NotificationState,
 	pending: readonly Notification[],
@@ -65,7 +65,7 @@ export function deliveryFindingOf(
 		return {
 			status: "False",
 			reason: "DeliveryFailed",
-			message: `The webhook in Secret "${failed[0]}" could not be told, and is not called again for this notification: ${failed[1].error}`,
+			message: `The webhook in Secret "${failed[0]}" could not be notified, and is not called again for this notification: ${failed[1].error}`,
 		};
 	if (pending.length > 0)
 		return {

@@ -37,7 +37,7 @@ export interface WebhookProblem {
 
 /** The names of the Secrets whose webhooks a resource calls. */
 export function webhookSecretsOf({ spec, kind }: Pipeline | Source): string[] {
-	// A Source that doesn't say when it is quiet has nothing to tell.
+	// A Source that doesn't say when it is quiet sends no notifications.
 	if (kind === "Source" && !spec.notify) return [];
 	return spec.notify?.secretRefs?.map(({ name }) => name) ?? [defaultSecret];
 }

@@ -139,8 +139,8 @@ function isNew(object: Pipeline | Source | Destination | undefined): boolean {
 }
 
 /**
- * How much longer a new Pipeline has no status, in milliseconds, because its Destination isn't judged yet: most checks take
- * a few seconds with their turn, and then all that there is to say is one status instead of two. The status says since when a
+ * How much longer a new Pipeline has no status, in milliseconds, because its Destination isn't checked yet: most checks take
+ * a few seconds with the wait for a slot, and then all that there is to say is one status instead of two. The status says since when a
  * schedule is known, so it doesn't wait if a time comes soon.
  */
 function verdictWaitMs(

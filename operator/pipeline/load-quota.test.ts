@@ -22,7 +22,7 @@ function problemOf(
 		destination,
 		credentials: [],
 		trackingPlan: undefined,
-		holder: undefined,
+		owner: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 	});

@@ -100,7 +100,7 @@ function lastSuccessOf(
 	const { snapshotTime, closedThrough, layout, dates } = run?.status ?? {};
 	if (!snapshotTime || !closedThrough || !layout) return known;
 	if (known && known.snapshotTime > snapshotTime) return known;
-	// The partitions of another table tell by themselves.
+	// The partitions of another table say so themselves.
 	const isWhole = layout.strategy === "FullReload" && dates !== undefined;
 	const held = isWhole && { dates };
 	return { snapshotTime, closedThrough, ...held, layout };

@@ -19,7 +19,7 @@ import {
 	type PlannedEvents,
 	plannedEvents,
 } from "../tracking-plan/document.ts";
-import { type TableHolder, TableHolders } from "./table-holders.ts";
+import { type TableOwner, TableOwners } from "./table-owners.ts";
 
 /** All that a decision about one Pipeline rests on. */
 export interface PipelineState extends PipelineReferences {
@@ -45,7 +45,7 @@ export interface PipelineReferences {
 	/** The Source's, if the type of a column depends on it. */
 	trackingPlan: PlannedEvents | undefined;
 	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
-	holder: TableHolder | undefined;
+	owner: TableOwner | undefined;
 	/** Local mode's directory for warehouses that are files. */
 	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
@@ -64,7 +64,7 @@ export async function readPipeline(
 	};
 }
 
-/** @param holders If they have been read for this reconcile already. */
+/** @param owners If they have been read for this reconcile already. */
 export function referencesOf(
 	{
 		informers,
@@ -72,7 +72,7 @@ export function referencesOf(
 		podPolicy,
 	}: Pick<OperatorContext, "informers" | "localWarehouse" | "podPolicy">,
 	pipeline: Pipeline,
-	holders = new TableHolders(informers),
+	owners = new TableOwners(informers),
 ): PipelineReferences {
 	const namespace = pipeline.metadata.namespace!;
 	const destination = present(
@@ -93,7 +93,7 @@ export function referencesOf(
 			plan !== undefined && hasUntypedColumn(pipeline)
 				? plannedEvents(informers, { namespace, name: plan })
 				: undefined,
-		holder: holders.of(pipeline),
+		owner: owners.of(pipeline),
 		localWarehouse,
 		podPolicy,
 	};

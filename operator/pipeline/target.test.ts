@@ -17,7 +17,7 @@ const settled: PipelineReferences = {
 	destination: destinationOf(),
 	credentials: [],
 	trackingPlan: undefined,
-	holder: undefined,
+	owner: undefined,
 	podPolicy: { annotations: [], priorityClasses: [] },
 	localWarehouse: undefined,
 };
@@ -248,10 +248,10 @@ test("a Pipeline repeats the problem of its Destination", () => {
 
 test("a table that another Pipeline has is a conflict", () => {
 	const pipeline = pipelineOf({}, { name: "rival" });
-	const holder = { pipeline, destination: destinationOf() };
-	expect(reasonOf({ holder })).toBe("TableConflict");
+	const owner = { pipeline, destination: destinationOf() };
+	expect(reasonOf({ owner })).toBe("TableConflict");
 	const own = { pipeline: pipelineOf(), destination: destinationOf() };
-	expect(reasonOf({ holder: own })).toBeUndefined();
+	expect(reasonOf({ owner: own })).toBeUndefined();
 });
 
 test("in BigQuery, one Run at a time writes to a table", () => {

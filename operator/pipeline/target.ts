@@ -70,11 +70,11 @@ export function resolveTarget(
 			because(destination),
 		);
 	const tableName = tableNameOf(pipeline.metadata.name, table.name);
-	const { holder } = references;
-	if (holder && holder.pipeline.metadata.uid !== pipeline.metadata.uid)
+	const { owner } = references;
+	if (owner && owner.pipeline.metadata.uid !== pipeline.metadata.uid)
 		return problem(
 			"TableConflict",
-			`Table "${tableName}" belongs to Pipeline "${holder.pipeline.metadata.name}". Set spec.table.name to another name; or delete that Pipeline, and set spec.table.adopt: true to take over its rows.`,
+			`Table "${tableName}" belongs to Pipeline "${owner.pipeline.metadata.name}". Set spec.table.name to another name; or delete that Pipeline, and set spec.table.adopt: true to take over its rows.`,
 		);
 
 	const { runTemplate } = pipeline.spec;

@@ -57,12 +57,12 @@ export function decideTiming(
 	const goesOn = known?.hash === hash && sinceMs !== undefined && !wasAhead;
 	const lastMs = wasAhead ? undefined : recorded;
 	const afterMs = Math.max(goesOn ? sinceMs : now, lastMs ?? 0);
-	const patienceMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
+	const timeoutMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
 	const slotMs =
-		canStart || patienceMs < Infinity
+		canStart || timeoutMs < Infinity
 			? latestSlot(schedule, afterMs, now)
 			: undefined;
-	const deadlineMs = slotMs === undefined ? Infinity : slotMs + patienceMs;
+	const deadlineMs = slotMs === undefined ? Infinity : slotMs + timeoutMs;
 	const isMissed = now > deadlineMs;
 	const dueMs = canStart && !isMissed ? slotMs : undefined;
 	return {

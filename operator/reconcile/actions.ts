@@ -43,7 +43,7 @@ export async function report<T extends Reported, Reason extends string>(
 	action: ReportAction<T, Reason>,
 	refusal?: Refusal,
 ): Promise<T> {
-	// Until all that was refused is done, people read of the refusal. A later look tells the rest.
+	// Until all that was refused is done, people read of the refusal. A later look reports the rest.
 	if (refusal && action.type === "recordKubeEvent") return object;
 	if (action.type === "writeStatus")
 		return writeStatus<T>(
@@ -69,13 +69,13 @@ function withRefusal<T extends Reported>(
 ): NonNullable<T["status"]> {
 	const conditionsOf = ({ conditions = [] }: { conditions?: Condition[] }) =>
 		conditions;
-	const told = findCondition(conditionsOf(object.status ?? {}), "Ready");
-	return told?.reason !== "WriteRefused"
+	const reported = findCondition(conditionsOf(object.status ?? {}), "Ready");
+	return reported?.reason !== "WriteRefused"
 		? status
 		: {
 				...status,
 				conditions: conditionsOf(status).map((condition) =>
-					condition.type === "Ready" ? told : condition,
+					condition.type === "Ready" ? reported : condition,
 				),
 			};
 }

@@ -61,7 +61,7 @@ export function createInformers(
 		),
 		/** The Secrets that the operator may read. */
 		secrets: follow(kinds.secret, { labelSelector: `${label.use}=true` }),
-		/** The metadata of the other Secrets, to tell a person who forgot the label. */
+		/** The metadata of the other Secrets, for a message to who forgot the label. */
 		unlabelledSecrets: follow(kinds.secret, {
 			labelSelector: `${label.use}!=true`,
 			metadataOnly: true,

@@ -10,11 +10,11 @@ import type { installationEventReasons } from "./reasons.ts";
 const repeatMs = 30 * 60_000;
 
 /**
- * Tells which watched namespaces don't exist, in the log and by an Event on the operator's Deployment, until the signal fires:
+ * Reports which watched namespaces don't exist, in the log and by an Event on the operator's Deployment, until the signal fires:
  * there is no resource that could say so.
  */
-export async function tellMissingNamespaces(
-	means: {
+export async function reportMissingNamespaces(
+	deps: {
 		client: KubeClient;
 		kubeEvents: KubeEventRecorder;
 		permissions: NamespacePermissions;
@@ -24,28 +24,28 @@ export async function tellMissingNamespaces(
 	},
 	signal: AbortSignal,
 ): Promise<void> {
-	const { permissions, log } = means;
-	const told = new Map<string, number>();
+	const { permissions, log } = deps;
+	const reported = new Map<string, number>();
 	let wake = new AbortController();
 	permissions.onChange(() => wake.abort());
 	while (!signal.aborted) {
 		const missing = permissions.namesOf("missing");
-		for (const namespace of told.keys())
+		for (const namespace of reported.keys())
 			if (!missing.includes(namespace)) {
-				told.delete(namespace);
+				reported.delete(namespace);
 				log.info({ namespace }, "a watched namespace exists now");
 			}
 		const nowMs = performance.now();
 		for (const namespace of missing) {
-			const toldMs = told.get(namespace);
-			if (toldMs !== undefined && nowMs - toldMs < repeatMs) continue;
-			if (toldMs === undefined)
+			const reportedMs = reported.get(namespace);
+			if (reportedMs !== undefined && nowMs - reportedMs < repeatMs) continue;
+			if (reportedMs === undefined)
 				log.warn(
 					{ namespace },
 					"a watched namespace doesn't exist; it is served once it does",
 				);
-			told.set(namespace, nowMs);
-			await recordMissing(means, namespace);
+			reported.set(namespace, nowMs);
+			await recordMissing(deps, namespace);
 		}
 		await pause(repeatMs, AbortSignal.any([signal, wake.signal]));
 		wake = new AbortController();
@@ -58,7 +58,7 @@ async function recordMissing(
 		kubeEvents,
 		log,
 		deployment,
-	}: Parameters<typeof tellMissingNamespaces>[0],
+	}: Parameters<typeof reportMissingNamespaces>[0],
 	namespace: string,
 ): Promise<void> {
 	if (!deployment) return;

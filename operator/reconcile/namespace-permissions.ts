@@ -121,11 +121,11 @@ export class NamespacePermissions {
 		signal: AbortSignal,
 	): Promise<void> {
 		while (!signal.aborted) {
-			const news = scope.news;
+			const changes = scope.changes;
 			await this.#lookIn(namespace);
-			if (news === scope.news) scope.quietLooks++;
+			if (changes === scope.changes) scope.quietLooks++;
 			const isServed = scope.standing.type === "served";
-			// Changes of bindings in a namespace are heard of; of a binding for all namespaces they aren't.
+			// Changes of bindings in a namespace are watched; those of a binding for all namespaces aren't.
 			const maxMs = isServed && namespace ? servedMs : refusedMs;
 			const backoff = { baseMs: 500, maxMs };
 			const waitMs = backoffMs(scope.quietLooks, backoff);
@@ -276,7 +276,7 @@ class Scope {
 	/** Looks since something happened. */
 	quietLooks = 0;
 	/** How often something happened. */
-	news = 0;
+	changes = 0;
 	#change = Promise.withResolvers<void>();
 	#wake = new AbortController();
 
@@ -293,7 +293,7 @@ class Scope {
 	}
 
 	lookSoon(): void {
-		this.news++;
+		this.changes++;
 		this.quietLooks = 0;
 		this.#wake.abort();
 	}

@@ -1,15 +1,15 @@
 import type { ConditionFinding } from "../../packages/kube/conditions.ts";
 
-/** They are the same for each kind that tells webhooks. */
+/** They are the same for each kind that notifies webhooks. */
 const notificationReasons = {
 	NothingToTell: "The webhooks are known, and there was no notification yet.",
-	Delivered: "Each webhook was told the latest notification.",
+	Delivered: "Each webhook got the latest notification.",
 	Pending:
 		"Notifications wait in `status.pendingNotifications`: NATS is unreachable, or 50 of the namespace's wait to be delivered. Tidemill retries for two days.",
 	Delivering:
 		"The latest call of a webhook failed; the message says why. It is called again, for more than a day.",
 	DeliveryFailed:
-		"A webhook could not be told the latest notification and is not called again for it; the message says why. The next notification is tried anew.",
+		"A webhook could not be notified and is not called again for it; the message says why. The next notification is tried anew.",
 	WebhookInvalid:
 		"A Secret of `spec.notify.secretRefs` has no usable webhook; the message says what is wrong.",
 	SecretNotFound: "A Secret of `spec.notify.secretRefs` does not exist.",
@@ -51,7 +51,7 @@ export const reasons = {
 			SealKeyMissing:
 				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass tokens and signing secrets to the receivers. Senders get 401.",
 			TrackingPlanUnavailable:
-				"The TrackingPlan that `spec.webhook.trackingPlanRef` names does not exist, or no version of it was ever valid. Senders get 503, so that no event is stored unjudged. `Ready` is Unknown while the plan is new.",
+				"The TrackingPlan that `spec.webhook.trackingPlanRef` names does not exist, or no version of it was ever valid. Senders get 503, so that no event is stored unvalidated. `Ready` is Unknown while the plan is new.",
 			KeyTaken:
 				"The source key belongs to another namespace or to an older Source in this one.",
 			KeyDeleted:
@@ -73,14 +73,14 @@ export const reasons = {
 			NotPermitted: notPermitted,
 		},
 		PlanCurrent: {
-			Current: "The TrackingPlan, as it is now, judges the Source's events.",
+			Current: "The TrackingPlan, as it is now, validates the Source's events.",
 			PlanPending: "The TrackingPlan has changed and is being compiled.",
 			PlanNotFound:
-				"There is no TrackingPlan of that name. Its last good version goes on judging, if there is one.",
+				"There is no TrackingPlan of that name. Its last good version goes on validating, if there is one.",
 			PlanInvalid:
-				"The TrackingPlan is invalid: see its condition `Ready`. Its last good version goes on judging, if there is one.",
+				"The TrackingPlan is invalid: see its condition `Ready`. Its last good version goes on validating, if there is one.",
 			PlanDeleting:
-				"The TrackingPlan is being deleted, and goes once no Source names it. It goes on judging.",
+				"The TrackingPlan is being deleted, and goes once no Source names it. It goes on validating.",
 		},
 		Receiving: {
 			EventsArrive:

@@ -49,7 +49,7 @@ export interface ResourceController<
 	read(object: T, look: LookContext<Outcome>): Promise<State | undefined>;
 	decide(state: State, now: number): Action[];
 	objectIn(state: State): T;
-	/** Hears of each decision before it is carried out; without a state for an object that is gone or of no concern. */
+	/** Gets each decision before it is carried out; without a state for an object that is gone or of no concern. */
 	onDecision?(
 		key: ObjectKey,
 		actions: readonly Action[],

@@ -70,7 +70,7 @@ export function notReady<T extends Reported>(
 }
 
 /**
- * For a controller, which then leaves alone the objects of a namespace where the operator lacks its permissions, and tells each so in
+ * For a controller, which then leaves alone the objects of a namespace where the operator lacks its permissions, and says so in
  * its status. Objects that are being deleted go on: their namespace may be deleted together with its bindings.
  */
 export function whilePermitted<T extends Reported>(
@@ -127,13 +127,13 @@ export function reportOf<Status>(
 		| { type: string }
 	)[],
 ): { status: Status; requeueAfterMs?: number } | undefined {
-	let told: { status: Status; requeueAfterMs?: number } | undefined;
+	let reported: { status: Status; requeueAfterMs?: number } | undefined;
 	for (const action of actions)
 		if (action.type === "writeStatus" && "status" in action)
-			told = { ...told, status: action.status };
-		else if (action.type === "requeueAfter" && "afterMs" in action && told)
-			told.requeueAfterMs = action.afterMs;
-	return told;
+			reported = { ...reported, status: action.status };
+		else if (action.type === "requeueAfter" && "afterMs" in action && reported)
+			reported.requeueAfterMs = action.afterMs;
+	return reported;
 }
 
 /** Wakes the objects of a namespace when it is served again, or no longer. */

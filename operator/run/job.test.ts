@@ -20,7 +20,7 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 		destination: bigQueryOf("lake", { kmsKeyName }),
 		credentials: [],
 		trackingPlan: undefined,
-		holder: undefined,
+		owner: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 	});

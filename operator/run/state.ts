@@ -13,7 +13,7 @@ import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import { type LostPod, lostPodOf } from "../jobs/lost-pods.ts";
 import { storedIn } from "../jobs/questions.ts";
 import { type PipelineReferences, referencesOf } from "../pipeline/state.ts";
-import { TableHolders } from "../pipeline/table-holders.ts";
+import { TableOwners } from "../pipeline/table-owners.ts";
 import { resolveTarget } from "../pipeline/target.ts";
 import { warehouseNameOf } from "../pipeline/warehouse.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
@@ -132,14 +132,14 @@ function shardOf(
 export function referencesOfRun(
 	context: OperatorContext,
 	{ metadata, spec }: Run,
-	holders?: TableHolders,
+	owners?: TableOwners,
 ): PipelineReferences | undefined {
 	const pipeline = context.informers.pipelines.get(
 		metadata.namespace!,
 		spec.pipelineRef.name,
 	);
 	return pipeline && !pipeline.metadata.deletionTimestamp
-		? referencesOf(context, pipeline, holders)
+		? referencesOf(context, pipeline, owners)
 		: undefined;
 }
 
@@ -150,14 +150,14 @@ function rivalsOf(
 	const { namespace, uid } = run.metadata;
 	const warehouse = warehouseOfRun(context, run);
 	if (warehouse === undefined) return { rivals: [], ahead: 0 };
-	const holders = new TableHolders(context.informers);
+	const owners = new TableOwners(context.informers);
 	let first: Run | undefined;
 	let ahead = 0;
 	for (const other of context.informers.runs.open(namespace!)) {
 		if (other.metadata.uid === uid || !goesFirst(other, run)) continue;
 		if (warehouseOfRun(context, other) !== warehouse) continue;
 		ahead++;
-		if (!first && canRun(context, other, holders)) first = other;
+		if (!first && canRun(context, other, owners)) first = other;
 	}
 	return { rivals: first ? [{ run: first, warehouse }] : [], ahead };
 }
@@ -187,7 +187,7 @@ export function nextRuns(
 	namespace: string,
 	meant: string | undefined,
 ): Run[] {
-	const holders = new TableHolders(context.informers);
+	const owners = new TableOwners(context.informers);
 	const labels = new Map<string, string>();
 	const next = new Map<string, Run>();
 	for (const run of context.informers.runs.open(namespace)) {
@@ -200,7 +200,7 @@ export function nextRuns(
 		}
 		const before = next.get(warehouse);
 		if (before && !goesFirst(run, before)) continue;
-		if (canRun(context, run, holders)) next.set(warehouse, run);
+		if (canRun(context, run, owners)) next.set(warehouse, run);
 	}
 	return [...next.values()];
 }
@@ -223,10 +223,10 @@ export function warehouseOfRun(
 function canRun(
 	context: OperatorContext,
 	run: Run,
-	holders: TableHolders,
+	owners: TableOwners,
 ): boolean {
 	if (run.status?.phase === "Running") return true;
-	const references = referencesOfRun(context, run, holders);
+	const references = referencesOfRun(context, run, owners);
 	return references !== undefined && "target" in resolveTarget(references);
 }
 

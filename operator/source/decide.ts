@@ -71,11 +71,11 @@ export function decide(given: SourceState, now: number): SourceAction[] {
 	if (rotation && state.keys !== "invalid" && rotation !== state.keys.rotation)
 		return [...actions, { type: "rotateURL", rotation }];
 
-	const judged = validate(state, state.keys, now);
-	if (!judged) return actions;
-	if (judged.keys) actions.push(...retentionActions(state, judged.keys));
-	const readiness = readinessOf(state, judged, now);
-	const facts = currentFactsOf(state, judged.keys, now);
+	const validity = validate(state, state.keys, now);
+	if (!validity) return actions;
+	if (validity.keys) actions.push(...retentionActions(state, validity.keys));
+	const readiness = readinessOf(state, validity, now);
+	const facts = currentFactsOf(state, validity.keys, now);
 	const idle = idleOf(source, facts.lastEventTime, now);
 	const { due, kept, retryMs } = dueNotifications(
 		source,
@@ -83,7 +83,7 @@ export function decide(given: SourceState, now: number): SourceAction[] {
 		state.notifications,
 		now,
 	);
-	const verdict = { ...judged, readiness, facts, idle, kept };
+	const verdict = { ...validity, readiness, facts, idle, kept };
 	const status = statusOf(state, verdict, now);
 	const waits = waitsOf(status, source, { ...verdict, retryMs }, now);
 	if (isDeepStrictEqual(status, source.status ?? {}))

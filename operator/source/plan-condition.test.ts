@@ -51,11 +51,11 @@ test.each([
 	});
 });
 
-test("a plan that is missing or broken says which version goes on judging", () => {
+test("a plan that is missing or broken says which version goes on validating", () => {
 	for (const trackingPlan of [undefined, { ready: "False" } as const])
 		expect(
 			planFindingOf(stateWith("v1", trackingPlan), now)?.message,
-		).toContain("The last good version, v1, goes on judging.");
+		).toContain("The last good version, v1, goes on validating.");
 	expect(planFindingOf(stateWith(undefined), now)?.message).not.toContain(
 		"goes on",
 	);

@@ -4,7 +4,7 @@ import type { FindingOf } from "../reconcile/reasons.ts";
 import type { SourceState } from "./state.ts";
 
 /**
- * Whether the plan, as it is now, judges the Source's events. The condition PlanCurrent stands as long as the Source names a
+ * Whether the plan, as it is now, validates the Source's events. The condition PlanCurrent stands as long as the Source names a
  * TrackingPlan.
  */
 export function planFindingOf(
@@ -16,7 +16,7 @@ export function planFindingOf(
 	const lastGood =
 		version === undefined
 			? ""
-			: ` The last good version, ${version}, goes on judging.`;
+			: ` The last good version, ${version}, goes on validating.`;
 	if (!trackingPlan)
 		return {
 			// People apply several resources at once.
@@ -42,13 +42,13 @@ export function planFindingOf(
 		return {
 			status: "False",
 			reason: "PlanDeleting",
-			message: `TrackingPlan "${name}" is being deleted. It goes on judging until this Source doesn't name it any more.`,
+			message: `TrackingPlan "${name}" is being deleted. It goes on validating until this Source doesn't name it any more.`,
 		};
 	return status?.version === version
 		? {
 				status: "True",
 				reason: "Current",
-				message: `TrackingPlan "${name}" judges the events by its version ${version}.`,
+				message: `TrackingPlan "${name}" validates the events by its version ${version}.`,
 			}
 		: {
 				status: "Unknown",

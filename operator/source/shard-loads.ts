@@ -118,11 +118,11 @@ export interface ShardLoadTable {
 	/** How many events a new Source will presumably get: as many as half of the Sources exceed. */
 	typical: number;
 	/** By namespace. */
-	newcomers: Map<string, Newcomers>;
+	newSources: Map<string, NewSources>;
 }
 
 /** New Sources of a namespace, of which nobody knows what they will send. */
-interface Newcomers {
+interface NewSources {
 	/** How many are in {@link ShardLoad.events}, each as a typical Source. */
 	counted: number;
 	/** By shard: the others, which only its own further Sources keep off. */
@@ -146,12 +146,12 @@ export function loadsOf(
 		sources: 0,
 		events: 0,
 	}));
-	const found = { shards: loads, typical, newcomers: new Map() };
+	const found = { shards: loads, typical, newSources: new Map() };
 	for (const { shard, namespace, events } of sources) {
 		const load = loads[shard];
 		// The administrator has lowered the number of shards.
 		if (!load) continue;
-		if (events === undefined) addNewcomer(found, namespace, shard);
+		if (events === undefined) addNewSource(found, namespace, shard);
 		else {
 			load.sources++;
 			load.events += events;
@@ -169,8 +169,8 @@ export function place(
 	namespace: string,
 	isFilling: (shard: number) => boolean,
 ): number {
-	const { shards, typical, newcomers } = loads;
-	const own = newcomers.get(namespace)?.own ?? [];
+	const { shards, typical, newSources } = loads;
+	const own = newSources.get(namespace)?.own ?? [];
 	const eventsOf = ({ shard, events }: ShardLoad) =>
 		events + typical * (own[shard] ?? 0);
 	const calm = shards.filter(({ shard }) => !isFilling(shard));
@@ -180,18 +180,18 @@ export function place(
 			? load
 			: least,
 	);
-	addNewcomer(loads, namespace, shard);
+	addNewSource(loads, namespace, shard);
 	return shard;
 }
 
-function addNewcomer(
-	{ shards, typical, newcomers }: ShardLoadTable,
+function addNewSource(
+	{ shards, typical, newSources }: ShardLoadTable,
 	namespace: string,
 	shard: number,
 ): void {
 	const load = shards[shard]!;
-	const theirs = newcomers.get(namespace) ?? { counted: 0, own: [] };
-	newcomers.set(namespace, theirs);
+	const theirs = newSources.get(namespace) ?? { counted: 0, own: [] };
+	newSources.set(namespace, theirs);
 	load.sources++;
 	if (theirs.counted < mostCounted) {
 		theirs.counted++;

@@ -56,7 +56,7 @@ export interface SourceState {
 	keyOwner: string | undefined;
 	/** Why routes can't be published at the moment. */
 	publishError: string | undefined;
-	/** The plan that judges the events, as the route should have it; undefined if the Source names none. */
+	/** The plan that validates the events, as the route should have it; undefined if the Source names none. */
 	plan: RoutePlan | undefined;
 	/** The TrackingPlan of that name. */
 	trackingPlan: TrackingPlan | undefined;

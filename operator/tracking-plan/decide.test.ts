@@ -78,7 +78,7 @@ test("an invalid plan says why, with one warning for each fault", () => {
 });
 
 test.each([
-	["v1", "The last good version, v1, goes on judging."],
+	["v1", "The last good version, v1, goes on validating."],
 	[undefined, "senders to its Sources get 503."],
 ])(
 	"an invalid plan in use whose last good version is %s says what happens to events",

@@ -39,7 +39,7 @@ export function decide(
 	];
 }
 
-/** While a Source names the plan, it can't go: the Source would lose what judges its events. */
+/** While a Source names the plan, it can't go: the Source would lose what validates its events. */
 function decideFinalizer({
 	plan: { metadata },
 	sources,
@@ -102,7 +102,7 @@ function consequence(version: string | undefined, sources: string[]): string {
 	if (sources.length === 0) return "";
 	return version === undefined
 		? " Until the plan is valid, senders to its Sources get 503."
-		: ` The last good version, ${version}, goes on judging.`;
+		: ` The last good version, ${version}, goes on validating.`;
 }
 
 function listed(sources: string[]): string {

@@ -12,7 +12,7 @@ import type { ObjectKey } from "../../packages/kube/resource.ts";
 import { configMapNamesOf, type Informers } from "../reconcile/informers.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 
-/** Why a plan can't judge. Becomes its Ready condition. */
+/** Why a plan can't validate. Becomes its Ready condition. */
 export interface PlanFault {
 	reason: Exclude<Reason<"TrackingPlan">, "Valid">;
 	message: string;

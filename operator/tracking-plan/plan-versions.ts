@@ -91,7 +91,7 @@ export interface PublishedPlans {
 
 /**
  * What a route says of its plan: the last good version, or the one that the route has already, or that of another route of
- * the account. Without a version nothing can be judged.
+ * the account. Without a version nothing can be validated.
  * @param own What the route says now.
  */
 export function routePlanOf(
@@ -111,7 +111,7 @@ export function routePlanOf(
 	return { name };
 }
 
-/** The plan that judges a Source's events; undefined if it names none. */
+/** The plan that validates a Source's events; undefined if it names none. */
 export function sourcePlan(
 	source: Source,
 	sourceKey: string,

@@ -19,9 +19,9 @@ import type { CheckedPlan, SchemaCheck } from "./schema-check.ts";
 /** All that a decision about one TrackingPlan rests on. */
 export interface TrackingPlanState {
 	plan: TrackingPlan;
-	/** What keeps the plan, as it is, from judging. */
+	/** What keeps the plan, as it is, from validating. */
 	fault: PlanFault | undefined;
-	/** The version that judges: the plan as it is, or the last good one. */
+	/** The version that validates: the plan as it is, or the last good one. */
 	version: string | undefined;
 	/** The Sources that name the plan and aren't being deleted. */
 	sources: string[];
@@ -44,11 +44,11 @@ export async function readTrackingPlan(
 	const fault = await findFault(context, plan);
 	const { informers, plans, routes } = context;
 	const key = keyOf(plan);
-	const judging = routePlanOf(key, plans.good(key), undefined, routes);
+	const current = routePlanOf(key, plans.good(key), undefined, routes);
 	return {
 		plan,
 		fault,
-		version: judging.version,
+		version: current.version,
 		sources: informers.sources
 			.ofTrackingPlan(key.namespace, key.name)
 			.filter(({ metadata }) => !metadata.deletionTimestamp)
@@ -71,7 +71,7 @@ async function findFault(
 					[
 						name,
 						informers.configMaps.get(namespace, name) ??
-							// To tell a person who forgot the label.
+							// For a message to who forgot the label.
 							(await client.get(kinds.configMap, name, namespace, {
 								metadataOnly: true,
 							})),

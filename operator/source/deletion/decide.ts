@@ -46,7 +46,7 @@ export function decide(state: DeletionState, now: number): DeletionAction[] {
 		return wait(
 			state,
 			"DeletionWaitsForRoute",
-			`The receivers can't be told to stop serving the URL: ${tombstone.lastError}. Tidemill retries.`,
+			`The receivers can't be made to stop serving the URL: ${tombstone.lastError}. Tidemill retries.`,
 			now,
 		);
 	const [run] = state.runs;

@@ -31,10 +31,10 @@ export interface AuthorizationDeps {
 /** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
 export function authorize(
 	source: Source,
-	means: AuthorizationDeps,
+	deps: AuthorizationDeps,
 ): { authorization: Route["authorization"]; problem?: SourceProblem } {
 	try {
-		return { authorization: resolve(source, means) };
+		return { authorization: resolve(source, deps) };
 	} catch (error) {
 		if (!(error instanceof Unresolved)) throw error;
 		const { reason, message } = error;
@@ -65,7 +65,7 @@ class Unresolved extends Error {
 
 function resolve(
 	source: Source,
-	means: AuthorizationDeps,
+	deps: AuthorizationDeps,
 ): Route["authorization"] {
 	const { authorization } = webhookOf(source);
 	switch (authorization.type) {
@@ -73,24 +73,24 @@ function resolve(
 			return { type: "None" };
 		case "CustomToken": {
 			const { secretRef } = authorization.customToken!;
-			const token = withoutLineEnd(readSecret(source, secretRef, means));
+			const token = withoutLineEnd(readSecret(source, secretRef, deps));
 			const fault = tokenFault(token);
 			if (fault)
 				throw new Unresolved(
 					"TokenInvalid",
 					`Key "${secretRef.key}" of Secret "${secretRef.name}" ${fault}. Store a random token of at least ${minTokenBytes} bytes, such as that of: openssl rand -hex 16`,
 				);
-			const sealKey = requireSealKey(means);
+			const sealKey = requireSealKey(deps);
 			return {
 				type: "CustomToken",
-				digests: [sealKey.digest(token, means.sourceKey)],
+				digests: [sealKey.digest(token, deps.sourceKey)],
 				sealKeyId: sealKey.id,
 			};
 		}
 		case "AmazonSNS":
 			return { type: "AmazonSNS", ...authorization.amazonSNS! };
 		case "Signature":
-			return resolveSignature(source, authorization.signature!, means);
+			return resolveSignature(source, authorization.signature!, deps);
 	}
 }
 
@@ -99,11 +99,11 @@ type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
 function resolveSignature(
 	source: Source,
 	{ scheme, secretRefs, toleranceSeconds, custom }: Signature,
-	means: AuthorizationDeps,
+	deps: AuthorizationDeps,
 ): SignatureAuthorization {
-	const sealKey = requireSealKey(means);
+	const sealKey = requireSealKey(deps);
 	const keys = secretRefs.map((ref) => {
-		const secret = withoutLineEnd(readSecret(source, ref, means));
+		const secret = withoutLineEnd(readSecret(source, ref, deps));
 		const key = signingKey(scheme, secret);
 		if (typeof key === "string")
 			throw new Unresolved(
@@ -112,7 +112,7 @@ function resolveSignature(
 			);
 		return {
 			algorithm: key.algorithm,
-			sealed: sealKey.seal(key.bytes, means.sourceKey),
+			sealed: sealKey.seal(key.bytes, deps.sourceKey),
 			sealKeyId: sealKey.id,
 		};
 	});
@@ -121,7 +121,7 @@ function resolveSignature(
 		scheme,
 		keys,
 		toleranceSeconds,
-		...(scheme === "Twilio" && { baseURL: means.receiveURL }),
+		...(scheme === "Twilio" && { baseURL: deps.receiveURL }),
 		...(custom && { custom }),
 	};
 }

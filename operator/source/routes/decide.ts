@@ -73,7 +73,7 @@ export interface RouteFacts {
 	sealKey: SecretSealer | undefined;
 	/** What every webhook URL begins with. */
 	receiveURL: string;
-	/** The plan that judges a Source's events; undefined if it names none. */
+	/** The plan that validates a Source's events; undefined if it names none. */
 	planOf: (source: Source, sourceKey: string) => RoutePlan | undefined;
 }
 

@@ -145,7 +145,7 @@ export class RouteEntries implements BucketReader {
 		this.#current = this.#incoming;
 		this.#incoming = undefined;
 		const readers = this.#readers.splice(0);
-		for (const tell of readers) tell();
+		for (const resolve of readers) resolve();
 		// Nobody asked for this reading: the bucket was made anew.
 		if (readers.length === 0) this.#onDrift();
 	}

@@ -147,14 +147,14 @@ export class RouteTable {
 			const changed = await this.#inTurn(() =>
 				this.#publish(desiredNow, documentOf, heldBy),
 			);
-			const news = this.#lastError === undefined ? changed : desiredNow();
+			const changes = this.#lastError === undefined ? changed : desiredNow();
 			this.#lastError = undefined;
-			this.#tell(news);
+			this.#notify(changes);
 		} catch (error) {
 			this.forget();
 			if (!isConflict(error)) {
 				this.#lastError = `NATS can't be used (${withhold(this.#log, error, "the operator", "routes can't be published")})`;
-				this.#tell(desiredNow());
+				this.#notify(desiredNow());
 			}
 			throw error;
 		}
@@ -266,7 +266,7 @@ export class RouteTable {
 		for (const handler of this.#driftHandlers) handler();
 	}
 
-	#tell(routes: Iterable<Route>): void {
+	#notify(routes: Iterable<Route>): void {
 		for (const route of routes)
 			for (const handler of this.#handlers) handler(route);
 	}

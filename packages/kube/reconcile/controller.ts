@@ -7,7 +7,7 @@ import type { Informer } from "../watch/informer.ts";
 import { isRefusal, type Refusal, RefusalBackoffs } from "./refusals.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-/** Brings the world in line with one object, judging by what is there now. */
+/** Brings the world in line with one object, by what is there now. */
 export interface Controller {
 	/** What it manages, for logs and metrics. */
 	name: string;
@@ -281,7 +281,7 @@ export class ControllerLoop {
 		return undefined;
 	}
 
-	/** @param isDue whether the request was due. One that fails while people are told of another has no backoff of its own. */
+	/** @param isDue whether the request was due. One that fails while people read of another has no backoff of its own. */
 	#refused(text: string, error: ApiError, isDue: boolean): number {
 		const refusal = isDue
 			? this.#refusals.add(text, error)

@@ -45,7 +45,7 @@ export class KubeEventRecorder {
 	#busySinceMs: number | undefined;
 	readonly #stop = new AbortController();
 	#dropped = 0;
-	#toldDroppedMs = -Infinity;
+	#droppedLoggedMs = -Infinity;
 	#whenIdle: () => void = () => undefined;
 
 	/**
@@ -70,7 +70,7 @@ export class KubeEventRecorder {
 		{ metadata }: T,
 		{ type, reason, action, note }: KubeEventNote,
 	): void {
-		// Ages are told by a clock that nobody sets.
+		// Ages go by a clock that nobody sets.
 		const nowMs = performance.now();
 		const observedAt = microTime(Date.now());
 		this.#forgetEnded(nowMs);
@@ -91,7 +91,7 @@ export class KubeEventRecorder {
 		}
 		if (!this.#queue.hasRoom(namespace, mostWaiting)) {
 			this.#dropped++;
-			this.#tellDropped(nowMs);
+			this.#logDropped(nowMs);
 			return;
 		}
 		this.#series.set(key, {
@@ -126,10 +126,10 @@ export class KubeEventRecorder {
 	}
 
 	/** Writes what waits, for at most this time, drops the rest and whatever comes later, and aborts open requests. */
-	async finish(patienceMs: number): Promise<void> {
+	async finish(timeoutMs: number): Promise<void> {
 		const idle = new AbortController();
 		this.#whenIdle = () => idle.abort();
-		if (!this.#isIdle()) await pause(patienceMs, idle.signal);
+		if (!this.#isIdle()) await pause(timeoutMs, idle.signal);
 		const dropped = this.#dropped + this.#queue.length;
 		const { length: unanswered } = this.#queue.workingMs;
 		if (dropped + unanswered > 0)
@@ -222,9 +222,9 @@ export class KubeEventRecorder {
 		}
 	}
 
-	#tellDropped(nowMs: number): void {
-		if (nowMs - this.#toldDroppedMs < 60_000) return;
-		this.#toldDroppedMs = nowMs;
+	#logDropped(nowMs: number): void {
+		if (nowMs - this.#droppedLoggedMs < 60_000) return;
+		this.#droppedLoggedMs = nowMs;
 		this.#log.warn(
 			{ dropped: this.#dropped },
 			"Kubernetes events are dropped, because too many wait to be written",

@@ -12,11 +12,11 @@ export type LeaseDecision =
 	| { action: "renew" }
 	/** It is free, was released, or expired while we watched. */
 	| { action: "take" }
-	| { action: "wait"; holder: string };
+	| { action: "wait"; owner: string };
 
 /**
  * What a candidate does next. A lease expires only after we have seen it unchanged for its whole duration. Clocks differ, so
- * the time that the holder wrote is never compared with ours (as client-go's leaderelection).
+ * the time that the owner wrote is never compared with ours (as client-go's leaderelection).
  * @param nowMs from the monotonic clock of the sighting.
  */
 export function decideLease(
@@ -31,7 +31,7 @@ export function decideLease(
 	if (holderIdentity === identity) return { action: "renew" };
 	return nowMs - sighting.sinceMs > leaseDurationSeconds * 1000
 		? { action: "take" }
-		: { action: "wait", holder: holderIdentity };
+		: { action: "wait", owner: holderIdentity };
 }
 
 /** The sighting after a look at the lease. Its clock restarts when the lease has changed. */

@@ -107,7 +107,7 @@ export class LeaderElection {
 	async #acquire(signal: AbortSignal): Promise<void> {
 		let waitingFor: string | undefined;
 		while (!signal.aborted) {
-			const holder = await this.#attempt().catch((err) => {
+			const owner = await this.#attempt().catch((err) => {
 				this.#log.warn({ err }, "the lease could not be acquired");
 				return waitingFor;
 			});
@@ -115,8 +115,8 @@ export class LeaderElection {
 				this.#log.info({ identity: this.#options.identity }, "leading");
 				return;
 			}
-			if (holder !== waitingFor) this.#log.info({ holder }, "standing by");
-			waitingFor = holder;
+			if (owner !== waitingFor) this.#log.info({ owner }, "standing by");
+			waitingFor = owner;
 			await this.#pause(signal);
 		}
 	}
@@ -147,14 +147,14 @@ export class LeaderElection {
 		}
 	}
 
-	/** Reads the lease and acts on it. Returns the holder when that is another process. Throws when the apiserver fails. */
+	/** Reads the lease and acts on it. Returns the owner when that is another process. Throws when the apiserver fails. */
 	async #attempt(): Promise<string | undefined> {
 		const { namespace, name, identity } = this.#options;
 		const lease = await this.#client.get(kinds.lease, name, namespace);
 		const startMs = performance.now();
 		this.#sighting = sight(this.#sighting, lease, startMs);
 		const decision = decideLease(this.#sighting, identity, startMs);
-		if (decision.action === "wait") return decision.holder;
+		if (decision.action === "wait") return decision.owner;
 		try {
 			const written = await this.#write(lease, identity);
 			// The time before the request: others may have seen the renewal as early as that.
@@ -167,14 +167,14 @@ export class LeaderElection {
 		return undefined;
 	}
 
-	async #write(lease: Lease | undefined, holder: string): Promise<Lease> {
+	async #write(lease: Lease | undefined, owner: string): Promise<Lease> {
 		const { namespace, name, durationMs } = this.#options;
 		const now = microTime(Date.now());
 		const before = lease?.spec;
-		const same = before?.holderIdentity === holder;
-		const taken = before && holder && !same;
+		const same = before?.holderIdentity === owner;
+		const taken = before && owner && !same;
 		const spec = {
-			holderIdentity: holder,
+			holderIdentity: owner,
 			leaseDurationSeconds: Math.max(1, Math.ceil(durationMs / 1000)),
 			acquireTime: (same && before.acquireTime) || now,
 			renewTime: now,

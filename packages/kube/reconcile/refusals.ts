@@ -11,7 +11,7 @@ export interface Refusal {
 	failures: number;
 	/** When the request is due again, in milliseconds from now; 0 if it is. */
 	retryInMs: number;
-	/** Whether it may be a moment's trouble of the apiserver, of which nobody needs to hear. */
+	/** Whether it may be a moment's error of the apiserver, which nobody needs to read. */
 	mayPass: boolean;
 }
 

@@ -12,7 +12,7 @@ export class WorkQueue {
 	readonly #backoff: BackoffOptions;
 	/** Bounds the retries of a namespace's keys together. */
 	readonly #retries = new Map<string, TokenBucket>();
-	/** By namespace, in the order of their turns: when each key was added, in order. */
+	/** By namespace, in their order: when each key was added, in order. */
 	readonly #waiting = new Map<string, Map<string, number>>();
 	/** When each key was taken. */
 	readonly #processing = new Map<string, number>();
@@ -129,9 +129,9 @@ export class WorkQueue {
 	}
 
 	#next(): string | undefined {
-		const [turn] = this.#waiting;
-		if (!turn) return undefined;
-		const [namespace, keys] = turn;
+		const [first] = this.#waiting;
+		if (!first) return undefined;
+		const [namespace, keys] = first;
 		const [[key, addedMs] = ["", 0]] = keys;
 		const nowMs = performance.now();
 		metrics.queueSeconds.observe({ name: this.name }, (nowMs - addedMs) / 1000);

@@ -33,7 +33,7 @@ export class Informer<T extends KubeObject> {
 	/** Namespaces that this client was refused before it ever listed them. */
 	readonly #unknown = new Set<string>();
 	/** When the apiserver last sent something for each scope. */
-	readonly #heardMs = new Map<string | undefined, number>();
+	readonly #receivedMs = new Map<string | undefined, number>();
 
 	constructor(
 		client: KubeClient,
@@ -67,7 +67,7 @@ export class Informer<T extends KubeObject> {
 		const scopes = where.namespaces ?? [undefined];
 		const scope = { ...options, ...exceptNamespaces(where.except) };
 		const unlisted = new Set(scopes);
-		for (const scope of scopes) this.#heardMs.set(scope, performance.now());
+		for (const scope of scopes) this.#receivedMs.set(scope, performance.now());
 		const settled = (namespace: string | undefined) => {
 			unlisted.delete(namespace);
 			if (unlisted.size > 0 || this.hasSynced) return;
@@ -83,14 +83,14 @@ export class Informer<T extends KubeObject> {
 					{ ...scope, namespace },
 					this.#store,
 					{
-						heard: () => this.#heardMs.set(namespace, performance.now()),
+						received: () => this.#receivedMs.set(namespace, performance.now()),
 						listed: () => {
 							if (namespace !== undefined) this.#unknown.delete(namespace);
 							settled(namespace);
 						},
 						refused: async () => {
 							// It has answered, and says nothing more until it is asked again.
-							this.#heardMs.set(namespace, Infinity);
+							this.#receivedMs.set(namespace, Infinity);
 							if (unlisted.has(namespace)) this.#unknown.add(namespace!);
 							settled(namespace);
 							await whenPermitted?.(namespace!, signal);
@@ -108,8 +108,8 @@ export class Informer<T extends KubeObject> {
 	 * sends a bookmark about once a minute.
 	 */
 	get silentMs(): number {
-		const heardMs = Math.min(...this.#heardMs.values());
-		return this.#heardMs.size === 0
+		const heardMs = Math.min(...this.#receivedMs.values());
+		return this.#receivedMs.size === 0
 			? 0
 			: Math.max(0, performance.now() - heardMs);
 	}

@@ -43,14 +43,14 @@ function clientWith(...watches: (WatchEvent | Error)[][]) {
 	return { client, versions };
 }
 
-const waitFor = (client: KubeClient, patienceMs?: number) =>
+const waitFor = (client: KubeClient, timeoutMs?: number) =>
 	awaitObject(
 		client,
 		kinds.configMap,
 		configMap(1),
 		({ data }) => data?.value === "new",
 		signal,
-		patienceMs,
+		timeoutMs,
 	);
 
 const modified = (version: number, value?: string) =>

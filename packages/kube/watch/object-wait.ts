@@ -9,7 +9,7 @@ const shortMs = 1_000;
 
 /**
  * Watches one object until it `isSettled` or `signal` fires, and returns it as last seen, or undefined after a deletion. A
- * watch that breaks is resumed. Throws as the client does once the apiserver refuses, or has failed for `patienceMs`.
+ * watch that breaks is resumed. Throws as the client does once the apiserver refuses, or has failed for `timeoutMs`.
  */
 export async function awaitObject<T extends KubeObject>(
 	client: KubeClient,
@@ -17,7 +17,7 @@ export async function awaitObject<T extends KubeObject>(
 	object: T,
 	isSettled: (object: T) => boolean,
 	signal: AbortSignal,
-	patienceMs = 5 * 60_000,
+	timeoutMs = 5 * 60_000,
 ): Promise<T | undefined> {
 	const seen: Sighting<T> = {
 		latest: object,
@@ -32,7 +32,7 @@ export async function awaitObject<T extends KubeObject>(
 		} catch (error) {
 			if (signal.aborted) break;
 			const silentMs = performance.now() - seen.heardMs;
-			if (isFinal(error) || silentMs >= patienceMs) throw error;
+			if (isFinal(error) || silentMs >= timeoutMs) throw error;
 		}
 		if (seen.heardMs >= startMs) failures = 0;
 		if (performance.now() - startMs >= shortMs) continue;
@@ -43,7 +43,7 @@ export async function awaitObject<T extends KubeObject>(
 	return seen.latest;
 }
 
-/** Whether the apiserver has judged the request, so that a repeat would be refused, too. */
+/** Whether the apiserver has decided about the request, so that a repeat would be refused, too. */
 function isFinal(error: unknown): boolean {
 	return (
 		error instanceof ApiError && error.status < 500 && error.status !== 429
@@ -58,7 +58,7 @@ interface Sighting<T> {
 	heardMs: number;
 }
 
-/** One watch, which notes in `seen` what it hears. The apiserver may end it at any time. */
+/** One watch, which notes in `seen` what comes. The apiserver may end it at any time. */
 async function follow<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,

@@ -12,7 +12,7 @@ export interface WatchSink<T extends KubeObject> {
 	remove(object: T): void;
 }
 
-/** Hears how a reflector is doing. */
+/** Learns how a reflector is doing. */
 export interface WatchListener {
 	/** The sink holds everything of the scope. */
 	listed(): void;
@@ -22,7 +22,7 @@ export interface WatchListener {
 	 */
 	refused(): Promise<void>;
 	/** The apiserver sent something, so the sink is current as of now. */
-	heard(): void;
+	received(): void;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function reflect<T extends KubeObject>(
 	kind: ResourceKind<T>,
 	scope: ListScope,
 	sink: WatchSink<T>,
-	hearing: WatchListener,
+	listener: WatchListener,
 	log: Logger,
 	signal: AbortSignal,
 ): Promise<void> {
@@ -47,8 +47,8 @@ export async function reflect<T extends KubeObject>(
 				const list = await listAll(client, kind, scope);
 				sink.replace(scope.namespace, list.items.map(trimmed));
 				version = list.version;
-				hearing.heard();
-				hearing.listed();
+				listener.received();
+				listener.listed();
 			}
 			for await (const seen of watchFrom(
 				client,
@@ -60,7 +60,7 @@ export async function reflect<T extends KubeObject>(
 			)) {
 				version = seen;
 				failures = 0;
-				hearing.heard();
+				listener.received();
 			}
 			failures = 0;
 		} catch (error) {
@@ -79,7 +79,7 @@ export async function reflect<T extends KubeObject>(
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
 				expired ? "listing a kind again" : "the watch of a kind failed",
 			);
-			if (isRefused) await hearing.refused();
+			if (isRefused) await listener.refused();
 			await pause(waitMs, signal);
 		}
 	}
@@ -128,15 +128,15 @@ async function* watchFrom<T extends KubeObject>(
 		signal,
 	});
 	const startMs = performance.now();
-	let heard = false;
+	let hasReceived = false;
 	for await (const { type, object } of events) {
-		heard = true;
+		hasReceived = true;
 		if (type === "DELETED") sink.remove(object as T);
 		else if (type !== "BOOKMARK") sink.put(trimmed(object as T));
 		yield (object as T).metadata.resourceVersion!;
 	}
 	// Something on the way ends every watch at once, so back off.
-	if (!heard && performance.now() - startMs < 1000)
+	if (!hasReceived && performance.now() - startMs < 1000)
 		throw new Error("the watch ended as soon as it started");
 }
 

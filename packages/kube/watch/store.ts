@@ -1,7 +1,7 @@
 import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 
 /**
- * Hears of every change after the store has it. `previous` is absent for a new object. When `deleted` is true, `object` is
+ * Called with every change after the store has it. `previous` is absent for a new object. When `deleted` is true, `object` is
  * the last known state.
  */
 export type ChangeHandler<T extends KubeObject> = (
@@ -60,7 +60,7 @@ export class ObjectStore<T extends KubeObject> {
 		if (previous) for (const index of this.#indexes) index.delete(previous);
 		this.#objects.set(key, object);
 		for (const index of this.#indexes) index.add(object);
-		this.#tell(object, previous, false);
+		this.#notify(object, previous, false);
 	}
 
 	/** @param object the last state, as the deletion event carries it. */
@@ -70,7 +70,7 @@ export class ObjectStore<T extends KubeObject> {
 		if (!previous) return;
 		this.#objects.delete(key);
 		for (const index of this.#indexes) index.delete(previous);
-		this.#tell(object, previous, true);
+		this.#notify(object, previous, true);
 	}
 
 	/** Makes the store hold exactly these objects of the namespace, or of all namespaces when it is undefined. */
@@ -81,7 +81,7 @@ export class ObjectStore<T extends KubeObject> {
 		for (const object of objects) this.put(object);
 	}
 
-	#tell(object: T, previous: T | undefined, deleted: boolean): void {
+	#notify(object: T, previous: T | undefined, deleted: boolean): void {
 		for (const handler of this.#handlers)
 			try {
 				handler(object, previous, deleted);

@@ -137,7 +137,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			destination: bigQueryOf(),
 			credentials: [],
 			trackingPlan: undefined,
-			holder: undefined,
+			owner: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			runs: [runOf(run, written.status)],

@@ -25,7 +25,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		destination: destinationOf(),
 		credentials: [],
 		trackingPlan: undefined,
-		holder: undefined,
+		owner: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		runs: [],

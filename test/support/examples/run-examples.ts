@@ -39,7 +39,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			destination: destinationOf(),
 			credentials: [],
 			trackingPlan: undefined,
-			holder: undefined,
+			owner: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 		},

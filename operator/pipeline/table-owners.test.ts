@@ -8,7 +8,7 @@ import {
 	pipelineOf,
 } from "../../test/support/examples/resource-examples.ts";
 import { createInformers } from "../reconcile/informers.ts";
-import { TableHolders } from "./table-holders.ts";
+import { TableOwners } from "./table-owners.ts";
 
 const log = createLog("test");
 log.level = "silent";
@@ -47,10 +47,10 @@ async function holderBeside(
 	await Promise.all([pipelines.synced, known.synced]);
 	stop.abort();
 	await Promise.all(running);
-	const holders = new TableHolders(informers);
-	const first = holders.of(own)?.pipeline.metadata.name;
+	const owners = new TableOwners(informers);
+	const first = owners.of(own)?.pipeline.metadata.name;
 	// What was read is remembered.
-	expect(holders.of(own)?.pipeline.metadata.name).toBe(first);
+	expect(owners.of(own)?.pipeline.metadata.name).toBe(first);
 	return first;
 }
 
@@ -83,19 +83,19 @@ test.each<[string, Rival, string]>([
 		{ createdAt: older, destination: destinationOf("b", "other.duckdb") },
 		ownName,
 	],
-])("%s", async (_, rival, holder) => {
+])("%s", async (_, rival, owner) => {
 	const found = await holderBeside(rivalOf(rival), own, rival.destination);
-	expect(found).toBe(holder);
+	expect(found).toBe(owner);
 });
 
 test.each([
 	["load_orders", "rival"],
 	["LOAD_ORDERS", ownName],
-])("in BigQuery, table names differ by case: %s", async (table, holder) => {
+])("in BigQuery, table names differ by case: %s", async (table, owner) => {
 	const lake = { ...bigQueryOf(), metadata: own.metadata };
 	const alias = bigQueryOf("alias");
 	const rival = rivalOf({ createdAt: older, table, destination: alias });
-	expect(await holderBeside(rival, lake, alias)).toBe(holder);
+	expect(await holderBeside(rival, lake, alias)).toBe(owner);
 });
 
 test("what is being deleted has no table, and without a Destination there is none to have", async () => {

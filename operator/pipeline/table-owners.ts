@@ -3,7 +3,7 @@ import { ageOf } from "../../packages/kube/resource.ts";
 import type { Informers } from "../reconcile/informers.ts";
 import { warehouseNameOf } from "./warehouse.ts";
 
-export interface TableHolder {
+export interface TableOwner {
 	pipeline: Pipeline;
 	destination: Destination;
 }
@@ -12,36 +12,36 @@ export interface TableHolder {
  * Who has which table: of the Pipelines into one table of one warehouse, the oldest. Remembers what it has read, so that
  * asking for a thousand Pipelines of one table takes one look at them. For one reconcile: it hears of no changes.
  */
-export class TableHolders {
+export class TableOwners {
 	readonly #informers: Pick<Informers, "pipelines" | "destinations">;
 	/** By table, then by warehouse. */
-	readonly #known = new Map<string, Map<string, TableHolder>>();
+	readonly #known = new Map<string, Map<string, TableOwner>>();
 
 	constructor(informers: Pick<Informers, "pipelines" | "destinations">) {
 		this.#informers = informers;
 	}
 
 	/** Undefined if the Pipeline's Destination doesn't exist. */
-	of(pipeline: Pipeline): TableHolder | undefined {
+	of(pipeline: Pipeline): TableOwner | undefined {
 		const destination = this.#destinationOf(pipeline);
 		if (!destination) return undefined;
 		const table = this.#informers.pipelines.tableOf(pipeline);
-		const holders = this.#known.get(table) ?? this.#read(table);
-		this.#known.set(table, holders);
-		return holders.get(warehouseNameOf(pipeline, destination));
+		const owners = this.#known.get(table) ?? this.#read(table);
+		this.#known.set(table, owners);
+		return owners.get(warehouseNameOf(pipeline, destination));
 	}
 
-	#read(table: string): Map<string, TableHolder> {
-		const holders = new Map<string, TableHolder>();
+	#read(table: string): Map<string, TableOwner> {
+		const owners = new Map<string, TableOwner>();
 		for (const pipeline of this.#informers.pipelines.intoTable(table)) {
 			const destination = this.#destinationOf(pipeline);
 			if (pipeline.metadata.deletionTimestamp || !destination) continue;
 			const warehouse = warehouseNameOf(pipeline, destination);
-			const holder = holders.get(warehouse);
-			if (!holder || ageOf(pipeline) < ageOf(holder.pipeline))
-				holders.set(warehouse, { pipeline, destination });
+			const owner = owners.get(warehouse);
+			if (!owner || ageOf(pipeline) < ageOf(owner.pipeline))
+				owners.set(warehouse, { pipeline, destination });
 		}
-		return holders;
+		return owners;
 	}
 
 	#destinationOf({ metadata, spec }: Pipeline): Destination | undefined {
