@@ -10,13 +10,12 @@ import {
 import { annotation } from "../crds/labels.ts";
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import { type Deployment, kinds, type Lease } from "../packages/kube/kinds.ts";
-import type { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
 import { apiVersionOf, type ObjectMeta } from "../packages/kube/resource.ts";
 import { Informer } from "../packages/kube/watch/informer.ts";
 import { backoffMs } from "../packages/service/backoff.ts";
 import type { Logger } from "../packages/service/log.ts";
 import { pause } from "../packages/service/pause.ts";
-import type { installationEventReasons } from "./reconcile/reasons.ts";
+import type { InstallationFindings } from "./installation-events.ts";
 import {
 	claimsToHave,
 	type ServedNamespaces,
@@ -43,8 +42,6 @@ const operatorLeases = {
 	metadataOnly: true,
 };
 const backoff = { baseMs: 200, maxMs: 10_000 };
-/** Kubernetes keeps an Event for an hour by default. */
-const repeatMs = 30 * 60_000;
 
 /**
  * Claims what this installation has to itself, and follows what others claim
@@ -128,41 +125,20 @@ export class InstallationClaimer {
 		await this.#write(true);
 	}
 
-	/** Reports what overlaps, in the log and by an Event on the operator's Deployment, until the signal fires. */
-	async report(
-		kubeEvents: KubeEventRecorder,
-		signal: AbortSignal,
-	): Promise<void> {
-		while (!signal.aborted) {
-			const wake = new AbortController();
-			this.#onOverlaps = () => wake.abort();
-			for (const overlap of this.#overlaps) {
-				const note = noteOf(overlap);
-				this.#options.log.warn({ ...overlap }, note);
-				await this.#record(kubeEvents, note);
-			}
-			await pause(repeatMs, AbortSignal.any([signal, wake.signal]));
-		}
-	}
-
-	async #record(kubeEvents: KubeEventRecorder, note: string): Promise<void> {
-		try {
-			// `kubectl describe` finds an object's Events by its uid.
-			const deployment = await this.#deployment();
-			if (deployment)
-				kubeEvents.record(kinds.deployment, deployment, {
-					type: "Warning",
-					reason:
-						"InstallationsOverlap" satisfies keyof typeof installationEventReasons,
-					action: "Claim",
-					note,
-				});
-		} catch (err) {
-			this.#options.log.warn(
-				{ err },
-				"the operator's Deployment can't be read",
-			);
-		}
+	/** What overlaps, for people. */
+	get findings(): InstallationFindings {
+		return {
+			reason: "InstallationsOverlap",
+			action: "Claim",
+			read: () =>
+				this.#overlaps.map((overlap) => {
+					const note = noteOf(overlap);
+					return { note, message: note, fields: { ...overlap } };
+				}),
+			onChange: (handler) => {
+				this.#onOverlaps = handler;
+			},
+		};
 	}
 
 	#served(leases: readonly Lease[]): ServedNamespaces {

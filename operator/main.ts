@@ -37,6 +37,10 @@ import {
 	reasonNotAlive,
 	reasonNotReady,
 } from "./health.ts";
+import {
+	missingNamespaces,
+	reportInstallation,
+} from "./installation-events.ts";
 import { JobSlots } from "./jobs/slots.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { reloadNats } from "./nats-reload.ts";
@@ -45,7 +49,6 @@ import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
-import { reportMissingNamespaces } from "./reconcile/missing-namespaces.ts";
 import { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 import { createRunController } from "./run/controller.ts";
 import { traceRuns } from "./run/run-trace.ts";
@@ -301,18 +304,19 @@ export async function main(): Promise<number> {
 				await claims.releaseOthers();
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
-					claims.report(kubeEvents, signal),
-					reportMissingNamespaces(
-						{
-							client,
-							kubeEvents,
-							permissions,
-							log,
-							deployment: deployment
-								? { namespace: leaseNamespace, name: deployment }
-								: undefined,
-						},
-						signal,
+					...[claims.findings, missingNamespaces(permissions)].map((findings) =>
+						reportInstallation(
+							{
+								client,
+								kubeEvents,
+								log,
+								deployment: deployment
+									? { namespace: leaseNamespace, name: deployment }
+									: undefined,
+							},
+							findings,
+							signal,
+						),
 					),
 					natsReloadIntervalMs &&
 						reloadNats(nats, natsReloadIntervalMs, log, signal),

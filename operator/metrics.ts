@@ -6,7 +6,7 @@ import { hasEnded } from "../crds/run.ts";
 import { type Condition, findCondition } from "../packages/kube/conditions.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
 import type { InstallationClaimer } from "./claims.ts";
-import { firstOpenSlotMs, overdueSeconds } from "./pipeline/first-open-slot.ts";
+import { firstOpenSlotMs, overdueSeconds } from "./pipeline/timing.ts";
 import type { Informers } from "./reconcile/informers.ts";
 import type { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 

@@ -4,7 +4,7 @@ import {
 	layout,
 	pipelineOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { firstOpenSlotMs, overdueSeconds } from "./first-open-slot.ts";
+import { firstOpenSlotMs, overdueSeconds } from "./timing.ts";
 
 /** Created on 1 March, midnight; loads each day at 06:00. */
 function daily(status: PipelineStatus, suspend = false) {

@@ -14,7 +14,6 @@ import type { Logger } from "../../../packages/service/log.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
 import { aboutOf, askArchive } from "../../archive/ask.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
-import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import { createResourceLoop } from "../../reconcile/resource-loop.ts";
 import { keysSecretName } from "../routes/keys.ts";
 import type { RouteTable } from "../routes/table.ts";
@@ -23,6 +22,7 @@ import {
 	type DeletionOutcome,
 	type DeletionState,
 	readDeletion,
+	unlessNamespaceEnds,
 } from "./state.ts";
 
 /** Deletes what a Source with `deletionPolicy: Delete` leaves behind. The loop doesn't run yet. */

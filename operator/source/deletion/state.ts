@@ -1,9 +1,13 @@
 import type { Run, Source } from "../../../crds/generated/types.ts";
 import { hasEnded } from "../../../crds/run.ts";
 import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
+import {
+	hasReason,
+	type KubeClient,
+} from "../../../packages/kube/client/client.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
 import type { ArchiveAnswered } from "../../archive/ask.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
-import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import { readSecret } from "../../reconcile/secret-ref.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "../routes/keys.ts";
 
@@ -80,4 +84,24 @@ export function loadingRuns(
 /** From the status that is written before the Job is created. Without a Job, a Run whose Source is being deleted gets none. */
 function mayHaveJob({ status }: Run): boolean {
 	return status?.phase === "Running" || status?.attempts !== undefined;
+}
+
+/**
+ * The answer to a request, or `gone` if it is refused because the namespace is being deleted: Kubernetes may have removed
+ * the operator's binding there before the last object. A refusal in a namespace that stays is thrown.
+ */
+export async function unlessNamespaceEnds<T, Gone>(
+	client: KubeClient,
+	namespace: string,
+	request: () => Promise<T>,
+	gone: Gone,
+): Promise<T | Gone> {
+	try {
+		return await request();
+	} catch (error) {
+		if (!hasReason(error, "Forbidden")) throw error;
+		const found = await client.get(kinds.namespace, namespace);
+		if (found && !found.metadata.deletionTimestamp) throw error;
+		return gone;
+	}
 }

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import {
 	ApiError,
 	type KubeClient,
-} from "../../packages/kube/client/client.ts";
-import type { ObjectMeta } from "../../packages/kube/resource.ts";
-import { unlessNamespaceEnds } from "./namespace-end.ts";
+} from "../../../packages/kube/client/client.ts";
+import type { ObjectMeta } from "../../../packages/kube/resource.ts";
+import { unlessNamespaceEnds } from "./state.ts";
 
 const forbidden = new ApiError(403, { reason: "Forbidden" });
 
