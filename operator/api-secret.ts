@@ -33,10 +33,10 @@ export function createApiSecretController(
 	const loop = new ControllerLoop(
 		{
 			name: "api-secret",
-			reconcile: async (key) => {
+			reconcile: async (key, { now }) => {
 				const state = await readApiSecret(context, key);
 				if (!state) return undefined;
-				const actions = decide(state, Date.now());
+				const actions = decide(state, now);
 				return applyApiSecret(client, state.secret, actions);
 			},
 		},
