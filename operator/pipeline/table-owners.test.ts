@@ -16,27 +16,31 @@ const older = "2026-02-01T00:00:00Z";
 const younger = "2026-03-02T00:00:00Z";
 
 /** A Pipeline that loads into a table by a Destination of its own. */
-interface Rival {
+interface Contender {
 	createdAt: string;
 	table?: string;
 	destination: Destination;
 }
 
-function rivalOf({ createdAt, table = "LOAD_ORDERS", destination }: Rival) {
+function contenderOf({
+	createdAt,
+	table = "LOAD_ORDERS",
+	destination,
+}: Contender) {
 	const spec = {
 		table: { ...pipelineOf().spec.table, name: table },
 		destinationRef: { name: destination.metadata.name },
 	};
-	return pipelineOf(spec, { name: "rival", createdAt });
+	return pipelineOf(spec, { name: "contender", createdAt });
 }
 
-/** Who has the table of a Pipeline beside a rival. */
-async function holderBeside(
-	rival: Pipeline,
+/** Who has the table of a Pipeline beside a contender. */
+async function ownerBeside(
+	contender: Pipeline,
 	...destinations: Destination[]
 ): Promise<string | undefined> {
 	const own = pipelineOf();
-	const objects = { pipelines: [own, rival], destinations };
+	const objects = { pipelines: [own, contender], destinations };
 	const informers = createInformers(listedClient(objects), {
 		namespaces: undefined,
 		log,
@@ -57,16 +61,16 @@ async function holderBeside(
 const own = destinationOf();
 const ownName = pipelineOf().metadata.name;
 
-test.each<[string, Rival, string]>([
+test.each<[string, Contender, string]>([
 	[
 		"an older Pipeline has the table, in any case of letters",
 		{ createdAt: older, destination: own },
-		"rival",
+		"contender",
 	],
 	[
 		"another Destination with the same file is the same warehouse",
 		{ createdAt: older, destination: destinationOf("alias") },
-		"rival",
+		"contender",
 	],
 	[
 		"a younger Pipeline does not take the table",
@@ -83,24 +87,32 @@ test.each<[string, Rival, string]>([
 		{ createdAt: older, destination: destinationOf("b", "other.duckdb") },
 		ownName,
 	],
-])("%s", async (_, rival, owner) => {
-	const found = await holderBeside(rivalOf(rival), own, rival.destination);
+])("%s", async (_, contender, owner) => {
+	const found = await ownerBeside(
+		contenderOf(contender),
+		own,
+		contender.destination,
+	);
 	expect(found).toBe(owner);
 });
 
 test.each([
-	["load_orders", "rival"],
+	["load_orders", "contender"],
 	["LOAD_ORDERS", ownName],
 ])("in BigQuery, table names differ by case: %s", async (table, owner) => {
 	const lake = { ...bigQueryOf(), metadata: own.metadata };
 	const alias = bigQueryOf("alias");
-	const rival = rivalOf({ createdAt: older, table, destination: alias });
-	expect(await holderBeside(rival, lake, alias)).toBe(owner);
+	const contender = contenderOf({
+		createdAt: older,
+		table,
+		destination: alias,
+	});
+	expect(await ownerBeside(contender, lake, alias)).toBe(owner);
 });
 
 test("what is being deleted has no table, and without a Destination there is none to have", async () => {
-	const rival = rivalOf({ createdAt: older, destination: own });
-	rival.metadata.deletionTimestamp = "2026-03-31T12:00:00Z";
-	expect(await holderBeside(rival, own)).toBe(ownName);
-	expect(await holderBeside(rival)).toBeUndefined();
+	const contender = contenderOf({ createdAt: older, destination: own });
+	contender.metadata.deletionTimestamp = "2026-03-31T12:00:00Z";
+	expect(await ownerBeside(contender, own)).toBe(ownName);
+	expect(await ownerBeside(contender)).toBeUndefined();
 });

@@ -247,7 +247,7 @@ test("a Pipeline repeats the problem of its Destination", () => {
 });
 
 test("a table that another Pipeline has is a conflict", () => {
-	const pipeline = pipelineOf({}, { name: "rival" });
+	const pipeline = pipelineOf({}, { name: "contender" });
 	const owner = { pipeline, destination: destinationOf() };
 	expect(reasonOf({ owner })).toBe("TableConflict");
 	const own = { pipeline: pipelineOf(), destination: destinationOf() };
