@@ -19,7 +19,7 @@ export interface IdempotencyStore {
 	getOrCreate(
 		request: RecordKey,
 		record: IdempotencyRecord,
-	): Promise<IdempotencyEntry | "full">;
+	): Promise<IdempotencyLookup | "full">;
 	/** Replaces the record once the request has succeeded. */
 	complete(request: RecordKey, record: IdempotencyRecord): Promise<void>;
 	/** Removes a record that this request created, unless it was completed since. */
@@ -31,7 +31,7 @@ export interface RecordKey {
 	digest: string;
 }
 
-export interface IdempotencyEntry {
+export interface IdempotencyLookup {
 	record: IdempotencyRecord;
 	/** Present if this call created the record. */
 	createdRevision?: number;

@@ -6,7 +6,7 @@ import { bucket } from "../../packages/contracts/nats.ts";
 import { FairQuota } from "../../packages/fair/fair-quota.ts";
 import { countMessages } from "../../packages/service/nats/connection.ts";
 import type {
-	IdempotencyEntry,
+	IdempotencyLookup,
 	IdempotencyRecord,
 	IdempotencyStore,
 	RecordKey,
@@ -56,7 +56,7 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 	async getOrCreate(
 		request: RecordKey,
 		record: IdempotencyRecord,
-	): Promise<IdempotencyEntry | "full"> {
+	): Promise<IdempotencyLookup | "full"> {
 		const { account } = request;
 		const key = keyOf(request);
 		return this.#inBucket(async (records) => {

@@ -13,6 +13,6 @@ export interface SqlOptions {
 }
 
 /** The command line names something that doesn't exist. The message says what to type instead. */
-export class UsageError extends Error {
-	override name = "UsageError";
+export class SqlUsageError extends Error {
+	override name = "SqlUsageError";
 }

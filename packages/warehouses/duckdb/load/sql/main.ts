@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DatabaseBusy, openDatabase } from "../../../../duckdb/database.ts";
 import { Settings } from "../../../../service/settings.ts";
-import { type SqlOptions, UsageError } from "../../../definition/sql.ts";
+import { type SqlOptions, SqlUsageError } from "../../../definition/sql.ts";
 import { chooseFile } from "./file-choice.ts";
 import { output } from "./output.ts";
 
@@ -40,7 +40,7 @@ async function findFile({
 async function requireFile(directory: string, path: string): Promise<string> {
 	const file = join(directory, path);
 	if (await stat(file).catch(() => undefined)) return file;
-	throw new UsageError(
+	throw new SqlUsageError(
 		`There is no ${file} on this machine. The destination's first run creates it. If it is on a volume of a cluster, copy it here and use --file.`,
 	);
 }
@@ -77,6 +77,6 @@ function report(error: unknown): number {
 	if ((error as NodeJS.ErrnoException).code === "EPIPE") return 0;
 	if (!(error instanceof Error)) throw error;
 	process.stderr.write(`tidemill sql: ${error.message}\n`);
-	if (error instanceof UsageError) return 2;
+	if (error instanceof SqlUsageError) return 2;
 	return error instanceof DatabaseBusy ? 75 : 1;
 }
