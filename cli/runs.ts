@@ -1,9 +1,8 @@
 import { type Run, runKind } from "../crds/generated/types.ts";
 import { hasEnded } from "../crds/run.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
-import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { changeSpec } from "./resource/change.ts";
+import { defineCancel } from "./resource/change.ts";
 import { followRun, requireSuccess } from "./resource/follower.ts";
 import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
@@ -26,20 +25,9 @@ export function define(runs: CommandGroup): void {
 			const run = await requireObject<Run>(cluster, runKind, name);
 			requireSuccess(hasEnded(run) ? run : await followRun(cluster, run));
 		});
-	runs
-		.command("cancel")
-		.description(
+	defineCancel(runs, runKind, {
+		description:
 			"Stop a run. Days that it has already replaced stay replaced. You can't undo this.",
-		)
-		.argument("<run>")
-		.addHelpText("after", examples("tidemill runs cancel orders-1a2b3c"))
-		.action(async (name, _, command) => {
-			const cluster = await chooseCluster(command.optsWithGlobals());
-			const run = await requireObject<Run>(cluster, runKind, name);
-			if (hasEnded(run))
-				throw new CommandError(
-					`the run "${name}" has already ended: ${run.status?.phase}.`,
-				);
-			await changeSpec(cluster, runKind, name, { cancel: true }, "cancelled");
-		});
+		example: "orders-1a2b3c",
+	});
 }

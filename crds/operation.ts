@@ -1,10 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Operation, OperationSpec } from "./generated/types.ts";
-
-/** Whether an Operation has ended. The operator writes `completionTime` together with the final phase. */
-export function hasEnded({ status }: Operation): boolean {
-	return status?.completionTime !== undefined;
-}
+import type { OperationSpec } from "./generated/types.ts";
 
 /** An Operation as people and programs create it: without what has a default. */
 export type NewOperationSpec = Omit<

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { Run, RunSpec } from "./generated/types.ts";
+import type { Operation, Run, RunSpec } from "./generated/types.ts";
 
-/** Whether a Run has ended. The operator writes `completionTime` together with the final phase. */
-export function hasEnded({ status }: Run): boolean {
+/** Whether a Run or an Operation has ended. The operator writes `completionTime` together with the final phase. */
+export function hasEnded({ status }: Run | Operation): boolean {
 	return status?.completionTime !== undefined;
 }
 

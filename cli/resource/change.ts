@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { Operation, Run } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/run.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import {
@@ -96,4 +98,30 @@ export function defineSuspension(
 				const cluster = await chooseCluster(command.optsWithGlobals());
 				await changeSpec(cluster, kind, name, { suspend }, done);
 			});
+}
+
+/** `tidemill runs cancel` and `tidemill operations cancel`. */
+export function defineCancel(
+	group: CommandGroup,
+	kind: ResourceKind<Run | Operation>,
+	about: { description: string; example: string },
+): void {
+	const noun = kind.kind.toLowerCase();
+	group
+		.command("cancel")
+		.description(about.description)
+		.argument(`<${noun}>`)
+		.addHelpText(
+			"after",
+			examples(`tidemill ${group.name()} cancel ${about.example}`),
+		)
+		.action(async (name: string, _, command) => {
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const found = await requireObject(cluster, kind, name);
+			if (hasEnded(found))
+				throw new CommandError(
+					`the ${noun} "${name}" has already ended: ${found.status?.phase}.`,
+				);
+			await changeSpec(cluster, kind, name, { cancel: true }, "cancelled");
+		});
 }

@@ -10,11 +10,8 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import {
-	hasEnded as operationHasEnded,
-	operationName,
-} from "../../crds/operation.ts";
-import { hasEnded as runHasEnded } from "../../crds/run.ts";
+import { operationName } from "../../crds/operation.ts";
+import { hasEnded } from "../../crds/run.ts";
 import { ApiError } from "../../packages/kube/client/client.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
@@ -41,7 +38,6 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	try {
 		const last = await untilEnded(cluster, runKind, run, (seen) => {
 			shown.phase = seen.status?.phase ?? "Pending";
-			return runHasEnded(seen);
 		});
 		await stopped();
 		const { phase, rows, dates, error } = last.status ?? {};
@@ -60,14 +56,23 @@ async function untilEnded<T extends Run | Operation>(
 	{ client, namespace }: Cluster,
 	kind: ResourceKind<T>,
 	created: T,
-	hasEnded: (seen: T) => boolean,
+	onSeen: (seen: T) => void,
 ): Promise<T> {
 	const { name } = created.metadata;
 	const noun = kind.kind.toLowerCase();
 	try {
 		// Never fires: Ctrl-C ends the command, and the work continues.
 		const { signal } = new AbortController();
-		const last = await awaitObject(client, kind, created, hasEnded, signal);
+		const last = await awaitObject(
+			client,
+			kind,
+			created,
+			(seen) => {
+				onSeen(seen);
+				return hasEnded(seen);
+			},
+			signal,
+		);
 		if (last) return last;
 	} catch (error) {
 		if (!(error instanceof TransportError)) throw error;
@@ -145,13 +150,12 @@ export async function performOperation(
 	const lines = new ProgressLines();
 	lines.say({ operation: name }, `Operation ${name}`);
 	const ended = await untilEnded(cluster, operationKind, created, (seen) => {
-		if (operationHasEnded(seen)) return true;
+		if (hasEnded(seen)) return;
 		const { status } = seen;
 		const message = findCondition(status?.conditions, "Complete")?.message;
 		const phase = status?.phase ?? "Pending";
 		if (message !== undefined)
 			lines.say({ operation: name, phase, message }, message);
-		return false;
 	});
 	const { phase, error } = ended.status ?? {};
 	lines.note({ operation: name, phase, error });

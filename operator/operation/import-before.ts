@@ -1,5 +1,5 @@
 import type { Operation } from "../../crds/generated/types.ts";
-import { hasEnded } from "../../crds/operation.ts";
+import { hasEnded } from "../../crds/run.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 
 /** An Import looks for what the Source has already, so one begins when the one before it has ended. Which one that is. */

@@ -4,7 +4,7 @@ import {
 	type Source,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { hasEnded } from "../../crds/operation.ts";
+import { hasEnded } from "../../crds/run.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
 import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";

@@ -13,7 +13,6 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import { hasEnded as isEndedOperation } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type {
@@ -169,7 +168,7 @@ function withOperationLookups(operations: Informer<Operation>) {
 	return Object.assign(operations, {
 		/** The Operations of a namespace that haven't ended. */
 		open: operations.index((operation) =>
-			isEndedOperation(operation) ? [] : [operation.metadata.namespace!],
+			hasEnded(operation) ? [] : [operation.metadata.namespace!],
 		),
 		ofSource: byName(operations, ({ spec }) => [spec.sourceRef.name]),
 		ofPlan: byName(operations, ({ spec }) =>
