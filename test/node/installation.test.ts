@@ -341,7 +341,11 @@ test.skipIf(!isOwn)(
 		);
 		const key = pathname.split("/")[2]!;
 		await runDocumented(close!.replace(/\b[0-9a-f]{32}\b/, key), kubeconfig!);
-		expect((await sendJSON(url, "{}")).status).toBe(404);
+		// A receiver that is told to stop answers for some seconds more.
+		await vi.waitFor(
+			async () => expect((await sendJSON(url, "{}")).status).toBe(404),
+			soon,
+		);
 		expect((await sendJSON(quickstart.webhookURL, "{}")).status).toBe(200);
 		await runDocumented(open!, kubeconfig!);
 		await scale("operator", 1);

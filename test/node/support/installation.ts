@@ -116,7 +116,7 @@ export async function sharedObjects(): Promise<string[]> {
 	}>(`crds,${keptRoles}`, ofTidemill);
 	return items
 		.map(({ kind, metadata }) => `${kind}/${metadata.name} ${metadata.uid}`)
-		.filter((name) => !/operator/.test(name))
+		.filter((name) => !/operator|uninstall/.test(name))
 		.toSorted();
 }
 
