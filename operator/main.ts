@@ -57,7 +57,7 @@ import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
 import { createRouteController } from "./source/routes/controller.ts";
-import { RouteTable } from "./source/routes/table.ts";
+import { RouteBuckets } from "./source/routes/route-buckets.ts";
 import { ShardBacklogs } from "./source/shard-backlogs.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 import { PlanVersions } from "./tracking-plan/plan-versions.ts";
@@ -213,7 +213,7 @@ export async function main(): Promise<number> {
 				podPolicy: settings.podPolicy,
 				log,
 			};
-			const routes = new RouteTable(nats, {
+			const routes = new RouteBuckets(nats, {
 				replicas: settings.bucketReplicas,
 				log,
 			});

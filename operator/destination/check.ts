@@ -17,7 +17,7 @@ import { secretNamed } from "./warehouse.ts";
 export const checkDeadlineSeconds = 300;
 
 /** A Job that verifies a Destination, and its input, which has the same name. */
-export interface Check extends JobWithInput {
+export interface DestinationCheck extends JobWithInput {
 	hash: string;
 }
 
@@ -73,7 +73,7 @@ export function checkOf(
 	{ input, ...access }: WarehouseAccess,
 	hash: string,
 	image: string,
-): Check {
+): DestinationCheck {
 	const { name, namespace } = destination.metadata;
 	const jobName = checkName(name, hash);
 	const checkInput: CheckInput = {

@@ -5,7 +5,7 @@ import { volumeClaimNameOf } from "../reconcile/informers.ts";
 import type { DestinationProblem } from "./warehouse.ts";
 
 /** What a Destination's Jobs mount and run as, apart from Secrets: who may label those lets Tidemill use them. */
-export interface Borrowed {
+export interface BorrowedObjects {
 	/** The PersistentVolumeClaim that the spec names, with or without the label; undefined if it doesn't exist. */
 	volumeClaim: KubeObject | undefined;
 	/** The ServiceAccount that the spec names, likewise. */
@@ -18,7 +18,7 @@ export interface Borrowed {
  */
 export function consentProblem(
 	destination: Destination,
-	{ volumeClaim, serviceAccount }: Borrowed,
+	{ volumeClaim, serviceAccount }: BorrowedObjects,
 ): DestinationProblem | undefined {
 	const { metadata, spec } = destination;
 	const namespace = metadata.namespace!;

@@ -1,9 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
 import type {
 	Destination,
 	DestinationLastCheck,
+	DestinationStatus,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import { findCondition } from "../../packages/kube/conditions.ts";
+import {
+	type ConditionStatus,
+	findCondition,
+	setCondition,
+} from "../../packages/kube/conditions.ts";
 import type { Job } from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { ageOf, isControlledBy } from "../../packages/kube/resource.ts";
@@ -11,20 +17,19 @@ import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { jobOutcome } from "../jobs/outcome.ts";
 import { isInForce, isOfJob, jobRefusal } from "../jobs/refusal.ts";
-import { nextLookMs } from "../jobs/slots.ts";
+import { nextLookMs, placeText, type QueuePlace } from "../jobs/slots.ts";
 import { podTemplateProblem } from "../jobs/template.ts";
 import type { JobAction } from "../jobs/transition.ts";
-import type { CommonAction } from "../reconcile/actions.ts";
+import type { CommonAction, ReportAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import {
-	type Check,
 	checkDeadlineSeconds,
 	checkHash,
 	checkOf,
+	type DestinationCheck,
 } from "./check.ts";
 import { consentProblem } from "./consent.ts";
-import { checking, type Finding, queued, tell, verified } from "./finding.ts";
 import type { DestinationState } from "./state.ts";
 import {
 	accessTo,
@@ -48,7 +53,7 @@ export function decide(
 		return [
 			...(refusal.mayPass
 				? []
-				: tellRefused(destination, jobRefusal(refusal).message, now)),
+				: reportRefused(destination, jobRefusal(refusal).message, now)),
 			{ type: "requeueAfter", afterMs: refusal.retryInMs },
 		];
 	const wanted = wantedCheck(state);
@@ -59,7 +64,7 @@ export function decide(
 		const status = waitMs > 0 ? "Unknown" : "False";
 		return [
 			...jobs.map(removalOf),
-			...tell(destination, { status, ...wanted }, now),
+			...report(destination, { status, ...wanted }, now),
 			...(waitMs > 0
 				? [{ type: "requeueAfter", afterMs: waitMs } as const]
 				: []),
@@ -96,7 +101,7 @@ function wantedCheck({
 	allowedEndpoints,
 	podPolicy,
 	...borrowed
-}: DestinationState): Check | DestinationProblem {
+}: DestinationState): DestinationCheck | DestinationProblem {
 	const problem = warehouseProblem(destination, credentials, allowedEndpoints);
 	if (problem) return problem;
 	const access = accessTo(destination, localWarehouse, credentials);
@@ -135,7 +140,7 @@ function followCheck(
 		const waiting =
 			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
 		// The status keeps the last failure while the check is repeated.
-		const said = last ? [] : tell(destination, checking(waiting), now);
+		const said = last ? [] : report(destination, checking(waiting), now);
 		return [...said, { type: "requeueAfter", afterMs: 10_000 }];
 	}
 
@@ -149,22 +154,22 @@ function followCheck(
 			time: at,
 			failures: 0,
 		};
-		return tell(destination, { ...verified, lastCheck }, now);
+		return report(destination, { ...verified, lastCheck }, now);
 	}
 
 	const { code, message } = result.error;
 	const lastCheck = afterFailure(destination, hash, at);
-	const said: Pick<Finding, "reason" | "message"> =
+	const said: Pick<DestinationFinding, "reason" | "message"> =
 		code === "DeadlineExceeded"
 			? { reason: "CheckNotFinished", message: unfinishedMessage(destination) }
 			: { reason: "CheckFailed", message: `${code}: ${message}` };
-	return tell(destination, { status: "False", ...said, lastCheck }, now);
+	return report(destination, { status: "False", ...said, lastCheck }, now);
 }
 
 /** There is no Job: the check is done, is not due yet, or starts now. */
 function considerCheck(
 	state: DestinationState,
-	check: Check,
+	check: DestinationCheck,
 	now: number,
 ): DestinationAction[] {
 	const { destination } = state;
@@ -172,7 +177,7 @@ function considerCheck(
 	const start = (age: string) => startCheck(state, check, age, now);
 	// What is verified stays so while a check is repeated on request.
 	if (!last || isAsked(destination, last)) return start(ageOf(destination));
-	if (!last.failures) return tell(destination, verified, now);
+	if (!last.failures) return report(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
 	const edited =
@@ -186,14 +191,14 @@ function considerCheck(
 /** Starts the check, unless there are too many Jobs or Kubernetes has just refused it. */
 function startCheck(
 	state: DestinationState,
-	{ hash, ...job }: Check,
+	{ hash, ...job }: DestinationCheck,
 	age: string,
 	now: number,
 ): DestinationAction[] {
 	const { destination, place, refusal } = state;
 	const isFirst = lastCheckOf(destination, hash) === undefined;
-	const say = (found: Finding) =>
-		isFirst ? tell(destination, found, now) : [];
+	const say = (found: DestinationFinding) =>
+		isFirst ? report(destination, found, now) : [];
 	if (place)
 		return [
 			...say(queued(place)),
@@ -217,13 +222,13 @@ function refused(
 	if (refusal.mayPass) return [requeueAfter];
 	const { isLasting, message } = jobRefusal(refusal);
 	if (!isLasting)
-		return [...tellRefused(destination, message, now), requeueAfter];
+		return [...reportRefused(destination, message, now), requeueAfter];
 	// Status times are whole seconds.
 	const lastMs = Date.parse(lastCheckOf(destination, hash)?.time ?? "");
 	if (lastMs + 1_000 > refusal.at) return [requeueAfter];
 	const lastCheck = afterFailure(destination, hash, rfc3339(now));
 	return [
-		...tell(
+		...report(
 			destination,
 			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
 			now,
@@ -233,13 +238,13 @@ function refused(
 }
 
 /** The KubeEvent comes first, since the status may be what Kubernetes refuses. */
-function tellRefused(
+function reportRefused(
 	destination: Destination,
 	message: string,
 	now: number,
 ): DestinationAction[] {
 	const found = { status: "False", reason: "WriteRefused", message } as const;
-	return tell(destination, found, now).toReversed();
+	return report(destination, found, now).toReversed();
 }
 
 /** The latest check, if what it verified hasn't changed. */
@@ -281,3 +286,72 @@ function unfinishedMessage({ status }: Destination): string {
 function removalOf(job: Job): DestinationAction {
 	return { type: "removeJob", job };
 }
+
+/** What a look at a Destination has found. */
+export interface DestinationFinding {
+	status: ConditionStatus;
+	reason: Reason<"Destination">;
+	message: string;
+	lastCheck?: DestinationLastCheck;
+}
+
+export const verified: DestinationFinding = {
+	status: "True",
+	reason: "Verified",
+	message: "A check from inside the namespace could write.",
+};
+
+export const checking = (
+	message = "The check is running.",
+): DestinationFinding => ({
+	status: "Unknown",
+	reason: "Checking",
+	message,
+});
+
+export const queued = (place: QueuePlace): DestinationFinding => ({
+	status: "Unknown",
+	reason: "Queued",
+	message: `The check waits for its turn: ${placeText(place)}`,
+});
+
+/** The status with this finding and the KubeEvent about it; nothing if the status has it already. */
+export function report(
+	destination: Destination,
+	{ lastCheck = destination.status?.lastCheck, ...found }: DestinationFinding,
+	now: number,
+): ReportAction<Destination, KubeEventReason<"Destination">>[] {
+	const before = destination.status;
+	const observedGeneration = destination.metadata.generation ?? 0;
+	const status: DestinationStatus = {
+		observedGeneration,
+		phase: phases[found.status],
+		...(lastCheck && { lastCheck }),
+		conditions: setCondition(
+			before?.conditions,
+			{ type: "Ready", observedGeneration, ...found },
+			now,
+		),
+	};
+	if (isDeepStrictEqual(status, before)) return [];
+	const ready = findCondition(before?.conditions, "Ready");
+	const isNew =
+		ready?.status !== found.status ||
+		ready.reason !== found.reason ||
+		ready.message !== found.message;
+	return [
+		{ type: "writeStatus", status },
+		...(isNew
+			? [
+					{
+						type: "recordKubeEvent",
+						severity: found.status === "False" ? "Warning" : "Normal",
+						reason: found.reason,
+						message: found.message,
+					} as const,
+				]
+			: []),
+	];
+}
+
+const phases = { True: "Ready", False: "Error", Unknown: "Checking" } as const;

@@ -9,11 +9,11 @@ import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
 import { secretNamesOf, volumeClaimNameOf } from "../reconcile/informers.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
 import { isCheckOf } from "./check.ts";
-import type { Borrowed } from "./consent.ts";
+import type { BorrowedObjects } from "./consent.ts";
 import type { AllowedEndpoints } from "./warehouse.ts";
 
 /** All that a decision about one Destination rests on. */
-export interface DestinationState extends Borrowed {
+export interface DestinationState extends BorrowedObjects {
 	destination: Destination;
 	/** The check Jobs that this Destination owns, except those that are being deleted. */
 	jobs: Job[];

@@ -38,7 +38,7 @@ export interface SecretFacts {
 /** What a step writes. An undefined value removes its key. */
 export type KeyChanges = Record<string, string | undefined>;
 
-export type NextStep =
+export type RotationStep =
 	| {
 			type: "write";
 			state: RotationState;
@@ -84,7 +84,7 @@ export async function nextStep(
 		isNow,
 		store,
 	}: { settleMs: number; isNow: boolean; store: string },
-): Promise<NextStep> {
+): Promise<RotationStep> {
 	const steps = stepsOf[rotation];
 	const done = facts.state?.step ?? 0;
 	const last = done === 0 ? undefined : steps[done - 1];

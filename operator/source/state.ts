@@ -35,7 +35,7 @@ import {
 	keysIn,
 	keysSecretName,
 } from "./routes/keys.ts";
-import type { RouteTable } from "./routes/table.ts";
+import type { RouteBuckets } from "./routes/route-buckets.ts";
 import type { ShardBacklogs } from "./shard-backlogs.ts";
 
 /** All that a decision about one Source rests on. */
@@ -90,7 +90,7 @@ export interface SourceState {
 
 /** What the controller of Sources works with, beyond {@link OperatorContext}. */
 export interface SourceDeps extends NotificationDeps {
-	routes: RouteTable;
+	routes: RouteBuckets;
 	ledgers: LedgerView;
 	plans: PlanVersions;
 	receiveURL: string;

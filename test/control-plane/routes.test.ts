@@ -1,7 +1,7 @@
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
-import { RouteTable } from "../../operator/source/routes/table.ts";
+import { RouteBuckets } from "../../operator/source/routes/route-buckets.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import {
 	routeKey,
@@ -25,7 +25,7 @@ async function startLeaders(stack: AsyncDisposableStack) {
 	return async () => {
 		const connection = await connectNats(settings, "operator", log);
 		stack.defer(() => connection.close());
-		const routes = new RouteTable(connection, { replicas: 1, log });
+		const routes = new RouteBuckets(connection, { replicas: 1, log });
 		const stopping = new AbortController();
 		const stopped = routes.run(stopping.signal);
 		stack.defer(async () => {

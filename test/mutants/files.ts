@@ -4,7 +4,7 @@ export const decisions = [
 	"operator/**/decide.ts",
 	"operator/{api-secret,move-plan,served-namespaces}.ts",
 	"operator/source/facts.ts",
-	"operator/destination/finding.ts",
+	"operator/destination/decide.ts",
 	"operator/jobs/transition.ts",
 	"operator/run/plan-dates.ts",
 	"operator/pipeline/{adoption,load-quota,report,run-history,target,timing}.ts",

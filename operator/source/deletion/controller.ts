@@ -16,7 +16,7 @@ import { aboutOf, askArchive } from "../../archive/ask.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { createResourceLoop } from "../../reconcile/resource-loop.ts";
 import { keysSecretName } from "../routes/keys.ts";
-import type { RouteTable } from "../routes/table.ts";
+import type { RouteBuckets } from "../routes/route-buckets.ts";
 import { type DeletionAction, decide } from "./decide.ts";
 import {
 	type DeletionOutcome,
@@ -27,7 +27,7 @@ import {
 
 /** Deletes what a Source with `deletionPolicy: Delete` leaves behind. The loop doesn't run yet. */
 export function createSourceDeletionController(
-	context: OperatorContext & { nats: NatsConnection; routes: RouteTable },
+	context: OperatorContext & { nats: NatsConnection; routes: RouteBuckets },
 ): ControllerLoop {
 	const { client, informers, routes, log } = context;
 	/** The requests to archive, which may take a minute to answer. */
@@ -119,7 +119,7 @@ function isOurs({ metadata }: Source): boolean {
 }
 
 async function putTombstone(
-	routes: RouteTable,
+	routes: RouteBuckets,
 	log: Logger,
 	sourceKey: string,
 	account: string,

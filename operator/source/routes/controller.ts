@@ -8,7 +8,7 @@ import type { OperatorContext } from "../../reconcile/context.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
 import { sourcePlan } from "../../tracking-plan/plan-versions.ts";
 import { desiredRoutes, keysOf, type RouteFacts } from "./decide.ts";
-import type { RouteTable } from "./table.ts";
+import type { RouteBuckets } from "./route-buckets.ts";
 
 const publishBackoff = { baseMs: 1_000, maxMs: 20_000 };
 
@@ -27,7 +27,7 @@ export function createRouteController({
 	shards,
 	log,
 }: OperatorContext & {
-	routes: RouteTable;
+	routes: RouteBuckets;
 	ledgers: LedgerView;
 	nats: NatsConnection;
 	sealKey: SealKeyRing | undefined;

@@ -3,7 +3,7 @@ import { createLog } from "../../service/log.ts";
 import { ApiError } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import type { KubeObject } from "../resource.ts";
-import { ObjectStore } from "../watch/store.ts";
+import { KubeObjectStore } from "../watch/store.ts";
 import { type Controller, ControllerLoop, specChanged } from "./controller.ts";
 
 const log = createLog("test");
@@ -44,7 +44,7 @@ test.each(["Conflict", "AlreadyExists"])(
 		reconcile.mockRejectedValue(new ApiError(409, { reason }));
 		const stop = new AbortController();
 		const loop = new ControllerLoop({ name: "test", reconcile }, { log });
-		const store = new ObjectStore<KubeObject>(() => undefined);
+		const store = new KubeObjectStore<KubeObject>(() => undefined);
 		loop.watch(
 			{ synced: Promise.resolve(), onChange: (heard) => store.onChange(heard) },
 			undefined,
@@ -158,7 +158,7 @@ test("a person who corrects the object needn't wait for the backoff", async () =
 		{ name: "test", reconcile, reportRefusal: async () => undefined },
 		{ log },
 	);
-	const store = new ObjectStore<KubeObject>(() => undefined);
+	const store = new KubeObjectStore<KubeObject>(() => undefined);
 	loop.watch({
 		synced: Promise.resolve(),
 		onChange: (heard) => store.onChange(heard),
@@ -224,7 +224,7 @@ test("a group is looked up once for all that changes in one turn, and each membe
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockResolvedValue(undefined);
 	const { loop, stop, running } = started(reconcile);
-	const store = new ObjectStore<KubeObject>(() => undefined);
+	const store = new KubeObjectStore<KubeObject>(() => undefined);
 	const membersOf = vi.fn((group: string) => [
 		{ namespace: group, name: "member" },
 	]);

@@ -2,7 +2,7 @@ import type { Logger } from "../../service/log.ts";
 import type { KubeClient, ListScope } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 import { reflect } from "./reflector.ts";
-import { type ChangeHandler, ObjectStore } from "./store.ts";
+import { type ChangeHandler, KubeObjectStore } from "./store.ts";
 
 export interface InformerOptions extends Omit<ListScope, "namespace"> {
 	/** All namespaces when absent. */
@@ -28,7 +28,7 @@ export class Informer<T extends KubeObject> {
 	hasSynced = false;
 	readonly #client: KubeClient;
 	readonly #options: InformerOptions;
-	readonly #store: ObjectStore<T>;
+	readonly #store: KubeObjectStore<T>;
 	readonly #setSynced: () => void;
 	/** Namespaces that this client was refused before it ever listed them. */
 	readonly #unknown = new Set<string>();
@@ -43,7 +43,7 @@ export class Informer<T extends KubeObject> {
 		this.kind = kind;
 		this.#client = client;
 		this.#options = options;
-		this.#store = new ObjectStore((err) =>
+		this.#store = new KubeObjectStore((err) =>
 			options.log.error({ err, kind: kind.kind }, "a change handler failed"),
 		);
 		const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../resource.ts";
-import { ObjectStore } from "./store.ts";
+import { KubeObjectStore } from "./store.ts";
 
 interface Pet extends KubeObject {
 	owner?: string;
@@ -20,7 +20,7 @@ function pet(name: string, version: string, rest: Partial<Pet> = {}): Pet {
 
 function watched() {
 	const errors: unknown[] = [];
-	const store = new ObjectStore<Pet>((error) => errors.push(error));
+	const store = new KubeObjectStore<Pet>((error) => errors.push(error));
 	const seen: string[] = [];
 	store.onChange(({ metadata }, previous, deleted) =>
 		seen.push(

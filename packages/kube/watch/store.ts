@@ -11,7 +11,7 @@ export type ChangeHandler<T extends KubeObject> = (
 ) => void;
 
 /** The objects of one kind in memory, with indexes and change handlers. */
-export class ObjectStore<T extends KubeObject> {
+export class KubeObjectStore<T extends KubeObject> {
 	readonly #objects = new Map<string, T>();
 	readonly #handlers: ChangeHandler<T>[] = [];
 	readonly #indexes: Index<T>[] = [];

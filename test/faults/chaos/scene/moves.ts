@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
 import { readOwners } from "../../../../operator/move.ts";
-import { RouteTable } from "../../../../operator/source/routes/table.ts";
+import { RouteBuckets } from "../../../../operator/source/routes/route-buckets.ts";
 import type { Route } from "../../../../packages/contracts/route.ts";
 import { eventually } from "./violation.ts";
 
@@ -9,14 +9,14 @@ import { eventually } from "./violation.ts";
 export class Moves {
 	readonly #nats: NatsConnection;
 	readonly #shards: number;
-	readonly #table: RouteTable;
+	readonly #table: RouteBuckets;
 	readonly #closing = new AbortController();
 
 	constructor(nats: NatsConnection, shards: number) {
 		this.#nats = nats;
 		this.#shards = shards;
 		const log = pino({ level: "silent" });
-		this.#table = new RouteTable(nats, { replicas: 1, log });
+		this.#table = new RouteBuckets(nats, { replicas: 1, log });
 		void this.#table.run(this.#closing.signal);
 	}
 

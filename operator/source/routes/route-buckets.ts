@@ -33,7 +33,7 @@ const atOnce = 64;
  * lookups work while NATS is away. Each write names the revision that it replaces: NATS refuses one that a frozen former
  * leader sent.
  */
-export class RouteTable {
+export class RouteBuckets {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
 	readonly #log: Logger;
