@@ -266,9 +266,8 @@ test("operator hands notifications over, which notify takes and reports on", asy
 		time: new Date().toISOString(),
 		message: "It failed.",
 	} as const;
-	expect(await outbox.handOver(pipeline, [notification], [webhook])).toEqual(
-		[],
-	);
+	const { left } = await outbox.handOver(pipeline, [notification], [webhook]);
+	expect(left).toEqual([]);
 	const orders = await openOrders(as.notify);
 	const message = (await orders.next({ expires: 60_000 }))!;
 	const order = message.json<NotificationOrder>();

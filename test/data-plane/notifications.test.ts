@@ -60,7 +60,7 @@ async function receiver(onCall?: (call: Call) => void) {
 }
 
 async function handOver(run: string, webhook: SealedWebhook): Promise<void> {
-	const left = await scene.outbox.handOver(
+	const { left } = await scene.outbox.handOver(
 		pipeline,
 		[failureOf(run)],
 		[webhook],
