@@ -6,7 +6,7 @@ import { createProgram, loadGroup } from "../cli/bin/program.ts";
 import { consoleExamples } from "./support/examples/console-examples.ts";
 
 /*
- * Each command of the command tree has a test that carries it out. Each operation of the REST API has one by
+ * Each command of the command tree has a test that carries it out. Each endpoint of the REST API has one by
  * test/control-plane/api-contract.test.ts, which goes through all of them.
  */
 

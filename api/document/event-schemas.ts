@@ -259,7 +259,7 @@ const count = (description: string) => ({
 	minimum: 0,
 });
 
-/** The bodies of the operations on refused requests. */
+/** The bodies of the endpoints for refused requests. */
 export const refusedSchemas: Record<string, JsonSchema> = {
 	RefusedRequest: {
 		description:

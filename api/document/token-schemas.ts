@@ -33,7 +33,7 @@ const fields = {
 
 const required = Object.keys(fields).filter((name) => name !== "expireTime");
 
-/** The bodies of the operations on tokens. */
+/** The bodies of the endpoints for tokens. */
 export const tokenSchemas: Record<string, JsonSchema> = {
 	Token: {
 		description:

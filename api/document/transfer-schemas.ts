@@ -11,7 +11,7 @@ const count = (description: string) => ({
 	minimum: 0,
 });
 
-/** The bodies of the operations on exports. */
+/** The bodies of the endpoints for exports. */
 export const exportSchemas: Record<string, JsonSchema> = {
 	ExportFile: {
 		description: "A Parquet file with events of one date.",
@@ -57,7 +57,7 @@ const sha256 = {
 	pattern: "^[0-9a-f]{64}$",
 };
 
-/** The bodies of the operations for imports. */
+/** The bodies of the endpoints for imports. */
 export const importSchemas: Record<string, JsonSchema> = {
 	UploadCreate: {
 		description: "Files to upload. They stay for three days.",

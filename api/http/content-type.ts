@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { RequestError } from "./errors.ts";
 
-// Not @fastify/accepts: it chooses among several types, and each operation has one, which is allowed or not.
+// Not @fastify/accepts: it chooses among several types, and each endpoint has one, which is allowed or not.
 /** Whether the `Accept` header allows a response of this type (RFC 9110 §12.5.1). Without the header, every type is allowed. */
 export function accepts(accept: string | undefined, type: string): boolean {
 	if (accept === undefined || accept.trim() === "") return true;

@@ -15,7 +15,7 @@ const known = "Known ones are status, limit.";
 test.each([
 	{
 		is: "unknown",
-		operation: runs,
+		endpoint: runs,
 		given: { state: "Failed", limit: "5" },
 		detail: {
 			path: "state",
@@ -24,7 +24,7 @@ test.each([
 	},
 	{
 		is: "unknown where there is none",
-		operation: {},
+		endpoint: {},
 		given: { limit: "5" },
 		detail: {
 			path: "limit",
@@ -33,14 +33,14 @@ test.each([
 	},
 	{
 		is: "repeated",
-		operation: runs,
+		endpoint: runs,
 		given: { status: ["Failed", "Succeeded"] },
 		detail: { path: "status", message: "must not be repeated" },
 	},
 ])("a query parameter that is $is is refused by name", (refused) => {
-	const { operation, given, detail } = refused;
+	const { endpoint, given, detail } = refused;
 	expect(() =>
-		queryOf(operation, given as Record<string, string | string[]>),
+		queryOf(endpoint, given as Record<string, string | string[]>),
 	).toThrow(expect.objectContaining({ status: 400, details: [detail] }));
 });
 

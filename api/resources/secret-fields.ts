@@ -47,12 +47,12 @@ export function takeSecrets(
 		errors: [] as ErrorDetail[],
 	};
 	for (const field of fields) {
-		const holder = field.at.reduce<unknown>(
+		const parent = field.at.reduce<unknown>(
 			(value, name) => (isObject(value) ? value[name] : undefined),
 			result.body,
 		);
-		if (!isObject(holder) || !Object.hasOwn(holder, field.inline)) continue;
-		const { [field.inline]: given, ...rest } = holder;
+		if (!isObject(parent) || !Object.hasOwn(parent, field.inline)) continue;
+		const { [field.inline]: given, ...rest } = parent;
 		const path = [...field.at, field.inline].join(".");
 		const problem = problemOf(field, given, rest, isPatch);
 		if (problem) {

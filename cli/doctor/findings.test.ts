@@ -125,7 +125,7 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 	expect(failures[0]!.advice ?? "").toContain(advice);
 });
 
-test("two installations that claim the same are told once, by the one that came second", () => {
+test("two installations that claim the same are reported once, by the one that came second", () => {
 	const claims = [
 		{
 			installation: "one/operator",

@@ -148,7 +148,7 @@ describe("the reason for a Pod that doesn't serve", () => {
 		expect(finding.advice).toContain(advice);
 	});
 
-	test("is told of a setup Job that is gone, by its Pod's events", () => {
+	test("names a setup Job that is gone, by its Pod's events", () => {
 		expect(
 			podlessFinding({
 				name: "pod tidemill-setup-0a1b2c3d-x1y2z",
@@ -166,7 +166,7 @@ describe("the reason for a Pod that doesn't serve", () => {
 		});
 	});
 
-	test("is told of Pods that Kubernetes refuses to make", () => {
+	test("names Pods that Kubernetes refuses to make", () => {
 		const note = "exceeded quota: small, requested: requests.cpu=100m";
 		expect(
 			podlessFinding({

@@ -119,7 +119,7 @@ async function obtain(
 			const reasons = new Set<string>();
 			const toBuild: BinaryName[] = [];
 			for (const name of names) {
-				// The former holder of the lock may have got it.
+				// The former owner of the lock may have got it.
 				if (await inCache(name, env)) continue;
 				signal.throwIfAborted();
 				const failure = await download(name, downloader, surroundings);

@@ -6,7 +6,7 @@ import { tryLock, withLock } from "./lock.ts";
 
 const file = () => join(mkdtempSync(join(tmpdir(), "tidemill-lock-")), "lock");
 
-test("a lock has one holder and is free after its release", async () => {
+test("a lock has one owner and is free after its release", async () => {
 	const path = file();
 	const first = await tryLock(path);
 	expect(await tryLock(path)).toMatchObject({ owner: { pid: process.pid } });

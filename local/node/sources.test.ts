@@ -23,12 +23,12 @@ function sourcesAfter(refusals: number) {
 	return sourcesOf({ get }, pod, async () => {});
 }
 
-test("refusals just after the binding are told to nobody", async () => {
+test("refusals just after the binding are reported to nobody", async () => {
 	const read = await sourcesAfter(4).secret("input");
 	expect(read?.key?.toString()).toBe("value");
 });
 
-test("a refusal that stays is told", async () => {
+test("a refusal that stays is reported", async () => {
 	const error = new ConfigError(refusal);
 	await expect(sourcesAfter(9).secret("input")).rejects.toThrow(error);
 });

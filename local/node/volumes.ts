@@ -139,7 +139,7 @@ export function sourcesOf(
 
 /**
  * Just after the binding the Node authorizer may not yet know that the Pod is ours, and refuses for a moment. That is no news
- * to anybody, so the first refusals aren't told.
+ * to anybody, so the first refusals aren't reported.
  */
 async function readable<T>(
 	read: () => Promise<T>,

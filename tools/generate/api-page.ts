@@ -5,7 +5,7 @@ import { apiResources } from "../../api/resources/api-resource.ts";
 /** The text of docs/reference/api.md. */
 export function apiPage(): string {
 	return `${introduction}
-## Operations
+## Endpoints
 
 | Request | What it does | Answer |
 | --- | --- | --- |

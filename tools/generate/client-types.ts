@@ -14,12 +14,12 @@ export function clientTypesText(): string {
 ${bodies.join("\n")}
 /** What each endpoint takes and answers, by its operationId. */
 export interface Operations {
-${endpoints.map(operationText).join("\n")}
+${endpoints.map(endpointText).join("\n")}
 }
 `;
 }
 
-function operationText(endpoint: Endpoint): string {
+function endpointText(endpoint: Endpoint): string {
 	const { id, method, path, summary, query = [], body, answers } = endpoint;
 	const schemas = Object.values(answers).map(({ schema }) => schema ?? "void");
 	const answer = endpoint.produces ? "string" : schemas.join(" | ");

@@ -10,12 +10,12 @@ test.each([
 	["sendTestEvent", "send_test_event"],
 	["startRun", "start_run"],
 	["getRunLogs", "get_logs"],
-])("the operation %s is the method %s", (id, expected) => {
+])("the endpoint %s is the method %s", (id, expected) => {
 	const endpoint = endpoints.find((one) => one.id === id)!;
 	expect(methodName(endpoint)).toBe(expected);
 });
 
-test("no two operations of a collection are one method", () => {
+test("no two endpoints of a collection are one method", () => {
 	const names = endpoints.map(
 		(one) => `${one.path.split("/")[2]}.${methodName(one)}`,
 	);
@@ -29,7 +29,7 @@ test("no parameter has a name that Python reserves", () => {
 	expect(names.filter((name) => !isPythonName(name!))).toEqual([]);
 });
 
-test("an operation that streams has no method", () => {
+test("an endpoint that streams has no method", () => {
 	const [first] = endpoints;
 	const stream = { ...first!, produces: "text/event-stream" as "text/plain" };
 	expect(pythonOperationsText([stream])).not.toContain("def list");
