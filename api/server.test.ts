@@ -133,6 +133,44 @@ test("a dry run makes nothing, so it answers 200 without a location, but checks 
 	]);
 });
 
+test.each([
+	["/v1/runs?state=Failed", 400, "is not a known query parameter"],
+	["/v1/runs?limit=1&limit=2", 400, "must not be repeated"],
+	["/v1/runs/..%2fsecrets", 404, "is not a valid name"],
+])(
+	"GET %s is refused before it reaches the apiserver",
+	async (path, status, words) => {
+		const answer = await get("valid", path);
+		expect(answer.statusCode).toBe(status);
+		expect(answer.body).toContain(words);
+		expect(answer.headers["content-type"]).toContain(
+			"application/problem+json",
+		);
+	},
+);
+
+test.each([
+	["null", 400],
+	["[]", 400],
+	['"text"', 400],
+	["{}", 202],
+	["", 202],
+])(
+	"the body %s of a run that is started is answered %i",
+	async (payload, status) => {
+		const { statusCode } = await api.inject({
+			method: "POST",
+			path: "/v1/pipelines/orders/run",
+			headers: {
+				authorization: "Bearer valid",
+				"content-type": "application/json",
+			},
+			payload,
+		});
+		expect(statusCode).toBe(status);
+	},
+);
+
 test("a wait for a run survives a broken watch", async () => {
 	const answer = await get("valid", "/v1/runs/orders-1?wait=60s");
 	expect(answer.json()).toMatchObject({ status: "Succeeded" });
