@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { maxLogBytes, maxLogEndBytes } from "../../packages/contracts/job.ts";
 import { createLog } from "../../packages/service/log.ts";
-import { LogEnd } from "./log-end.ts";
+import { LogEnd } from "./process.ts";
 
 test.each([maxLogEndBytes, maxLogBytes])(
 	"the last %i bytes of a log are whole lines, the last ones",

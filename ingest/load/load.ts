@@ -4,16 +4,17 @@ import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
-import { TableChanged } from "../../packages/warehouses/load/table-changed.ts";
-import type { Warehouse } from "../../packages/warehouses/load/warehouse.ts";
+import {
+	TableChanged,
+	type Warehouse,
+} from "../../packages/warehouses/load/warehouse.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
-import { addedRows } from "./addition/added-rows.ts";
-import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
+import { addedRows, addUnfit, unfitValues } from "./addition/addition.ts";
 import { DownloadedDays } from "./days/day-files.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
+import { planTables, type TablePlans } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
-import { planTables, type TablePlans } from "./fetch/plan-tables.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
 import { openWarehouse } from "./warehouse.ts";
 

@@ -1,6 +1,5 @@
 import { type JobOptions, runJob } from "../job/process.ts";
-import { parseOperationInput } from "./input.ts";
-import { performOperation } from "./operation.ts";
+import { parseOperationInput, performOperation } from "./operation.ts";
 
 /** `tidemill operation --input <file>`: carries out one Operation (packages/contracts/operation.ts says what goes in and out). */
 export async function main({ input }: JobOptions): Promise<number> {

@@ -3,16 +3,10 @@ import { text } from "node:stream/consumers";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { LogEnd } from "../../ingest/job/log-end.ts";
-import { perform } from "../../ingest/job/process.ts";
+import { LogEnd, perform } from "../../ingest/job/process.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
-import type { JobResult } from "../../packages/contracts/job.ts";
-import { maxLogBytes } from "../../packages/contracts/job.ts";
-import {
-	maxReportBytes,
-	type OperationInput,
-	type OperationReport,
-} from "../../packages/contracts/operation.ts";
+import { type JobResult, maxLogBytes } from "../../packages/contracts/job.ts";
+import { maxReportBytes, type OperationInput, type OperationReport } from "../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import { signature } from "../support/doubles/object-server.ts";

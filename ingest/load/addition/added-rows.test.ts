@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addedRows } from "./added-rows.ts";
+import { addedRows } from "./addition.ts";
 
 const unfit = {};
 

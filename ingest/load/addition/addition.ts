@@ -1,11 +1,15 @@
+import {
+	maxUnfitColumns,
+	type UnfitValues,
+} from "../../../packages/contracts/job.ts";
 import type { ManifestObject } from "../../../packages/contracts/manifest.ts";
 import {
 	type HeldDate,
 	type KeptRows,
 	nameOf,
+	type UnfitRows,
 } from "../../../packages/warehouses/load/load-day.ts";
 import { outputName } from "../../wire/output-name.ts";
-import { addUnfit } from "./unfit-rows.ts";
 
 /** A date of a manifest, of which a table may hold a part. */
 export interface WantedDate {
@@ -61,4 +65,33 @@ export function additionTo(
 			}),
 		},
 	};
+}
+
+export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
+	const sum: Record<string, number> = {};
+	for (const count of counts)
+		for (const [column, rows] of Object.entries(count))
+			sum[column] = (sum[column] ?? 0) + rows;
+	return sum;
+}
+
+/** For a Job's result: the columns with such values. */
+export function unfitValues(count: UnfitRows): UnfitValues[] {
+	return Object.entries(count)
+		.map(([column, rows]) => ({ column, rows }))
+		.filter(({ rows }) => rows > 0)
+		.sort((a, b) => b.rows - a.rows)
+		.slice(0, maxUnfitColumns);
+}
+
+/** How many rows of a day a Run inserts, or an earlier attempt of it that died before it could say so has. */
+export function addedRows(
+	run: string,
+	{ rows, kept }: { rows: number; kept?: KeptRows },
+): number {
+	const { loads = [] } = kept?.held ?? {};
+	return loads.reduce(
+		(sum, load) => sum + (load.run === run ? load.rows : 0),
+		rows,
+	);
 }

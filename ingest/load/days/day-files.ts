@@ -1,18 +1,30 @@
-import { rm } from "node:fs/promises";
-import type { LoadInput } from "../../../packages/contracts/job.ts";
+import { rename, rm } from "node:fs/promises";
+import type {
+	LoadInput,
+	TableColumn,
+} from "../../../packages/contracts/job.ts";
+import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import { boundedMemory } from "../../../packages/duckdb/memory.ts";
+import {
+	parquetRows,
+	quoteName,
+	quoteText,
+} from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
-import { bodyColumnsOf } from "../../../packages/warehouses/load/body-value.ts";
+import {
+	bodyColumnsOf,
+	bodyValueSql,
+	eventRows,
+} from "../../../packages/warehouses/load/columns.ts";
 import type {
 	LoadDay,
 	UnfitRows,
 } from "../../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../../job/process.ts";
-import { leaveOutOmitted } from "../body/omitted-properties.ts";
 import { withoutReleased } from "../body/released-events.ts";
-import { countUnfit } from "../body/unfit-count.ts";
+import { withoutProperties } from "../body/without-properties.ts";
 import { downloadObjects, filesOf } from "../fetch/download.ts";
 import { checkObjects } from "../fetch/object-check.ts";
 
@@ -92,4 +104,55 @@ export class DownloadedDays implements DayFiles {
 		);
 		return this.#session;
 	}
+}
+
+/** In a text of JSON each quotation mark has a backslash, so this is the field's name: see packages/contracts/tracking-plan.ts. */
+const omits = `contains(violations, '"omit":')`;
+
+/**
+ * Leaves out of the bodies in a day's files what the tracking plan omits. The objects in the bucket keep it. A file without
+ * such events stays as it is, and so does every other body.
+ */
+async function leaveOutOmitted(day: LoadDay, session: Session): Promise<void> {
+	if (day.rows === 0) return;
+	session.define("without_omitted", withoutOmitted);
+	const files = day.objects.map(({ file }) => file);
+	const found = await session.rows<{ filename: string }>(
+		`SELECT DISTINCT filename FROM ${parquetRows(files, { filename: true })} WHERE ${omits}`,
+	);
+	for (const { filename } of found) {
+		const made = `${filename}.omitted`;
+		await session.run(
+			`COPY (SELECT * REPLACE (CASE WHEN ${omits} THEN without_omitted(body, violations) ELSE body END AS body)` +
+				` FROM ${parquetRows([filename])}) TO ${quoteText(made)} (FORMAT parquet)`,
+		);
+		await rename(made, filename);
+	}
+}
+
+function withoutOmitted(body: string, violations: string): string {
+	const { omit = [] }: Partial<ValidationRecord> = JSON.parse(violations);
+	return withoutProperties(body, omit);
+}
+
+/** Counts the values of the body in these files that don't fit their columns. */
+export async function countUnfit(
+	columns: readonly TableColumn[],
+	files: string[],
+	session: Session,
+): Promise<UnfitRows> {
+	const fromBody = bodyColumnsOf(columns);
+	if (fromBody.length === 0 || files.length === 0) return {};
+	const counts = fromBody.map(({ name, from }, number) => {
+		const { isUnfit } = bodyValueSql(from, number);
+		return `count(*) FILTER (${isUnfit}) AS ${quoteName(name)}`;
+	});
+	const [found = {}] = await session.rows<Record<string, bigint>>(
+		`SELECT ${counts.join(", ")} FROM ${eventRows(files, fromBody)}`,
+	);
+	return Object.fromEntries(
+		Object.entries(found)
+			.map(([name, rows]) => [name, Number(rows)] as const)
+			.filter(([, rows]) => rows > 0),
+	);
 }

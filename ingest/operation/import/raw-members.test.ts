@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rawMembers } from "./raw-members.ts";
+import { rawMembers } from "./ndjson-rows.ts";
 
 test("each value of an object stands as it was written", () => {
 	const text = ` { "a" : 12345678901234567890 , "b":"x,\\"}\\\\" ,"c": [1, {"d": "]"} ],

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	addUnfit,
 	unfitValues,
-} from "../../../ingest/load/addition/unfit-rows.ts";
-import { countUnfit } from "../../../ingest/load/body/unfit-count.ts";
+} from "../../../ingest/load/addition/addition.ts";
+import { countUnfit } from "../../../ingest/load/days/day-files.ts";
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
-import { bodyValueSql, eventRows } from "./body-value.ts";
+import { bodyValueSql, eventRows } from "./columns.ts";
 
 let directory: string;
 let session: Session;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobErrorRule } from "../definition/definition.ts";
-import { duckDBErrors } from "../duckdb/errors.ts";
+import { duckDBErrors } from "../duckdb/definition.ts";
 import { warehouses } from "../registry.ts";
 import { JobFailure, jobErrors } from "./failure.ts";
 

@@ -69,3 +69,12 @@ export interface Warehouse {
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 }
+
+/** Somebody has changed the table since it was read. Nothing was written; load the days as a whole. */
+export class TableChanged extends Error {
+	override name = "TableChanged";
+
+	constructor(table: string) {
+		super(`Table ${table} isn't what it was when the load began`);
+	}
+}

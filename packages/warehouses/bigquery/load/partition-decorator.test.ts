@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPartition, partitionOf } from "./partition-decorator.ts";
+import { isPartition, partitionOf } from "./plan.ts";
 
 test("a day's partition is the table's name, a dollar sign and the date's digits", () => {
 	expect(partitionOf("orders", "2026-03-01")).toBe("orders$20260301");

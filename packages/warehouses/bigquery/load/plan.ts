@@ -1,11 +1,11 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { incompatibility, newColumns } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { missingDays } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
-import { partitionOf } from "./partition-decorator.ts";
 import type { Table } from "./rest/api.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
 import { markFor } from "./table-labels.ts";
@@ -151,4 +151,18 @@ function incompatibilityOf(
 	return timePartitioning?.type === "DAY" && timePartitioning.field === date
 		? undefined
 		: `it is not partitioned by day of "${date}"`;
+}
+
+/**
+ * The id of one day's partition, `table$YYYYMMDD`
+ * (cloud.google.com/bigquery/docs/managing-partitioned-table-data#write-partition): a load job that truncates it replaces
+ * that day alone, and deleting it deletes that day alone.
+ */
+export function partitionOf(table: string, date: UtcDate): string {
+	return `${table}$${date.replaceAll("-", "")}`;
+}
+
+/** Whether a table id names a partition. */
+export function isPartition(tableId: string): boolean {
+	return tableId.includes("$");
 }

@@ -1,11 +1,14 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
+import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
+import { columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
-import { rowsOf } from "../../load/load-day.ts";
+import { type LoadDay, rowsOf } from "../../load/load-day.ts";
 import { progressOf } from "../../load/progress.ts";
 import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
 import type { DayFiles, WarehouseContext } from "../../load/warehouse.ts";
@@ -13,10 +16,10 @@ import type { BigQueryInput } from "../input.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import type { OwnedTable } from "./owned-table.ts";
-import { isPartition } from "./partition-decorator.ts";
 import {
 	type BigQueryPlan,
 	isJobOf,
+	isPartition,
 	jobIdOf,
 	type PlannedLoad,
 } from "./plan.ts";
@@ -30,7 +33,6 @@ import {
 	stagingDescription,
 	stagingOptionsOf,
 } from "./table-options.ts";
-import { writeUpload } from "./upload-file.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;
@@ -296,4 +298,39 @@ export class TableLoad {
 function ownExpiration(table: Table): string | null {
 	const mark = markOf(table);
 	return mark && !mark.holds ? null : (table.expirationTime ?? null);
+}
+
+/**
+ * Each thread holds a row group in memory until it is full. For bodies of 500 bytes the process takes at most 396 MB with
+ * this, and 598 MB with DuckDB's default of 122,880 (measured).
+ */
+const rowGroupRows = 20_480;
+
+/**
+ * Writes the Parquet file that BigQuery loads, from days' objects on disk and with only the table's columns.
+ * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
+ */
+async function writeUpload(
+	days: LoadDay[],
+	rows: number,
+	columns: TableColumn[],
+	file: string,
+	session: Session,
+): Promise<void> {
+	const selected = columns.map((column) => {
+		const { name, type, expression } = columnSql(column, columns);
+		// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
+		const value = type === "JSON" ? `(${expression})::VARCHAR` : expression;
+		return `${value} AS ${quoteName(name)}`;
+	});
+	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
+	const written = await session.run(
+		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
+			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
+	);
+	if (written !== rows)
+		throw new JobFailure(
+			"ObjectMismatch",
+			`The objects of ${days.map(({ date }) => date).join(", ")} gave ${written} rows, but the manifest says ${rows}`,
+		);
 }

@@ -4,7 +4,7 @@ import {
 	JobFailure,
 	jobErrors,
 } from "../../load/failure.ts";
-import { duckDBErrors } from "../errors.ts";
+import { duckDBErrors } from "../definition.ts";
 import { PathOutside } from "./warehouse-path.ts";
 
 const rules = { ...jobErrors, ...duckDBErrors };

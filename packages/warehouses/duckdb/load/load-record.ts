@@ -3,10 +3,12 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import { quoteText } from "../../../duckdb/quoting.ts";
-import { eventRows } from "../../load/body-value.ts";
-import { columnSql } from "../../load/columns.ts";
-import type { LoadDay } from "../../load/load-day.ts";
-import { nameOf, type RecordedLoad } from "../../load/load-day.ts";
+import { columnSql, eventRows } from "../../load/columns.ts";
+import {
+	type LoadDay,
+	nameOf,
+	type RecordedLoad,
+} from "../../load/load-day.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 
 /**

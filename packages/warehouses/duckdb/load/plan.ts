@@ -10,9 +10,9 @@ import {
 	newColumns,
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
-import { TableChanged } from "../../load/table-changed.ts";
 import { markAfter, missingDays, pipelineOf } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
+import { TableChanged } from "../../load/warehouse.ts";
 import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
 import { type TableComment, writeComment } from "./table-comment.ts";
 

@@ -1,7 +1,6 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
-import { eventRows } from "../../load/body-value.ts";
-import { columnSql } from "../../load/columns.ts";
+import { columnSql, eventRows } from "../../load/columns.ts";
 import { recordStatements } from "./load-record.ts";
 import type { LoadStep } from "./plan.ts";
 

@@ -2,7 +2,7 @@ import type { Session } from "../../../duckdb/session.ts";
 import type { Logger } from "../../../service/log.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { progressOf } from "../../load/progress.ts";
-import { TableChanged } from "../../load/table-changed.ts";
+import { TableChanged } from "../../load/warehouse.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
 import { bodySample, rowCount, statements } from "./statements.ts";
 

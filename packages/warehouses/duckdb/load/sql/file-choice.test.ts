@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseFile } from "./file-choice.ts";
+import { chooseFile } from "./main.ts";
 
 test("the only DuckDB file is chosen, whatever other files there are", () => {
 	expect(

@@ -1,7 +1,14 @@
-import { type DuckDBResult, DuckDBTypeId } from "@duckdb/node-api";
+import {
+	DuckDBDecimalValue,
+	type DuckDBResult,
+	DuckDBTimestampTZValue,
+	DuckDBTypeId,
+	type DuckDBValue,
+	type DuckDBValueConverter,
+	type Json,
+	JsonDuckDBValueConverter,
+} from "@duckdb/node-api";
 import type { Format } from "../../../definition/sql.ts";
-import { csvLine } from "./csv.ts";
-import { jsonRows, textRows } from "./rows.ts";
 import { renderTable } from "./table.ts";
 
 /**
@@ -52,3 +59,44 @@ const numeric = new Set([
 	DuckDBTypeId.DOUBLE,
 	DuckDBTypeId.DECIMAL,
 ]);
+
+/** One CSV record (RFC 4180: lines end in CRLF). NULL is an empty field, an empty string a quoted one. */
+export function csvLine(cells: (string | null)[]): string {
+	return `${cells.map(field).join(",")}\r\n`;
+}
+
+function field(cell: string | null): string {
+	if (cell === null) return "";
+	return cell === "" || /[",\r\n]/.test(cell)
+		? `"${cell.replaceAll('"', '""')}"`
+		: cell;
+}
+
+// The library renders timestamps in the process's time zone; Tidemill shows UTC everywhere.
+DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
+
+/** A result's rows as text, in DuckDB's format. NULL is null. */
+async function* textRows(
+	result: DuckDBResult,
+): AsyncGenerator<(string | null)[]> {
+	for await (const rows of result.yieldRows())
+		for (const row of rows)
+			yield row.map((value) => (value === null ? null : String(value)));
+}
+
+/** A result's rows as JSON values. A number that JSON readers would round (RFC 8259 §6) is a string. */
+async function* jsonRows(result: DuckDBResult): AsyncGenerator<Json[]> {
+	for await (const rows of result.yieldConvertedRows(toJson)) yield* rows;
+}
+
+const toJson: DuckDBValueConverter<Json> = (value, type, converter) =>
+	exactNumber(value) ?? JsonDuckDBValueConverter(value, type, converter);
+
+function exactNumber(value: DuckDBValue): number | undefined {
+	if (typeof value === "bigint" && Number.isSafeInteger(Number(value)))
+		return Number(value);
+	// A double keeps any 15 decimal digits.
+	if (value instanceof DuckDBDecimalValue && value.width <= 15)
+		return Number(value.toString());
+	return undefined;
+}
