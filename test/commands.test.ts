@@ -13,7 +13,7 @@ import { consoleExamples } from "./support/examples/console-examples.ts";
 const root = join(import.meta.dirname, "..");
 const tests = [
 	"cli/**/*.test.ts",
-	"packages/warehouses/duckdb/load/sql/*.test.ts",
+	"packages/warehouses/duckdb/load/sql*.test.ts",
 	"test/{chart,control-plane,data-plane,faults,promises}/**/*.ts",
 	"test/support/{cli,servers}/*.ts",
 ];

@@ -40,7 +40,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		.action(async (query, _, command) => {
 			const options = command.optsWithGlobals();
 			const { main } = await import(
-				"../../packages/warehouses/duckdb/load/sql/main.ts"
+				"../../packages/warehouses/duckdb/load/sql.ts"
 			);
 			process.exitCode = await main({
 				query,

@@ -10,12 +10,12 @@ import {
 } from "../../packages/warehouses/load/warehouse.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
-import { addedRows, addUnfit, unfitValues } from "./addition/addition.ts";
-import { DownloadedDays } from "./days/day-files.ts";
+import { addedRows, addUnfit, unfitValues } from "./addition.ts";
+import { DownloadedDays } from "./day-files.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
-import { planTables, type TablePlans } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
+import { planTables, type TablePlans } from "./load-days.ts";
 import { openWarehouse } from "./warehouse.ts";
 
 /**

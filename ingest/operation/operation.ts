@@ -18,7 +18,6 @@ import { progressOf } from "../../packages/warehouses/load/progress.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { downloadObjects } from "../load/fetch/download.ts";
 import { LinkReader } from "../load/fetch/link-reader.ts";
-import { planDays } from "../load/fetch/load-days.ts";
 import { parseManifest } from "../load/fetch/manifest.ts";
 import { checkObjects } from "../load/fetch/object-check.ts";
 import {
@@ -26,6 +25,7 @@ import {
 	storeReport,
 	storeResult,
 } from "../load/fetch/result-link.ts";
+import { planDays } from "../load/load-days.ts";
 import { Draft } from "./draft/draft.ts";
 import { DryRun } from "./dry-run.ts";
 import { type StoredEvent, storedEvents } from "./events/stored-events.ts";

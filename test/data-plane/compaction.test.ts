@@ -4,7 +4,7 @@ import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { CompactionStore } from "../../ingest/lake/compaction/record.ts";
 import { deleteSourceObjects } from "../../ingest/lake/retention/deletion.ts";
-import { additionTo } from "../../ingest/load/addition/addition.ts";
+import { additionTo } from "../../ingest/load/addition.ts";
 import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
 import { nameOf } from "../../packages/warehouses/load/load-day.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";

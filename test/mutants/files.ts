@@ -12,6 +12,6 @@ export const decisions = [
 	"ingest/archive/decide/*.ts",
 	"packages/warehouses/*/load/plan.ts",
 	"packages/warehouses/load/table-owner.ts",
-	"ingest/load/fetch/load-days.ts",
+	"ingest/load/load-days.ts",
 	"ingest/receive/commit/{committer,claims,frame-builder}.ts",
 ];

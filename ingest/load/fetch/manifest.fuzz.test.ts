@@ -4,7 +4,7 @@ import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { corpusOf, fuzzSettings } from "../../../test/support/fuzz/corpus.ts";
 import { mutated, mutatedJSON } from "../../../test/support/fuzz/mutation.ts";
 import { randomOf } from "../../../test/support/seeded-random.ts";
-import { planDays } from "./load-days.ts";
+import { planDays } from "../load-days.ts";
 import { parseManifest } from "./manifest.ts";
 
 const { runs, seed } = fuzzSettings(1_500);

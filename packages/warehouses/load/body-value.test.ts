@@ -2,11 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-	addUnfit,
-	unfitValues,
-} from "../../../ingest/load/addition/addition.ts";
-import { countUnfit } from "../../../ingest/load/days/day-files.ts";
+import { addUnfit, unfitValues } from "../../../ingest/load/addition.ts";
+import { countUnfit } from "../../../ingest/load/day-files.ts";
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";

@@ -1,32 +1,29 @@
 import { rename, rm } from "node:fs/promises";
-import type {
-	LoadInput,
-	TableColumn,
-} from "../../../packages/contracts/job.ts";
-import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
-import { boundedMemory } from "../../../packages/duckdb/memory.ts";
+import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
+import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
+import { boundedMemory } from "../../packages/duckdb/memory.ts";
 import {
 	parquetRows,
 	quoteName,
 	quoteText,
-} from "../../../packages/duckdb/quoting.ts";
-import type { Session } from "../../../packages/duckdb/session.ts";
-import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
+} from "../../packages/duckdb/quoting.ts";
+import type { Session } from "../../packages/duckdb/session.ts";
+import { oneAtATime } from "../../packages/fair/fair-limit.ts";
 import {
 	bodyColumnsOf,
 	bodyValueSql,
 	eventRows,
-} from "../../../packages/warehouses/load/columns.ts";
+} from "../../packages/warehouses/load/columns.ts";
 import type {
 	LoadDay,
 	UnfitRows,
-} from "../../../packages/warehouses/load/load-day.ts";
-import type { DayFiles } from "../../../packages/warehouses/load/warehouse.ts";
-import type { JobContext } from "../../job/process.ts";
-import { withoutReleased } from "../body/released-events.ts";
-import { withoutProperties } from "../body/without-properties.ts";
-import { downloadObjects, filesOf } from "../fetch/download.ts";
-import { checkObjects } from "../fetch/object-check.ts";
+} from "../../packages/warehouses/load/load-day.ts";
+import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
+import type { JobContext } from "../job/process.ts";
+import { downloadObjects, filesOf } from "./fetch/download.ts";
+import { checkObjects } from "./fetch/object-check.ts";
+import { withoutReleased } from "./released-events.ts";
+import { withoutProperties } from "./without-properties.ts";
 
 /**
  * Gets the objects of days onto the scratch volume, checks them, and leaves out what tracking plans omit and what was
@@ -98,7 +95,7 @@ export class DownloadedDays implements DayFiles {
 
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
 	#opened(): Promise<Session> {
-		this.#session ??= import("../../../packages/duckdb/session.ts").then(
+		this.#session ??= import("../../packages/duckdb/session.ts").then(
 			({ Session }) =>
 				Session.inMemory(boundedMemory(this.directory), this.#context.signal),
 		);

@@ -1,12 +1,12 @@
 import { rename } from "node:fs/promises";
-import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import type { Session } from "../../../packages/duckdb/session.ts";
+import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
+import type { Session } from "../../packages/duckdb/session.ts";
 import {
 	type DayObject,
 	type LoadDay,
 	nameOf,
 	rowsOf,
-} from "../../../packages/warehouses/load/load-day.ts";
+} from "../../packages/warehouses/load/load-day.ts";
 
 /** A day without the events that were released from it, if it is one of the quarantine. Its files are on disk. */
 export async function withoutReleased(

@@ -8,8 +8,8 @@ import {
 	type Json,
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
-import type { Format } from "../../../definition/sql.ts";
-import { renderTable } from "./table.ts";
+import type { Format } from "../../definition/sql.ts";
+import { renderTable } from "./sql-table.ts";
 
 /**
  * A result as text, piece by piece: `json` is one object a line, `csv` starts with a header line. Both stream and give each

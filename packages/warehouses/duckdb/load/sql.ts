@@ -2,10 +2,10 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { DatabaseBusy, openDatabase } from "../../../../duckdb/database.ts";
-import { Settings } from "../../../../service/settings.ts";
-import { type SqlOptions, SqlUsageError } from "../../../definition/sql.ts";
-import { output } from "./output.ts";
+import { DatabaseBusy, openDatabase } from "../../../duckdb/database.ts";
+import { Settings } from "../../../service/settings.ts";
+import { type SqlOptions, SqlUsageError } from "../../definition/sql.ts";
+import { output } from "./sql-output.ts";
 
 /** A Run holds the file only while it replaces its days. */
 const busyWaitMs = 60_000;

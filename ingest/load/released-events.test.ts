@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import { Session } from "../../../packages/duckdb/session.ts";
+import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
+import { Session } from "../../packages/duckdb/session.ts";
 import { withoutReleased } from "./released-events.ts";
 
 let directory: string;

@@ -1,7 +1,7 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
-import type { Format } from "../../../definition/sql.ts";
-import { output } from "./output.ts";
+import type { Format } from "../../definition/sql.ts";
+import { output } from "./sql-output.ts";
 
 async function ask(sql: string, format: Format): Promise<string> {
 	const instance = await DuckDBInstance.create(":memory:");

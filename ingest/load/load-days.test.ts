@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { planDays } from "./load-days.ts";
 
 function object(key: string, rows: number) {

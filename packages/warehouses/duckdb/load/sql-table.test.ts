@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renderTable } from "./table.ts";
+import { renderTable } from "./sql-table.ts";
 
 const columns = [
 	{ name: "event_id", numeric: false },

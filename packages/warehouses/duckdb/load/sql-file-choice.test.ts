@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseFile } from "./main.ts";
+import { chooseFile } from "./sql.ts";
 
 test("the only DuckDB file is chosen, whatever other files there are", () => {
 	expect(

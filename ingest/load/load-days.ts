@@ -1,21 +1,17 @@
-import type { LoadInput } from "../../../packages/contracts/job.ts";
+import type { LoadInput } from "../../packages/contracts/job.ts";
 import type {
 	Manifest,
 	ManifestObject,
-} from "../../../packages/contracts/manifest.ts";
-import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+} from "../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	type DayObject,
 	type HeldDate,
 	type LoadDay,
 	nameOf,
 	rowsOf,
-} from "../../../packages/warehouses/load/load-day.ts";
-import {
-	type Addition,
-	additionTo,
-	type WantedDate,
-} from "../addition/addition.ts";
+} from "../../packages/warehouses/load/load-day.ts";
+import { type Addition, additionTo, type WantedDate } from "./addition.ts";
 
 /** What a table holds, by date; undefined if that can't be known. */
 type Held = ReadonlyMap<UtcDate, HeldDate> | undefined;

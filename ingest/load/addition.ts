@@ -1,15 +1,15 @@
 import {
 	maxUnfitColumns,
 	type UnfitValues,
-} from "../../../packages/contracts/job.ts";
-import type { ManifestObject } from "../../../packages/contracts/manifest.ts";
+} from "../../packages/contracts/job.ts";
+import type { ManifestObject } from "../../packages/contracts/manifest.ts";
 import {
 	type HeldDate,
 	type KeptRows,
 	nameOf,
 	type UnfitRows,
-} from "../../../packages/warehouses/load/load-day.ts";
-import { outputName } from "../../wire/output-name.ts";
+} from "../../packages/warehouses/load/load-day.ts";
+import { outputName } from "../wire/output-name.ts";
 
 /** A date of a manifest, of which a table may hold a part. */
 export interface WantedDate {
