@@ -12,7 +12,7 @@ import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import {
 	JobFailure,
-	type Role,
+	type JobRole,
 } from "../../packages/warehouses/load/failure.ts";
 import type { WarehouseContext } from "../../packages/warehouses/load/warehouse.ts";
 import { JobTrace } from "./job-trace.ts";
@@ -38,7 +38,7 @@ export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
  * {@link jobEnv.result} names, and returns the exit code (packages/contracts/job.ts). Never throws.
  */
 export async function runJob<Input>(
-	role: Role,
+	role: JobRole,
 	file: JobOptions["input"],
 	parse: (text: string) => Input,
 	work: (input: Input, context: JobContext) => Promise<JobSuccess>,
@@ -73,7 +73,7 @@ export async function runJob<Input>(
 
 /** Does a Job's work, logs how it ended and has the result stored. Returns the exit code. */
 export async function perform(
-	role: Role,
+	role: JobRole,
 	{
 		log,
 		logEnd,

@@ -21,7 +21,7 @@ export interface WantedDate {
 }
 
 /** What to insert beside the rows that stay. No objects: the date hasn't changed. */
-export interface Addition {
+export interface DateAddition {
 	objects: ManifestObject[];
 	kept: KeptRows;
 }
@@ -33,7 +33,7 @@ export interface Addition {
 export function additionTo(
 	{ objects, rows, deciding = [] }: WantedDate,
 	held: HeldDate,
-): Addition | undefined {
+): DateAddition | undefined {
 	const kept = held.loads.reduce((sum, load) => sum + load.rows, 0);
 	if (held.rows !== kept) return undefined;
 	const recorded = new Set(held.loads.flatMap((load) => load.objects));

@@ -11,10 +11,10 @@ import {
 	nameOf,
 	rowsOf,
 } from "../../packages/warehouses/load/load-day.ts";
-import { type Addition, additionTo, type WantedDate } from "./addition.ts";
+import { additionTo, type DateAddition, type WantedDate } from "./addition.ts";
 
 /** What a table holds, by date; undefined if that can't be known. */
-type Held = ReadonlyMap<UtcDate, HeldDate> | undefined;
+type HeldDates = ReadonlyMap<UtcDate, HeldDate> | undefined;
 
 export interface TablePlans {
 	days: LoadDay[];
@@ -27,7 +27,7 @@ export function planTables(
 	{ quarantineTable }: Pick<LoadInput, "quarantineTable">,
 	manifest: Manifest,
 	directory: string,
-	held: { table?: Held; quarantineTable?: Held } = {},
+	held: { table?: HeldDates; quarantineTable?: HeldDates } = {},
 ): TablePlans {
 	const days = planDays(manifest, directory, additionsTo(held.table));
 	if (!quarantineTable) return { days };
@@ -35,7 +35,7 @@ export function planTables(
 	return { days, apart: planQuarantine(manifest, directory, added) };
 }
 
-function additionsTo(held: Held): AdditionOf {
+function additionsTo(held: HeldDates): AdditionOf {
 	return (date, wanted) => {
 		const day = held?.get(date);
 		return day && additionTo(wanted, day);
@@ -46,7 +46,7 @@ function additionsTo(held: Held): AdditionOf {
 export type AdditionOf = (
 	date: string,
 	wanted: WantedDate,
-) => Addition | undefined;
+) => DateAddition | undefined;
 
 const replaceAll: AdditionOf = () => undefined;
 
@@ -99,7 +99,7 @@ export function planQuarantine(
 function planDate(
 	prefix: string,
 	all: ManifestObject[],
-	addition: Addition | undefined,
+	addition: DateAddition | undefined,
 ): Pick<LoadDay, "rows" | "objects" | "kept"> {
 	const objects = withFiles(prefix, addition?.objects ?? all);
 	return {

@@ -10,7 +10,7 @@ import type {
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
 import { PlanValidator } from "../../packages/tracking-plan/plan-validator.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
-import type { StoredEvent } from "./events/stored-events.ts";
+import type { EventRow } from "./events/stored-events.ts";
 import { TypeHeader } from "./events/type-header.ts";
 
 /** Senders choose types and paths, so there may be any number of different findings. */
@@ -34,7 +34,7 @@ export class DryRun {
 		this.#header = new TypeHeader(plan.eventType);
 	}
 
-	take(event: StoredEvent): void {
+	take(event: EventRow): void {
 		const { outcome, record } = this.#validator.validateText(
 			Buffer.from(event.body),
 			this.#header.of(event),

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { maxReportBytes } from "../../packages/contracts/operation.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
-import type { StoredEvent } from "./events/stored-events.ts";
-import { Inspection } from "./inspection.ts";
+import type { EventRow } from "./events/stored-events.ts";
+import { EventInspection } from "./inspection.ts";
 
 const violation = (
 	kind: Violation["kind"],
@@ -13,7 +13,7 @@ const event = (
 	id: string,
 	type = "paid",
 	...violations: Violation[]
-): StoredEvent => ({
+): EventRow => ({
 	id,
 	body: '{"card":"4111"}',
 	headers: {},
@@ -22,10 +22,10 @@ const event = (
 });
 
 function inspect(
-	events: StoredEvent[],
-	question: Partial<ConstructorParameters<typeof Inspection>[0]> = {},
+	events: EventRow[],
+	question: Partial<ConstructorParameters<typeof EventInspection>[0]> = {},
 ) {
-	const inspection = new Inspection({
+	const inspection = new EventInspection({
 		type: "Inspect",
 		filter: {},
 		limit: 2,

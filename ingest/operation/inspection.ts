@@ -5,12 +5,12 @@ import {
 	type OperationInput,
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";
-import type { StoredEvent } from "./events/stored-events.ts";
+import type { EventRow } from "./events/stored-events.ts";
 
 type Question = Extract<OperationInput["work"], { type: "Inspect" }>;
 
 /** Lists events in quarantine: the newest that match, in whatever order they come. */
-export class Inspection {
+export class EventInspection {
 	readonly #question: Question;
 	#events = 0;
 	/** At most twice the page and one. */
@@ -20,7 +20,7 @@ export class Inspection {
 		this.#question = question;
 	}
 
-	take(event: StoredEvent): void {
+	take(event: EventRow): void {
 		if (!this.#matches(event)) return;
 		this.#events++;
 		const { before, limit } = this.#question;
@@ -42,7 +42,7 @@ export class Inspection {
 		};
 	}
 
-	#matches({ id, judgement }: StoredEvent): boolean {
+	#matches({ id, judgement }: EventRow): boolean {
 		const { types, kinds, eventIDs } = this.#question.filter;
 		const { type, violations = [] } = judgement ?? {};
 		return (
@@ -63,7 +63,7 @@ export class Inspection {
 	}
 }
 
-function listed({ id, timestampMs, judgement }: StoredEvent): QuarantinedEvent {
+function listed({ id, timestampMs, judgement }: EventRow): QuarantinedEvent {
 	const { type, plan, version, violations = [], more = 0 } = judgement ?? {};
 	const others = Math.max(0, violations.length - maxListedViolations) + more;
 	return {

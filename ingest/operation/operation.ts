@@ -26,11 +26,11 @@ import {
 	storeResult,
 } from "../load/fetch/result-link.ts";
 import { planDays } from "../load/load-days.ts";
-import { Draft } from "./draft/draft.ts";
+import { PlanDraft } from "./draft/draft.ts";
 import { DryRun } from "./dry-run.ts";
-import { type StoredEvent, storedEvents } from "./events/stored-events.ts";
+import { type EventRow, storedEvents } from "./events/stored-events.ts";
 import { importFiles } from "./import/import.ts";
-import { Inspection } from "./inspection.ts";
+import { EventInspection } from "./inspection.ts";
 
 const progressMs = 1_000;
 
@@ -101,9 +101,9 @@ function readerFor(work: ReadingWork, source: string) {
 		case "DryRun":
 			return new DryRun(work.plan);
 		case "Draft":
-			return new Draft(source, work.eventType);
+			return new PlanDraft(source, work.eventType);
 		case "Inspect":
-			return new Inspection(work);
+			return new EventInspection(work);
 	}
 }
 
@@ -139,7 +139,7 @@ function withQuarantine({ date, ...day }: ManifestDate): ManifestDate {
 async function readEvents(
 	{ days, released }: { days: LoadDay[]; released: LoadDay[] },
 	directory: string,
-	reader: { take(event: StoredEvent): void },
+	reader: { take(event: EventRow): void },
 	{ log, signal }: JobContext,
 ): Promise<void> {
 	const session = await Session.inMemory(boundedMemory(directory), signal);

@@ -13,7 +13,7 @@ import { retry } from "../../../packages/warehouses/load/retry.ts";
 const writeBytes = 512 * 1024;
 
 /** What a presigned link leads to. */
-export interface Link {
+export interface PresignedLink {
 	/** For messages, such as "the Run's manifest". */
 	name: string;
 	/** A secret, which must appear in no error and no log. */
@@ -34,7 +34,7 @@ export class LinkReader {
 		this.#attempts = attempts;
 	}
 
-	async text(link: Link): Promise<string> {
+	async text(link: PresignedLink): Promise<string> {
 		return this.#get(link, 30_000, async (signal) => {
 			const response = await fetch(link.url, { redirect: "error", signal });
 			const text = await response.text();
@@ -44,7 +44,11 @@ export class LinkReader {
 	}
 
 	/** Streams an object of `bytes` bytes into a file. Throws ObjectMismatch if it has another size or checksum. */
-	async download(link: Link, file: string, bytes: number): Promise<void> {
+	async download(
+		link: PresignedLink,
+		file: string,
+		bytes: number,
+	): Promise<void> {
 		// At less than 256 KiB/s the link would expire anyway.
 		const deadlineMs = 30_000 + Math.ceil(bytes / 256);
 		await this.#get(link, deadlineMs, async (signal) => {
@@ -66,7 +70,7 @@ export class LinkReader {
 	}
 
 	async #get<T>(
-		link: Link,
+		link: PresignedLink,
 		deadlineMs: number,
 		read: (signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
@@ -214,7 +218,7 @@ function connectionFailed(error: unknown): boolean {
 	);
 }
 
-function toFailure(error: unknown, link: Link): unknown {
+function toFailure(error: unknown, link: PresignedLink): unknown {
 	if (error instanceof JobFailure) return error;
 	if (noSpace(error))
 		return new JobFailure(

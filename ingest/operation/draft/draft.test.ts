@@ -8,14 +8,14 @@ import {
 	githubPayloads,
 	oddities,
 } from "../../../test/support/examples/github-payloads.ts";
-import type { StoredEvent } from "../events/stored-events.ts";
-import { Draft } from "./draft.ts";
+import type { EventRow } from "../events/stored-events.ts";
+import { PlanDraft } from "./draft.ts";
 
 function draftOf(
 	eventType: PlanDocument["eventType"],
-	events: Partial<StoredEvent>[],
+	events: Partial<EventRow>[],
 ) {
-	const draft = new Draft("shop", eventType);
+	const draft = new PlanDraft("shop", eventType);
 	for (const event of events)
 		draft.take({
 			id: "1",

@@ -6,10 +6,15 @@ import {
 } from "../../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { eventTypeOf } from "../../../packages/tracking-plan/event-body.ts";
-import type { StoredEvent } from "../events/stored-events.ts";
+import type { EventRow } from "../events/stored-events.ts";
 import { TypeHeader } from "../events/type-header.ts";
 import { schemaOf } from "./schema-of.ts";
-import { newShape, observe, type Room, type Shape } from "./shape.ts";
+import {
+	newShape,
+	observe,
+	type ShapeBudget,
+	type ValueShape,
+} from "./shape.ts";
 
 /** As many as a TrackingPlan may have. */
 const maxTypes = 500;
@@ -19,12 +24,12 @@ const maxShapes = 200_000;
 const deepest = 10;
 
 /** Infers a tracking plan from stored events. */
-export class Draft {
+export class PlanDraft {
 	readonly #name: string;
 	readonly #eventType: PlanDocument["eventType"];
 	readonly #header: TypeHeader;
-	readonly #shapes = new Map<string, Shape>();
-	readonly #room: Room = { shapes: maxShapes };
+	readonly #shapes = new Map<string, ValueShape>();
+	readonly #room: ShapeBudget = { shapes: maxShapes };
 	#events = 0;
 
 	/** @param name of the TrackingPlan. */
@@ -34,7 +39,7 @@ export class Draft {
 		this.#header = new TypeHeader(eventType);
 	}
 
-	take(event: StoredEvent): void {
+	take(event: EventRow): void {
 		this.#events++;
 		const body: unknown = JSON.parse(event.body);
 		const header = this.#header.of(event);
@@ -55,7 +60,7 @@ export class Draft {
 		};
 	}
 
-	#shapeOf(type: string): Shape | undefined {
+	#shapeOf(type: string): ValueShape | undefined {
 		const known = this.#shapes.get(type);
 		if (known || this.#shapes.size >= maxTypes) return known;
 		const made = newShape();

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../../packages/contracts/tracking-plan.ts";
-import { type JsonType, merge, newShape, type Shape } from "./shape.ts";
+import { type JsonType, merge, newShape, type ValueShape } from "./shape.ts";
 
 /** A value of an enumeration was seen so often on average, so that a handful of events proposes none. */
 const sightings = 10;
@@ -16,7 +16,7 @@ const fewDataNames = 3;
  * A JSON Schema that all values of the shape fit.
  * @param depth How deep it goes. Below, an object or array may hold anything.
  */
-export function schemaOf(shape: Shape, depth: number): JsonSchema {
+export function schemaOf(shape: ValueShape, depth: number): JsonSchema {
 	const types = typesOf(shape);
 	if (types.length === 0) return true;
 	const schema: Record<string, unknown> = {
@@ -32,7 +32,7 @@ export function schemaOf(shape: Shape, depth: number): JsonSchema {
 	return schema;
 }
 
-function inside(shape: Shape, depth: number): Record<string, unknown> {
+function inside(shape: ValueShape, depth: number): Record<string, unknown> {
 	const values = dataOf(shape);
 	if (values) return { additionalProperties: schemaOf(values, depth - 1) };
 	const properties = [...(shape.properties ?? [])];
@@ -52,7 +52,11 @@ function inside(shape: Shape, depth: number): Record<string, unknown> {
 }
 
 /** The values of an object whose names are data; undefined if its names mean something. */
-function dataOf({ values, properties, types }: Shape): Shape | undefined {
+function dataOf({
+	values,
+	properties,
+	types,
+}: ValueShape): ValueShape | undefined {
 	if (values || !properties) return values;
 	const names = [...properties.keys()];
 	const objects = types.get("object") ?? 1;
@@ -69,13 +73,13 @@ function dataOf({ values, properties, types }: Shape): Shape | undefined {
 }
 
 /** An integer is a number, too. */
-function typesOf({ types }: Shape): JsonType[] {
+function typesOf({ types }: ValueShape): JsonType[] {
 	return [...types.keys()]
 		.filter((type) => type !== "integer" || !types.has("number"))
 		.sort();
 }
 
-function valuesOf({ strings, types }: Shape): string[] | undefined {
+function valuesOf({ strings, types }: ValueShape): string[] | undefined {
 	const count = types.get("string")!;
 	if (!strings || count < strings.size * sightings) return undefined;
 	const values = [...strings].sort();

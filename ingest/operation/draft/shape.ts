@@ -1,5 +1,5 @@
 /** What the values at one place of many bodies have in common. */
-export interface Shape {
+export interface ValueShape {
 	/** How many values. */
 	count: number;
 	/** How many of them are of each type of JSON Schema; a number without fraction is an `integer`. */
@@ -9,13 +9,13 @@ export interface Shape {
 	/** What all strings are; undefined if they differ, "" before the first. */
 	format: string | undefined;
 	/** Of arrays. */
-	items?: Shape;
+	items?: ValueShape;
 	/** Of objects; each counts the objects that have the property. */
-	properties?: Map<string, Shape>;
+	properties?: Map<string, ValueShape>;
 	/** There was no room for all properties. */
 	isOpen?: true;
 	/** Of objects with so many different names that they are data: the values of all. */
-	values?: Shape;
+	values?: ValueShape;
 }
 
 export type JsonType =
@@ -36,11 +36,11 @@ const maxNameLength = 200;
 const maxDepth = 10;
 
 /** How many shapes a draft may still make. */
-export interface Room {
+export interface ShapeBudget {
 	shapes: number;
 }
 
-export function newShape(): Shape {
+export function newShape(): ValueShape {
 	return {
 		count: 0,
 		types: new Map(),
@@ -51,9 +51,9 @@ export function newShape(): Shape {
 
 /** Adds a value of JSON.parse's to a shape. */
 export function observe(
-	shape: Shape,
+	shape: ValueShape,
 	value: unknown,
-	room: Room,
+	room: ShapeBudget,
 	depth = 0,
 ): void {
 	shape.count++;
@@ -74,9 +74,9 @@ export function observe(
 }
 
 function observeObject(
-	shape: Shape,
+	shape: ValueShape,
 	object: object,
-	room: Room,
+	room: ShapeBudget,
 	depth: number,
 ): void {
 	shape.properties ??= new Map();
@@ -88,7 +88,7 @@ function observeObject(
 	}
 }
 
-function isData(properties: Map<string, Shape>, name: string): boolean {
+function isData(properties: Map<string, ValueShape>, name: string): boolean {
 	return (
 		name.length > maxNameLength ||
 		(properties.size >= maxNames && !properties.has(name))
@@ -96,17 +96,17 @@ function isData(properties: Map<string, Shape>, name: string): boolean {
 }
 
 /** From now on, names don't count. */
-function collapse(shape: Shape): void {
+function collapse(shape: ValueShape): void {
 	shape.values = newShape();
 	for (const each of shape.properties!.values()) merge(shape.values, each);
 	shape.properties!.clear();
 }
 
 function propertyOf(
-	properties: Map<string, Shape>,
+	properties: Map<string, ValueShape>,
 	name: string,
-	room: Room,
-): Shape | undefined {
+	room: ShapeBudget,
+): ValueShape | undefined {
 	const known = properties.get(name);
 	if (known) return known;
 	const made = grown(room);
@@ -115,12 +115,12 @@ function propertyOf(
 }
 
 /** Undefined if there is no room. */
-function grown(room: Room): Shape | undefined {
+function grown(room: ShapeBudget): ValueShape | undefined {
 	return room.shapes-- > 0 ? newShape() : undefined;
 }
 
 /** All that was observed for `other` counts for `shape`, too. */
-export function merge(shape: Shape, other: Shape): void {
+export function merge(shape: ValueShape, other: ValueShape): void {
 	shape.count += other.count;
 	for (const [type, count] of other.types)
 		shape.types.set(type, (shape.types.get(type) ?? 0) + count);
@@ -160,7 +160,7 @@ function united(
 	return all && all.size <= maxStrings ? all : undefined;
 }
 
-function observeString(shape: Shape, text: string): void {
+function observeString(shape: ValueShape, text: string): void {
 	const format = shape.format === undefined ? undefined : formatOf(text);
 	shape.format =
 		shape.format === "" || shape.format === format ? format : undefined;

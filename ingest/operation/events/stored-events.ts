@@ -8,7 +8,7 @@ import { parquetRows } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 
 /** An event as archive has stored it. */
-export interface StoredEvent {
+export interface EventRow {
 	id: string;
 	/** JSON text. */
 	body: string;
@@ -30,7 +30,7 @@ export async function* storedEvents(
 	session: Session,
 	files: string[],
 	except: string[] = [],
-): AsyncGenerator<Generator<StoredEvent>> {
+): AsyncGenerator<Generator<EventRow>> {
 	if (files.length === 0) return;
 	const others =
 		except.length === 0
@@ -41,7 +41,7 @@ export async function* storedEvents(
 }
 
 /** One at a time: a chunk of large bodies takes enough memory by itself. */
-function* eventsOf(chunk: DuckDBDataChunk): Generator<StoredEvent> {
+function* eventsOf(chunk: DuckDBDataChunk): Generator<EventRow> {
 	const [ids, bodies, headers, violations] = [0, 1, 2, 3].map(
 		(index) => chunk.getColumnVector(index) as DuckDBVarCharVector,
 	);

@@ -1,6 +1,6 @@
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
-import type { StoredEvent } from "./stored-events.ts";
+import type { EventRow } from "./stored-events.ts";
 
 /**
  * Finds the header that tells an event's type. Only captured headers are stored, but a plan that judged an event has recorded
@@ -16,7 +16,7 @@ export class TypeHeader {
 	}
 
 	/** Undefined if the event had none, or it is not known, or the type is not in a header. */
-	of({ headers, judgement }: StoredEvent): string | undefined {
+	of({ headers, judgement }: EventRow): string | undefined {
 		if (this.#header === undefined) return undefined;
 		this.#events++;
 		const value = headers[this.#header] ?? judgement?.type;

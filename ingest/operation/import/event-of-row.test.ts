@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { eventOfRow } from "./event-of-row.ts";
-import type { Row } from "./row.ts";
+import type { ImportedRow } from "./row.ts";
 
 const rules = {
 	digest: Buffer.alloc(32, 7),
@@ -14,7 +14,7 @@ const own = `${timeMs
 	.padStart(12, "0")
 	.replace(/^(.{8})/, "$1-")}-7abc-8def-0123456789ab`;
 
-function eventOf(row: Partial<Row>, changes: object = {}) {
+function eventOf(row: Partial<ImportedRow>, changes: object = {}) {
 	const whole = { row: 1, body: '{"a":1}', time, ...row };
 	const event = eventOfRow(whole, { ...rules, ...changes });
 	if ("fault" in event) throw new Error(event.fault);
@@ -56,7 +56,7 @@ test("a row without a time has that of the Import's date", () => {
 	expect(event).toMatchObject({ timeMs: Date.parse(date), date });
 });
 
-test.each<[string, Partial<Row>, RegExp]>([
+test.each<[string, Partial<ImportedRow>, RegExp]>([
 	["no body", { body: undefined }, /no body/],
 	["no JSON", { body: "{" }, /not JSON/],
 	["what its reader found", { fault: "too long" }, /too long/],

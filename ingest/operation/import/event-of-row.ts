@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import { areHeaders } from "../../wire/imported-headers.ts";
-import type { Row } from "./row.ts";
+import type { ImportedRow } from "./row.ts";
 
 /** An event made of a row. */
 export interface ImportedEvent {
@@ -25,7 +25,7 @@ export interface RowRules {
 
 /** The event, or what is wrong with the row. */
 export function eventOfRow(
-	row: Row,
+	row: ImportedRow,
 	{ digest, date, keptFrom, nowMs }: RowRules,
 ): ImportedEvent | { fault: string } {
 	if (row.fault !== undefined || row.body === undefined)
@@ -54,7 +54,10 @@ export function eventOfRow(
 const rfc3339 =
 	/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-function timeOf(time: Row["time"], date: UtcDate | undefined): number | string {
+function timeOf(
+	time: ImportedRow["time"],
+	date: UtcDate | undefined,
+): number | string {
 	if (time === undefined)
 		return date === undefined
 			? "it has no time: no timestamp, received_at or time. Set spec.import.date to give it one"

@@ -28,7 +28,7 @@ import { eventOfRow } from "./event-of-row.ts";
 import { ndjsonRows } from "./ndjson-rows.ts";
 import { readParquetRows } from "./parquet-rows.ts";
 import { PartWriter } from "./part-writer.ts";
-import { Spool } from "./spool.ts";
+import { EventSpool } from "./spool.ts";
 
 /** Else they don't fit into the parts. The disk holds no more. */
 const maxBytes = maxImportParts * importPartBytes;
@@ -48,7 +48,7 @@ export async function importFiles(
 		throw new JobFailure("ManifestInvalid", "The manifest has no files");
 	const directory = join(scratch, "events");
 	await mkdir(directory);
-	const spool = new Spool(directory, manifest);
+	const spool = new EventSpool(directory, manifest);
 	const memory = boundedMemory(directory);
 	const session = await Session.inMemory(memory, context.signal);
 	try {
@@ -93,7 +93,7 @@ async function readFiles(
 	{ files, date, keptFrom }: ImportWork,
 	links: (Manifest["imports"] & object)["files"],
 	scratch: string,
-	means: { spool: Spool; session: Session; context: JobContext },
+	means: { spool: EventSpool; session: Session; context: JobContext },
 ): Promise<Read> {
 	const { spool, session, context } = means;
 	const { log, signal } = context;
@@ -144,7 +144,7 @@ async function readFiles(
 
 /** The IDs among those of the spool that the source has already. */
 async function storedAmong(
-	spool: Spool,
+	spool: EventSpool,
 	manifest: Manifest,
 	directory: string,
 	session: Session,

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
-import { type Row, timeNames } from "./row.ts";
+import { type ImportedRow, timeNames } from "./row.ts";
 
 /** A body beside its headers and the names. */
 const maxLineBytes = maxEventBodyBytes + 128 * 1024;
 
 /** A line that has a `body` is an event as an Export writes it. Any other line is a body itself. Empty lines are left out. */
-export async function* ndjsonRows(file: string): AsyncGenerator<Row> {
+export async function* ndjsonRows(file: string): AsyncGenerator<ImportedRow> {
 	let row = 0;
 	for await (const line of lines(file)) {
 		row++;
@@ -21,7 +21,7 @@ export async function* ndjsonRows(file: string): AsyncGenerator<Row> {
 	}
 }
 
-function rowOf(line: string): Omit<Row, "row"> {
+function rowOf(line: string): Omit<ImportedRow, "row"> {
 	try {
 		JSON.parse(line);
 	} catch {

@@ -5,13 +5,13 @@ import {
 } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
-import { type Row, timeNames } from "./row.ts";
+import { type ImportedRow, timeNames } from "./row.ts";
 
 /** The rows of a Parquet file with a column `body`. Throws {@link JobFailure} UploadInvalid. */
 export async function* readParquetRows(
 	session: Session,
 	{ path, name }: { path: string; name: string },
-): AsyncGenerator<Row> {
+): AsyncGenerator<ImportedRow> {
 	// Else the machine's zone gets into times, and into bodies that are made JSON.
 	await session.run("SET TimeZone = 'UTC'");
 	const types = await columnTypes(session, path, name);

@@ -1,5 +1,5 @@
 /** A row of a file, as it stands there. */
-export interface Row {
+export interface ImportedRow {
 	/** From 1. */
 	row: number;
 	/** What is wrong with it already. */

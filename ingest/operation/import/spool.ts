@@ -13,7 +13,7 @@ export interface SpooledEvent {
 }
 
 /** Events on the disk, a file for each date: a part holds few dates, and each date few objects. */
-export class Spool {
+export class EventSpool {
 	readonly #directory: string;
 	readonly #source: { account: string; sourceKey: string };
 	/** IDs by date. */

@@ -1,9 +1,9 @@
 export const formats = ["table", "json", "csv"] as const;
-export type Format = (typeof formats)[number];
+export type SqlFormat = (typeof formats)[number];
 
 export interface SqlOptions {
 	query: string;
-	format: Format;
+	format: SqlFormat;
 	/** The DuckDB file itself. Without it, the namespace's folder of the warehouse has the file. */
 	file?: string | undefined;
 	namespace?: string | undefined;

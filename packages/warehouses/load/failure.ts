@@ -120,7 +120,7 @@ export const jobErrors = {
 export type JobErrorCode = keyof typeof jobErrors;
 
 /** The processes that Jobs run. */
-export type Role = "load" | "check" | "operation";
+export type JobRole = "load" | "check" | "operation";
 
 /**
  * A failure of a Job. `what` says what happened to what, and must hold no secret.
@@ -154,7 +154,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 		return this.retryable ? jobExitCode.retryable : jobExitCode.permanent;
 	}
 
-	toJobError(role?: Role): JobError {
+	toJobError(role?: JobRole): JobError {
 		const { code, message, retryable } = this;
 		const advice = role === "check" ? this.#rule.checkAdvice : undefined;
 		return {

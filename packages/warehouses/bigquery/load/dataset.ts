@@ -1,10 +1,10 @@
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryInput } from "../input.ts";
 import type {
-	Dataset,
+	BigQueryJob,
+	BigQueryTable,
+	DatasetResource,
 	EncryptionConfiguration,
-	Job,
-	Table,
 	TableReference,
 } from "./rest/api.ts";
 import { googleAccount, scope } from "./rest/google-account.ts";
@@ -63,9 +63,9 @@ export class BigQueryDataset {
 		const { projectId, dataset, location, createDataset } = this.#input;
 		const encryption = this.encryption();
 		const action = `read dataset ${projectId}.${dataset}`;
-		let found = await this.#find<Dataset>(this.#path(), action);
+		let found = await this.#find<DatasetResource>(this.#path(), action);
 		if (!found && createDataset)
-			found = await this.#create<Dataset>(
+			found = await this.#create<DatasetResource>(
 				`/bigquery/v2/projects/${projectId}/datasets`,
 				{
 					datasetReference: { projectId, datasetId: dataset },
@@ -104,16 +104,16 @@ export class BigQueryDataset {
 		return { projectId, datasetId: dataset, tableId };
 	}
 
-	async findTable(name: string): Promise<Table | undefined> {
-		return this.#find<Table>(this.#table(name), `read table ${name}`);
+	async findTable(name: string): Promise<BigQueryTable | undefined> {
+		return this.#find<BigQueryTable>(this.#table(name), `read table ${name}`);
 	}
 
 	/** Leaves an existing table as it is. */
 	async createTable(
 		name: string,
-		table: Omit<Table, "tableReference">,
-	): Promise<Table> {
-		return this.#create<Table>(
+		table: Omit<BigQueryTable, "tableReference">,
+	): Promise<BigQueryTable> {
+		return this.#create<BigQueryTable>(
 			`${this.#path()}/tables`,
 			{ ...table, tableReference: this.reference(name) },
 			this.#table(name),
@@ -124,11 +124,11 @@ export class BigQueryDataset {
 	/** @param etag if the table has another, nothing changes and the result is undefined. */
 	async patchTable(
 		name: string,
-		changes: Partial<Table>,
+		changes: Partial<BigQueryTable>,
 		etag?: string,
-	): Promise<Table | undefined> {
+	): Promise<BigQueryTable | undefined> {
 		try {
-			return await this.#client.call<Table>({
+			return await this.#client.call<BigQueryTable>({
 				method: "PATCH",
 				path: this.#table(name),
 				body: changes,
@@ -155,17 +155,17 @@ export class BigQueryDataset {
 		}
 	}
 
-	async findJob(jobId: string): Promise<Job | undefined> {
-		return this.#find<Job>(this.#job(jobId), `read job ${jobId}`, {
+	async findJob(jobId: string): Promise<BigQueryJob | undefined> {
+		return this.#find<BigQueryJob>(this.#job(jobId), `read job ${jobId}`, {
 			location: this.#input.location,
 		});
 	}
 
 	async startJob(
 		jobId: string,
-		configuration: Job["configuration"],
-	): Promise<Job> {
-		return this.#client.call<Job>({
+		configuration: BigQueryJob["configuration"],
+	): Promise<BigQueryJob> {
+		return this.#client.call<BigQueryJob>({
 			method: "POST",
 			path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
 			body: this.#newJob(jobId, configuration),
@@ -181,9 +181,9 @@ export class BigQueryDataset {
 	async startLoad(
 		table: string,
 		jobId: string,
-		configuration: Job["configuration"] & { load: object },
+		configuration: BigQueryJob["configuration"] & { load: object },
 		{ file, beforeStart }: { file: string; beforeStart?: () => Promise<void> },
-	): Promise<Job> {
+	): Promise<BigQueryJob> {
 		const { load } = configuration;
 		if (this.bucket) {
 			const uri = await this.bucket.upload(table, jobId, file);
@@ -194,7 +194,7 @@ export class BigQueryDataset {
 				load: { ...load, sourceUris },
 			});
 		}
-		return upload<Job>(
+		return upload<BigQueryJob>(
 			this.#client,
 			{
 				path: `/upload/bigquery/v2/projects/${this.#input.projectId}/jobs`,
@@ -207,10 +207,10 @@ export class BigQueryDataset {
 	}
 
 	/** Unfinished jobs of this Google account. */
-	async unfinishedJobs(): Promise<Job[]> {
-		const jobs: Job[] = [];
+	async unfinishedJobs(): Promise<BigQueryJob[]> {
+		const jobs: BigQueryJob[] = [];
 		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
-			const page: { jobs?: Job[]; nextPageToken?: string } =
+			const page: { jobs?: BigQueryJob[]; nextPageToken?: string } =
 				await this.#client.call({
 					method: "GET",
 					path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
@@ -237,7 +237,10 @@ export class BigQueryDataset {
 		});
 	}
 
-	#newJob(jobId: string, configuration: Job["configuration"]): Job {
+	#newJob(
+		jobId: string,
+		configuration: BigQueryJob["configuration"],
+	): BigQueryJob {
 		const { projectId, location } = this.#input;
 		return { jobReference: { projectId, jobId, location }, configuration };
 	}

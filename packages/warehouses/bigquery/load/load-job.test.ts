@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { completeJob, nextStepFor } from "./load-job.ts";
-import type { ErrorProto, Job } from "./rest/api.ts";
+import type { BigQueryJob, ErrorProto } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 
 const { signal } = new AbortController();
 
-function job(state: "RUNNING" | "DONE", errorResult?: ErrorProto): Job {
+function job(state: "RUNNING" | "DONE", errorResult?: ErrorProto): BigQueryJob {
 	return {
 		jobReference: { projectId: "p", jobId: "1" },
 		configuration: {},

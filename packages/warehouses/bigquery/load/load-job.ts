@@ -1,19 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "../../../service/backoff.ts";
 import { retryBackoff } from "../../load/retry.ts";
-import type { Job } from "./rest/api.ts";
+import type { BigQueryJob } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 
 /** Finds and starts one BigQuery job by its id. */
 export interface JobAccess {
 	/** Undefined when there is no such job. */
-	find(jobId: string): Promise<Job | undefined>;
+	find(jobId: string): Promise<BigQueryJob | undefined>;
 	/** Throws {@link GoogleRefusal} of reason `duplicate` when the job exists. */
-	start(jobId: string): Promise<Job>;
+	start(jobId: string): Promise<BigQueryJob>;
 }
 
 /** What to do next about one attempt. */
-export type NextStep = "Start" | "Wait" | "Done" | "NextAttempt";
+export type NextJobStep = "Start" | "Wait" | "Done" | "NextAttempt";
 
 /**
  * The attempt's number rises only after its job failed, or wrote to a table that has since been deleted. So two processes
@@ -22,9 +22,9 @@ export type NextStep = "Start" | "Wait" | "Done" | "NextAttempt";
  * @param tableCreatedMs creation time of the table that the job writes to.
  */
 export function nextStepFor(
-	job: Job | undefined,
+	job: BigQueryJob | undefined,
 	tableCreatedMs: number,
-): NextStep {
+): NextJobStep {
 	if (!job) return "Start";
 	if (job.status?.state !== "DONE") return "Wait";
 	if (job.status.errorResult) return "NextAttempt";
@@ -44,7 +44,7 @@ export async function completeJob(
 	idOf: (attempt: number) => string,
 	tableCreatedMs: number,
 	signal: AbortSignal,
-): Promise<Job> {
+): Promise<BigQueryJob> {
 	let started = 0;
 	for (let attempt = 1; ; attempt++) {
 		const jobId = idOf(attempt);
@@ -71,7 +71,7 @@ export async function completeJob(
 async function startOrFind(
 	jobs: JobAccess,
 	jobId: string,
-): Promise<{ job: Job; isOurs: boolean }> {
+): Promise<{ job: BigQueryJob; isOurs: boolean }> {
 	try {
 		return { job: await jobs.start(jobId), isOurs: true };
 	} catch (error) {
@@ -85,9 +85,9 @@ async function startOrFind(
 
 /** The job once it has ended; undefined when there is none. */
 export async function untilEnded(
-	find: () => Promise<Job | undefined>,
+	find: () => Promise<BigQueryJob | undefined>,
 	signal: AbortSignal,
-): Promise<Job | undefined> {
+): Promise<BigQueryJob | undefined> {
 	for (let waitMs = 100; ; waitMs = Math.min(waitMs * 1.5, 5_000)) {
 		const job = await find();
 		if (!job || job.status?.state === "DONE") return job;

@@ -11,7 +11,7 @@ import { ownerOf } from "../../load/table-owner.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { bigQueryUse, stagingTableOf } from "./plan.ts";
-import type { Table } from "./rest/api.ts";
+import type { BigQueryTable } from "./rest/api.ts";
 import { BigQueryFailure } from "./rest/google-refusal.ts";
 import { labelsOf, markFor, markOf } from "./table-labels.ts";
 import { optionChanges } from "./table-options.ts";
@@ -43,7 +43,7 @@ export class OwnedTable {
 	 * Undefined if there is no such table. If this Run was killed right after a copy that left no labels on it, it has those of
 	 * the staging table, which the Run makes after it has marked the table.
 	 */
-	async find(): Promise<Table | undefined> {
+	async find(): Promise<BigQueryTable | undefined> {
 		const table = await this.#dataset.findTable(this.#input.table.name);
 		const isFull = this.#input.strategy === "FullReload";
 		if (!table || !isFull || markOf(table)) return table;
@@ -55,7 +55,7 @@ export class OwnedTable {
 	 * Marks the table as this Run's. Returns it as it was before.
 	 * @param isKept sets the options that the table lacks, too.
 	 */
-	async mark(next: typeof markDuring, isKept = true): Promise<Table> {
+	async mark(next: typeof markDuring, isKept = true): Promise<BigQueryTable> {
 		for (;;) {
 			const table = await this.current();
 			const before = markOf(table);
@@ -89,7 +89,7 @@ export class OwnedTable {
 	 * The current table, read before each change: a process that was paused until its successor had finished finds the
 	 * successor's labels here. BigQuery has no fence between this read and the next request (docs/bigquery.md).
 	 */
-	async current(): Promise<Table> {
+	async current(): Promise<BigQueryTable> {
 		const { name } = this.#input.table;
 		const table = await this.find();
 		if (!table)
@@ -114,7 +114,7 @@ export class OwnedTable {
 			);
 		return table;
 	}
-	#ownerOf(table: Table): ReturnType<typeof ownerOf> {
+	#ownerOf(table: BigQueryTable): ReturnType<typeof ownerOf> {
 		const mark = markFor(table, this.#input);
 		return ownerOf(mark, this.#input, this.#manifest);
 	}

@@ -4,7 +4,7 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type { BigQueryInput } from "../input.ts";
 import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";
-import type { Table } from "./rest/api.ts";
+import type { BigQueryTable } from "./rest/api.ts";
 import { labelsOf } from "./table-labels.ts";
 
 const columns: TableColumn[] = [
@@ -27,7 +27,7 @@ function object(key: string, rows: number) {
 	return { key, url: "", rows, bytes: 1, file: `/s/${key}` };
 }
 
-function tableWith(changes: Partial<Table> = {}): Table {
+function tableWith(changes: Partial<BigQueryTable> = {}): BigQueryTable {
 	return {
 		tableReference: { projectId: "p", datasetId: "d", tableId: "orders" },
 		type: "TABLE",
@@ -100,11 +100,11 @@ const json = { name: "body", type: "JSON" };
 const repeated = { name: "body", type: "STRING", mode: "REPEATED" };
 const [id, body, date] = tableWith().schema!.fields!;
 
-test.each<[string, Partial<Table>, string]>([
+test.each<[string, Partial<BigQueryTable>, string]>([
 	["a view", { type: "VIEW" }, "it is a VIEW"],
 	[
 		"a table that isn't partitioned",
-		{ timePartitioning: undefined } as unknown as Partial<Table>,
+		{ timePartitioning: undefined } as unknown as Partial<BigQueryTable>,
 		'it is not partitioned by day of "date"',
 	],
 	[
@@ -152,7 +152,7 @@ test("a table that can't get the Destination's key is incompatible", () => {
 	const encrypted = input({
 		destination: { ...(destination as BigQueryInput), kmsKeyName },
 	});
-	const plan = (table: Table) =>
+	const plan = (table: BigQueryTable) =>
 		planBigQuery(encrypted, manifestOf(), days, table).table;
 	expect(() => plan(tableWith())).toThrow("not encrypted with a key");
 	expect(plan(tableWith({ encryptionConfiguration: { kmsKeyName } }))).toBe(
@@ -184,7 +184,7 @@ test("a full reload without events loads nothing into its staging table", () => 
 	expect(loads).toEqual([]);
 });
 
-test.each<[string, Partial<Table>, boolean]>([
+test.each<[string, Partial<BigQueryTable>, boolean]>([
 	["without rows", { numRows: "0" }, true],
 	["with rows", { numRows: "1" }, false],
 	["that doesn't say whether it has rows", {}, false],
@@ -219,7 +219,7 @@ const lessColumns = {
 	schema: { fields: tableWith().schema!.fields!.slice(0, 2) },
 };
 
-test.each<[string, Table | undefined]>([
+test.each<[string, BigQueryTable | undefined]>([
 	["was dropped", undefined],
 	["was made by somebody else, and is adopted", tableWith({ labels: {} })],
 	["would have to be rebuilt", tableWith({ labels, ...partitioning })],

@@ -6,7 +6,7 @@ import { incompatibility, newColumns } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { missingDays } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
-import type { Table } from "./rest/api.ts";
+import type { BigQueryTable } from "./rest/api.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
 import { markFor } from "./table-labels.ts";
 import { keyProblem } from "./table-options.ts";
@@ -42,7 +42,7 @@ export function planBigQuery(
 	input: LoadInput,
 	manifest: Manifest,
 	days: LoadDay[],
-	existing: Table | undefined,
+	existing: BigQueryTable | undefined,
 ): BigQueryPlan {
 	const { name, columns } = input.table;
 	const use = existing && bigQueryUse(input, manifest, existing);
@@ -113,7 +113,7 @@ export function stagingTableOf({
 export function bigQueryUse(
 	input: LoadInput,
 	manifest: Manifest,
-	existing: Table,
+	existing: BigQueryTable,
 ): TableUse {
 	const { type = "TABLE", numRows, streamingBuffer } = existing;
 	const isTable = type === "TABLE";
@@ -127,7 +127,7 @@ export function bigQueryUse(
 }
 
 function incompatibilityOf(
-	existing: Table,
+	existing: BigQueryTable,
 	input: LoadInput,
 ): string | undefined {
 	const {

@@ -4,7 +4,7 @@ import type {
 	ExistingColumn,
 	WantedColumn,
 } from "../../load/incompatibility.ts";
-import type { Field, Table } from "./rest/api.ts";
+import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 
 /**
  * DuckDB's type → BigQuery's, by the names that tables.get has (cloud.google.com/bigquery/docs/reference/rest/v2/tables), as
@@ -27,12 +27,12 @@ export function wantedColumns(columns: TableColumn[]): WantedColumn[] {
 	}));
 }
 
-export function fieldsOf(columns: TableColumn[]): Field[] {
+export function fieldsOf(columns: TableColumn[]): BigQueryField[] {
 	return wantedColumns(columns).map(({ name, type }) => ({ name, type }));
 }
 
 /** A REQUIRED or REPEATED column counts as another type than a NULLABLE one. */
-export function existingColumns({ schema }: Table): ExistingColumn[] {
+export function existingColumns({ schema }: BigQueryTable): ExistingColumn[] {
 	return (schema?.fields ?? []).map(({ name, type, mode = "NULLABLE" }) => ({
 		name,
 		type: mode === "NULLABLE" ? type : `${mode} ${type}`,

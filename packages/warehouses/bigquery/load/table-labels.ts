@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { pipelineOf, type TableMark } from "../../load/table-mark.ts";
-import type { Table } from "./rest/api.ts";
+import type { BigQueryTable } from "./rest/api.ts";
 
 /** Labels that load puts on tables and jobs. */
 export const label = {
@@ -41,7 +41,7 @@ export function labelsOf({
 
 export function markOf({
 	labels = {},
-}: Pick<Table, "labels">): TableMark | undefined {
+}: Pick<BigQueryTable, "labels">): TableMark | undefined {
 	const run = labels[label.run];
 	if (!run) return undefined;
 	const [namespace, name] = [labels[label.namespace], labels[label.pipeline]];
@@ -60,7 +60,7 @@ export function markOf({
  * nor Source in it. The description with which it creates its table names both.
  */
 export function markFor(
-	table: Pick<Table, "labels" | "description">,
+	table: Pick<BigQueryTable, "labels" | "description">,
 	input: Pick<LoadInput, "table" | "run">,
 ): TableMark | undefined {
 	const mark = markOf(table);

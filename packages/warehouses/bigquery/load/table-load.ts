@@ -23,7 +23,7 @@ import {
 	jobIdOf,
 	type PlannedLoad,
 } from "./plan.ts";
-import type { Job, Table } from "./rest/api.ts";
+import type { BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
 import {
@@ -120,7 +120,7 @@ export class TableLoad {
 		);
 	}
 
-	async #createTable(): Promise<Table> {
+	async #createTable(): Promise<BigQueryTable> {
 		const { name, columns } = this.#input.table;
 		const options = optionsOf(this.#input);
 		const table = await this.#dataset.createTable(name, {
@@ -177,7 +177,7 @@ export class TableLoad {
 	async #replaceTable(
 		staging: string,
 		plan: BigQueryPlan,
-		former: Table,
+		former: BigQueryTable,
 	): Promise<void> {
 		const { name, columns } = this.#input.table;
 		const labels = { ...copiedLabels(this.#input, former), ...this.#labels() };
@@ -221,7 +221,7 @@ export class TableLoad {
 	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
 		const { name, columns } = this.#input.table;
 		const wanted = rowsOf(load.days);
-		const configuration: Job["configuration"] & { load: object } = {
+		const configuration: BigQueryJob["configuration"] & { load: object } = {
 			labels: this.#jobLabels(),
 			load: {
 				destinationTable: this.#dataset.reference(load.table),
@@ -273,8 +273,8 @@ export class TableLoad {
 	#complete(
 		name: string,
 		tableCreatedMs: number,
-		start: (jobId: string) => Promise<Job>,
-	): Promise<Job> {
+		start: (jobId: string) => Promise<BigQueryJob>,
+	): Promise<BigQueryJob> {
 		const { name: table } = this.#input.table;
 		return completeJob(
 			{ find: (jobId) => this.#dataset.findJob(jobId), start },
@@ -295,7 +295,7 @@ export class TableLoad {
 }
 
 /** A load that was interrupted may have left the staging table's expiration on the table. */
-function ownExpiration(table: Table): string | null {
+function ownExpiration(table: BigQueryTable): string | null {
 	const mark = markOf(table);
 	return mark && !mark.holds ? null : (table.expirationTime ?? null);
 }

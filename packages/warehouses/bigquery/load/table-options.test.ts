@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { TableOptions } from "../input.ts";
-import type { Table } from "./rest/api.ts";
+import type { BigQueryTable } from "./rest/api.ts";
 import {
 	copiedDescription,
 	keyProblem,
@@ -47,7 +47,10 @@ function inputOf(options?: TableOptions, kmsKeyName?: string): LoadInput {
 	};
 }
 
-function tableOf(input: LoadInput, changes: Partial<Table> = {}): Table {
+function tableOf(
+	input: LoadInput,
+	changes: Partial<BigQueryTable> = {},
+): BigQueryTable {
 	return {
 		tableReference: { projectId: "p", datasetId: "d", tableId: "orders" },
 		...optionsOf(input),
@@ -88,7 +91,7 @@ test("a table that has what people chose is not changed, whatever else it has", 
 	expect(optionChanges(existing, inputOf())).toEqual({});
 });
 
-test.each<[keyof TableOptions | "kmsKeyName", Partial<Table>]>([
+test.each<[keyof TableOptions | "kmsKeyName", Partial<BigQueryTable>]>([
 	["description", { description: "Theirs" }],
 	["labels", { labels: { team: "other" } }],
 	[
@@ -100,7 +103,7 @@ test.each<[keyof TableOptions | "kmsKeyName", Partial<Table>]>([
 	["kmsKeyName", { encryptionConfiguration: { kmsKeyName: `${key}2` } }],
 ])("a table with another %s gets that alone", (_, other) => {
 	const input = inputOf(all, key);
-	const [name] = Object.keys(other) as (keyof Table)[];
+	const [name] = Object.keys(other) as (keyof BigQueryTable)[];
 	expect(optionChanges(tableOf(input, other), input)).toEqual({
 		[name!]: optionsOf(input)[name as keyof ReturnType<typeof optionsOf>],
 	});

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import type { BigQueryInput, TableOptions } from "../input.ts";
-import type { Table } from "./rest/api.ts";
+import type { BigQueryTable } from "./rest/api.ts";
 
 /** What a table has beside its columns and the labels of loads. */
-export type Options = Pick<
-	Table,
+export type StoredOptions = Pick<
+	BigQueryTable,
 	| "description"
 	| "labels"
 	| "timePartitioning"
@@ -20,7 +20,7 @@ function chosenBy({ table }: Pick<LoadInput, "table">): TableOptions {
 }
 
 /** The options that a load creates its table with. */
-export function optionsOf(input: LoadInput): Options {
+export function optionsOf(input: LoadInput): StoredOptions {
 	const { columns, description } = input.table;
 	const options = chosenBy(input);
 	const { labels, partitionExpirationDays, requirePartitionFilter } = options;
@@ -48,8 +48,8 @@ export function optionsOf(input: LoadInput): Options {
  */
 export function stagingOptionsOf(
 	{ table, destination }: LoadInput,
-	former?: Table,
-): Options {
+	former?: BigQueryTable,
+): StoredOptions {
 	const fields = chosenBy({ table }).clusterBy ?? former?.clustering?.fields;
 	const isPossible = fields?.every((field) =>
 		table.columns.some(({ name }) => name === field),
@@ -68,7 +68,10 @@ export function stagingDescription(table: string): string {
 }
 
 /** What a table is described by after a copy: as before, unless people chose something, or an interrupted copy left its own. */
-export function copiedDescription(input: LoadInput, former: Table): string {
+export function copiedDescription(
+	input: LoadInput,
+	former: BigQueryTable,
+): string {
 	const { name } = input.table;
 	return (
 		chosenBy(input).description ??
@@ -86,7 +89,7 @@ export function copiedDescription(input: LoadInput, former: Table): string {
  */
 export function copiedLabels(
 	{ table }: LoadInput,
-	former: Table,
+	former: BigQueryTable,
 ): Record<string, string> {
 	return { ...former.labels, ...chosenBy({ table }).labels };
 }
@@ -95,23 +98,26 @@ export function copiedLabels(
  * What a tables.patch must change for the table to have the options that people chose. Others are theirs to set in
  * BigQuery, as dbt and Terraform leave alone what they don't name.
  */
-export function optionChanges(existing: Table, input: LoadInput): Options {
+export function optionChanges(
+	existing: BigQueryTable,
+	input: LoadInput,
+): StoredOptions {
 	const { description, partitionExpirationDays } = chosenBy(input);
 	const { description: _, timePartitioning, ...chosen } = optionsOf(input);
-	const wanted: Options = {
+	const wanted: StoredOptions = {
 		...chosen,
 		...(description !== undefined && { description }),
 		...(partitionExpirationDays !== undefined &&
 			timePartitioning && { timePartitioning }),
 	};
 	const key = keyOf(existing);
-	const present: Table = {
+	const present: BigQueryTable = {
 		...existing,
 		encryptionConfiguration: key === undefined ? {} : { kmsKeyName: key },
 	};
 	return Object.fromEntries(
 		Object.entries(wanted).filter(
-			([name, value]) => !holds(present[name as keyof Options], value),
+			([name, value]) => !holds(present[name as keyof StoredOptions], value),
 		),
 	);
 }
@@ -122,7 +128,7 @@ export function optionChanges(existing: Table, input: LoadInput): Options {
  * (cloud.google.com/bigquery/docs/customer-managed-encryption#change_to_kms).
  */
 export function keyProblem(
-	existing: Table,
+	existing: BigQueryTable,
 	{ destination }: LoadInput,
 ): string | undefined {
 	return wantedKey(destination) !== undefined && keyOf(existing) === undefined
@@ -135,7 +141,7 @@ function wantedKey(destination: LoadInput["destination"]): string | undefined {
 }
 
 /** The key that a table is encrypted with, without its version. */
-function keyOf({ encryptionConfiguration }: Table): string | undefined {
+function keyOf({ encryptionConfiguration }: BigQueryTable): string | undefined {
 	return encryptionConfiguration?.kmsKeyName?.replace(
 		/\/cryptoKeyVersions\/.*$/,
 		"",

@@ -1,9 +1,9 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
-import type { Format } from "../../definition/sql.ts";
+import type { SqlFormat } from "../../definition/sql.ts";
 import { output } from "./sql-output.ts";
 
-async function ask(sql: string, format: Format): Promise<string> {
+async function ask(sql: string, format: SqlFormat): Promise<string> {
 	const instance = await DuckDBInstance.create(":memory:");
 	const connection = await instance.connect();
 	try {

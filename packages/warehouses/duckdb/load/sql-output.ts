@@ -8,7 +8,7 @@ import {
 	type Json,
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
-import type { Format } from "../../definition/sql.ts";
+import type { SqlFormat } from "../../definition/sql.ts";
 import { renderTable } from "./sql-table.ts";
 
 /**
@@ -17,7 +17,7 @@ import { renderTable } from "./sql-table.ts";
  */
 export async function* output(
 	result: DuckDBResult,
-	format: Format,
+	format: SqlFormat,
 	width?: number,
 ): AsyncGenerator<string> {
 	const names = result.deduplicatedColumnNames();

@@ -1,5 +1,5 @@
 /** A column to print. `numeric` columns are right-aligned. */
-export interface TableColumn {
+export interface PrintedColumn {
 	name: string;
 	numeric: boolean;
 }
@@ -11,7 +11,7 @@ const narrowest = 8;
  * columns that don't fit into that many terminal cells are cut with "…".
  */
 export function renderTable(
-	columns: TableColumn[],
+	columns: PrintedColumn[],
 	rows: (string | null)[][],
 	width?: number,
 ): string {

@@ -1,4 +1,4 @@
-import type { Job } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryJob } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { notFound } from "./fault.ts";
 import { jobResource } from "./resources.ts";
@@ -64,7 +64,7 @@ function chunkRoute({ jobs, uploads, buckets }: Api, call: Call): Answer {
 	// A repeat of the last chunk gets the same answer.
 	session.made ??=
 		bucket === undefined
-			? jobResource(jobs.start(resource as Job, received))
+			? jobResource(jobs.start(resource as BigQueryJob, received))
 			: buckets.put(bucket, (resource as { name: string }).name, received);
 	return { status: 200, body: session.made! };
 }

@@ -1,12 +1,12 @@
 import type {
-	Field,
-	Job,
-	Table,
+	BigQueryField,
+	BigQueryJob,
+	BigQueryTable,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { invalid } from "./fault.ts";
 
-export type Load = NonNullable<Job["configuration"]["load"]>;
-export type Copy = NonNullable<Job["configuration"]["copy"]>;
+export type Load = NonNullable<BigQueryJob["configuration"]["load"]>;
+export type Copy = NonNullable<BigQueryJob["configuration"]["copy"]>;
 
 export const loadFields = [
 	"destinationTable",
@@ -19,7 +19,7 @@ export const loadFields = [
 ];
 
 /** Jobs write to tables alone (cloud.google.com/bigquery/docs/views-intro#limitations: views are read-only). */
-export function requireTable({ type, tableReference }: Table): void {
+export function requireTable({ type, tableReference }: BigQueryTable): void {
 	if (type !== "TABLE")
 		throw invalid(
 			`${tableReference.datasetId}.${tableReference.tableId} is not allowed for this operation because it is currently a ${type}.`,
@@ -28,7 +28,7 @@ export function requireTable({ type, tableReference }: Table): void {
 
 /** A job replaces an encrypted table with its own key (reference of JobConfigurationLoad, destinationEncryptionConfiguration). */
 export function requireKey(
-	{ encryptionConfiguration: present }: Table,
+	{ encryptionConfiguration: present }: BigQueryTable,
 	{ destinationEncryptionConfiguration: given }: Load | Copy,
 ): void {
 	const key = present?.kmsKeyName?.replace(/\/cryptoKeyVersions\/.*/, "");
@@ -40,11 +40,11 @@ export function requireKey(
 
 /** The table's columns after the load. Refuses changes that schemaUpdateOptions don't allow (cloud.google.com/bigquery/docs/managing-table-schemas). */
 export function mergedSchema(
-	table: Table,
-	loaded: Field[],
+	table: BigQueryTable,
+	loaded: BigQueryField[],
 	{ schemaUpdateOptions = [] }: Load,
 	isTyped: boolean,
-): Field[] {
+): BigQueryField[] {
 	const fields = [...(table.schema?.fields ?? [])];
 	for (const { name, type } of loaded) {
 		const present = fields.find((field) => sameName(field, name));
@@ -63,6 +63,6 @@ export function mergedSchema(
 	return fields;
 }
 
-export function sameName(field: Field, name: string): boolean {
+export function sameName(field: BigQueryField, name: string): boolean {
 	return field.name.toLowerCase() === name.toLowerCase();
 }

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { quoteName, quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type {
-	Field,
-	Job,
-	Table,
+	BigQueryField,
+	BigQueryJob,
+	BigQueryTable,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
@@ -36,7 +36,7 @@ const loadsPerTable = 1_500;
 export class Jobs {
 	readonly #warehouse: Warehouse;
 	readonly #buckets: Buckets;
-	readonly #jobs = new Map<string, Job>();
+	readonly #jobs = new Map<string, BigQueryJob>();
 	/** If set, every job fails with it. */
 	failure: Fault | undefined;
 	/** The next jobs fail with these, one each. */
@@ -50,11 +50,11 @@ export class Jobs {
 		this.#buckets = buckets;
 	}
 
-	all(): Job[] {
+	all(): BigQueryJob[] {
 		return [...this.#jobs.values()];
 	}
 
-	inStates(states: string[]): Job[] {
+	inStates(states: string[]): BigQueryJob[] {
 		return this.all().filter(({ status }) =>
 			states.includes(status!.state.toLowerCase()),
 		);
@@ -69,7 +69,7 @@ export class Jobs {
 		this.#failures.push(new Fault(0, reason, message));
 	}
 
-	find(jobId: string, location: string | null): Job {
+	find(jobId: string, location: string | null): BigQueryJob {
 		const job = this.#jobs.get(jobId);
 		// Outside of US and EU a job is found only by its location (reference of jobs.get). The double always requires it.
 		if (!job || location !== job.jobReference.location)
@@ -78,7 +78,7 @@ export class Jobs {
 	}
 
 	/** Throws if the job can't start, so that an upload is refused before its data. */
-	requireStartable(job: Job): void {
+	requireStartable(job: BigQueryJob): void {
 		const { jobReference, configuration } = job;
 		requireKnown(job, ["jobReference", "configuration"], "job");
 		requireKnown(
@@ -104,13 +104,13 @@ export class Jobs {
 	}
 
 	/** @param data of a load job. */
-	start(job: Job, data?: Uint8Array): Job {
+	start(job: BigQueryJob, data?: Uint8Array): BigQueryJob {
 		this.requireStartable(job);
 		const { load, copy } = job.configuration;
 		const location = this.#warehouse.requireDataset(
 			(load ?? copy)!.destinationTable.datasetId,
 		);
-		const started: Job = {
+		const started: BigQueryJob = {
 			...job,
 			jobReference: { location, ...job.jobReference },
 			status: { state: "RUNNING" },
@@ -134,7 +134,7 @@ export class Jobs {
 		};
 	}
 
-	async #end(job: Job, data: Uint8Array | undefined): Promise<void> {
+	async #end(job: BigQueryJob, data: Uint8Array | undefined): Promise<void> {
 		// It was cancelled before its turn.
 		if (job.status?.state === "DONE") return;
 		try {
@@ -192,7 +192,7 @@ export class Jobs {
 		}
 	}
 
-	async #fieldsOf(rows: string): Promise<Field[]> {
+	async #fieldsOf(rows: string): Promise<BigQueryField[]> {
 		const columns = await this.#warehouse.sql(
 			`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${rows})`,
 		);
@@ -204,7 +204,7 @@ export class Jobs {
 
 	/** Rows of another day fail the load (cloud.google.com/bigquery/docs/managing-partitioned-table-data). */
 	async #requireOnePartition(
-		table: Table,
+		table: BigQueryTable,
 		{ destinationTable: { tableId } }: Load,
 		rows: string,
 	): Promise<void> {
@@ -220,10 +220,10 @@ export class Jobs {
 	}
 
 	async #replaceRows(
-		table: Table,
+		table: BigQueryTable,
 		{ destinationTable }: Load,
-		schema: Field[],
-		fields: Field[],
+		schema: BigQueryField[],
+		fields: BigQueryField[],
 		rows: string,
 	): Promise<number> {
 		const name = this.#warehouse.sqlName(destinationTable);

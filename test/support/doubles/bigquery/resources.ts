@@ -1,8 +1,8 @@
 // Types that Google generates from its description of the API: the double answers nothing else.
 import type google from "@google-cloud/bigquery/build/src/types.d.ts";
 import type {
-	Job,
-	Table,
+	BigQueryJob,
+	BigQueryTable,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 
 /** What answers say beside what was asked for. */
@@ -19,7 +19,7 @@ export function datasetResource(
 	};
 }
 
-export function tableResource(table: Table): google.default.ITable {
+export function tableResource(table: BigQueryTable): google.default.ITable {
 	const { projectId, datasetId, tableId } = table.tableReference;
 	const { expirationTime, ...rest } = table;
 	return {
@@ -30,7 +30,7 @@ export function tableResource(table: Table): google.default.ITable {
 	};
 }
 
-export function jobResource(job: Job): google.default.IJob {
+export function jobResource(job: BigQueryJob): google.default.IJob {
 	const { projectId, location, jobId } = job.jobReference;
 	return {
 		kind: "bigquery#job",

@@ -1,6 +1,6 @@
 import { quoteName } from "../../../../packages/duckdb/quoting.ts";
 import type {
-	Field,
+	BigQueryField,
 	TableReference,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import type { Api, Call } from "./call.ts";
@@ -33,7 +33,10 @@ export async function listRows(
 }
 
 /** Each value is a text or null; a TIMESTAMP is in seconds unless the request says microseconds (DataFormatOptions). */
-function textOf({ name, type }: Field, isMicroseconds: boolean): string {
+function textOf(
+	{ name, type }: BigQueryField,
+	isMicroseconds: boolean,
+): string {
 	const column = quoteName(name);
 	if (type !== "TIMESTAMP") return `${column}::VARCHAR`;
 	return isMicroseconds

@@ -1,8 +1,8 @@
-import type { Table } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryTable } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { invalid } from "./fault.ts";
 
 /** Refuses a table that BigQuery would refuse to create, or to become by a patch. @param location of its dataset. */
-export function requireValid(table: Table, location: string): void {
+export function requireValid(table: BigQueryTable, location: string): void {
 	requireLabels(table.labels);
 	requirePartitioning(table);
 	requireClustering(table);
@@ -23,7 +23,7 @@ function requireLabels(labels: Record<string, string> = {}): void {
 }
 
 /** cloud.google.com/bigquery/docs/reference/rest/v2/tables#TimePartitioning */
-function requirePartitioning(table: Table): void {
+function requirePartitioning(table: BigQueryTable): void {
 	const { schema, timePartitioning, requirePartitionFilter } = table;
 	if (!timePartitioning) {
 		if (requirePartitionFilter)
@@ -41,7 +41,7 @@ function requirePartitioning(table: Table): void {
 }
 
 /** cloud.google.com/bigquery/docs/creating-clustered-tables#limitations */
-function requireClustering({ schema, clustering }: Table): void {
+function requireClustering({ schema, clustering }: BigQueryTable): void {
 	const { fields = [] } = clustering ?? {};
 	if (fields.length > 4)
 		throw invalid("Clustering is allowed by at most 4 fields");
@@ -56,7 +56,7 @@ function requireClustering({ schema, clustering }: Table): void {
 
 /** The key must be where the dataset is (cloud.google.com/bigquery/docs/customer-managed-encryption#key_resource_location). */
 function requireKey(
-	{ encryptionConfiguration: { kmsKeyName } = {} }: Table,
+	{ encryptionConfiguration: { kmsKeyName } = {} }: BigQueryTable,
 	location: string,
 ): void {
 	if (kmsKeyName === undefined) return;
@@ -72,7 +72,10 @@ function requireKey(
 }
 
 /** cloud.google.com/bigquery/docs/customer-managed-encryption#change_to_kms */
-export function requireKeyChange(before: Table, after: Table): void {
+export function requireKeyChange(
+	before: BigQueryTable,
+	after: BigQueryTable,
+): void {
 	if (after.encryptionConfiguration && !before.encryptionConfiguration)
 		throw invalid(
 			"A table that is encrypted by default can't get a Cloud KMS key. Copy it.",

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Job } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryJob } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { Fault, invalid } from "./fault.ts";
 
 export interface Session {
@@ -63,7 +63,7 @@ export class Uploads {
 export function parseMultipart(
 	contentType: string,
 	body: Buffer,
-): { job: Job; data: Buffer } {
+): { job: BigQueryJob; data: Buffer } {
 	const boundary = /boundary="?([^";]+)/.exec(contentType)?.[1];
 	if (!boundary) throw invalid("Missing multipart boundary");
 	const parts: Buffer[] = [];
@@ -78,5 +78,5 @@ export function parseMultipart(
 	}
 	const [metadata, data] = parts;
 	if (!metadata || !data) throw invalid("Expected two parts");
-	return { job: JSON.parse(metadata.toString()) as Job, data };
+	return { job: JSON.parse(metadata.toString()) as BigQueryJob, data };
 }

@@ -5,15 +5,17 @@ import {
 } from "@duckdb/node-api";
 import { quoteName, quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type {
-	Field,
-	Table,
+	BigQueryField,
+	BigQueryTable,
 	TableReference,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 
 /** What tables.insert takes. A query is in DuckDB's SQL here. */
-type NewTable = Table & { view?: { query: string; useLegacySql?: boolean } };
+type NewTable = BigQueryTable & {
+	view?: { query: string; useLegacySql?: boolean };
+};
 
 /** DuckDB's type for each of BigQuery's (cloud.google.com/bigquery/docs/reference/standard-sql/data-types). */
 const types: Record<string, string> = {
@@ -35,7 +37,7 @@ export class Warehouse {
 	readonly projectId: string;
 	/** Dataset → location. */
 	readonly datasets = new Map<string, string>();
-	readonly #tables = new Map<string, Table>();
+	readonly #tables = new Map<string, BigQueryTable>();
 	readonly #connection: DuckDBConnection;
 	readonly #instance: DuckDBInstance;
 	#changes = 0;
@@ -112,11 +114,11 @@ export class Warehouse {
 	}
 
 	/** Ignores a decorator. Returns undefined if there is no such table. */
-	find({ datasetId, tableId }: TableReference): Table | undefined {
+	find({ datasetId, tableId }: TableReference): BigQueryTable | undefined {
 		return this.#tables.get(`${datasetId}.${tableOf(tableId)}`);
 	}
 
-	require(reference: TableReference): Table {
+	require(reference: TableReference): BigQueryTable {
 		this.requireDataset(reference.datasetId);
 		const table = this.find(reference);
 		if (!table)
@@ -130,7 +132,7 @@ export class Warehouse {
 	 * As tables.get answers. `numRows` is zero for a view and doesn't count the streaming buffer
 	 * (cloud.google.com/bigquery/docs/reference/rest/v2/tables#resource:-table).
 	 */
-	async read(reference: TableReference): Promise<Table> {
+	async read(reference: TableReference): Promise<BigQueryTable> {
 		return this.alone(async () => {
 			const table = this.require(reference);
 			const [[rows] = []] =
@@ -154,11 +156,11 @@ export class Warehouse {
 		return [...this.#tables.keys()];
 	}
 
-	createTable(table: NewTable): Promise<Table> {
+	createTable(table: NewTable): Promise<BigQueryTable> {
 		return this.alone(() => this.#create(table));
 	}
 
-	async #create({ view, ...table }: NewTable): Promise<Table> {
+	async #create({ view, ...table }: NewTable): Promise<BigQueryTable> {
 		requireKnown({ ...table, ...(view && { view }) }, creatable, "table");
 		const reference = table.tableReference;
 		const location = this.requireDataset(reference.datasetId);
@@ -168,7 +170,7 @@ export class Warehouse {
 		requireValid(table, location);
 		if (Number(table.expirationTime ?? Infinity) < Date.now())
 			throw invalid("Expiration time must be in the future");
-		const made: Table = {
+		const made: BigQueryTable = {
 			...table,
 			type: view ? "VIEW" : "TABLE",
 			creationTime: String(Date.now()),
@@ -183,15 +185,15 @@ export class Warehouse {
 
 	patchTable(
 		reference: TableReference,
-		changes: Partial<Table>,
+		changes: Partial<BigQueryTable>,
 		ifMatch: string | undefined,
-	): Table | undefined {
+	): BigQueryTable | undefined {
 		const table = this.require(reference);
 		if (ifMatch !== undefined && ifMatch !== table.etag) return undefined;
 		requireKnown(changes, patchable, "table");
 		const labels = { ...table.labels, ...changes.labels };
 		const { expirationTime, ...rest } = { ...table, ...changes };
-		const changed: Table = {
+		const changed: BigQueryTable = {
 			...rest,
 			...(expirationTime != null && { expirationTime }),
 			...(Object.keys(labels).length > 0 && { labels }),
@@ -225,14 +227,17 @@ export class Warehouse {
 	}
 
 	/** Changes the columns in a table's metadata. */
-	setFields(reference: TableReference, fields: Field[]): void {
+	setFields(reference: TableReference, fields: BigQueryField[]): void {
 		const table = this.require(reference);
 		table.schema = { fields };
 		table.etag = this.#nextEtag();
 	}
 
 	/** In place of all that it has. */
-	setLabels(reference: TableReference, labels: Table["labels"] = {}): void {
+	setLabels(
+		reference: TableReference,
+		labels: BigQueryTable["labels"] = {},
+	): void {
 		const table = this.require(reference);
 		table.labels = labels;
 		table.etag = this.#nextEtag();
@@ -241,7 +246,7 @@ export class Warehouse {
 	async #makeView(
 		reference: TableReference,
 		{ query }: NonNullable<NewTable["view"]>,
-	): Promise<Field[]> {
+	): Promise<BigQueryField[]> {
 		const name = this.sqlName(reference);
 		await this.run(`CREATE VIEW ${name} AS ${query}`);
 		const columns = await this.sql(
@@ -253,7 +258,7 @@ export class Warehouse {
 		}));
 	}
 
-	async makeRows({ tableReference, schema }: Table): Promise<void> {
+	async makeRows({ tableReference, schema }: BigQueryTable): Promise<void> {
 		const columns = (schema?.fields ?? []).map(
 			({ name, type }) => `${quoteName(name)} ${duckType(type)}`,
 		);
@@ -295,7 +300,7 @@ export function partitionOf(tableId: string): string | undefined {
 }
 
 /** A condition on a table's rows. */
-export function onPartition(table: Table, date: string): string {
+export function onPartition(table: BigQueryTable, date: string): string {
 	const { type, field } = table.timePartitioning ?? {};
 	if (type !== "DAY" || field === undefined)
 		throw invalid(
@@ -333,7 +338,7 @@ const patchable = [
 /** Answers name the version of the key, as Terraform's provider for Google reads them (resource_bigquery_table). */
 function withKeyVersion({
 	encryptionConfiguration: { kmsKeyName } = {},
-}: Partial<Table>): Pick<Table, "encryptionConfiguration"> {
+}: Partial<BigQueryTable>): Pick<BigQueryTable, "encryptionConfiguration"> {
 	if (kmsKeyName === undefined) return {};
 	return {
 		encryptionConfiguration: {

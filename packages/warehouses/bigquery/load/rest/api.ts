@@ -7,18 +7,18 @@ export interface TableReference {
 	tableId: string;
 }
 
-export interface Dataset {
+export interface DatasetResource {
 	location: string;
 }
 
-export interface Field {
+export interface BigQueryField {
 	name: string;
 	type: string;
 	/** NULLABLE when absent. */
 	mode?: string;
 }
 
-export interface Table {
+export interface BigQueryTable {
 	tableReference: TableReference;
 	/** TABLE, VIEW, EXTERNAL, … Read only. */
 	type?: string;
@@ -33,7 +33,7 @@ export interface Table {
 	expirationTime?: string | null;
 	description?: string;
 	labels?: Record<string, string>;
-	schema?: { fields?: Field[] };
+	schema?: { fields?: BigQueryField[] };
 	/** `expirationMs`: milliseconds that a partition is kept. */
 	timePartitioning?: { type: string; field?: string; expirationMs?: string };
 	rangePartitioning?: object;
@@ -47,7 +47,7 @@ export interface EncryptionConfiguration {
 	kmsKeyName?: string;
 }
 
-export interface Job {
+export interface BigQueryJob {
 	jobReference: { projectId: string; jobId: string; location?: string };
 	configuration: {
 		labels?: Record<string, string>;
