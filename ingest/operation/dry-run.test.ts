@@ -45,7 +45,7 @@ test.each([
 				body: JSON.stringify(body),
 				headers: {},
 				timestampMs: 0,
-				judgement: undefined,
+				validation: undefined,
 			});
 		const { findings, ...counts } = dryRun.result;
 		expect(findings.map(({ type, path }) => `${type} ${path}`)).toEqual([

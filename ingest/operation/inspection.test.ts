@@ -18,7 +18,7 @@ const event = (
 	body: '{"card":"4111"}',
 	headers: {},
 	timestampMs: Date.parse("2026-03-01T00:00:00Z"),
-	judgement: { plan: "orders", version: "1f", type, violations },
+	validation: { plan: "orders", version: "1f", type, violations },
 });
 
 function inspect(

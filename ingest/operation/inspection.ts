@@ -42,9 +42,9 @@ export class EventInspection {
 		};
 	}
 
-	#matches({ id, judgement }: EventRow): boolean {
+	#matches({ id, validation }: EventRow): boolean {
 		const { types, kinds, eventIDs } = this.#question.filter;
-		const { type, violations = [] } = judgement ?? {};
+		const { type, violations = [] } = validation ?? {};
 		return (
 			(!types || (type !== undefined && types.includes(type))) &&
 			(!kinds || violations.some(({ kind }) => kinds.includes(kind))) &&
@@ -63,8 +63,8 @@ export class EventInspection {
 	}
 }
 
-function listed({ id, timestampMs, judgement }: EventRow): QuarantinedEvent {
-	const { type, plan, version, violations = [], more = 0 } = judgement ?? {};
+function listed({ id, timestampMs, validation }: EventRow): QuarantinedEvent {
+	const { type, plan, version, violations = [], more = 0 } = validation ?? {};
 	const others = Math.max(0, violations.length - maxListedViolations) + more;
 	return {
 		eventID: id,

@@ -126,7 +126,7 @@ async function planReleased(
 	return planDays({ ...manifest, dates }, directory);
 }
 
-/** A plan would have judged those events, too. */
+/** A plan would have validated those events, too. */
 function withQuarantine({ date, ...day }: ManifestDate): ManifestDate {
 	const { rows, objects } = day.quarantine ?? { rows: 0, objects: [] };
 	return {

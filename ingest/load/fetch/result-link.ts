@@ -37,8 +37,8 @@ export async function storeLog(
 	text: string,
 	log: Logger,
 ): Promise<void> {
-	const { log: told } = JSON.parse(encodeResult(result)) as JobResult;
-	if (told === text) return;
+	const { log: kept } = JSON.parse(encodeResult(result)) as JobResult;
+	if (kept === text) return;
 	const size = logSizes.findIndex((size) => Buffer.byteLength(text) <= size);
 	const link = links[size];
 	if (!link) return;

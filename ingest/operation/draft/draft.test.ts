@@ -22,7 +22,7 @@ function draftOf(
 			body: "null",
 			headers: {},
 			timestampMs: 0,
-			judgement: undefined,
+			validation: undefined,
 			...event,
 		});
 	return draft.result;

@@ -16,8 +16,8 @@ export interface EventRow {
 	headers: Record<string, string>;
 	/** Milliseconds since the epoch. */
 	timestampMs: number;
-	/** What a tracking plan said when the event came; undefined if none judged it. */
-	judgement: ValidationRecord | undefined;
+	/** What a tracking plan said when the event came; undefined if none validated it. */
+	validation: ValidationRecord | undefined;
 }
 
 const columns = "event_id, body, headers, violations, timestamp";
@@ -47,13 +47,13 @@ function* eventsOf(chunk: DuckDBDataChunk): Generator<EventRow> {
 	);
 	const timestamps = chunk.getColumnVector(4) as DuckDBTimestampTZVector;
 	for (let row = 0; row < chunk.rowCount; row++) {
-		const judgement = violations!.getItem(row);
+		const validation = violations!.getItem(row);
 		yield {
 			id: ids!.getItem(row)!,
 			body: bodies!.getItem(row)!,
 			headers: JSON.parse(headers!.getItem(row) || "{}"),
 			timestampMs: Number(timestamps.getItem(row)!.micros / 1000n),
-			judgement: judgement ? JSON.parse(judgement) : undefined,
+			validation: validation ? JSON.parse(validation) : undefined,
 		};
 	}
 }

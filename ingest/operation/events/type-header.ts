@@ -3,7 +3,7 @@ import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import type { EventRow } from "./stored-events.ts";
 
 /**
- * Finds the header that tells an event's type. Only captured headers are stored, but a plan that judged an event has recorded
+ * Finds the header that has an event's type. Only captured headers are stored, but a plan that validated an event has recorded
  * its type.
  */
 export class TypeHeader {
@@ -16,10 +16,10 @@ export class TypeHeader {
 	}
 
 	/** Undefined if the event had none, or it is not known, or the type is not in a header. */
-	of({ headers, judgement }: EventRow): string | undefined {
+	of({ headers, validation }: EventRow): string | undefined {
 		if (this.#header === undefined) return undefined;
 		this.#events++;
-		const value = headers[this.#header] ?? judgement?.type;
+		const value = headers[this.#header] ?? validation?.type;
 		if (value !== undefined) this.#found++;
 		return value;
 	}

@@ -93,9 +93,9 @@ async function readFiles(
 	{ files, date, keptFrom }: ImportWork,
 	links: (Manifest["imports"] & object)["files"],
 	scratch: string,
-	means: { spool: EventSpool; session: Session; context: JobContext },
+	deps: { spool: EventSpool; session: Session; context: JobContext },
 ): Promise<Read> {
-	const { spool, session, context } = means;
+	const { spool, session, context } = deps;
 	const { log, signal } = context;
 	const reader = new LinkReader(log, signal);
 	const invalid: InvalidRow[] = [];

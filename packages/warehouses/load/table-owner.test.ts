@@ -39,7 +39,7 @@ function use(
 	found: Partial<FoundTable> = {},
 	more: Partial<LoadInput> = {},
 ) {
-	const table = { mark, isEmpty: false, misfit: undefined, ...found };
+	const table = { mark, isEmpty: false, incompatibility: undefined, ...found };
 	return useOf(input(more), manifest, table);
 }
 
@@ -53,7 +53,7 @@ function refusal(...parameters: Parameters<typeof use>): JobFailure {
 	throw new Error("The table was not refused");
 }
 
-const misfit = 'it has no column "date"';
+const incompatibility = 'it has no column "date"';
 const asItIs = { replaces: false };
 
 describe("the same Pipeline on the same source key goes on without a word", () => {
@@ -72,8 +72,10 @@ describe("the same Pipeline on the same source key goes on without a word", () =
 		],
 	])("%s", (_, mark) => {
 		expect(use(mark)).toEqual({ ...asItIs, mark });
-		expect(use(mark, { misfit }, { rebuild: true }).replaces).toBe(true);
-		expect(refusal(mark, { misfit }).code).toBe("TableIncompatible");
+		expect(use(mark, { incompatibility }, { rebuild: true }).replaces).toBe(
+			true,
+		);
+		expect(refusal(mark, { incompatibility }).code).toBe("TableIncompatible");
 	});
 });
 
@@ -84,13 +86,13 @@ describe("a table that isn't the Pipeline's is refused, unless it may adopt it",
 			[
 				"an empty table that doesn't fit",
 				undefined,
-				{ isEmpty: true, misfit },
+				{ isEmpty: true, incompatibility },
 				"no Run has marked it",
 			],
 			[
 				"a view",
 				undefined,
-				{ otherKind: "VIEW", misfit: "it is a VIEW" },
+				{ otherKind: "VIEW", incompatibility: "it is a VIEW" },
 				"it is a VIEW",
 			],
 			["another Pipeline", foreign, {}, "another Pipeline has marked it"],
@@ -134,7 +136,7 @@ describe("a table that isn't the Pipeline's is refused, unless it may adopt it",
 			for (const secret of ["rivals", "secret-pipeline", run, otherKey])
 				expect(message).not.toContain(secret);
 		}
-		const isFit = found.misfit === undefined;
+		const isFit = found.incompatibility === undefined;
 		const adopt = true;
 		if (isFit) {
 			expect(use(mark, found, { adopt })).toEqual(asItIs);
@@ -158,12 +160,12 @@ describe("a table that isn't the Pipeline's is refused, unless it may adopt it",
 		],
 		[
 			"Incremental",
-			{ misfit },
+			{ incompatibility },
 			'With table.adopt: true and table.onIncompatible: Rebuild, a Run would drop it and create it again, because it has no column "date".',
 		],
 		[
 			"Incremental",
-			{ otherKind: "VIEW", misfit: "it is a VIEW" },
+			{ otherKind: "VIEW", incompatibility: "it is a VIEW" },
 			"it is a VIEW. With table.adopt: true and table.onIncompatible: Rebuild, a Run would drop it and create it again.",
 		],
 	])(

@@ -12,7 +12,7 @@ export interface FoundTable {
 	/** Whether it certainly has no rows. */
 	isEmpty: boolean;
 	/** Why it can't take the load, in words that follow "Table x is incompatible: "; undefined if it can. */
-	misfit: string | undefined;
+	incompatibility: string | undefined;
 }
 
 /** What a load may do with the table that it found. */
@@ -35,14 +35,14 @@ export interface TableUse {
 export function useOf(
 	input: LoadInput,
 	manifest: Manifest,
-	{ mark, otherKind, isEmpty, misfit }: FoundTable,
+	{ mark, otherKind, isEmpty, incompatibility }: FoundTable,
 ): TableUse {
 	const { name } = input.table;
 	const owner = ownerOf(mark, input, manifest);
-	const isUnused = !mark && isEmpty && misfit === undefined;
+	const isUnused = !mark && isEmpty && incompatibility === undefined;
 	const why = whyNot({ mark, otherKind, isEmpty }, manifest);
 	if (owner === "Other" && !input.adopt && !isUnused)
-		throw notOurs(name, why, input, misfit);
+		throw notOurs(name, why, input, incompatibility);
 	if (isSuperseded(mark, manifest))
 		throw new JobFailure(
 			"Superseded",
@@ -57,16 +57,16 @@ export function useOf(
 				name,
 				`${why}. With table.onIncompatible: Rebuild, a Run would drop it and create it again`,
 				input,
-				misfit,
+				incompatibility,
 			);
 		return { replaces: true, mark: undefined };
 	}
-	if (misfit !== undefined && !input.rebuild)
+	if (incompatibility !== undefined && !input.rebuild)
 		throw new JobFailure(
 			"TableIncompatible",
-			`Table ${name} is incompatible: ${misfit}`,
+			`Table ${name} is incompatible: ${incompatibility}`,
 		);
-	const replaces = misfit !== undefined;
+	const replaces = incompatibility !== undefined;
 	return { replaces, mark: replaces || owner !== "Ours" ? undefined : mark };
 }
 
@@ -90,7 +90,7 @@ function sourceKeyOf({ sourceKey, holds }: TableMark): string | undefined {
 }
 
 function whyNot(
-	{ mark, otherKind, isEmpty }: Omit<FoundTable, "misfit">,
+	{ mark, otherKind, isEmpty }: Omit<FoundTable, "incompatibility">,
 	{ sourceKey }: Manifest,
 ): string {
 	if (otherKind !== undefined) return `it is a ${otherKind}`;
@@ -107,15 +107,15 @@ function notOurs(
 	name: string,
 	why: string,
 	{ strategy }: Pick<LoadInput, "strategy">,
-	misfit?: string,
+	incompatibility?: string,
 ): JobFailure {
 	const replaced =
 		strategy === "FullReload"
 			? "each Run would replace all its rows"
 			: "Runs would replace all rows of each day that they load, also of days without events, and keep the rows of other days";
-	const because = misfit === why ? "" : `, because ${misfit}`;
+	const because = incompatibility === why ? "" : `, because ${incompatibility}`;
 	const adopted =
-		misfit === undefined
+		incompatibility === undefined
 			? `With table.adopt: true, ${replaced}`
 			: `With table.adopt: true and table.onIncompatible: Rebuild, a Run would drop it and create it again${because}`;
 	return new JobFailure(

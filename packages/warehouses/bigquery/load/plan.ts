@@ -122,7 +122,7 @@ export function bigQueryUse(
 		otherKind: isTable ? undefined : type,
 		// A view has no rows of its own, either (cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table.FIELDS.num_rows).
 		isEmpty: isTable && numRows === "0" && !streamingBuffer,
-		misfit: incompatibilityOf(existing, input),
+		incompatibility: incompatibilityOf(existing, input),
 	});
 }
 

@@ -103,7 +103,7 @@ class BigQueryWarehouse implements Warehouse {
 				);
 				await bucket?.deleteFiles(table, () => true);
 			} catch (error) {
-				// The first error is the one to tell.
+				// The first error is the one to report.
 				await bucket
 					?.deleteFiles(table, () => true)
 					.catch(({ message }) =>

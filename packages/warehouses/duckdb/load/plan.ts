@@ -149,12 +149,17 @@ export function duckDBUse(
 		type: columnSql(column).type,
 	}));
 	const otherKind = isView ? "view" : undefined;
-	const misfit =
+	const reason =
 		otherKind === undefined
 			? incompatibility(columns, wanted, input.strategy)
 			: `it is a ${otherKind}`;
 	const { mark } = comment;
-	return useOf(input, manifest, { mark, otherKind, isEmpty, misfit });
+	return useOf(input, manifest, {
+		mark,
+		otherKind,
+		isEmpty,
+		incompatibility: reason,
+	});
 }
 
 const sampledFiles = 4;
