@@ -1,23 +1,20 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
 import { maxHeadBytes } from "../../packages/contracts/refused-request.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
-
-const time = { type: "string", format: "date-time" };
+import { flag, integer, text, time } from "./fields.ts";
 
 const head = {
-	eventId: { description: "The `event_id` of its row.", type: "string" },
-	time: { description: "When it was received.", ...time },
-	type: {
-		description:
-			"Its type, as the source's tracking plan has it. Absent without a plan.",
-		type: "string",
-	},
+	eventId: text("The `event_id` of its row."),
+	time: time("When it was received."),
+	type: text(
+		"Its type, as the source's tracking plan has it. Absent without a plan.",
+	),
 	kind: {
 		description: "What the sender sent.",
 		type: "string",
 		enum: ["json", "form"],
 	},
-	bytes: { description: "Size of the body.", type: "integer" },
+	bytes: integer("Size of the body."),
 	state: {
 		description:
 			"`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file.",
@@ -29,50 +26,38 @@ const headOfAll = ["eventId", "time", "kind", "bytes", "state"];
 
 const whole = {
 	...head,
-	source: { description: "Name of the source.", type: "string" },
-	trackingPlan: {
-		description: "The tracking plan that validated it. Absent without one.",
-		type: "string",
-	},
-	planVersion: { description: "Version of that plan.", type: "string" },
-	stage: {
-		description:
-			"`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values.",
-		type: "string",
-	},
+	source: text("Name of the source."),
+	trackingPlan: text(
+		"The tracking plan that validated it. Absent without one.",
+	),
+	planVersion: text("Version of that plan."),
+	stage: text(
+		"`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values.",
+	),
 	frames: {
 		description:
 			"Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted.",
 		type: "object",
 		required: ["stream", "first", "last"],
 		properties: {
-			stream: { description: "Name of the stream.", type: "string" },
-			first: { description: "First sequence.", type: "integer" },
-			last: { description: "Last sequence.", type: "integer" },
+			stream: text("Name of the stream."),
+			first: integer("First sequence."),
+			last: integer("Last sequence."),
 		},
 	},
-	object: {
-		description: "Key of the object that has it in the bucket.",
-		type: "string",
-	},
-	storedTime: {
-		description: "A run whose `snapshotTime` is this or later loads it.",
-		...time,
-	},
+	object: text("Key of the object that has it in the bucket."),
+	storedTime: time("A run whose `snapshotTime` is this or later loads it."),
 	released: {
 		description: "Its release from quarantine. Absent if there was none.",
 		type: "object",
 		required: ["time", "object"],
 		properties: {
-			time: { description: "When it was released.", ...time },
-			object: {
-				description: "Key of the object that has its row since.",
-				type: "string",
-			},
+			time: time("When it was released."),
+			object: text("Key of the object that has its row since."),
 		},
 	},
 };
-const violationKind = { description: "What is wrong.", type: "string" };
+const violationKind = text("What is wrong.");
 const wholeOfAll = [...headOfAll, "source", "stage", "storedTime"];
 
 /** The answers about stored events. */
@@ -99,10 +84,7 @@ export const eventSchemas: Record<string, JsonSchema> = {
 					},
 				},
 			},
-			cursor: {
-				description: "Leads to the next page. Absent on the last one.",
-				type: "string",
-			},
+			cursor: text("Leads to the next page. Absent on the last one."),
 		},
 	},
 	Event: {
@@ -120,28 +102,17 @@ export const eventSchemas: Record<string, JsonSchema> = {
 					required: ["kind"],
 					properties: {
 						kind: violationKind,
-						path: {
-							description:
-								"JSON Pointer into the body; empty for all of it. Only with `?body=true`.",
-							type: "string",
-						},
-						message: {
-							description: "What was expected there. Only with `?body=true`.",
-							type: "string",
-						},
+						path: text(
+							"JSON Pointer into the body; empty for all of it. Only with `?body=true`.",
+						),
+						message: text("What was expected there. Only with `?body=true`."),
 					},
 				},
 			},
-			otherViolations: {
-				description:
-					"How many violations there are beside these. Only with `?body=true`.",
-				type: "integer",
-			},
-			body: {
-				description:
-					"Its body as JSON text, unchanged. Only with `?body=true`.",
-				type: "string",
-			},
+			otherViolations: integer(
+				"How many violations there are beside these. Only with `?body=true`.",
+			),
+			body: text("Its body as JSON text, unchanged. Only with `?body=true`."),
 			headers: {
 				description: "The captured headers. Only with `?body=true`.",
 				type: "object",
@@ -178,38 +149,26 @@ export const eventSchemas: Record<string, JsonSchema> = {
 					type: "object",
 					required: ["pipeline", "table", "state"],
 					properties: {
-						pipeline: { description: "Name of the pipeline.", type: "string" },
-						table: { description: "Name of the table.", type: "string" },
-						state: {
-							description:
-								"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
-							type: "string",
-						},
+						pipeline: text("Name of the pipeline."),
+						table: text("Name of the table."),
+						state: text(
+							"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
+						),
 						partition: {
 							description:
 								"The table's partition. Absent for a table without partitions.",
 							type: "string",
 							format: "date",
 						},
-						run: {
-							description:
-								"The latest run that loaded it. Absent if the pipeline has removed that run.",
-							type: "string",
-						},
-						loadedTime: { description: "When that run ended.", ...time },
-						firstRun: {
-							description: "The first such run that is still there.",
-							type: "string",
-						},
-						loadedBefore: {
-							description:
-								"Of a run that is removed: the table has had the event since this time at the latest.",
-							...time,
-						},
-						nextRunTime: {
-							description: "When the schedule starts the next run.",
-							...time,
-						},
+						run: text(
+							"The latest run that loaded it. Absent if the pipeline has removed that run.",
+						),
+						loadedTime: time("When that run ended."),
+						firstRun: text("The first such run that is still there."),
+						loadedBefore: time(
+							"Of a run that is removed: the table has had the event since this time at the latest.",
+						),
+						nextRunTime: time("When the schedule starts the next run."),
 					},
 				},
 			},
@@ -230,29 +189,22 @@ export const testEventSchemas: Record<string, JsonSchema> = {
 		type: "object",
 		required: ["name", "accepted", "httpStatus"],
 		properties: {
-			name: { description: "Name of the source.", type: "string" },
-			accepted: {
-				description: "Whether the event is stored.",
-				type: "boolean",
-			},
-			httpStatus: { description: "The HTTP status.", type: "integer" },
-			eventId: {
-				description: "The `event_id` of its row. Absent if it isn't stored.",
-				type: "string",
-			},
+			name: text("Name of the source."),
+			accepted: flag("Whether the event is stored."),
+			httpStatus: integer("The HTTP status."),
+			eventId: text("The `event_id` of its row. Absent if it isn't stored."),
 			error: {
 				description: "Why it isn't stored.",
 				type: "object",
 				properties: {
-					code: { description: "The error's code.", type: "string" },
-					message: { description: "What is wrong.", type: "string" },
+					code: text("The error's code."),
+					message: text("What is wrong."),
 				},
 			},
 		},
 	},
 };
 
-const text = (description: string) => ({ description, type: "string" });
 const count = (description: string) => ({
 	description,
 	type: "integer",
@@ -267,11 +219,7 @@ export const refusedSchemas: Record<string, JsonSchema> = {
 		type: "object",
 		required: ["time", "status", "code", "message", "method", "headerNames"],
 		properties: {
-			time: {
-				description: "When it was answered.",
-				type: "string",
-				format: "date-time",
-			},
+			time: time("When it was answered."),
 			status: count("HTTP status of the answer."),
 			code: text("Why it was refused, for programs."),
 			message: text("What is wrong and what to do about it."),
@@ -298,11 +246,9 @@ export const refusedSchemas: Record<string, JsonSchema> = {
 				type: "array",
 				items: { type: "object" },
 			},
-			otherViolations: {
-				description:
-					"How many violations there are beside these. Only with `body=true`.",
-				type: "integer",
-			},
+			otherViolations: integer(
+				"How many violations there are beside these. Only with `body=true`.",
+			),
 		},
 	},
 	RefusedRequestList: {

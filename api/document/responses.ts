@@ -6,6 +6,7 @@ import {
 	maxDetails,
 	problemType,
 } from "../http/errors.ts";
+import { integer, text } from "./fields.ts";
 
 /** The responses of an endpoint by status: its answers, then its errors. */
 export function responsesOf(endpoint: Endpoint, endpoints: Endpoint[]) {
@@ -151,12 +152,9 @@ export const problemSchema: JsonSchema = {
 			type: "string",
 			format: "uri-reference",
 		},
-		title: { description: "What is wrong, in general.", type: "string" },
-		status: { description: "The HTTP status.", type: "integer" },
-		detail: {
-			description: "What is wrong with this request and what to do next.",
-			type: "string",
-		},
+		title: text("What is wrong, in general."),
+		status: integer("The HTTP status."),
+		detail: text("What is wrong with this request and what to do next."),
 		instance: {
 			description: "The `X-Request-Id`, as a URN.",
 			type: "string",
@@ -175,11 +173,9 @@ export const problemSchema: JsonSchema = {
 				type: "object",
 				required: ["path", "message"],
 				properties: {
-					path: {
-						description:
-							"A field of the body, such as `dates.start`, or a query parameter or header.",
-						type: "string",
-					},
+					path: text(
+						"A field of the body, such as `dates.start`, or a query parameter or header.",
+					),
 					message: { type: "string" },
 				},
 			},

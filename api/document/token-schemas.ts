@@ -1,8 +1,8 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
 import { resourceNamePattern } from "../resources/resource-body.ts";
 import { maxSeconds, minSeconds, tokenScopes } from "../resources/token.ts";
+import { text, time } from "./fields.ts";
 
-const time = { type: "string", format: "date-time" };
 const scope = {
 	description:
 		"What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything.",
@@ -11,19 +11,17 @@ const scope = {
 };
 
 const fields = {
-	name: { description: "Name of the token.", type: "string" },
-	id: { description: "Never reused.", type: "string" },
-	createTime: { description: "When it was created.", ...time },
+	name: text("Name of the token."),
+	id: text("Never reused."),
+	createTime: time("When it was created."),
 	scope: {
 		description: `${scope.description} \`custom\`: somebody bound another role by hand.`,
 		type: "string",
 		enum: [...scope.enum, "custom"],
 	},
-	expireTime: {
-		description:
-			"When it expires. The cluster may allow less time than was asked for. Absent if it never does (`tidemill tokens create --long-lived`).",
-		...time,
-	},
+	expireTime: time(
+		"When it expires. The cluster may allow less time than was asked for. Absent if it never does (`tidemill tokens create --long-lived`).",
+	),
 	status: {
 		description: "Whether it has expired.",
 		type: "string",
@@ -48,11 +46,9 @@ export const tokenSchemas: Record<string, JsonSchema> = {
 		required,
 		properties: {
 			...fields,
-			token: {
-				description:
-					"The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key.",
-				type: "string",
-			},
+			token: text(
+				"The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key.",
+			),
 		},
 	},
 	TokenCreate: {

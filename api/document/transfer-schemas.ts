@@ -3,8 +3,8 @@ import {
 	maxImportFiles,
 	maxUploadBytes,
 } from "../../packages/contracts/transfer.ts";
+import { text, time } from "./fields.ts";
 
-const text = (description: string) => ({ description, type: "string" });
 const count = (description: string) => ({
 	description,
 	type: "integer",
@@ -42,11 +42,7 @@ export const exportSchemas: Record<string, JsonSchema> = {
 				items: { $ref: "#/components/schemas/ExportFile" },
 			},
 			cursor: text("Where the next page begins. Absent on the last page."),
-			expiresAt: {
-				description: "Until when the links work. Ask again for new ones.",
-				type: "string",
-				format: "date-time",
-			},
+			expiresAt: time("Until when the links work. Ask again for new ones."),
 		},
 	},
 };
@@ -101,11 +97,9 @@ export const importSchemas: Record<string, JsonSchema> = {
 					required: ["sha256"],
 					properties: {
 						sha256,
-						url: {
-							description:
-								"Where to PUT the file, without a token. Absent if the file is there already. A secret.",
-							type: "string",
-						},
+						url: text(
+							"Where to PUT the file, without a token. Absent if the file is there already. A secret.",
+						),
 						headers: {
 							description: "Headers that the PUT needs.",
 							type: "object",
@@ -114,11 +108,7 @@ export const importSchemas: Record<string, JsonSchema> = {
 					},
 				},
 			},
-			expiresAt: {
-				description: "Until when the links work. Ask again for new ones.",
-				type: "string",
-				format: "date-time",
-			},
+			expiresAt: time("Until when the links work. Ask again for new ones."),
 		},
 	},
 };
