@@ -1,0 +1,101 @@
+import { join } from "node:path";
+import { Kvm } from "@nats-io/kv";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import type { SourceLedger } from "../../packages/contracts/ledger.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { ArchiveFixture } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
+import { readState } from "../support/fixtures/data-plane/stored-state.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+/*
+ * What an earlier version has stored in NATS and in the bucket, under the names that it had, and what this version makes of it.
+ * The state has a compacted date; one with quarantine, of which an event was released; a Source that keeps its events forever,
+ * and one that was deleted; a Run's manifest; a snapshot of the ledger; and a frame that isn't archived yet.
+ */
+
+const corpus = join(import.meta.dirname, "../support/corpus/stored-state");
+const releasedId = "019cac7d-0380-7133-86c5-7108d5339cfd";
+const received = ["1a", "1b", "2a", "2b", "3a", "3b"].map(
+	(name) => `compacted ${name}`,
+);
+const loaded = [...received, "accepted 1", "accepted 2", "released"];
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(async () => {
+	await servers?.stop();
+});
+
+/** Texts of the events that a Run loads. */
+async function textsOf(archive: ArchiveFixture, run: string, renew = false) {
+	const { sourceKey } = archive;
+	const answer = await archive.ask({ run, account: "shop", sourceKey, renew });
+	if (!answer.ok) throw new Error(answer.error.message);
+	const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+	const texts = (await bodiesIn(manifest)).map((body) => JSON.parse(body));
+	return { answer, texts: texts.sort(), manifest };
+}
+
+test("what version 0.1 stored is read, answered for and gone on with", async () => {
+	const state = await readState(join(corpus, "0.1.json"));
+	const archive = await ArchiveFixture.restore(servers, state);
+	const { connection, sourceKey } = archive;
+	const { flush, shard } = await archive.start();
+	await flush();
+
+	expect(shard.alarm).toBeUndefined();
+	const before = await textsOf(archive, "run-1", true);
+	expect(before.texts).toEqual(loaded.sort());
+	const { answer, texts, manifest } = await textsOf(archive, "run-2");
+	expect(texts).toEqual(loaded.sort());
+	expect(answer).toMatchObject({
+		firstEventDate: "2026-03-01",
+		dates: { start: "2026-03-01" },
+	});
+	expect(manifest.dates.filter(({ rows }) => rows > 0)).toMatchObject([
+		{ date: "2026-03-01", rows: 6, objects: [{ rows: 6, inputs: 3 }] },
+		{ date: "2026-03-02", rows: 3 },
+	]);
+
+	// The frame's event came to a date that was closed long ago, so no Run loads it; it is stored, and listed.
+	const listed = await archive.askEvents();
+	if (!listed.ok) throw new Error(listed.error.message);
+	const states = Object.groupBy(listed.events, ({ state: is }) => is);
+	expect(states.accepted).toHaveLength(9);
+	expect(states.released).toHaveLength(1);
+	expect(states.quarantined).toHaveLength(1);
+	expect(await archive.askEvent(releasedId)).toMatchObject({
+		ok: true,
+		event: { state: "released", type: "paid" },
+	});
+	expect(await archive.askRetention(0)).toMatchObject({
+		ok: true,
+		retention: { days: 0, from: "1970-01-01" },
+	});
+	const other = "dd".repeat(16);
+	expect(shard.index.source("shop", other)).toBeUndefined();
+	const events = await archive.askEvents({}, { sourceKeys: [other] });
+	expect(events).toEqual({ ok: true, events: [] });
+
+	const progress = await NatsProgress.open(connection, 1);
+	expect(await progress.objectsDone(archive.stream)).toBe(6);
+	const ledgers = await new Kvm(connection).open(bucket.ledger);
+	const ledger = await ledgers.get(sourceKey);
+	expect(ledger?.json<SourceLedger>()).toMatchObject({
+		sourceKey,
+		firstEventDate: "2026-03-01",
+		lastEventTime: "2026-03-02T06:00:00.000Z",
+	});
+	expect((await ledgers.get(`released.${sourceKey}`))?.json()).toMatchObject({
+		released: { "2026-03-02": { events: 1 } },
+	});
+	expect((await ledgers.get(other))?.json()).toHaveProperty("deletedTime");
+});
