@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { arch, availableParallelism, release, totalmem, type } from "node:os";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { kinds, type Lease, type Node } from "../../packages/kube/kinds.ts";
-import { microTime, rfc3339 } from "../../packages/kube/timestamps.ts";
+import { microTime, rfc3339 } from "../../packages/kube/resource.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";
 

@@ -6,8 +6,11 @@ import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
 import type { Controller } from "../../packages/kube/reconcile/controller.ts";
 import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
-import { type ObjectKey, resourcePath } from "../../packages/kube/resource.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import {
+	type ObjectKey,
+	resourcePath,
+	rfc3339,
+} from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
 import { unsupported } from "./unsupported.ts";
 

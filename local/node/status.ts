@@ -1,6 +1,6 @@
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Pod } from "../../packages/kube/kinds.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { ContainerState } from "./container.ts";
 import type {
 	ContainerStatus,

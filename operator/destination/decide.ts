@@ -12,8 +12,11 @@ import {
 } from "../../packages/kube/conditions.ts";
 import type { Job } from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
-import { ageOf, isControlledBy } from "../../packages/kube/resource.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import {
+	ageOf,
+	isControlledBy,
+	rfc3339,
+} from "../../packages/kube/resource.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { jobOutcome } from "../jobs/outcome.ts";
 import { isInForce, isOfJob, jobRefusal } from "../jobs/refusal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import {
 	operationOf,
 	stateOf as operationState,

@@ -1,5 +1,5 @@
 import { isGone, type Pod } from "../../packages/kube/kinds.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 
 /** A Pod that should have ended, and of which no kubelet says that it has: its node is down or cut off. */
 export interface LostPod {

@@ -11,8 +11,8 @@ import {
 	type JobCondition,
 	type Pod,
 } from "../../packages/kube/kinds.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import { publicWords } from "../../packages/kube/text.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { containerName } from "./template.ts";
 
 export type JobOutcome =

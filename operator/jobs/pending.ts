@@ -1,5 +1,5 @@
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { PendingLimit } from "./kind.ts";
 import type {
 	CompleteReason,

@@ -5,7 +5,7 @@ import {
 	setCondition,
 } from "../../packages/kube/conditions.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, ReasonTable } from "../reconcile/reasons.ts";
 import type { AskAction } from "./questions.ts";

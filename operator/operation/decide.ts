@@ -5,8 +5,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
-import { ageOf } from "../../packages/kube/resource.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
 import { lifecycle } from "../jobs/lifecycle.ts";
 import { endedAs } from "../jobs/outcome.ts";
 import { podTemplateProblem } from "../jobs/template.ts";

@@ -4,7 +4,7 @@ import type {
 	PipelineStatus,
 } from "../../crds/generated/types.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
-import { adoptedTableOf, mayAdopt } from "./adoption.ts";
+import { adoptedTableOf, mayAdopt } from "./table-owners.ts";
 
 const here = { destination: "DuckDB:files/f.duckdb", table: "orders" };
 const success = (snapshotTime: string): PipelineLastSuccess => ({

@@ -2,9 +2,8 @@ import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { ageOf } from "../../packages/kube/resource.ts";
+import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
 import { cutToLength } from "../../packages/kube/text.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { type RunLateness, runOnTime } from "./lateness.ts";
 
 /** Of a message. An error may quote what a warehouse said. */

@@ -18,13 +18,13 @@ import { dueNotifications } from "../notification/state.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
-import { mayAdopt } from "./adoption.ts";
 import { changesOf } from "./changes.ts";
 import { latenessOf } from "./lateness.ts";
 import { quotaProblem } from "./load-quota.ts";
 import { kubeEventsOf, type PipelineVerdict, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import type { PipelineState } from "./state.ts";
+import { mayAdopt } from "./table-owners.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
 import { decideTiming } from "./timing.ts";
 

@@ -2,7 +2,7 @@ import type { Pipeline } from "../../crds/generated/types.ts";
 import { durationMs } from "../../crds/schedule/duration.ts";
 import type { Schedule } from "../../crds/schedule/schedule.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { FindingsOf } from "../reconcile/reasons.ts";
 import type { ScheduleTiming } from "./timing.ts";
 

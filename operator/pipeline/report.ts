@@ -13,7 +13,7 @@ import {
 	findCondition,
 	setConditions,
 } from "../../packages/kube/conditions.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import {
 	deliveryFindingOf,
 	type NotificationState,
@@ -25,10 +25,10 @@ import type {
 	KubeEventReason,
 	Reason,
 } from "../reconcile/reasons.ts";
-import { adoptedTableOf } from "./adoption.ts";
 import { latenessFindingOf, type RunLateness } from "./lateness.ts";
 import type { RunHistory } from "./run-history.ts";
 import type { PipelineState } from "./state.ts";
+import { adoptedTableOf } from "./table-owners.ts";
 import { strategyOf, type TargetProblem } from "./target.ts";
 import type { ScheduleTiming } from "./timing.ts";
 

@@ -8,7 +8,7 @@ import {
 	parseSchedule,
 	type Schedule,
 } from "../../crds/schedule/schedule.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 
 /** What a schedule means for a Pipeline at one moment. */
 export interface ScheduleTiming {

@@ -9,7 +9,7 @@ import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
-import { mayAdopt } from "../pipeline/adoption.ts";
+import { mayAdopt } from "../pipeline/table-owners.ts";
 import type { LoadTarget } from "../pipeline/target.ts";
 import { tableOptionsOf } from "../pipeline/warehouse.ts";
 

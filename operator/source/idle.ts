@@ -2,7 +2,7 @@ import type { Source } from "../../crds/generated/types.ts";
 import { durationMs } from "../../crds/schedule/duration.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 
 const type = "Receiving";

@@ -1,4 +1,4 @@
-import { rfc3339 } from "./timestamps.ts";
+import { rfc3339 } from "./resource.ts";
 
 /** metav1.Condition (KEP-1623). */
 export interface Condition {

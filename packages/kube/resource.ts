@@ -1,3 +1,4 @@
+
 /** What every object of Kubernetes has. Timestamps are RFC 3339 text, as on the wire. */
 export interface KubeObject {
 	apiVersion?: string;
@@ -130,4 +131,14 @@ export function resourcePath<T extends KubeObject>(
 	if (name !== undefined) parts.push(encodeURIComponent(name));
 	if (subresource !== undefined) parts.push(subresource);
 	return `/${parts.join("/")}`;
+}
+
+/** metav1.Time: whole seconds, as Kubernetes itself writes them. */
+export function rfc3339(instantMs: number): string {
+	return new Date(instantMs).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** metav1.MicroTime: RFC 3339 with exactly six decimals. The apiserver refuses any other number. */
+export function microTime(instantMs: number): string {
+	return new Date(instantMs).toISOString().replace("Z", "000Z");
 }

@@ -7,8 +7,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { resourcePath } from "../../packages/kube/resource.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { resourcePath, rfc3339 } from "../../packages/kube/resource.ts";
 import { Informer } from "../../packages/kube/watch/informer.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {

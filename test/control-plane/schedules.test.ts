@@ -7,7 +7,7 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../packages/kube/resource.ts";
 import { dailySlot } from "../support/examples/daily-slot.ts";
 import {
 	client,

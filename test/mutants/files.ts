@@ -7,7 +7,7 @@ export const decisions = [
 	"operator/destination/decide.ts",
 	"operator/jobs/transition.ts",
 	"operator/run/plan-dates.ts",
-	"operator/pipeline/{adoption,load-quota,report,run-history,target,timing}.ts",
+	"operator/pipeline/{table-owners,load-quota,report,run-history,target,timing}.ts",
 	"crds/schedule/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"packages/warehouses/*/load/plan.ts",

@@ -8,7 +8,6 @@ import {
 	type ResourceKind,
 	resourcePath,
 } from "../resource.ts";
-import { configAccess } from "./access.ts";
 import type {
 	KubeClientOptions,
 	KubeList,
@@ -22,6 +21,7 @@ import type {
 } from "./client-options.ts";
 import { ApiError, hasReason, TransportError } from "./errors.ts";
 import {
+	configAccess,
 	type KubeRequest,
 	parseJson,
 	type QueryParameters,

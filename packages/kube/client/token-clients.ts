@@ -4,9 +4,9 @@ import https from "node:https";
 import { createSecureContext } from "node:tls";
 // Types only: see access.ts.
 import type { Cluster } from "@kubernetes/client-node";
-import type { ClusterAccess } from "./access.ts";
 import { KubeClient } from "./client.ts";
 import type { KubeClientOptions } from "./client-options.ts";
+import type { ClusterAccess } from "./transport.ts";
 import { keepAlive, Transport } from "./transport.ts";
 
 /**

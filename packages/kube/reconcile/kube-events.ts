@@ -8,10 +8,10 @@ import { type KubeEvent, kinds } from "../kinds.ts";
 import {
 	apiVersionOf,
 	type KubeObject,
+	microTime,
 	type ResourceKind,
 } from "../resource.ts";
 import { cutToBytes } from "../text.ts";
-import { microTime } from "../timestamps.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** What a person reads in `kubectl describe`. */

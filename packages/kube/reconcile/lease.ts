@@ -4,7 +4,7 @@ import { pause } from "../../service/pause.ts";
 import { hasReason, type KubeClient } from "../client/client.ts";
 import { kinds, type Lease } from "../kinds.ts";
 import { metrics } from "../metrics.ts";
-import { microTime } from "../timestamps.ts";
+import { microTime } from "../resource.ts";
 import { decideLease, type LeaseSighting, sight } from "./lease-decision.ts";
 
 export interface LeaseOptions {

@@ -8,7 +8,7 @@ import type { DestinationAction } from "../../../operator/destination/decide.ts"
 import type { DestinationState } from "../../../operator/destination/state.ts";
 import type { JobResult } from "../../../packages/contracts/job.ts";
 import type { Job, Pod } from "../../../packages/kube/kinds.ts";
-import { rfc3339 } from "../../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../../packages/kube/resource.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import { bigQueryOf } from "./resource-examples.ts";
 

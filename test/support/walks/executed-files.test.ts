@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
-import { rfc3339 } from "../../../packages/kube/timestamps.ts";
+import { rfc3339 } from "../../../packages/kube/resource.ts";
 import { executedFiles } from "./executed-files.ts";
 
 const thread = "test/support/walks/echo-thread.ts";
@@ -24,5 +24,5 @@ test("a file counts as executed if one of its functions is called meanwhile, in 
 	});
 	expect(executed).toContain("packages/contracts/utc-date.ts");
 	expect(executed).toContain(thread);
-	expect(executed).not.toContain("packages/kube/timestamps.ts");
+	expect(executed).not.toContain("packages/kube/resource.ts");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { microTime, rfc3339 } from "./timestamps.ts";
+import { microTime, rfc3339 } from "./resource.ts";
 
 const instantMs = Date.parse("2026-03-01T10:00:00.129Z");
 
