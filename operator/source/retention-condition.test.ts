@@ -7,6 +7,7 @@ import {
 	stateWith,
 	statusIn,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
+import { aboutOf } from "../archive/ask.ts";
 import { decide } from "./decide.ts";
 import type { SourceState } from "./state.ts";
 
@@ -132,4 +133,22 @@ test("the status says what holds, from when, and what comes", () => {
 		from,
 		next: { days: 30, date: "2026-03-09" },
 	});
+});
+
+test("what archive answers counts at once, unless it is an answer to another question", () => {
+	const answered = (days: number) => ({
+		about: aboutOf({
+			shard: 0,
+			question: { account: "shop", sourceKey, days },
+		}),
+		outcome: { ok: true, retention: retention(days) } as const,
+	});
+	const { asked, condition } = outcome(400, {
+		retentionAnswered: answered(400),
+	});
+	expect(asked).toBeUndefined();
+	expect(condition).toMatchObject({ status: "True", reason: "Current" });
+	const late = outcome(400, { retentionAnswered: answered(60) });
+	expect(late.asked).toBeDefined();
+	expect(late.condition).toMatchObject({ reason: "RetentionPending" });
 });
