@@ -67,105 +67,65 @@ export class ReceiveMetrics {
 			this.#answersToUnknown,
 			...this.#accounts.values().map(({ others }) => others),
 		];
-		const events = () => this.#events;
-		const bodyBytes = () => this.#bodyBytes;
-		const undelivered = () => this.#undelivered;
-		new Counter({
+		const observe = observer(registry);
+		observe(Counter, {
 			name: "tidemill_receive_requests_total",
 			help: `Requests answered, by source and code: OK; Repeat for an event already stored under its idempotency key; Greeting for a URL challenge; or the error code of a refusal. Source is empty if none has the URL. The first ${maxSources} sources of an account have their own series; its others count as ${others}.`,
 			labelNames: ["account", "source", "code"],
-			registers,
-			collect() {
-				this.reset();
+			*read() {
 				for (const { account, source, byCode } of answers())
 					for (const [code, count] of byCode)
-						this.inc({ account, source, code }, count);
+						yield [{ account, source, code }, count];
 			},
 		});
-		new Counter({
+		observe(Counter, {
 			name: "tidemill_receive_undelivered_replies_total",
 			help: "Events stored and acknowledged whose sender disconnected before the answer. They also count as OK.",
-			registers,
-			collect() {
-				this.reset();
-				this.inc(undelivered());
-			},
+			read: () => this.#undelivered,
 		});
-		new Gauge({
+		observe(Gauge, {
 			name: "tidemill_receive_routes_age_seconds",
 			help: "Time since receive last confirmed that it serves the routes that operator wrote. A few seconds are normal.",
-			registers,
-			collect() {
-				this.set(routes.ageMs() / 1000);
-			},
+			read: () => routes.ageMs() / 1000,
 		});
-		new Counter({
+		observe(Counter, {
 			name: "tidemill_receive_events_total",
 			help: "Events stored and acknowledged.",
-			registers,
-			collect() {
-				this.reset();
-				this.inc(events());
-			},
+			read: () => this.#events,
 		});
-		new Counter({
+		observe(Counter, {
 			name: "tidemill_receive_event_body_bytes_total",
 			help: "Body bytes of events stored and acknowledged.",
-			registers,
-			collect() {
-				this.reset();
-				this.inc(bodyBytes());
-			},
+			read: () => this.#bodyBytes,
 		});
-		new Gauge({
+		observe(Gauge, {
 			name: "tidemill_receive_in_flight_requests",
 			help: "Requests being read, stored or answered.",
-			registers,
-			collect() {
-				this.set(inFlight.requests);
-			},
+			read: () => inFlight.requests,
 		});
-		new Gauge({
+		observe(Gauge, {
 			name: "tidemill_receive_in_flight_bytes",
 			help: "Body bytes held in memory.",
-			registers,
-			collect() {
-				this.set(inFlight.bytes);
-			},
+			read: () => inFlight.bytes,
 		});
-		const keys = () => this.#keys;
-		new Counter({
+		observe(Counter, {
 			name: "tidemill_receive_idempotency_requests_total",
 			help: "Requests with an idempotency key, by outcome: claimed (a new key), taken_over (the key's earlier event wasn't stored), repeated, or refused.",
 			labelNames: ["outcome"],
-			registers,
-			collect() {
-				this.reset();
-				for (const [outcome, count] of Object.entries(keys()?.outcomes ?? {}))
-					this.inc({ outcome }, count);
-			},
+			read: () =>
+				byLabel("outcome", Object.entries(this.#keys?.outcomes ?? {})),
 		});
-		new Gauge({
+		observe(Gauge, {
 			name: "tidemill_receive_idempotency_keys",
 			help: "Idempotency keys in the bucket when this receiver last looked. An account that has as many as are free below archive's IDEMPOTENCY_MAX_KEYS gets 503 for requests with new keys.",
-			registers,
-			collect() {
-				this.set(keys()?.keys ?? 0);
-			},
+			read: () => this.#keys?.keys ?? 0,
 		});
-		const refused = () => this.#refused;
-		new Counter({
+		observe(Counter, {
 			name: "tidemill_receive_refused_records_total",
 			help: "Refused requests of known URLs, by what became of their record for people: sent, cut (sent without the violations for which there was no room), left_out (a Source, an account and receive have a pace each), or dropped while NATS is away.",
 			labelNames: ["outcome"],
-			registers,
-			collect() {
-				this.reset();
-				for (const [outcome, count] of Object.entries(
-					refused()?.outcomes ?? {},
-				))
-					this.inc({ outcome }, count);
-			},
+			read: () =>
+				byLabel("outcome", Object.entries(this.#refused?.outcomes ?? {})),
 		});
 		this.#frames = new Counter({
 			name: "tidemill_receive_frames_total",
@@ -260,55 +220,71 @@ type Observed = Pick<
 
 /** Metrics of tracking plans. They have no label that a sender or an account could choose. */
 export function observePlans(registry: Registry, plans: Observed): void {
-	const registers = [registry];
-	new Counter({
+	const observe = observer(registry);
+	observe(Counter, {
 		name: "tidemill_receive_judged_events_total",
 		help: "Events validated by tracking plans, by outcome: Accept, Quarantine, Reject, or Failed. Accepted and quarantined ones are stored after that, if all goes well.",
 		labelNames: ["outcome"],
-		registers,
-		collect() {
-			this.reset();
-			for (const [outcome, count] of plans.outcomes)
-				this.inc({ outcome }, count);
-		},
+		read: () => byLabel("outcome", plans.outcomes),
 	});
-	new Counter({
+	observe(Counter, {
 		name: "tidemill_receive_deviating_events_total",
 		help: "Validated events with a violation of this kind. An event counts once for each kind that it has.",
 		labelNames: ["kind"],
-		registers,
-		collect() {
-			this.reset();
-			for (const [kind, count] of plans.kinds) this.inc({ kind }, count);
-		},
+		read: () => byLabel("kind", plans.kinds),
 	});
-	new Gauge({
+	observe(Gauge, {
 		name: "tidemill_receive_tracking_plans",
 		help: "Versions of tracking plans, by state: compiled, or failed. Receive tries a failed one again.",
 		labelNames: ["state"],
-		registers,
-		collect() {
-			const { compiled, failed } = plans.table.counts;
-			this.set({ state: "compiled" }, compiled);
-			this.set({ state: "failed" }, failed);
-		},
+		read: () => byLabel("state", Object.entries(plans.table.counts)),
 	});
-	new Counter({
+	observe(Counter, {
 		name: "tidemill_receive_judge_restarts_total",
 		help: "How often the thread that validates events has died or hung and was replaced.",
-		registers,
-		collect() {
-			this.reset();
-			this.inc(plans.restarts);
-		},
+		read: () => plans.restarts,
 	});
-	new Counter({
+	observe(Counter, {
 		name: "tidemill_receive_plans_readied_again_total",
 		help: "How often a tracking plan's code had to be made ready again before an event was validated, since other plans had taken its room.",
-		registers,
-		collect() {
-			this.reset();
-			this.inc(plans.readiedAgain);
-		},
+		read: () => plans.readiedAgain,
 	});
+}
+
+type LabelledValue = [labels: Record<string, string>, value: number];
+
+/** Registers metrics whose values are read when Prometheus asks. */
+function observer(registry: Registry) {
+	return (
+		Metric: typeof Counter | typeof Gauge,
+		{
+			read,
+			...about
+		}: {
+			name: string;
+			help: string;
+			labelNames?: string[];
+			read(): number | Iterable<LabelledValue>;
+		},
+	): void => {
+		new Metric({
+			...about,
+			registers: [registry],
+			collect(this: Counter | Gauge) {
+				this.reset();
+				const values = read();
+				for (const [labels, value] of typeof values === "number"
+					? ([[{}, values]] satisfies LabelledValue[])
+					: values)
+					this.inc(labels, value);
+			},
+		});
+	};
+}
+
+function* byLabel(
+	name: string,
+	counts: Iterable<readonly [string, number]>,
+): Generator<LabelledValue> {
+	for (const [value, count] of counts) yield [{ [name]: value }, count];
 }
