@@ -12,6 +12,7 @@ function parts(changes: Partial<OperatorParts> = {}): OperatorParts {
 	return {
 		hasNats: true,
 		natsState: { reason: undefined, isRefused: false },
+		permissions: { missingEverywhere: undefined },
 		informers: [{ kind: kinds.pod, hasSynced: true, silentMs: minuteMs }],
 		loops: [{ name: "run", longestWorkMs: 2 * minuteMs }],
 		election: { isOverdue: false },
@@ -42,6 +43,13 @@ test.each<[string, Partial<OperatorParts>]>([
 	[
 		"waiting for the apiserver to list pods",
 		{ informers: [{ kind: kinds.pod, hasSynced: false, silentMs: 0 }] },
+	],
+	[
+		"The operator may not",
+		{
+			permissions: { missingEverywhere: "The operator may not" },
+			informers: [{ kind: kinds.pod, hasSynced: false, silentMs: 0 }],
+		},
 	],
 	[
 		"the apiserver has sent nothing about pods for more than 3 minutes",

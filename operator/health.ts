@@ -3,12 +3,14 @@ import type { LeaderElection } from "../packages/kube/reconcile/lease.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
 import type { Informer } from "../packages/kube/watch/informer.ts";
 import type { NatsState } from "../packages/service/nats/connection.ts";
+import type { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 
 /** What the operator's health depends on. */
 export interface OperatorParts {
 	/** NATS was reached once. From then on the client reconnects by itself. */
 	hasNats: boolean;
 	natsState: Pick<NatsState, "reason" | "isRefused">;
+	permissions: Pick<NamespacePermissions, "missingEverywhere">;
 	informers: Pick<Informer<KubeObject>, "kind" | "hasSynced" | "silentMs">[];
 	/** Empty until NATS is reached. */
 	loops: Pick<ControllerLoop, "name" | "longestWorkMs">[];
@@ -33,6 +35,7 @@ export function reasonNotAlive({
 export function reasonNotReady({
 	hasNats,
 	natsState,
+	permissions,
 	informers,
 }: OperatorParts): string | undefined {
 	if (natsState.isRefused) return natsState.reason;
@@ -41,7 +44,10 @@ export function reasonNotReady({
 		those.map(({ kind }) => kind.plural).join(", ");
 	const unlisted = informers.filter(({ hasSynced }) => !hasSynced);
 	if (unlisted.length > 0)
-		return `waiting for the apiserver to list ${names(unlisted)}`;
+		return (
+			permissions.missingEverywhere ??
+			`waiting for the apiserver to list ${names(unlisted)}`
+		);
 	const silent = informers.filter(({ silentMs }) => silentMs > oldMs);
 	if (silent.length > 0)
 		return `the apiserver has sent nothing about ${names(silent)} for more than ${minutes(oldMs)}`;

@@ -126,6 +126,7 @@ export async function main(): Promise<number> {
 	const health: OperatorParts = {
 		hasNats: false,
 		natsState: new NatsState(),
+		permissions,
 		informers: Object.values(informers),
 		loops: [],
 		election,

@@ -53,6 +53,9 @@ export interface ClusterFacts {
 	resources: { name: string; condition: Condition }[];
 }
 
+/** {@link UnservedNamespace.namespace} of an operator that serves all namespaces, by a ClusterRoleBinding. */
+export const everywhere = "*";
+
 /** Either it doesn't exist, or the operator has no binding there. */
 export interface UnservedNamespace {
 	namespace: string;
@@ -391,14 +394,16 @@ async function readUnserved(
 	const found = await Promise.all(
 		watched
 			.map((name) => name.trim())
-			.filter((name) => name && name !== "*")
+			.filter((name) => name)
 			.map(async (namespace) => {
 				const isMissing =
-					(await ifAllowed(
+					namespace !== everywhere &&
+					((await ifAllowed(
 						client
 							.get(kinds.namespace, namespace)
 							.then((object) => object === undefined),
-					)) ?? false;
+					)) ??
+						false);
 				const isBound =
 					!isMissing && (await mayCreateJobs(client, account, namespace));
 				return isBound ? [] : [{ namespace, isMissing, account, role }];
@@ -427,7 +432,10 @@ async function mayCreateJobs(
 						`system:serviceaccounts:${account.split(":")[0]}`,
 						"system:authenticated",
 					],
-					resourceAttributes: { namespace, ...attributes },
+					resourceAttributes: {
+						...(namespace !== everywhere && { namespace }),
+						...attributes,
+					},
 				},
 			},
 		}),

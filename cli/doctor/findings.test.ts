@@ -71,6 +71,12 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 		"no binding to tidemill-operator-in-namespace",
 		"--serviceaccount=tidemill-system:tidemill-operator --namespace=shop",
 	],
+	[
+		"all namespaces",
+		{ unserved: [{ ...operatorOf("*"), isMissing: false }] },
+		"no ClusterRoleBinding to tidemill-operator-in-namespace",
+		"kubectl create clusterrolebinding tidemill-operator-in-namespace",
+	],
 	["operator", { leases: [] }, "no operator has ever led", "Install"],
 	[
 		"operator",

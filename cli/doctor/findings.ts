@@ -2,6 +2,7 @@ import { isNamespace, overlapsOf } from "../../crds/installation-claims.ts";
 import type { Lease } from "../../packages/kube/kinds.ts";
 import {
 	type ClusterFacts,
+	everywhere,
 	group,
 	type UnservedNamespace,
 	version,
@@ -156,6 +157,12 @@ function unserved({
 	account,
 	role,
 }: UnservedNamespace): DoctorFinding {
+	if (namespace === everywhere)
+		return failed(
+			"all namespaces",
+			`the operator (${account}) has no ClusterRoleBinding to ${role}`,
+			`Run helm upgrade, or: kubectl create clusterrolebinding ${role} --clusterrole=${role} --serviceaccount=${account}`,
+		);
 	const check = `namespace ${namespace}`;
 	return isMissing
 		? failed(

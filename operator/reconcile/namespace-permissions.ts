@@ -75,6 +75,12 @@ export class NamespacePermissions {
 		return this.#scopeOf(namespace)?.standing ?? { type: "served" };
 	}
 
+	/** What is missing in all namespaces, if the operator is to serve all; undefined if nothing is. */
+	get missingEverywhere(): string | undefined {
+		const standing = this.#scopes.get(undefined)?.standing;
+		return standing?.type === "notPermitted" ? standing.message : undefined;
+	}
+
 	/** The namespaces that don't exist, and those without a permission. */
 	namesOf(type: "missing" | "notPermitted"): string[] {
 		return [...this.#scopes].flatMap(([namespace, { standing }]) =>
@@ -247,6 +253,9 @@ export class NamespacePermissions {
 		const before = scope.standing;
 		if (textOf(before) === textOf(standing)) return;
 		scope.become(standing);
+		// In a namespace, each resource says so. Of all namespaces, nothing may be read.
+		if (namespace === undefined && standing.type === "notPermitted")
+			this.#log.error({ reason: standing.message }, "no namespace is served");
 		for (const handler of this.#handlers) handler(namespace);
 	}
 }

@@ -23,6 +23,7 @@ import {
 	sendPersistently,
 } from "../support/senders/persistent-sender.ts";
 import type { Quickstart } from "../support/senders/quickstart.ts";
+import { runCommandIn } from "../support/servers/kubectl.ts";
 import { startTidemill } from "../support/servers/tidemill-process.ts";
 import {
 	apply,
@@ -304,6 +305,35 @@ clusterTest(
 		expect(brokenPromises(rows, sent)).toEqual([]);
 		const ids = new Set(rows.map(({ event_id }) => event_id));
 		expect(before.filter(({ event_id }) => !ids.has(event_id))).toEqual([]);
+	},
+);
+
+clusterTest(
+	"a RoleBinding that is gone is told by kubectl describe within 10 s, and the command there brings all back",
+	async () => {
+		const role = "tidemill-operator-in-namespace";
+		await kubectl("delete", "rolebinding", role, `--namespace=${namespace}`);
+		const message = await vi.waitFor(
+			async () => {
+				const described = await kubectl(
+					...["describe", "source/shop", `--namespace=${namespace}`],
+				);
+				const [, found] =
+					/Message: +(The operator .*)\n.*\n? +Reason: +NotPermitted/.exec(
+						described,
+					) ?? [];
+				if (!found) throw new Error(described);
+				return found;
+			},
+			{ timeout: 10_000, interval: 250 },
+		);
+		expect(message).toContain(`may not in namespace "${namespace}"`);
+		await runCommandIn(message, inject("cluster").kubeconfig!);
+		await kubectl(
+			...["wait", "source/shop", `--namespace=${namespace}`],
+			...["--for=condition=Ready", "--timeout=60s"],
+		);
+		await quickstart.runPipeline();
 	},
 );
 

@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import {
@@ -12,7 +10,6 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../../../crds/generated/types.ts";
-import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { loadKubeConfig } from "../../../packages/kube/client/kube-config.ts";
 import {
 	type Condition,
@@ -30,7 +27,7 @@ import {
 	OperatorWorld,
 } from "../../support/fixtures/control-plane/operator-world.ts";
 import { ApiserverProxy } from "../../support/proxies/apiserver-proxy.ts";
-import { kubectlDone } from "../../support/servers/kubectl.ts";
+import { kubectlDone, runCommandIn } from "../../support/servers/kubectl.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import { startTidemill } from "../../support/servers/tidemill-process.ts";
 
@@ -71,6 +68,8 @@ type Reported = KubeObject & { status?: { conditions?: Condition[] } };
 
 let world: OperatorWorld;
 let proxy: ApiserverProxy;
+/** Of the operator's ServiceAccount. */
+let kubeconfig: string;
 let system: string;
 let bound: string;
 let unbound: string;
@@ -98,22 +97,7 @@ beforeAll(async () => {
 		]);
 	await kubectlDone(
 		["apply", `--namespace=${system}`, "--filename=-"],
-		`apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: tidemill-operator
-  labels: { app.kubernetes.io/part-of: tidemill }
-spec:
-  replicas: 0
-  selector: { matchLabels: { app: operator } }
-  template:
-    metadata: { labels: { app: operator } }
-    spec:
-      serviceAccountName: tidemill-operator
-      containers:
-        - name: operator
-          image: tidemill
-          env: [{ name: WATCH_NAMESPACES, value: "${bound},${unbound},${absent}" }]`,
+		operatorDeployment("tidemill-operator", `${bound},${unbound},${absent}`),
 	);
 	const { clusters, currentContext } = loadKubeConfig(inject("kubeconfig"));
 	const restricted = new KubeConfig();
@@ -126,7 +110,7 @@ spec:
 		currentContext,
 	});
 	proxy = await ApiserverProxy.start(restricted);
-	const kubeconfig = join(await temporaryDirectory("bindings"), "kubeconfig");
+	kubeconfig = join(await temporaryDirectory("bindings"), "kubeconfig");
 	await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
 	const operator = world.startOperator([bound, unbound, absent], {
 		env: {
@@ -144,6 +128,27 @@ spec:
 		};
 	});
 });
+
+/** As the chart makes it. */
+const operatorDeployment = (
+	name: string,
+	watched: string,
+) => `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ${name}
+  labels: { app.kubernetes.io/part-of: tidemill }
+spec:
+  replicas: 0
+  selector: { matchLabels: { app: ${name} } }
+  template:
+    metadata: { labels: { app: ${name} } }
+    spec:
+      serviceAccountName: tidemill-operator
+      containers:
+        - name: operator
+          image: tidemill
+          env: [{ name: WATCH_NAMESPACES, value: "${watched}" }]`;
 
 /** The operator's log. */
 const lines: string[] = [];
@@ -177,22 +182,6 @@ async function allNotPermitted(namespace: string, within = promised) {
 	return message;
 }
 
-/** As an administrator pastes it. */
-async function runCommandOf(message: string): Promise<void> {
-	const command = message.slice(message.indexOf("kubectl create"));
-	const { kubectl } = await resolveBinaries(["kubectl"]);
-	const directory = await temporaryDirectory("kubectl");
-	const link = join(directory, "kubectl");
-	await promisify(execFile)("ln", ["-s", kubectl, link]);
-	await promisify(execFile)("sh", ["-c", command], {
-		env: {
-			...process.env,
-			PATH: [dirname(link), process.env.PATH].join(delimiter),
-			KUBECONFIG: inject("kubeconfig"),
-		},
-	});
-}
-
 async function doctorSays(): Promise<string> {
 	const { ended } = startTidemill(["doctor"], {
 		KUBECONFIG: inject("kubeconfig"),
@@ -223,7 +212,7 @@ test("without a binding, each resource says so with the missing rules, and the c
 	);
 	const told = `namespace ${unbound}: the operator (${system}:tidemill-operator) has no binding to ${role} there`;
 	expect(await doctorSays()).toContain(told);
-	await runCommandOf(message);
+	await runCommandIn(message);
 	await allServed(unbound);
 	expect(await doctorSays()).not.toContain(told);
 });
@@ -252,8 +241,44 @@ test("a binding that goes while nothing happens is noticed, costs next to nothin
 		.filter(({ path }) => path.includes(`/${unbound}`));
 	// The condition is written once; the questions after the permissions name no namespace in their path.
 	expect(about.length).toBeLessThan(10 + seconds / 10);
-	await runCommandOf(message);
+	await runCommandIn(message);
 	await allServed(unbound);
+});
+
+test("an operator of all namespaces without its ClusterRoleBinding says so in its log, at /readyz and by doctor", async () => {
+	// Of the same lease: while another operator leads, this one could serve no namespace of another test.
+	const operator = world.startOperator(["*"], {
+		env: { KUBECONFIG: kubeconfig, LEASE_NAMESPACE: system, LOG_LEVEL: "info" },
+	});
+	const log: string[] = [];
+	const port = await new Promise((resolve) => {
+		operator.onLine = (line) => {
+			log.push(line);
+			const { healthPort } = JSON.parse(line);
+			if (healthPort) resolve(healthPort);
+		};
+	});
+	await vi.waitFor(async () => {
+		const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+		expect(answer.status).toBe(503);
+		expect(await answer.text()).toContain(
+			`The operator (system:serviceaccount:${system}:tidemill-operator) may not in all namespaces`,
+		);
+	}, promised);
+	const lacks = log.filter((line) => line.includes("no namespace is served"));
+	expect(lacks).toHaveLength(1);
+	expect(lacks[0]).toContain(`kubectl create clusterrolebinding ${role} `);
+	operator.child.kill("SIGTERM");
+	await operator.ended;
+
+	await kubectlDone(
+		["apply", `--namespace=${system}`, "--filename=-"],
+		operatorDeployment("tidemill-of-all", "*"),
+	);
+	expect(await doctorSays()).toContain(
+		`all namespaces: the operator (${system}:tidemill-operator) has no ClusterRoleBinding to ${role}`,
+	);
+	await world.client.delete(kinds.deployment, "tidemill-of-all", system);
 });
 
 test("a watched namespace that doesn't exist is told on the Deployment, in the log and by a metric, and is served once it is there", async () => {
@@ -294,7 +319,7 @@ test("a watched namespace that doesn't exist is told on the Deployment, in the l
 	// By itself, the operator looks for the namespace every fifteen seconds at most.
 	const message = await allNotPermitted(absent, soon);
 	expect(await metrics()).not.toContain(series);
-	await runCommandOf(message);
+	await runCommandIn(message);
 	await vi.waitFor(async () => {
 		const source = await conditionOf(absent, told[0]!);
 		expect(source?.reason).toBe("Active");
