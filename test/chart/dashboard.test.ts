@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { metricsPage } from "../../tools/generate/metrics-page.ts";
 import { dashboard, dashboardQueries } from "../support/alerts/dashboard.ts";
-import { examples, render, renderText } from "../support/chart/render.ts";
+import {
+	examples,
+	render,
+	renderRelease,
+	renderText,
+} from "../support/chart/render.ts";
 import type { Rendered } from "../support/chart/rendered.ts";
 
 const tryOut = `--values=${examples.get("try-out")}`;
@@ -60,8 +65,42 @@ test("the chart gives the dashboard to Grafana's sidecar if it is wanted", async
 		kind: "ConfigMap",
 		metadata: { labels: { grafana_dashboard: "1" } },
 	});
-	expect(JSON.parse(found!.data["tidemill.json"]!)).toEqual(dashboard);
+	expect(dashboardIn(found!)).toMatchObject({
+		...dashboard,
+		uid: expect.any(String),
+		title: "Tidemill (tidemill-system/tidemill)",
+	});
 });
+
+test("two releases in one Grafana have a dashboard each", async () => {
+	const of = async (release: string, namespace: string) => {
+		const objects = await renderRelease(
+			release,
+			namespace,
+			tryOut,
+			"--set=metrics.dashboard.enabled=true",
+		);
+		return dashboardIn(
+			objects.find(({ metadata }) => metadata.name.endsWith("-dashboard"))!,
+		);
+	};
+	const own = await of("tidemill", "tidemill-system");
+	const others = [
+		await of("tidemill", "tidemill-two"),
+		await of("tidemill-two", "tidemill-system"),
+	];
+	for (const { uid, title, ...rest } of others) {
+		expect(uid).toMatch(/^tidemill-[0-9a-f]{8}$/);
+		expect([own.uid, own.title]).not.toContain(uid);
+		expect(title).not.toBe(own.title);
+		expect(own).toMatchObject(rest);
+	}
+	expect(new Set(others.map(({ uid }) => uid)).size).toBe(2);
+});
+
+function dashboardIn({ data }: Rendered): { uid: string; title: string } {
+	return JSON.parse(data["tidemill.json"]!);
+}
 
 test("the chart names the collector of traces to receive, archive and operator, and to nobody unless it is set", async () => {
 	const tracedBy = async (...args: string[]) =>

@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, inject, test } from "vitest";
@@ -12,6 +12,7 @@ import { startTidemill } from "../support/servers/tidemill-process.ts";
 /* `tidemill setup` as the chart runs it: with the arguments of its Job and the permissions of its Role. */
 
 const namespace = "setup";
+let job: Rendered;
 let args: string[];
 let kubeconfig: string;
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
 			.map((object) => stringify(object))
 			.join("---\n"),
 	);
-	const job = setup.find(({ kind }) => kind === "Job") as Rendered;
+	job = setup.find(({ kind }) => kind === "Job") as Rendered;
 	args = job.spec.template.spec.containers[0].args;
 	const token = await kubectlDone([
 		...["create", "token", "tidemill-setup", `--namespace=${namespace}`],
@@ -55,6 +56,23 @@ test("it creates the release's Secrets once, and tells no value", async () => {
 	for (const value of values) expect(output).not.toContain(value.trim());
 	await setup();
 	expect(await secrets()).toEqual(first);
+});
+
+test("what a killed Helm leaves of it goes by itself, as the docs say when", async () => {
+	const { activeDeadlineSeconds, ttlSecondsAfterFinished } = job.spec as {
+		activeDeadlineSeconds?: number;
+		ttlSecondsAfterFinished?: number;
+	};
+	const docs = await readFile(
+		join(import.meta.dirname, "../../docs/install.md"),
+		"utf8",
+	);
+	expect(ttlSecondsAfterFinished).toBe(60);
+	const minutes = (activeDeadlineSeconds! + ttlSecondsAfterFinished!) / 60;
+	expect(docs).toContain(`can't start, ${minutes} minutes after it was made`);
+	expect(docs).toContain(
+		`--selector=app.kubernetes.io/component=${job.metadata.labels?.["app.kubernetes.io/component"]}`,
+	);
 });
 
 test("it puts back what is missing, and leaves the rest alone", async () => {
