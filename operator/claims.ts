@@ -55,6 +55,7 @@ export class InstallationClaimer {
 	readonly #client: KubeClient;
 	readonly #options: ClaimOptions;
 	readonly #installation: string;
+	#wanted: readonly string[];
 	readonly #leases: Informer<Lease>;
 	#overlaps: readonly Overlap[] = [];
 	#onOverlaps: () => void = () => undefined;
@@ -65,6 +66,7 @@ export class InstallationClaimer {
 		this.#options = options;
 		const { namespace, name } = options.lease;
 		this.#installation = `${namespace}/${name}`;
+		this.#wanted = options.wanted;
 		this.#leases = new Informer(client, kinds.lease, {
 			...operatorLeases,
 			log: options.log,
@@ -79,11 +81,16 @@ export class InstallationClaimer {
 	/**
 	 * Returns what this installation serves: of two that claim the same at once, at least one sees the other, since each reads
 	 * after it has written. Tries until the signal fires.
+	 * @param readMore what is to be claimed beside what the options have.
 	 */
-	async claim(stopping: AbortSignal): Promise<ServedNamespaces> {
+	async claim(
+		stopping: AbortSignal,
+		readMore: () => Promise<string[]> = async () => [],
+	): Promise<ServedNamespaces> {
 		if (!this.#options.deployment) return this.#served([]);
 		for (let failures = 1; ; failures++)
 			try {
+				this.#wanted = [...this.#options.wanted, ...(await readMore())];
 				await this.#write(false);
 				const { items } = await this.#client.list(kinds.lease, operatorLeases);
 				return this.#served(items);
@@ -149,7 +156,7 @@ export class InstallationClaimer {
 			this.#overlaps = overlaps;
 			this.#onOverlaps();
 		}
-		return servedNamespaces(this.#options.wanted, overlaps);
+		return servedNamespaces(this.#wanted, overlaps);
 	}
 
 	#ownOf(all: readonly InstallationClaims[]): InstallationClaims {
@@ -164,7 +171,8 @@ export class InstallationClaimer {
 
 	/** Puts the claims into the Lease, if they aren't there. */
 	async #write(isLeader: boolean): Promise<void> {
-		const { lease: key, wanted } = this.#options;
+		const { lease: key } = this.#options;
+		const wanted = this.#wanted;
 		const deployment = await this.#deployment();
 		if (!deployment) return;
 		const { items } = await this.#client.list(kinds.lease, operatorLeases);

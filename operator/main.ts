@@ -57,7 +57,7 @@ import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
 import { createRouteController } from "./source/routes/controller.ts";
-import { RouteBuckets } from "./source/routes/route-buckets.ts";
+import { natsClaim, RouteBuckets } from "./source/routes/route-buckets.ts";
 import { ShardBacklogs } from "./source/shard-backlogs.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 import { PlanVersions } from "./tracking-plan/plan-versions.ts";
@@ -179,7 +179,13 @@ export async function main(): Promise<number> {
 	const claiming: ProcessPart = {
 		name: "claims",
 		start: async (stopping) => {
-			served = await claims.claim(stopping);
+			// One's own NATS is no other's.
+			const isShared = settings.exclusiveStores.some((address) =>
+				address.startsWith("nats:"),
+			);
+			served = await claims.claim(stopping, async () =>
+				isShared ? [await natsClaim(nats, settings.bucketReplicas)] : [],
+			);
 			const following = new AbortController();
 			const ended = claims.follow(served, following.signal);
 			return {

@@ -1,5 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	expect,
+	inject,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { claimsOf } from "../../crds/installation-claims.ts";
 import { KubeClient } from "../../packages/kube/client/client.ts";
@@ -91,6 +99,44 @@ test("an installation that is removed gives up what it claims", async () => {
 	await served(billing, "late", one);
 });
 
+test("one NATS under two names belongs to the first, and both tell", async () => {
+	const nats = await startNats();
+	onTestFinished(() => nats.stop());
+	const [three, four] = [installation("three"), installation("four")];
+	for (const [each, host] of [
+		[three, "127.0.0.1"],
+		[four, "localhost"],
+	] as const) {
+		onTestFinished(() => each.stop());
+		await client.create(kinds.namespace, {
+			metadata: { name: each.namespace },
+		});
+		await createDeployment(each.namespace);
+		await each.start([each.namespace], {
+			NATS_URL: nats.urlFor("operator").replace("127.0.0.1", host),
+			EXCLUSIVE_STORES: `nats://${host}:4222`,
+		});
+		await vi.waitFor(
+			async () => expect(await claims(each)).toBeDefined(),
+			soon,
+		);
+	}
+	for (const [own, words] of [
+		[three, `belongs to this installation, and ${four.namespace}`],
+		[four, "so this installation serves no namespace"],
+	] as const) {
+		const note = await vi.waitFor(() => own.eventNote(), soon);
+		expect(note).toContain("the NATS that has data of Tidemill since 2");
+		expect(note).toContain(words);
+	}
+	for (const each of [three, four])
+		await createSource(each.namespace, "orders");
+	await served(three.namespace, "orders", three);
+	expect((await source(four.namespace, "orders")).status?.webhookURL).toBe(
+		undefined,
+	);
+});
+
 test("who watches all namespaces leaves out those of others", async () => {
 	for (const namespace of [shop, billing])
 		await client.create(kinds.configMap, {
@@ -130,11 +176,11 @@ function installation(name: string) {
 		host: `https://${name}.example`,
 		process: undefined as TidemillProcess | undefined,
 		lines: [] as string[],
-		start: async (watched: string[]) => {
-			nats ??= await startNats();
+		start: async (watched: string[], env: Record<string, string> = {}) => {
+			if (!env.NATS_URL) nats ??= await startNats();
 			const started = startTidemill(["operator"], {
 				KUBECONFIG: inject("kubeconfig"),
-				NATS_URL: nats.urlFor("operator"),
+				...(nats && { NATS_URL: nats.urlFor("operator") }),
 				TIDEMILL_RECEIVE_URL: self.host,
 				TIDEMILL_IMAGE: "tidemill.local/tidemill:test",
 				WATCH_NAMESPACES: watched.join(),
@@ -142,6 +188,7 @@ function installation(name: string) {
 				OPERATOR_DEPLOYMENT: "tidemill-operator",
 				LEASE_DURATION_SECONDS: "30",
 				HEALTH_PORT: "0",
+				...env,
 			});
 			self.process = started;
 			self.lines = [];

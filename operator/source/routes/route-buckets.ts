@@ -1,3 +1,4 @@
+import { jetstreamManager } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value API.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
@@ -18,7 +19,10 @@ import {
 } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { BucketWatch } from "../../../packages/service/nats/bucket-watch.ts";
-import { isConflict } from "../../../packages/service/nats/connection.ts";
+import {
+	isConflict,
+	isStreamNotFound,
+} from "../../../packages/service/nats/connection.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
@@ -272,8 +276,7 @@ export class RouteBuckets {
 	}
 
 	#create(name: string): Promise<KV> {
-		const options = { history: 1, replicas: this.#replicas };
-		return new Kvm(this.#nats).create(name, options);
+		return createBucket(this.#nats, name, this.#replicas);
 	}
 
 	/** The bucket of routes, when memory has what is in both buckets. */
@@ -293,6 +296,32 @@ export class RouteBuckets {
 			throw error;
 		}
 	}
+}
+
+function createBucket(
+	nats: NatsConnection,
+	name: string,
+	replicas: number,
+): Promise<KV> {
+	return new Kvm(nats).create(name, { history: 1, replicas });
+}
+
+/**
+ * What an operator claims of its NATS beside the address, of which one NATS may have several: when its bucket of source keys was
+ * created, to the nanosecond.
+ */
+export async function natsClaim(
+	nats: NatsConnection,
+	replicas: number,
+): Promise<string> {
+	const { streams } = await jetstreamManager(nats);
+	const read = () => streams.info(`KV_${bucket.sourceKeys}`);
+	const { created } = await read().catch(async (error) => {
+		if (!isStreamNotFound(error)) throw error;
+		await createBucket(nats, bucket.sourceKeys, replicas);
+		return read();
+	});
+	return `the NATS that has data of Tidemill since ${created}`;
 }
 
 function planKeysOf(routes: Iterable<Route | undefined>): Set<string> {
