@@ -14,18 +14,22 @@ import type {
 export interface AdmissionRequest {
 	uid: string;
 	operation: "CREATE" | "UPDATE" | "DELETE";
+	/** Empty for one that Kubernetes is to name. */
+	name: string;
 	namespace: string;
 	resource: { resource: string };
 	subResource?: string;
 	dryRun?: boolean;
 }
 
+type Verdict = "fails" | "permits" | { denies: string };
+
 /** An admission webhook that the real apiserver asks about requests in one namespace, and which notes them. */
 export interface AdmissionWebhook {
 	/** What it was asked, in order. */
 	requests: AdmissionRequest[];
 	/** Answers each question by HTTP 500, or denies with these words, or permits; at first it fails. */
-	answer: "fails" | "permits" | { denies: string };
+	answer: Verdict | ((request: AdmissionRequest) => Verdict);
 	/** Where it listens, `127.0.0.1:port`. */
 	address: string;
 	stop(): Promise<void>;
@@ -60,7 +64,8 @@ export async function startAdmissionWebhook(
 		for await (const chunk of request) body += chunk;
 		const asked: AdmissionRequest = JSON.parse(body).request;
 		webhook.requests.push(asked);
-		const { answer } = webhook;
+		const { answer: given } = webhook;
+		const answer = typeof given === "function" ? given(asked) : given;
 		if (answer === "fails") {
 			response.writeHead(500).end("the policy engine is out of order");
 			return;
