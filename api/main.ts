@@ -8,7 +8,7 @@ import {
 	startHealthServer,
 } from "../packages/service/health-server.ts";
 import { createLog } from "../packages/service/log.ts";
-import { connectNats } from "../packages/service/nats/connection.ts";
+import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
 import { SettingError, Settings } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
@@ -34,6 +34,7 @@ export async function main(): Promise<number> {
 	const stopping = stopSignal();
 
 	const registry = processRegistry();
+	const natsState = new NatsState();
 	let isListening = false;
 	const health = await startHealthServer({
 		port: settings.integer("HEALTH_PORT", { ...port, fallback: 0 }),
@@ -42,9 +43,12 @@ export async function main(): Promise<number> {
 		ready: () =>
 			stopping.aborted
 				? "stopping"
-				: isListening
-					? undefined
-					: "not listening yet",
+				: !isListening
+					? "not listening yet"
+					: // One that is merely away comes back by itself, and most requests don't need it.
+						natsState.isRefused
+						? natsState.reason
+						: undefined,
 		registry,
 	});
 
@@ -59,7 +63,13 @@ export async function main(): Promise<number> {
 		return nats;
 	};
 	// In the background: most requests need no NATS.
-	const connecting = connectNats(settings, "api", log, stopping).then(
+	const connecting = connectNats(
+		settings,
+		"api",
+		log,
+		stopping,
+		natsState,
+	).then(
 		(connected) => {
 			nats = connected;
 		},
