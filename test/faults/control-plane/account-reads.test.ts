@@ -6,6 +6,7 @@ import {
 	askAnyArchive,
 	askArchiveForEvents,
 } from "../../../api/events/archive-question.ts";
+import { followArchive } from "../../../api/events/archive-tail.ts";
 import { readRefusedFrom } from "../../../api/events/refused-requests.ts";
 import { NatsIdempotencyStore } from "../../../api/http/idempotency-store.ts";
 import { askArchiveForLog } from "../../../api/runs/logs.ts";
@@ -17,7 +18,10 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../../../crds/generated/types.ts";
-import { exportSubject } from "../../../packages/contracts/nats.ts";
+import {
+	exportSubject,
+	uploadSubject,
+} from "../../../packages/contracts/nats.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
 import type {
 	KubeObject,
@@ -109,13 +113,18 @@ beforeAll(async () => {
 		createLog("api"),
 	);
 	const connection = () => nats;
+	const silent = pino({ level: "silent" });
 	api = await startApi(undefined, {
-		askEvents: askArchiveForEvents(connection),
-		askLog: askArchiveForLog(connection),
-		askExport: askAnyArchive(connection, exportSubject),
-		readRefused: readRefusedFrom(connection),
+		archive: {
+			askEvents: askArchiveForEvents(connection, silent),
+			askLog: askArchiveForLog(connection),
+			askExport: askAnyArchive(connection, exportSubject),
+			askUploads: askAnyArchive(connection, uploadSubject),
+			readRefused: readRefusedFrom(connection),
+			followArchive: (...tail) => followArchive(connection, ...tail),
+		},
 		idempotency: new NatsIdempotencyStore({ connection, replicas: 1 }),
-		log: pino({ level: "silent" }),
+		log: silent,
 	});
 	endApi = async () => {
 		await api.api.close();
