@@ -1,7 +1,19 @@
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import { connect } from "@nats-io/transport-node";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../local/machine/ports.ts";
+import {
+	issueAuthority,
+	issueCertificate,
+	type KeyPair,
+} from "../../operator/install/certificate.ts";
 import { randomPassword } from "../../operator/install/random-password.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
@@ -25,8 +37,13 @@ import {
 	sendPersistently,
 } from "../support/senders/persistent-sender.ts";
 import { startServers } from "../support/servers/archive-servers.ts";
-import { startReloadedNats } from "../support/servers/reloaded-nats.ts";
+import {
+	startReloadedCluster,
+	startReloadedNats,
+} from "../support/servers/reloaded-nats.ts";
 import { startNats } from "../support/servers/servers.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 /* Processes with mounted Secrets that change while they run. */
 
@@ -113,6 +130,205 @@ test("a wrong password of NATS is told on /readyz, and the corrected one is take
 	);
 	expect(receiver.pid).toBe(pid);
 });
+
+test("api says on /readyz that NATS refuses it, and takes the corrected password without a restart", async () => {
+	const { nats, passwords, users } = await startPair();
+	const mount = (password: string) =>
+		mountSecret(users, { api: password, "api-b": password });
+	mount("wrong");
+	const kubeconfig = join(await temporaryDirectory("api"), "kubeconfig");
+	// No request of the test needs the apiserver.
+	const { cluster, context, user } = {
+		cluster: { name: "c", cluster: { server: "https://127.0.0.1:1" } },
+		context: { name: "c", context: { cluster: "c", user: "u" } },
+		user: { name: "u", user: {} },
+	};
+	await writeFile(
+		kubeconfig,
+		JSON.stringify({
+			apiVersion: "v1",
+			kind: "Config",
+			clusters: [cluster],
+			contexts: [context],
+			users: [user],
+			"current-context": "c",
+		}),
+	);
+	const port = await freePort();
+	const api = startTidemill(["api"], {
+		KUBECONFIG: kubeconfig,
+		NATS_URL: nats.address,
+		NATS_USERS_DIR: users,
+		API_PORT: "0",
+		HEALTH_PORT: String(port),
+	});
+	onTestFinished(() => {
+		api.child.kill("SIGTERM");
+		return api.ended.then(() => undefined);
+	});
+	const readyz = async () =>
+		(await fetch(`http://127.0.0.1:${port}/readyz`)).text();
+	await vi.waitFor(async () => {
+		const reason = await readyz();
+		expect(reason).toContain("NATS refuses the user api");
+		expect(reason).toContain("Authorization Violation");
+		expect(reason).not.toContain("wrong");
+	}, within);
+	mount(passwords.api);
+	await vi.waitFor(async () => expect(await readyz()).toBe("ok\n"), within);
+	// NATS away alone is no reason to send nobody to it.
+	await nats.kill();
+	await vi.waitFor(async () => expect(await readyz()).toBe("ok\n"), within);
+	expect(api.child.exitCode).toBeNull();
+});
+
+test("a certificate without its key changes nothing but a warning, and is served once the key is there", async () => {
+	const authority = await issueAuthority("CN=authority", Date.now(), 1);
+	const pair = () =>
+		issueCertificate(
+			{ name: "CN=nats", hosts: ["127.0.0.1", "localhost"] },
+			authority,
+			Date.now(),
+			1,
+		);
+	const [before, after] = [await pair(), await pair()];
+	const secretOf = ({ cert, key }: KeyPair) => ({
+		"tls.crt": cert,
+		"tls.key": key,
+		"ca.crt": authority.cert,
+	});
+	const passwords = newPasswords();
+	const nats = await startReloadedNats(passwords, { tls: secretOf(before) });
+	onTestFinished(() => nats.stop());
+	const served = async () =>
+		(await servedCertificate(nats.address, authority.cert)).serialNumber;
+	const serialOf = ({ cert }: KeyPair) =>
+		new X509Certificate(cert).serialNumber;
+	expect(await served()).toBe(serialOf(before));
+	const connection = await connect({
+		servers: nats.address,
+		user: "admin",
+		pass: passwords.admin,
+		tls: { ca: authority.cert },
+		reconnect: false,
+	});
+	nats.mountTls(secretOf({ cert: after.cert, key: before.key }));
+	await vi.waitFor(
+		() =>
+			expect(nats.reloaderLog.join("\n")).toContain(
+				"tls.crt and tls.key must belong together",
+			),
+		within,
+	);
+	expect(await served()).toBe(serialOf(before));
+	// Another Secret's change is taken all the same once the pair is whole.
+	nats.mountTls(secretOf(after));
+	await vi.waitFor(
+		async () => expect(await served()).toBe(serialOf(after)),
+		within,
+	);
+	// Connections stay.
+	expect(connection.isClosed()).toBe(false);
+	await connection.flush();
+	await connection.close();
+});
+
+test("three NATS servers get a role's new passwords one after the other, and no request fails", async () => {
+	const passwords = newPasswords();
+	const servers = await startReloadedCluster(passwords);
+	onTestFinished(async () => {
+		for (const server of servers) await server.stop();
+	});
+	const admin = await connectAdmin(servers[0]!);
+	onTestFinished(() => admin.close());
+	await vi.waitFor(() => createShardStream(admin, { num_replicas: 3 }), within);
+	const routes = new TestRoutes(admin);
+	const { path } = await routes.add();
+	await routes.markSynced();
+	const users = join(await passingDirectory("users"), "nats");
+	const mountUsers = (given: typeof passwords) =>
+		mountSecret(users, {
+			receive: given.receive,
+			"receive-b": given["receive-b"],
+		});
+	mountUsers(passwords);
+	const receiver = await startReceiverWith(
+		{ NATS_USERS_DIR: users, TIDEMILL_SHARDS: "1" },
+		servers.map(({ address }) => address).join(),
+	);
+	onTestFinished(() => receiver.stop());
+	await untilReady(receiver);
+	const sent = newSent();
+	let isOver = false;
+	const sending = sendPersistently({
+		urls: [receiver.url + path],
+		senders: 4,
+		body: (n) => JSON.stringify({ n }),
+		isDone: () => isOver,
+		sent,
+		pauseMs: 190,
+	});
+	const untilMore = () => {
+		const answered = sent.acknowledged.size;
+		return vi.waitFor(
+			() => expect(sent.acknowledged.size).toBeGreaterThan(answered + 40),
+			within,
+		);
+	};
+	const isRefused = async (address: string, user: string, pass: string) => {
+		const connection = await connect({
+			servers: address,
+			user,
+			pass,
+			// The other servers of the cluster may take it.
+			ignoreClusterUpdates: true,
+			reconnect: false,
+		}).catch(() => undefined);
+		await connection?.close();
+		return connection === undefined;
+	};
+	const changed = { ...passwords };
+	for (const user of ["receive-b", "receive"] as const) {
+		changed[user] = randomPassword();
+		// A kubelet looks into a Secret when it comes to it: each server gets the change at a time of its own.
+		for (const server of servers) {
+			server.mount(changed);
+			await vi.waitFor(
+				async () =>
+					expect(await isRefused(server.address, user, passwords[user])).toBe(
+						true,
+					),
+				within,
+			);
+			await untilMore();
+		}
+		mountUsers(changed);
+		await untilMore();
+	}
+	isOver = true;
+	await sending;
+	expect(await reasonNotReady(receiver)).toBeUndefined();
+	console.log(
+		`three servers: ${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} requests failed`,
+	);
+	expect(sent.unknown.size).toBe(0);
+}, 180_000);
+
+/** NATS says INFO in the clear, and then speaks TLS. */
+async function servedCertificate(address: string, ca: string) {
+	const { hostname, port } = new URL(address);
+	const socket = connectTcp(Number(port), hostname);
+	await once(socket, "data");
+	const secure = connectTls({
+		socket,
+		ca,
+		checkServerIdentity: () => undefined,
+	});
+	await once(secure, "secureConnect");
+	const certificate = secure.getPeerCertificate();
+	secure.destroy();
+	return certificate;
+}
 
 test("both passwords of a role are replaced one after the other under 20 requests a second, and no request fails", async () => {
 	const { nats, passwords, path, users, mountUsers } = await startPair();

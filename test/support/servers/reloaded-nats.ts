@@ -20,11 +20,42 @@ export interface ReloadedNats extends TestServer {
 	readonly url: string;
 	/** Replaces what the Secret holds. */
 	mount(passwords: Partial<Record<NatsUser, string>>): void;
+	/** The same with the certificate's. */
+	mountTls(files: Record<string, string>): void;
+	/** Lines of `tidemill nats-reloader`. */
+	reloaderLog: string[];
+}
+
+interface ReloadedOptions {
+	/** tls.crt, tls.key and ca.crt of the Secret with the certificate. */
+	tls?: Record<string, string>;
+	serverName?: string;
+	port?: number;
+	/** nats-server's setting of the same name. */
+	cluster?: object;
+}
+
+/** Three of them as one cluster. */
+export async function startReloadedCluster(
+	passwords: Partial<Record<NatsUser, string>>,
+): Promise<ReloadedNats[]> {
+	const ports = await Promise.all(["a", "b", "c"].map(() => freePort()));
+	const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
+	return Promise.all(
+		ports.map((port, n) =>
+			startReloadedNats(passwords, {
+				serverName: `reloaded-${n}`,
+				cluster: { name: "reloaded", listen: `127.0.0.1:${port}`, routes },
+			}),
+		),
+	);
 }
 
 export async function startReloadedNats(
 	passwords: Partial<Record<NatsUser, string>>,
+	options: ReloadedOptions = {},
 ): Promise<ReloadedNats> {
+	const { tls, cluster, serverName = "reloaded" } = options;
 	const directory = await storeDirectory("reloaded-nats");
 	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
 	const [port, monitorPort, healthPort] = [
@@ -34,13 +65,22 @@ export async function startReloadedNats(
 	];
 	const monitor = `http://127.0.0.1:${monitorPort}`;
 	const config = join(directory, "nats.conf");
+	const certificates = join(directory, "tls");
+	if (tls) mountSecret(certificates, tls);
 	const whole = {
 		http: `127.0.0.1:${monitorPort}`,
 		...natsConfig({
-			serverName: "reloaded",
+			serverName,
 			listen: `127.0.0.1:${port}`,
 			storeDirectory: join(directory, "store"),
 			password: (user) => `$${passwordVariable(user)}`,
+		}),
+		...(cluster && { cluster }),
+		...(tls && {
+			tls: {
+				cert_file: join(certificates, "tls.crt"),
+				key_file: join(certificates, "tls.key"),
+			},
 		}),
 	};
 	const lines = Object.entries(whole).map(
@@ -60,9 +100,12 @@ export async function startReloadedNats(
 			`--users-file=${join(directory, "users.conf")}`,
 			`--config=${config}`,
 			`--monitor=${monitor}`,
+			...(tls ? [`--tls=${certificates}`] : []),
 		],
 		{ HEALTH_PORT: String(healthPort) },
 	);
+	const reloaderLog: string[] = [];
+	reloader.onLine = (line) => reloaderLog.push(line);
 	// As the chart's startup probe.
 	for (;;) {
 		if (await answersOk(`http://127.0.0.1:${healthPort}/readyz`)) break;
@@ -74,7 +117,8 @@ export async function startReloadedNats(
 			command,
 			args: ["--config", config],
 			env: {},
-			isReady: () => answersOk(`${monitor}/healthz`),
+			// One server of a cluster is healthy once the others are there.
+			isReady: () => answersOk(`${monitor}/${cluster ? "varz" : "healthz"}`),
 			stopTimeoutMs: 10_000,
 		},
 		directory,
@@ -89,6 +133,8 @@ export async function startReloadedNats(
 			current = changed;
 			mountSecret(secret, changed as Record<string, string>);
 		},
+		mountTls: (files) => mountSecret(certificates, files),
+		reloaderLog,
 		stop: async () => {
 			reloader.child.kill("SIGTERM");
 			await reloader.ended;
