@@ -311,8 +311,11 @@ clusterTest(
 clusterTest(
 	"a RoleBinding that is gone is told by kubectl describe within 10 s, and the command there brings all back",
 	async () => {
-		const role = "tidemill-operator-in-namespace";
-		await kubectl("delete", "rolebinding", role, `--namespace=${namespace}`);
+		const bindings = await kubectl(
+			...["get", "rolebindings", "--output=name", `--namespace=${namespace}`],
+		);
+		const [binding] = bindings.match(/\S+-operator-in-namespace$/m) ?? [];
+		await kubectl("delete", binding!, `--namespace=${namespace}`);
 		const message = await vi.waitFor(
 			async () => {
 				const described = await kubectl(
