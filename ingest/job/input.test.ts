@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import { knownTypes } from "../../packages/warehouses/registry.ts";
 import { parseCheckInput, parseLoadInput } from "./input.ts";
 
 const bigQuery = { type: "BigQuery", projectId: "p", dataset: "d" };
@@ -40,7 +41,7 @@ test.each<[object | string, string]>([
 	[{ version: 2 }, "version 2, but this image reads version 1"],
 	[
 		{ destination: { type: "Oracle" } },
-		"a destination of type Oracle, but this image knows only BigQuery and DuckDB",
+		`a destination of type Oracle, but this image knows only ${knownTypes()}`,
 	],
 	[{ destination: undefined }, "a destination of type undefined"],
 	[{ destination: { type: "DuckDB" } }, "no valid destination.path"],

@@ -4,6 +4,7 @@ import type {
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
 import type { Pod } from "../../packages/kube/kinds.ts";
+import { knownTypes } from "../../packages/warehouses/registry.ts";
 import {
 	at,
 	bigQuery,
@@ -256,8 +257,7 @@ test("a type of a later version's CRD is refused without a check", () => {
 			{
 				status: "False",
 				reason: "UnsupportedType",
-				message:
-					"spec.type is Snowflake, but this version of the operator knows only BigQuery and DuckDB. Upgrade Tidemill, or change spec.type.",
+				message: `spec.type is Snowflake, but this version of the operator knows only ${knownTypes()}. Upgrade Tidemill, or change spec.type.`,
 			},
 		],
 	});

@@ -7,6 +7,7 @@ import {
 	type Schema,
 } from "../../crds/resource-schema.ts";
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 import { brokenBounds } from "../support/manifests/broken-bounds.ts";
 import {
 	type Manifest,
@@ -17,9 +18,34 @@ import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
 const resources = readResourceSchemas();
 const accepted = readManifests("accepted.yaml");
-const refused = readManifests("refused.yaml");
+/** Also one of each type of warehouse without its part of the spec, and one of a type that no version has yet. */
+const refused = [
+	...readManifests("refused.yaml"),
+	...[...warehouses].map(([type, { member }]) =>
+		destinationOf(
+			type,
+			`spec.${member}: Invalid value: ${member} is required for type ${type} and not allowed otherwise`,
+		),
+	),
+	destinationOf(
+		"Snowflake",
+		`[spec.type: Unsupported value: "Snowflake": supported values: ${[...warehouses.keys()].map((type) => `"${type}"`).join(", ")}, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`,
+	),
+];
 const namespace = `crds-${randomUUID().slice(0, 8)}`;
 const inNamespace = ["--namespace", namespace];
+
+function destinationOf(type: string, refused: string): Manifest {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Destination",
+		metadata: {
+			name: `of-type-${type.toLowerCase()}`,
+			annotations: { refused },
+		},
+		spec: { type },
+	};
+}
 
 beforeAll(async () => {
 	await kubectlDone(["create", "namespace", namespace]);

@@ -1,3 +1,5 @@
+import { warehouses } from "../../../packages/warehouses/registry.ts";
+
 /*
  * The forms of values that no default tells, as JSON Schema. A form's description is the right form, as a refusal says it after
  * "Use". A `$ref` is a form's name. The chart's templates know the keywords of value-forms.test.ts, and no others
@@ -279,7 +281,7 @@ const ends: Record<string, Form> = {
 		scaleUp: anyObject,
 		scaleDown: anyObject,
 	}),
-	bigQueryEndpoints: { ...listOf("url"), uniqueItems: true },
+	...endpointsOfWarehouses(),
 	caSecret: of("name"),
 	className: of("name"),
 	command: of("texts"),
@@ -340,4 +342,15 @@ const ends: Record<string, Form> = {
 export function formOf(path: string): Form | undefined {
 	const keys = path.split(".");
 	return ends[keys.slice(-2).join(".")] ?? ends[keys.at(-1)!];
+}
+
+/** Such as `duckDBEndpoints`, for each type of warehouse that takes other addresses. */
+function endpointsOfWarehouses(): Record<string, object> {
+	const types = [...warehouses.values()].filter(({ endpoints }) => endpoints);
+	return Object.fromEntries(
+		types.map(({ member }) => [
+			`${member}Endpoints`,
+			{ ...listOf("url"), uniqueItems: true },
+		]),
+	);
 }
