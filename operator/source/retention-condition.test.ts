@@ -135,20 +135,20 @@ test("the status says what holds, from when, and what comes", () => {
 	});
 });
 
-test("what archive answers counts at once, unless it is an answer to another question", () => {
-	const answered = (days: number) => ({
+test("what archive answers counts at once, unless it is another shard's answer", () => {
+	const answeredBy = (shard: number) => ({
 		about: aboutOf({
-			shard: 0,
-			question: { account: "shop", sourceKey, days },
+			shard,
+			question: { account: "shop", sourceKey, days: 400 },
 		}),
-		outcome: { ok: true, retention: retention(days) } as const,
+		outcome: { ok: true, retention: retention(400) } as const,
 	});
 	const { asked, condition } = outcome(400, {
-		retentionAnswered: answered(400),
+		retentionAnswered: answeredBy(0),
 	});
 	expect(asked).toBeUndefined();
 	expect(condition).toMatchObject({ status: "True", reason: "Current" });
-	const late = outcome(400, { retentionAnswered: answered(60) });
-	expect(late.asked).toBeDefined();
-	expect(late.condition).toMatchObject({ reason: "RetentionPending" });
+	const other = outcome(400, { retentionAnswered: answeredBy(1) });
+	expect(other.asked).toBeDefined();
+	expect(other.condition).toMatchObject({ reason: "RetentionPending" });
 });

@@ -1,4 +1,3 @@
-
 /** What every object of Kubernetes has. Timestamps are RFC 3339 text, as on the wire. */
 export interface KubeObject {
 	apiVersion?: string;

@@ -1,10 +1,10 @@
 import http from "node:http";
 import https from "node:https";
-import { metrics } from "../metrics.ts";
-import { ApiError, TransportError } from "./errors.ts";
 // @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
 // Types only: loading it costs 70 MB, which a process without credentials of its own need not pay.
 import type { KubeConfig } from "@kubernetes/client-node";
+import { metrics } from "../metrics.ts";
+import { ApiError, TransportError } from "./errors.ts";
 
 export interface KubeRequest {
 	method: string;
