@@ -292,20 +292,20 @@ export class FramePublisher {
 	readonly #jetstream: JetStreamClient;
 	readonly #subject: string;
 	readonly #log: Logger;
-	readonly #onTrouble: () => void;
+	readonly #onNotStored: () => void;
 	readonly #awaited = new Set<(outcome: PublishOutcome) => void>();
 
-	/** @param onTrouble called when a frame was not stored: the stream may have been recreated or changed. */
+	/** @param onNotStored called when a frame was not stored: the stream may have been recreated or changed. */
 	constructor(
 		connection: NatsConnection,
 		shard: number,
 		log: Logger,
-		onTrouble: () => void,
+		onNotStored: () => void,
 	) {
 		this.#jetstream = jetstream(connection);
 		this.#subject = framesSubject(shard);
 		this.#log = log;
-		this.#onTrouble = onTrouble;
+		this.#onNotStored = onNotStored;
 	}
 
 	/** Acknowledgements that are still awaited won't come: their outcome is unknown. */
@@ -324,7 +324,7 @@ export class FramePublisher {
 				resolve(outcome);
 			});
 		});
-		if (outcome !== "stored") this.#onTrouble();
+		if (outcome !== "stored") this.#onNotStored();
 		return outcome;
 	}
 
