@@ -11,7 +11,7 @@ import {
 	readyOption,
 } from "./resource/creation.ts";
 import { defineVerbs } from "./resource/verbs.ts";
-import { defineFullReload, defineReload, defineStart } from "./run-start.ts";
+import { defineFullReload, defineReload, defineStart } from "./runs.ts";
 
 /** `tidemill pipelines`. */
 export function define(pipelines: CommandGroup): void {
