@@ -1,18 +1,18 @@
 import type { Schema } from "./resource-schema.ts";
 
 /** A JSON Schema (2020-12). */
-export type JsonSchema = { [keyword: string]: unknown };
+export type SchemaObject = { [keyword: string]: unknown };
 
 /**
  * A CRD's schema as JSON Schema, without its CEL rules, which only the apiserver judges.
  * It refuses unknown fields, which the apiserver drops, to show typing errors.
  */
-export function jsonSchema(schema: Schema): JsonSchema {
+export function jsonSchema(schema: Schema): SchemaObject {
 	if (schema["x-kubernetes-int-or-string"]) {
 		const { maxLength, pattern } = schema;
 		return { type: ["integer", "string"], maxLength, pattern };
 	}
-	const result: JsonSchema = {};
+	const result: SchemaObject = {};
 	for (const [keyword, value] of Object.entries(schema))
 		if (!keyword.startsWith("x-kubernetes-")) result[keyword] = value;
 	// JSON Schema has no formats int32 and int64, and the bounds are stricter.

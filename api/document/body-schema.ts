@@ -1,10 +1,10 @@
-import { type JsonSchema, jsonSchema } from "../../crds/json-schema.ts";
+import { jsonSchema, type SchemaObject } from "../../crds/json-schema.ts";
 import type { Rule, Schema } from "../../crds/resource-schema.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
 import { shownName } from "../resources/views.ts";
 
-type ObjectSchema = JsonSchema & {
-	properties: Record<string, JsonSchema>;
+type ObjectSchema = SchemaObject & {
+	properties: Record<string, SchemaObject>;
 	required?: string[];
 };
 
@@ -24,9 +24,9 @@ export function bodyParts(schema: Schema): {
  * For answers: clients must accept unknown fields, because the API may add fields. A default that is an object has no words in
  * some languages, so openapi-generator's Go doesn't compile with it.
  */
-export function answerSchema(schema: JsonSchema): JsonSchema {
+export function answerSchema(schema: SchemaObject): SchemaObject {
 	return mapSchema(schema, ({ default: value, ...part }) => {
-		const { additionalProperties, ...rest }: JsonSchema = {
+		const { additionalProperties, ...rest }: SchemaObject = {
 			...withoutRules(part),
 			...(value !== undefined &&
 				typeof value !== "object" && { default: value }),
@@ -58,7 +58,7 @@ export function requestSchema(
 }
 
 /** For a JSON Merge Patch: nothing is required, and null removes a field. */
-export function patchSchema(schema: JsonSchema): JsonSchema {
+export function patchSchema(schema: SchemaObject): SchemaObject {
 	return mapSchema(schema, (part, isItem) => {
 		// A patch replaces whole lists, so their items are complete.
 		if (isItem) return part;
@@ -72,7 +72,7 @@ export function patchSchema(schema: JsonSchema): JsonSchema {
 }
 
 /** The CRD's schema with its rules, as far as JSON Schema can express them. */
-function withRules(crd: Schema): JsonSchema {
+function withRules(crd: Schema): SchemaObject {
 	const result = jsonSchema(crd);
 	if (crd.properties)
 		result.properties = Object.fromEntries(
@@ -91,7 +91,7 @@ function withRules(crd: Schema): JsonSchema {
  * A rule stands beside the field's own keywords, or in `allOf` if one of these has its name: openapi-generator's Go has no type for
  * many schemas with `allOf`.
  */
-function withRule(schema: JsonSchema, rule: JsonSchema): JsonSchema {
+function withRule(schema: SchemaObject, rule: SchemaObject): SchemaObject {
 	const { description: words, ...keywords } = rule;
 	if (words !== undefined) {
 		const before = schema.description ? `${schema.description} ` : "";
@@ -105,14 +105,14 @@ function withRule(schema: JsonSchema, rule: JsonSchema): JsonSchema {
 /** Keywords with which {@link withRule} says a rule. */
 const ofRules = ["allOf", "if", "then", "else", "oneOf", "not", "uniqueItems"];
 
-function withoutRules(schema: JsonSchema): JsonSchema {
+function withoutRules(schema: SchemaObject): SchemaObject {
 	return Object.fromEntries(
 		Object.entries(schema).filter(([name]) => !ofRules.includes(name)),
 	);
 }
 
 /** The schema of what the view of a status has. */
-function shownPart(schema: JsonSchema): JsonSchema {
+function shownPart(schema: SchemaObject): SchemaObject {
 	return mapSchema(schema, ({ properties, required, ...part }) => {
 		const shown = (names: unknown) =>
 			(names as string[]).flatMap((name) => shownName(name) ?? []);
@@ -164,19 +164,19 @@ function withInlineSecret(
 }
 
 function mapSchema(
-	schema: JsonSchema,
-	change: (schema: JsonSchema, isItem: boolean) => JsonSchema,
+	schema: SchemaObject,
+	change: (schema: SchemaObject, isItem: boolean) => SchemaObject,
 	isItem = false,
-): JsonSchema {
+): SchemaObject {
 	const result = { ...schema };
 	if (result.properties)
 		result.properties = Object.fromEntries(
-			Object.entries(result.properties as Record<string, JsonSchema>).map(
+			Object.entries(result.properties as Record<string, SchemaObject>).map(
 				([name, field]) => [name, mapSchema(field, change, isItem)],
 			),
 		);
 	if (result.items)
-		result.items = mapSchema(result.items as JsonSchema, change, true);
+		result.items = mapSchema(result.items as SchemaObject, change, true);
 	return change(result, isItem);
 }
 
@@ -184,7 +184,7 @@ function mapSchema(
  * Translates a CEL rule of a CRD to JSON Schema for the OpenAPI document. A rule that JSON Schema can't express becomes a
  * description. The apiserver enforces the rule itself.
  */
-function ruleSchema({ rule, message }: Rule): JsonSchema {
+function ruleSchema({ rule, message }: Rule): SchemaObject {
 	const union = /^\(self\.(\w+) == '(\w+)'\) == has\(self\.(\w+)\)$/.exec(rule);
 	if (union) {
 		const [, field, value, member] = union;

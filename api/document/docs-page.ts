@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { errorCodes } from "../http/errors.ts";
 import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
@@ -116,28 +116,28 @@ function resolved(
 	return components[section!]![name!]!;
 }
 
-function fields(schema: JsonSchema): string {
+function fields(schema: SchemaObject): string {
 	const properties = Object.entries(
-		(schema.properties ?? {}) as Record<string, JsonSchema>,
+		(schema.properties ?? {}) as Record<string, SchemaObject>,
 	);
 	if (properties.length === 0) return "";
 	const required = (schema.required ?? []) as string[];
 	const items = properties.map(([name, field]) => {
-		const inner = (field.items ?? field) as JsonSchema;
+		const inner = (field.items ?? field) as SchemaObject;
 		return `<li><code>${text(name)}</code>${required.includes(name) ? "*" : ""} <em>${text(typeOf(field))}</em> ${prose(String(field.description ?? ""))}${fields(inner)}</li>`;
 	});
 	return `<ul>${items.join("")}</ul>`;
 }
 
-function typeOf({ type, $ref, items, enum: values }: JsonSchema): string {
+function typeOf({ type, $ref, items, enum: values }: SchemaObject): string {
 	if (Array.isArray(values))
 		return values.map((value) => JSON.stringify(value)).join(" | ");
 	if (typeof $ref === "string") return nameOf($ref);
 	const name = [type].flat().join(" | ");
-	return items ? `${name} of ${typeOf(items as JsonSchema)}` : name;
+	return items ? `${name} of ${typeOf(items as SchemaObject)}` : name;
 }
 
-function exampleOf({ examples }: JsonSchema): string {
+function exampleOf({ examples }: SchemaObject): string {
 	const [first] = (examples ?? []) as object[];
 	return first ? `<pre>${text(JSON.stringify(first, null, 2))}</pre>` : "";
 }

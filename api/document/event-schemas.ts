@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import { maxHeadBytes } from "../../packages/contracts/refused-request.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
 import { flag, integer, text, time } from "./fields.ts";
@@ -61,7 +61,7 @@ const violationKind = text("What is wrong.");
 const wholeOfAll = [...headOfAll, "source", "stage", "storedTime"];
 
 /** The answers about stored events. */
-export const eventSchemas: Record<string, JsonSchema> = {
+export const eventSchemas: Record<string, SchemaObject> = {
 	EventList: {
 		description:
 			"Events, the newest first. Imported ones may come some pages after others of their date. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds.",
@@ -177,7 +177,7 @@ export const eventSchemas: Record<string, JsonSchema> = {
 };
 
 /** The bodies of a test event. */
-export const testEventSchemas: Record<string, JsonSchema> = {
+export const testEventSchemas: Record<string, SchemaObject> = {
 	TestEvent: {
 		description: "The event. If it is empty, a small one is sent.",
 		type: "object",
@@ -212,7 +212,7 @@ const count = (description: string) => ({
 });
 
 /** The bodies of the endpoints for refused requests. */
-export const refusedSchemas: Record<string, JsonSchema> = {
+export const refusedSchemas: Record<string, SchemaObject> = {
 	RefusedRequest: {
 		description:
 			"A request that a source refused, without what can be a credential.",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import { endpoints } from "../endpoints.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 
@@ -45,10 +45,10 @@ test("no text or map has allOf, and no schema has it beside oneOf", () => {
 });
 
 /** A schema and those of its fields and items. */
-function partsOf(schema: JsonSchema): JsonSchema[] {
+function partsOf(schema: SchemaObject): SchemaObject[] {
 	const { properties = {}, items } = schema as {
-		properties?: Record<string, JsonSchema>;
-		items?: JsonSchema;
+		properties?: Record<string, SchemaObject>;
+		items?: SchemaObject;
 	};
 	const parts = [...Object.values(properties), ...(items ? [items] : [])];
 	return [schema, ...parts.flatMap(partsOf)];

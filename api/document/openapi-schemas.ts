@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import {
 	type ResourceSchema,
 	readResourceSchemas,
@@ -21,7 +21,7 @@ import { tokenSchemas } from "./token-schemas.ts";
 import { exportSchemas, importSchemas } from "./transfer-schemas.ts";
 
 /** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
-export function openApiSchemas(): Record<string, JsonSchema> {
+export function openApiSchemas(): Record<string, SchemaObject> {
 	const crds = new Map(readResourceSchemas().map((crd) => [crd.kind, crd]));
 	return {
 		...Object.assign(
@@ -93,7 +93,7 @@ const headOfAll = ["name", "id", "createTime", "updateTime", "generation"];
 function resourceSchemas(
 	resource: ApiResource,
 	{ kind, schema }: ResourceSchema,
-): Record<string, JsonSchema> {
+): Record<string, SchemaObject> {
 	const { spec, status } = bodyParts(schema);
 	const wanted = requestSchema(spec, resource.secretFields);
 	const shown = answerSchema({
@@ -135,7 +135,7 @@ function resourceSchemas(
 	};
 }
 
-function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
+function runSchemas({ schema }: ResourceSchema): Record<string, SchemaObject> {
 	const { spec, status } = bodyParts(schema);
 	const { pipelineRef: _, cancel, dates, full } = spec.properties;
 	const { status: state } = status.properties;
@@ -183,7 +183,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 	};
 }
 
-function listSchema(kind: string): JsonSchema {
+function listSchema(kind: string): SchemaObject {
 	return {
 		description: "A page of a list.",
 		type: "object",
@@ -209,7 +209,7 @@ function listSchema(kind: string): JsonSchema {
 const date = { type: "string", format: "date" };
 
 /** The answer of a preview. */
-const previewSchema: JsonSchema = {
+const previewSchema: SchemaObject = {
 	description:
 		"When a pipeline runs next, and what a run that starts now loads. If the table, the columns or the source have changed since the last run, it loads all dates of the pipeline instead.",
 	type: "object",

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 import { parameters, parametersOf } from "./parameters.ts";
@@ -50,7 +50,7 @@ export function openApiDocument(endpoints: Endpoint[]) {
 function pathItem(
 	endpoints: Endpoint[],
 	path: string,
-	schemas: Record<string, JsonSchema>,
+	schemas: Record<string, SchemaObject>,
 ) {
 	return Object.fromEntries(
 		endpoints
@@ -98,7 +98,7 @@ function describe(endpoints: Endpoint[], endpoint: Endpoint) {
 /** An endpoint as a curl command, with the variables of `.tidemill/env`: the URL ends in `/v1`. */
 function curlSample(
 	{ method, path, body }: Endpoint,
-	schemas: Record<string, JsonSchema>,
+	schemas: Record<string, SchemaObject>,
 ): string {
 	const route = path.replace(/^\/v1/, "").replace("{name}", "example");
 	const example = body && sampleBody(schemas[body.schema]);
@@ -116,7 +116,7 @@ function curlSample(
 	].join(" \\\n  ");
 }
 
-function sampleBody(schema: JsonSchema | undefined): unknown {
+function sampleBody(schema: SchemaObject | undefined): unknown {
 	const [example] = (schema?.examples ?? []) as object[];
 	return example ?? {};
 }

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import {
 	type ErrorCode,
@@ -141,7 +141,7 @@ function header(description: string, type: "string" | "integer" = "integer") {
 }
 
 /** The body of every error. */
-export const problemSchema: JsonSchema = {
+export const problemSchema: SchemaObject = {
 	description:
 		"An error: what is wrong and what to do next, as problem details (RFC 9457).",
 	type: "object",

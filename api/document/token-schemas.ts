@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import { resourceNamePattern } from "../resources/resource-body.ts";
 import { maxSeconds, minSeconds, tokenScopes } from "../resources/token.ts";
 import { text, time } from "./fields.ts";
@@ -32,7 +32,7 @@ const fields = {
 const required = Object.keys(fields).filter((name) => name !== "expireTime");
 
 /** The bodies of the endpoints for tokens. */
-export const tokenSchemas: Record<string, JsonSchema> = {
+export const tokenSchemas: Record<string, SchemaObject> = {
 	Token: {
 		description:
 			"A token of this API. It is a token of a Kubernetes service account of its own.",

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import {
 	maxImportFiles,
 	maxUploadBytes,
@@ -12,7 +12,7 @@ const count = (description: string) => ({
 });
 
 /** The bodies of the endpoints for exports. */
-export const exportSchemas: Record<string, JsonSchema> = {
+export const exportSchemas: Record<string, SchemaObject> = {
 	ExportFile: {
 		description: "A Parquet file with events of one date.",
 		type: "object",
@@ -54,7 +54,7 @@ const sha256 = {
 };
 
 /** The bodies of the endpoints for imports. */
-export const importSchemas: Record<string, JsonSchema> = {
+export const importSchemas: Record<string, SchemaObject> = {
 	UploadCreate: {
 		description: "Files to upload. They stay for three days.",
 		type: "object",

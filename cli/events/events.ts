@@ -10,7 +10,7 @@ import { defineSend } from "./sending.ts";
 import { defineTail } from "./tail.ts";
 
 /** An event in a list, as the API has it (`EventList` in its document). */
-export interface ListedEvent {
+export interface EventListing {
 	eventId: string;
 	time: string;
 	type?: string;
@@ -93,14 +93,14 @@ async function listed(
 	path: string,
 	query: Record<string, string | undefined>,
 	count: number,
-): Promise<ListedEvent[]> {
-	const items: ListedEvent[] = [];
+): Promise<EventListing[]> {
+	const items: EventListing[] = [];
 	let cursor: string | undefined;
 	do {
 		const limit = String(Math.min(mostOfPage, count - items.length));
 		const answer = await api.get(path, { ...query, limit, cursor });
 		const page = (await answer.json()) as {
-			items: ListedEvent[];
+			items: EventListing[];
 			cursor?: string;
 		};
 		items.push(...page.items);
@@ -109,7 +109,7 @@ async function listed(
 	return items;
 }
 
-export function eventsText(items: readonly ListedEvent[]): string {
+export function eventsText(items: readonly EventListing[]): string {
 	return table([
 		["EVENT ID", "TIME", "STATE", "TYPE", "BYTES", "VIOLATIONS"],
 		...items.map(

@@ -1,10 +1,10 @@
 import { type CommandGroup, examples } from "../command/group.ts";
 import { jsonText, table, tableOrJson } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
-import type { ListedEvent } from "./events.ts";
+import type { EventListing } from "./events.ts";
 
 /** What the API says of an event (`EventReceipt` in its document). */
-export interface Receipt extends Omit<ListedEvent, "violations"> {
+export interface Receipt extends Omit<EventListing, "violations"> {
 	source: string;
 	trackingPlan?: string;
 	violations?: { kind: string }[];

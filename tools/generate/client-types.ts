@@ -1,7 +1,7 @@
 import { openApiSchemas } from "../../api/document/openapi-schemas.ts";
 import { endpoints } from "../../api/endpoints.ts";
 import type { Endpoint } from "../../api/http/endpoint.ts";
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 
 /** The text of api/generated/client-types.ts: a type for each body, and what each endpoint takes and answers. */
 export function clientTypesText(): string {
@@ -34,7 +34,7 @@ function endpointText(endpoint: Endpoint): string {
 	};`;
 }
 
-function typeText(schema: JsonSchema, indent: string): string {
+function typeText(schema: SchemaObject, indent: string): string {
 	const { $ref, enum: values, type, items, properties } = schema;
 	if (typeof $ref === "string") return $ref.split("/").at(-1)!;
 	if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -44,23 +44,23 @@ function typeText(schema: JsonSchema, indent: string): string {
 	return names
 		.map((name) => {
 			if (name === "array")
-				return `Array<${typeText(items as JsonSchema, indent)}>`;
+				return `Array<${typeText(items as SchemaObject, indent)}>`;
 			if (name === "integer") return "number";
 			if (name !== "object") return name ?? "unknown";
 			if (properties) return objectText(schema, indent);
 			const { additionalProperties: values } = schema;
 			return typeof values === "object" && values !== null
-				? `Record<string, ${typeText(values as JsonSchema, indent)}>`
+				? `Record<string, ${typeText(values as SchemaObject, indent)}>`
 				: "Record<string, unknown>";
 		})
 		.join(" | ");
 }
 
-function objectText(schema: JsonSchema, indent: string): string {
+function objectText(schema: SchemaObject, indent: string): string {
 	const required = (schema.required ?? []) as string[];
 	const inner = `${indent}\t`;
 	const fields = Object.entries(
-		schema.properties as Record<string, JsonSchema>,
+		schema.properties as Record<string, SchemaObject>,
 	).map(
 		([name, field]) =>
 			`${docstring(field, inner)}${inner}${name}${required.includes(name) ? "" : "?"}: ${typeText(field, inner)};\n`,
@@ -68,6 +68,6 @@ function objectText(schema: JsonSchema, indent: string): string {
 	return `{\n${fields.join("")}${indent}}`;
 }
 
-function docstring({ description }: JsonSchema, indent: string): string {
+function docstring({ description }: SchemaObject, indent: string): string {
 	return description ? `${indent}/** ${description} */\n` : "";
 }

@@ -1,6 +1,6 @@
-import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 
-type Schemas = Record<string, JsonSchema>;
+type Schemas = Record<string, SchemaObject>;
 
 /**
  * The text of a Python module with a TypedDict for each schema, and for each object inside one. Field names are the API's, as
@@ -26,7 +26,7 @@ ${classes.join("\n\n")}
 function addClass(
 	classes: string[],
 	name: string,
-	schema: JsonSchema,
+	schema: SchemaObject,
 ): boolean {
 	const properties = schema.properties as Schemas | undefined;
 	if (!properties || [schema.type].flat()[0] !== "object") return false;
@@ -47,7 +47,11 @@ function addClass(
 }
 
 /** @param name of the class, if the schema needs one. */
-function typeText(classes: string[], name: string, schema: JsonSchema): string {
+function typeText(
+	classes: string[],
+	name: string,
+	schema: SchemaObject,
+): string {
 	const { $ref, enum: values, type, items, additionalProperties } = schema;
 	if (typeof $ref === "string") return $ref.split("/").at(-1)!;
 	const constants = Array.isArray(values)
@@ -62,13 +66,13 @@ function typeText(classes: string[], name: string, schema: JsonSchema): string {
 	const names = [type].flat() as (string | undefined)[];
 	const texts = names.map((one) => {
 		if (one === "array")
-			return `list[${typeText(classes, `${name}Item`, items as JsonSchema)}]`;
+			return `list[${typeText(classes, `${name}Item`, items as SchemaObject)}]`;
 		if (one !== "object") return scalars[one ?? ""] ?? "Any";
 		const added = addClass(classes, name, { ...schema, type: "object" });
 		if (added) return name;
 		return typeof additionalProperties === "object" &&
 			additionalProperties !== null
-			? `dict[str, ${typeText(classes, `${name}Value`, additionalProperties as JsonSchema)}]`
+			? `dict[str, ${typeText(classes, `${name}Value`, additionalProperties as SchemaObject)}]`
 			: "dict[str, Any]";
 	});
 	return texts.join(" | ");
@@ -82,7 +86,7 @@ const scalars: Record<string, string> = {
 	null: "None",
 };
 
-function docstring({ description }: JsonSchema, indent: string): string {
+function docstring({ description }: SchemaObject, indent: string): string {
 	if (typeof description !== "string") return "";
 	const text = description.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
 	return `${indent}"""${text}"""\n`;
