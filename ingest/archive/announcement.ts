@@ -29,61 +29,44 @@ const retryMs = 1_000;
  * Rejects as the work does.
  */
 export async function whileAnnounced(
-	options: AnnouncementOptions,
+	{ connection, replicas, shards, log }: AnnouncementOptions,
 	signal: AbortSignal,
 	work: () => Promise<unknown>,
 ): Promise<void> {
-	const announcement = new Announcement(options);
-	while (!signal.aborted && !(await announcement.make()))
-		await pause(retryMs, signal);
-	const repeating = setInterval(() => announcement.make(), announceEveryMs);
-	try {
-		await work();
-	} finally {
-		clearInterval(repeating);
-		await announcement.withdraw();
-	}
-}
-
-class Announcement {
-	readonly #options: AnnouncementOptions;
-	readonly #id = randomUUID();
-	#bucket: KV | undefined;
-
-	constructor(options: AnnouncementOptions) {
-		this.#options = options;
-	}
-
+	const id = randomUUID();
+	const announcement: ArchiveAnnouncement = {
+		frameVersion: newestFrameVersion,
+		shards,
+	};
+	let archives: KV | undefined;
 	/** Returns false if it failed. */
-	async make(): Promise<boolean> {
-		const { connection, replicas, shards, log } = this.#options;
-		const announcement: ArchiveAnnouncement = {
-			frameVersion: newestFrameVersion,
-			shards,
-		};
+	const announce = async (): Promise<boolean> => {
 		try {
-			this.#bucket ??= await new Kvm(connection).create(bucket.archives, {
+			archives ??= await new Kvm(connection).create(bucket.archives, {
 				replicas,
 				history: 1,
 				storage: StorageType.File,
 				ttl: keepMs,
 			});
-			await this.#bucket.put(this.#id, JSON.stringify(announcement));
+			await archives.put(id, JSON.stringify(announcement));
 			return true;
 		} catch (error) {
 			// Somebody may have deleted the bucket.
-			this.#bucket = undefined;
+			archives = undefined;
 			log.warn(
 				{ err: error },
 				"failed to announce this archive to receive; trying again",
 			);
 			return false;
 		}
-	}
-
-	/** So that receive needn't wait to know that this process reads no more. */
-	async withdraw(): Promise<void> {
-		// NATS may be away. Then the silence tells.
-		await this.#bucket?.purge(this.#id).catch(() => undefined);
+	};
+	while (!signal.aborted && !(await announce())) await pause(retryMs, signal);
+	const repeating = setInterval(announce, announceEveryMs);
+	try {
+		await work();
+	} finally {
+		clearInterval(repeating);
+		// Receive needn't wait to know that this process reads no more. If NATS is away, the silence says so.
+		await archives?.purge(id).catch(() => undefined);
 	}
 }

@@ -1,9 +1,12 @@
 import {
 	type Consumer,
+	type ConsumerConfig,
 	type ConsumerMessages,
 	JetStreamError,
 	type JsMsg,
+	jetstream,
 } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { maxFrameBytes } from "../../../packages/contracts/nats.ts";
 
 /** Of one batch. A frame of the largest size must fit with its headers, or JetStream never sends it. */
@@ -23,6 +26,18 @@ export class FrameBatches {
 
 	constructor(consumer: Consumer) {
 		this.#consumer = consumer;
+	}
+
+	/** @param start where in the stream. */
+	static async open(
+		connection: NatsConnection,
+		stream: string,
+		start: Pick<ConsumerConfig, "deliver_policy" | "opt_start_seq">,
+	): Promise<FrameBatches> {
+		const { consumers } = jetstream(connection);
+		return new FrameBatches(
+			await consumers.get(stream, start as { opt_start_seq: number }),
+		);
 	}
 
 	get isClosed(): boolean {
@@ -53,6 +68,17 @@ export class FrameBatches {
 				throw new MessageTooLarge("the message is larger than a frame can be");
 		}
 		return !this.#isClosed;
+	}
+
+	/** Calls `onFrame` with each frame until it returns false or the reader is closed. Throws as {@link read} does. */
+	async run(
+		onFrame: (
+			sequence: number,
+			bytes: Uint8Array,
+		) => boolean | Promise<boolean>,
+	): Promise<void> {
+		const take = ({ seq, data }: JsMsg) => onFrame(seq, data);
+		while (!this.#isClosed && (await this.read(take)));
 	}
 
 	async close(): Promise<void> {

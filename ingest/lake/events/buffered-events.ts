@@ -1,10 +1,10 @@
 import type { EventStore, StreamEnds } from "./event-store.ts";
 import {
-	type EventRow,
 	type FramesChoice,
 	isBefore,
 	newestFirst,
 	type RowPlace,
+	type StoredRow,
 } from "./row.ts";
 
 /** Frames of about so many bytes are read before it is seen whether more are needed. */
@@ -32,7 +32,7 @@ interface Window {
  */
 export class BufferedEvents {
 	/** The newest first. */
-	rows: EventRow[] = [];
+	rows: StoredRow[] = [];
 	/** No event that wasn't read is later than this; -Infinity if all were read. */
 	unreadMs = -Infinity;
 	readonly #events: EventStore;

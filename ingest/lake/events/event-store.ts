@@ -27,7 +27,7 @@ import {
 	SourceObjects,
 } from "./date-objects.ts";
 import { ObjectReader } from "./object-reader.ts";
-import type { EventRow, FrameMessage, FramesChoice } from "./row.ts";
+import type { FrameMessage, FramesChoice, StoredRow } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
 
 /** What waits of one account's questions. An API process asks no more at once for one caller. */
@@ -116,7 +116,7 @@ export class EventStore {
 	async *buffered(
 		wanted: Omit<FramesWanted, "shard">,
 		choice: FramesChoice,
-	): AsyncGenerator<{ rows: EventRow[]; firstMs?: number; lastMs?: number }> {
+	): AsyncGenerator<{ rows: StoredRow[]; firstMs?: number; lastMs?: number }> {
 		const { thread } = this.#options;
 		const next = this.frames(wanted);
 		for (;;) {
@@ -239,7 +239,7 @@ export async function releasedRows(
 	events: EventStore,
 	folder: SourceDate,
 	{ stream, first }: Pick<EventObject, "stream" | "first">,
-	rows: readonly EventRow[],
+	rows: readonly StoredRow[],
 ): Promise<Map<string, ReleasedRow>> {
 	const found = new Map<string, ReleasedRow>();
 	if (rows.length === 0) return found;

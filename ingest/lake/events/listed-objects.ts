@@ -11,11 +11,11 @@ import {
 } from "./date-objects.ts";
 import { type EventStore, releasedRows } from "./event-store.ts";
 import type { OpenObject } from "./object-reader.ts";
-import type { EventRow, RowChoice } from "./row.ts";
+import type { RowChoice, StoredRow } from "./row.ts";
 
 /** A row, and what a list says of it. */
-export interface ListedEvent {
-	row: EventRow;
+export interface ListedRow {
+	row: StoredRow;
 	state: EventState;
 }
 
@@ -106,11 +106,11 @@ export class ListedObjects {
 		object: EventObject,
 		opened: OpenObject,
 		choice: RowChoice,
-	): Promise<ListedEvent[]> {
+	): Promise<ListedRow[]> {
 		const { state } = this.#asked;
 		const { account, sourceKey } = this.#source;
 		const folder = { account, sourceKey, date: object.date };
-		const found: ListedEvent[] = [];
+		const found: ListedRow[] = [];
 		const { fromMs = 0, toMs = Infinity, before } = choice;
 		const receivedState =
 			object.importedMs === undefined ? "accepted" : "imported";

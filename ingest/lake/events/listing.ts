@@ -8,7 +8,7 @@ import { RequestFailure } from "../request/errors.ts";
 import { BufferedEvents, pageMs } from "./buffered-events.ts";
 import type { EventObject } from "./date-objects.ts";
 import type { EventStore, StreamEnds } from "./event-store.ts";
-import { type ListedEvent, ListedObjects } from "./listed-objects.ts";
+import { ListedObjects, type ListedRow } from "./listed-objects.ts";
 import type { OpenObject } from "./object-reader.ts";
 import { isBefore, type RowChoice, type RowPlace, storedEvent } from "./row.ts";
 
@@ -42,7 +42,7 @@ export async function listEvents(
 }
 
 class Listing {
-	readonly shown: ListedEvent[] = [];
+	readonly shown: ListedRow[] = [];
 	readonly #events: EventStore;
 	readonly #account: string;
 	readonly #sourceKey: string;
@@ -98,7 +98,7 @@ class Listing {
 		};
 		// The frames first: what is archived meanwhile is in an object then.
 		const buffered = await this.#buffered(choice);
-		const found: ListedEvent[] = buffered.rows.map((row) => ({
+		const found: ListedRow[] = buffered.rows.map((row) => ({
 			row,
 			state: row.quarantined ? "quarantined" : "accepted",
 		}));
@@ -138,7 +138,7 @@ class Listing {
 	}
 
 	/** Throws {@link RequestFailure} CursorExpired if there is too much. */
-	async #archivedSince(choice: RowChoice): Promise<ListedEvent[]> {
+	async #archivedSince(choice: RowChoice): Promise<ListedRow[]> {
 		const { stream, done } = this.#begin;
 		if (this.#events.doneOf(stream) === done) return [];
 		const listed = this.#objects();
@@ -148,7 +148,7 @@ class Listing {
 			for (const object of await listed.receivedOf(date))
 				if (!this.#wasArchived(object)) objects.push(object);
 		if (objects.length > maxNewObjects) throw expired();
-		const found: ListedEvent[] = [];
+		const found: ListedRow[] = [];
 		for (const object of objects)
 			for (const pair of await this.#opened([object]))
 				found.push(...(await listed.rows(...pair, choice)));

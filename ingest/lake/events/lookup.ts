@@ -16,7 +16,7 @@ import {
 	type EventQuery,
 	type TimedSearch,
 } from "./object-search.ts";
-import { type EventRow, storedEvent } from "./row.ts";
+import { type StoredRow, storedEvent } from "./row.ts";
 
 const sourcesAtOnce = 4;
 /** After this time the search among imported events ends, and so does that for an event that is later than its ID. */
@@ -157,7 +157,7 @@ async function cutOf(events: EventStore, stream: string, first: number) {
 }
 
 function foundOf(
-	row: EventRow,
+	row: StoredRow,
 	{
 		state,
 		...place

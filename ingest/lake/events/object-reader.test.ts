@@ -8,7 +8,7 @@ import { type FrameEvent, newEventId } from "../../wire/frame-event.ts";
 import { ParquetRewriter } from "../compaction/rewriter.ts";
 import { ObjectReader } from "./object-reader.ts";
 import { rowsOfGroup } from "./object-rows.ts";
-import type { EventRow, RowChoice } from "./row.ts";
+import type { RowChoice, StoredRow } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
@@ -148,10 +148,10 @@ function reader(): ObjectReader {
 }
 
 /** Of all groups, the newest first. */
-async function rowsOf(key: string, choice: RowChoice): Promise<EventRow[]> {
+async function rowsOf(key: string, choice: RowChoice): Promise<StoredRow[]> {
 	const objects = reader();
 	const object = await objects.open(key);
-	const rows: EventRow[] = [];
+	const rows: StoredRow[] = [];
 	for (const group of object.groups.toReversed())
 		rows.push(...(await objects.rows(object, group, choice)));
 	return rows.slice(0, choice.limit);

@@ -3,7 +3,7 @@ import { type FileMetaData, parquetMetadata } from "hyparquet";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { PartStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { EventRow, RowChoice } from "./row.ts";
+import type { RowChoice, StoredRow } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
 
 /** Of a small object, this is all. */
@@ -62,7 +62,7 @@ export class ObjectReader {
 		object: OpenObject,
 		{ index }: OpenGroup,
 		choice: RowChoice,
-	): Promise<EventRow[]> {
+	): Promise<StoredRow[]> {
 		const { key, totalBytes, end } = object;
 		const group = object.metadata.row_groups[index]!;
 		const metadata = {

@@ -2,11 +2,11 @@ import { zstdDecompressSync } from "node:zlib";
 // hyparquet: reads Parquet by byte ranges, without a file or a database. It has no dependencies.
 import { type FileMetaData, parquetRead } from "hyparquet";
 import {
-	type EventRow,
 	hasType,
 	isChosen,
 	type RowChoice,
 	type RowPlace,
+	type StoredRow,
 	validationOf,
 } from "./row.ts";
 
@@ -24,7 +24,7 @@ export interface RowGroup {
 export async function rowsOfGroup(
 	group: RowGroup,
 	choice: RowChoice,
-): Promise<EventRow[]> {
+): Promise<StoredRow[]> {
 	const column = columnsOf(group);
 	const [ids, times] = await Promise.all([
 		column<Uint8Array>("event_id"),
@@ -55,7 +55,7 @@ export async function rowsOfGroup(
 	return chosen.map(({ row, eventID, timeMs, validation }) => ({
 		eventID,
 		timeMs,
-		kind: text(kinds[row]) as EventRow["kind"],
+		kind: text(kinds[row]) as StoredRow["kind"],
 		bytes: bodies[row]!.length,
 		...(validation && { validation }),
 		...(choice.whole && {

@@ -7,7 +7,7 @@ import {
 } from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
 import type { OpenGroup, OpenObject } from "./object-reader.ts";
-import type { EventRow } from "./row.ts";
+import type { StoredRow } from "./row.ts";
 
 export interface EventQuery {
 	account: string;
@@ -22,7 +22,7 @@ export interface EventQuery {
 /** An event's row, and the object that has it. */
 export interface EventMatch {
 	object: EventObject;
-	row: EventRow;
+	row: StoredRow;
 }
 
 /**
@@ -194,7 +194,7 @@ async function rowIn(
 	eventID: string,
 	whole: boolean,
 	{ fromMs, toMs }: { fromMs: number; toMs: number },
-): Promise<EventRow | undefined> {
+): Promise<StoredRow | undefined> {
 	for (const group of object.groups) {
 		if (!mayHave(group, eventID, fromMs, toMs)) continue;
 		const [row] = await events.inTurn(account, () =>

@@ -4,13 +4,18 @@ import {
 	type ThreadLimits,
 } from "../../../packages/service/limited-thread.ts";
 import type { RowGroup } from "./object-rows.ts";
-import type { EventRow, FrameMessage, FramesChoice, RowChoice } from "./row.ts";
+import type {
+	FrameMessage,
+	FramesChoice,
+	RowChoice,
+	StoredRow,
+} from "./row.ts";
 
 export type ReadQuestion =
 	| { group: RowGroup; choice: RowChoice }
 	| { frames: readonly FrameMessage[]; choice: FramesChoice };
 
-export type ReadAnswer = { rows: EventRow[] } | { fault: string };
+export type ReadAnswer = { rows: StoredRow[] } | { fault: string };
 
 /**
  * Takes rows out of objects and frames in a thread with limits of time and memory: to unpack a row group takes up to a
@@ -26,7 +31,7 @@ export class RowThread {
 	}
 
 	/** Rejects with what is wrong with the bytes, or with BeyondLimits. */
-	async rows(question: ReadQuestion): Promise<EventRow[]> {
+	async rows(question: ReadQuestion): Promise<StoredRow[]> {
 		const answer = await this.#thread.ask(question);
 		if ("fault" in answer) throw new Error(answer.fault);
 		return answer.rows;

@@ -6,7 +6,7 @@ import type { ValidationRecord } from "../../../packages/contracts/tracking-plan
 import { decodeFrame } from "../../wire/frame.ts";
 
 /** A stored event as the thread reads it from an object or a frame. */
-export interface EventRow extends RowPlace {
+export interface StoredRow extends RowPlace {
 	kind: "json" | "form";
 	/** Of the body. */
 	bytes: number;
@@ -86,7 +86,7 @@ export function validationOf(text: string): ValidationRecord | undefined {
 
 /** What a list shows. */
 export function storedEvent(
-	{ eventID, timeMs, kind, bytes, validation }: EventRow,
+	{ eventID, timeMs, kind, bytes, validation }: StoredRow,
 	state: EventState,
 ): StoredEvent {
 	const { type, violations = [] } = validation ?? {};
@@ -121,10 +121,10 @@ export interface FramesChoice extends RowChoice {
 export function rowsOfFrames(
 	frames: readonly FrameMessage[],
 	choice: FramesChoice,
-): EventRow[] {
+): StoredRow[] {
 	const { account, sourceKeys, quarantined, whole, limit } = choice;
 	const wanted = new Set(sourceKeys);
-	const rows: EventRow[] = [];
+	const rows: StoredRow[] = [];
 	for (const { sequence, timeMs: storedMs, bytes } of frames)
 		for (const event of decodeFrame(bytes).events) {
 			const { id, receivedAtMs: timeMs, sourceKey, kind, body } = event;

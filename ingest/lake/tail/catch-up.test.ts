@@ -1,8 +1,9 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterEach, expect, test, vi } from "vitest";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import { FrameBatches } from "../../archive/read/frame-batches.ts";
 import { encodeFrameHead } from "../../wire/frame.ts";
-import { catchUp, FrameReader } from "./catch-up.ts";
+import { catchUp } from "./catch-up.ts";
 import { TailLease } from "./lease.ts";
 
 const stream = "tidemill-frames-0-0123456789abcdef";
@@ -25,14 +26,14 @@ afterEach(() => {
 
 /** Catches up from frame 6 on to frame 9 with a reader that sees these frames and is closed then. */
 async function caughtUp(sequences: number[]): Promise<boolean> {
-	const reader: Pick<FrameReader, "run" | "close"> = {
+	const reader: Pick<FrameBatches, "run" | "close"> = {
 		run: async (onFrame) => {
 			for (const sequence of sequences)
 				if (!(await onFrame(sequence, frame))) return;
 		},
 		close: async () => undefined,
 	};
-	vi.spyOn(FrameReader, "open").mockResolvedValue(reader as FrameReader);
+	vi.spyOn(FrameBatches, "open").mockResolvedValue(reader as FrameBatches);
 	const lease = new TailLease(
 		{
 			tail: "t",

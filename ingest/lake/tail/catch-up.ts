@@ -1,10 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-	type ConsumerConfig,
-	DeliverPolicy,
-	jetstream,
-	jetstreamManager,
-} from "@nats-io/jetstream";
+import { DeliverPolicy, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { FrameBatches } from "../../archive/read/frame-batches.ts";
@@ -44,7 +39,7 @@ export async function catchUp({
 	lease.startAt({ stream, sequence: from - 1 });
 	if (from > last) return;
 	await turns.run(account, async () => {
-		const reader = await FrameReader.open(connection, stream, {
+		const reader = await FrameBatches.open(connection, stream, {
 			deliver_policy: DeliverPolicy.StartSequence,
 			opt_start_seq: from,
 		});
@@ -86,43 +81,4 @@ export function rangeOf(
 	const from = Math.max(wanted, first, last - maxFrames + 1);
 	// The rest of the frame itself may be archived already, which is no gap if nothing of it was left.
 	return { from, hasGap: from > after.sequence + 1 };
-}
-
-/** Reads a stream's frames by an ordered consumer of its own, beside archiving. */
-export class FrameReader {
-	readonly #batches: FrameBatches;
-
-	private constructor(batches: FrameBatches) {
-		this.#batches = batches;
-	}
-
-	static async open(
-		connection: NatsConnection,
-		stream: string,
-		start: Pick<ConsumerConfig, "deliver_policy" | "opt_start_seq">,
-	): Promise<FrameReader> {
-		const { consumers } = jetstream(connection);
-		const consumer = await consumers.get(
-			stream,
-			start as { opt_start_seq: number },
-		);
-		return new FrameReader(new FrameBatches(consumer));
-	}
-
-	/** Calls `onFrame` with each frame until it returns false or the reader is closed. Throws NATS's errors. */
-	async run(
-		onFrame: (
-			sequence: number,
-			bytes: Uint8Array,
-		) => boolean | Promise<boolean>,
-	): Promise<void> {
-		while (
-			!this.#batches.isClosed &&
-			(await this.#batches.read(({ seq, data }) => onFrame(seq, data)))
-		);
-	}
-
-	close(): Promise<void> {
-		return this.#batches.close();
-	}
 }

@@ -15,11 +15,12 @@ import {
 } from "../../../packages/contracts/nats.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import { FrameBatches } from "../../archive/read/frame-batches.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readTailRenewal, readTailRequest } from "../request/requests.ts";
 import { failureOf } from "../request/responder.ts";
-import { catchUp, FrameReader } from "./catch-up.ts";
+import { catchUp } from "./catch-up.ts";
 import { type HeldBytes, HeldFrames } from "./held-frames.ts";
 import { TailLease } from "./lease.ts";
 
@@ -55,7 +56,7 @@ export class ShardTails {
 	readonly #tails = new Map<string, Tail>();
 	/** Reading earlier frames takes turns. */
 	readonly #turns = new FairLimit({ atOnce: 1 });
-	#reading: { stream: string; reader: FrameReader } | undefined;
+	#reading: { stream: string; reader: FrameBatches } | undefined;
 	#opening: Promise<string> | undefined;
 	#timer: NodeJS.Timeout | undefined;
 
@@ -163,7 +164,7 @@ export class ShardTails {
 		const { connection, shard, log } = this.#options;
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		const stream = await streams.find(framesSubject(shard));
-		const reader = await FrameReader.open(connection, stream, {
+		const reader = await FrameBatches.open(connection, stream, {
 			deliver_policy: DeliverPolicy.New,
 		});
 		this.#reading = { stream, reader };
