@@ -77,7 +77,7 @@ test("resources are counted by kind, account and Ready", async () => {
 	]);
 });
 
-test("a Pipeline tells how old its last success is, how late it is, and why its last Run failed", async () => {
+test("a Pipeline's series say how old its last success is, how late it is, and why its last Run failed", async () => {
 	const pipeline = pipelineOf(
 		{ schedule: { type: "Daily", updateTime: "06:00" } },
 		{
@@ -201,7 +201,7 @@ test("error codes that an account's Jobs invent share one series", async () => {
 	);
 });
 
-test("tokens tell when they expire: of each account the first ones, and not long after", async () => {
+test("a token's series says when it expires: of each account the first ones, and not long after", async () => {
 	const token = (name: string, expires: string): KubeObject => ({
 		metadata: {
 			name: `tidemill-token-${name}`,

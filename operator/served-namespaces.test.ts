@@ -95,7 +95,7 @@ test.each<
 	});
 });
 
-test("of two installations with one namespace, exactly one serves it, and both tell", () => {
+test("of two installations with one namespace, exactly one serves it, and both say so", () => {
 	for (const [a, b] of [
 		[1, 2],
 		[2, 1],

@@ -50,7 +50,7 @@ const failedAt = (name: string, time: string) =>
 		error: { code: "QuotaExceeded", message: "No more.", retryable: true },
 	});
 
-test("a failed Run is told once, with its error", () => {
+test("a failed Run is one notification, with its error", () => {
 	const seen = after(pipelineOf());
 	const runs = [failedAt("a", "12:00:00")];
 	const [action] = decide(stateWith(seen, runs), nowMs);
@@ -71,7 +71,7 @@ test("a failed Run is told once, with its error", () => {
 	expect(toldOf(after(seen, runs))).toEqual([]);
 });
 
-test("each failed Run is told, and the first success after one; a cancelled Run says nothing", () => {
+test("each failed Run is a notification, and the first success after one; a cancelled Run is none", () => {
 	const runs: Run[] = [];
 	let pipeline = after(pipelineOf());
 	const next = (run: Run) => {
@@ -92,7 +92,7 @@ test("each failed Run is told, and the first success after one; a cancelled Run 
 	expect(next(ended("h", "Succeeded", at("08:00:00")))).toEqual([]);
 });
 
-test("Runs that ended while nobody looked are told in their order", () => {
+test("Runs that ended while nobody looked are notifications in their order", () => {
 	const first = failedAt("a", "01:00:00");
 	const pipeline = after(pipelineOf(), [first]);
 	const runs = [
@@ -108,7 +108,7 @@ test("Runs that ended while nobody looked are told in their order", () => {
 	]);
 });
 
-test("of two Runs that end in the same second, the second is told as well", () => {
+test("of two Runs that end in the same second, the second is a notification as well", () => {
 	const [older, younger] = [
 		failedAt("a", "12:00:00"),
 		failedAt("b", "12:00:00"),

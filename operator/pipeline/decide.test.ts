@@ -202,7 +202,7 @@ describe("while a new Destination is being checked", () => {
 		},
 	);
 
-	test("an invalid schedule is told at once", () => {
+	test("the status says at once that a schedule is invalid", () => {
 		const schedule = { type: "Cron", cron: "hourly" } as const;
 		const pipeline = pipelineOf({ schedule });
 		const state = stateOf({ pipeline, destination: checked(1) });
@@ -408,7 +408,7 @@ describe("a table that isn't the Pipeline's", () => {
 		table: { columns: [...layoutColumns()], onIncompatible: "Fail", ...more },
 	});
 
-	test("stops the schedule and is told, also after its Run is deleted", () => {
+	test("stops the schedule and stands in the status, also after its Run is deleted", () => {
 		const told = { status: "False", reason: "TableNotOurs" };
 		const words = { message: "It has rows that no Run marked." };
 		expect(created(found)).toEqual([]);

@@ -265,7 +265,7 @@ test.each<[string, Partial<SourceState>]>([
 	);
 });
 
-test("a Source that names a plan says whether the plan judges its events", () => {
+test("a Source that names a plan says whether the plan validates its events", () => {
 	const plan = { name: "plan", version: "v1" };
 	const conditions = statusIn(
 		decide(stateWith({ plan, published: undefined, publishError: "x" }), now),

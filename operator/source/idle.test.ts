@@ -45,7 +45,7 @@ function look(source: Source, atMs: number, lastEventMs?: number) {
 	};
 }
 
-test("a Source that goes quiet is told once, and once when events arrive again", () => {
+test("a Source that goes quiet is one notification, and one more when events arrive again", () => {
 	const first = look(sourceWith(quietAfter), now, now);
 	expect(first).toMatchObject({ told: [], receiving: "True", waitMs: 300_000 });
 	expect(

@@ -92,7 +92,7 @@ async function refusedFor(
 	await running;
 }
 
-test("a refused write is told at once, and tried again after a second, then after up to a minute", async () => {
+test("a refused write is reported at once, and tried again after a second, then after up to a minute", async () => {
 	const triedMs: number[] = [];
 	const reconcile = async () => {
 		triedMs.push(performance.now());
@@ -136,7 +136,7 @@ test("a reconcile that leaves the rest to the next one doesn't end a refusal", a
 	).toEqual([undefined, 1, 1, undefined]);
 });
 
-test("a moment's trouble of the apiserver is tried again and told to nobody", async () => {
+test("a moment's error of the apiserver is tried again and reported to nobody", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockRejectedValueOnce(refused(503));
 	reconcile.mockResolvedValue(undefined);

@@ -170,7 +170,7 @@ test("a repeat raises the count of the Event that is there, and after a failed w
 	]);
 });
 
-test("a repeat after six minutes of silence is a new Event, whatever was told meanwhile", async () => {
+test("a repeat after six minutes of silence is a new Event, whatever was recorded meanwhile", async () => {
 	vi.useFakeTimers({ toFake: ["Date", "performance"] });
 	const { written, answerOne, record } = slowApiserver();
 	const minute = 60_000;
@@ -215,7 +215,7 @@ test("a repeat during a write that fails is tried", async () => {
 	expect(written.map(({ series }) => series?.count)).toEqual([undefined, 2]);
 });
 
-test("of too many Events that wait, the new ones of the namespace with most are dropped, and a log tells how many", async () => {
+test("of too many Events that wait, the new ones of the namespace with most are dropped, and a log says how many", async () => {
 	vi.useFakeTimers();
 	const { recorder, written, answerOne, record } = slowApiserver();
 	// Two are in work, and 10,000 wait.

@@ -9,7 +9,7 @@ import { decide } from "./decide.ts";
 
 const place = { ahead: 2, heldInNamespace: 20, held: 31 };
 
-test("a check that waits for its turn says so and starts nothing", () => {
+test("a check that waits for a slot says so and starts nothing", () => {
 	const actions = decide(stateWith({ place }), now);
 	expect(statusIn(actions)).toMatchObject({
 		phase: "Checking",
