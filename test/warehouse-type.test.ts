@@ -26,6 +26,11 @@ const folder: Record<string, string> = {
       type: string
       maxLength: 20
 `,
+	"accepted.yaml": `apiVersion: tidemill.dev/v1alpha1
+kind: Destination
+metadata: { name: nothing }
+spec: { type: Nothing, nothing: { motto: "Gone." } }
+`,
 	"docs.md": "# Nothing\n\nIt forgets [at once](../../../docs/reload.md).\n",
 	"definition.ts": `import type { WarehouseDefinition } from "../definition/definition.ts";
 import type { NothingSpec } from "../generated/specs.ts";

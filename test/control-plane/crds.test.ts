@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { globSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
 	type ResourceSchema,
@@ -17,7 +19,11 @@ import {
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
 const resources = readResourceSchemas();
-const accepted = readManifests("accepted.yaml");
+const root = join(import.meta.dirname, "../..");
+const accepted = [
+	"accepted.yaml",
+	...globSync(join(root, "packages/warehouses/*/accepted.yaml")),
+].flatMap(readManifests);
 /** Also one of each type of warehouse without its part of the spec, and one of a type that no version has yet. */
 const refused = [
 	...readManifests("refused.yaml"),

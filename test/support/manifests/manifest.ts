@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { parseAllDocuments } from "yaml";
 
 export interface Manifest {
@@ -14,8 +14,8 @@ export function manifestOf(kind: string, name: string, spec: object): Manifest {
 	return { apiVersion, kind, metadata: { name }, spec };
 }
 
-/** The manifests in a file of this folder. */
+/** @param file In this folder, or the path of one elsewhere. */
 export function readManifests(file: string): Manifest[] {
-	const text = readFileSync(join(import.meta.dirname, file), "utf8");
+	const text = readFileSync(resolve(import.meta.dirname, file), "utf8");
 	return parseAllDocuments(text).map((document) => document.toJSON());
 }
