@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { JsonSchema } from "../../packages/contracts/tracking-plan.ts";
+import type { EventSchema } from "../../packages/contracts/tracking-plan.ts";
 import { plannedType } from "./planned-type.ts";
 
-function planOf(...schemas: (JsonSchema | undefined)[]) {
+function planOf(...schemas: (EventSchema | undefined)[]) {
 	return {
 		events: schemas.map((schema, number) => ({
 			type: `t${number}`,
@@ -11,10 +11,10 @@ function planOf(...schemas: (JsonSchema | undefined)[]) {
 	};
 }
 
-const a = (schema: JsonSchema): JsonSchema => ({ properties: { a: schema } });
-const either = (...all: JsonSchema[]): JsonSchema => ({ anyOf: all });
+const a = (schema: EventSchema): EventSchema => ({ properties: { a: schema } });
+const either = (...all: EventSchema[]): EventSchema => ({ anyOf: all });
 
-test.each<[string, JsonSchema, string]>([
+test.each<[string, EventSchema, string]>([
 	["a string", { type: "string" }, "String"],
 	["a time", { type: "string", format: "date-time" }, "Timestamp"],
 	["a date or null", { type: ["string", "null"], format: "date" }, "Date"],
@@ -41,7 +41,7 @@ test.each<[string, JsonSchema, string]>([
 	expect(plannedType("/a", planOf(a(schema)))).toBe(expected);
 });
 
-test.each<[string, string, JsonSchema]>([
+test.each<[string, string, EventSchema]>([
 	["of a member", "/a/b", a({ properties: { b: { type: "integer" } } })],
 	["of any member", "/a/b", a({ additionalProperties: { type: "integer" } })],
 	["of an element", "/a/0", a({ items: { type: "integer" } })],
@@ -101,7 +101,7 @@ test("types that don't have it, and the schema for every event, count as they sa
 	});
 });
 
-test.each<[string, JsonSchema]>([
+test.each<[string, EventSchema]>([
 	["a schema without it", { properties: { b: { type: "string" } } }],
 	["a schema that takes anything", a(true)],
 	["null alone", a({ type: "null" })],
@@ -115,7 +115,7 @@ test.each<[string, JsonSchema]>([
 });
 
 test("a plan that was made to be walked for long is given up", () => {
-	let deep: JsonSchema = {};
+	let deep: EventSchema = {};
 	for (let depth = 0; depth < 30_000; depth++) deep = { allOf: [deep] };
 	expect(plannedType("/a", planOf(deep))).toEqual({
 		problem: "is too large to look /a up in it",

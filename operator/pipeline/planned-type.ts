@@ -1,6 +1,6 @@
 import type { BodyColumnType } from "../../packages/contracts/job.ts";
 import type {
-	JsonSchema,
+	EventSchema,
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
 
@@ -30,7 +30,7 @@ export function plannedType(
 	return search.type(pointer);
 }
 
-type SchemaObject = Exclude<JsonSchema, boolean>;
+type SchemaObject = Exclude<EventSchema, boolean>;
 
 /** One walk through schemas along a pointer. */
 class Search {

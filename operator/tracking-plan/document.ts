@@ -4,7 +4,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type {
-	JsonSchema,
+	EventSchema,
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
@@ -31,7 +31,7 @@ export function documentOf(
 		field: string,
 		inline: Record<string, unknown> | undefined,
 		from: TrackingPlanSchemaFrom | undefined,
-	): JsonSchema | undefined =>
+	): EventSchema | undefined =>
 		from
 			? schemaIn(
 					configMapOf(from.configMapKeyRef.name),
@@ -82,7 +82,7 @@ function schemaIn(
 	{ name, key }: { name: string; key: string },
 	field: string,
 	namespace: string,
-): JsonSchema {
+): EventSchema {
 	if (!configMap)
 		throw new Unreadable(
 			"ConfigMapNotFound",
@@ -109,7 +109,7 @@ function schemaIn(
 			"InvalidSchema",
 			`${place} is not a JSON Schema. It must be a JSON object.`,
 		);
-	return schema as JsonSchema;
+	return schema as EventSchema;
 }
 
 function parse(text: string, place: string): unknown {

@@ -20,15 +20,15 @@ export interface PlanDocument {
 		| { header: string }
 		| { constant: string };
 	/** JSON Schema for every event. */
-	common?: JsonSchema;
+	common?: EventSchema;
 	/** The planned types. A type without a schema may look like anything that `common` allows. */
-	events: { type: string; schema?: JsonSchema }[];
+	events: { type: string; schema?: EventSchema }[];
 	onUnplannedEvent: PlanPolicy;
 	onViolation: PlanPolicy;
 	onUnplannedProperty: PlanPolicy | "Omit";
 }
 
-export type JsonSchema = Record<string, unknown> | boolean;
+export type EventSchema = Record<string, unknown> | boolean;
 
 /** The strictest policy of an event's violations decides: Reject, then Quarantine, Omit, Annotate, Allow. */
 export type PlanPolicy = "Allow" | "Annotate" | "Quarantine" | "Reject";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
 
-function plan(schema: JsonSchema): PlanDocument {
+function plan(schema: EventSchema): PlanDocument {
 	return {
 		version: 1,
 		account: "shop",
@@ -20,7 +20,7 @@ function faultOf(document: PlanDocument): string | undefined {
 	return "fault" in compiled ? compiled.fault : undefined;
 }
 
-const fault = (schema: JsonSchema) => faultOf(plan(schema));
+const fault = (schema: EventSchema) => faultOf(plan(schema));
 
 test.each([
 	["2020-12, when no draft is named", { prefixItems: [{ type: "string" }] }],

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
 import { PlanValidator } from "./plan-validator.ts";
 
 /* Whatever a schema and a body say, validating ends after a bounded number of steps. Without fuel, each takes minutes or for ever. */
 
-function kindsOf(schema: JsonSchema, body: unknown): string[] {
+function kindsOf(schema: EventSchema, body: unknown): string[] {
 	const plan: PlanDocument = {
 		version: 1,
 		account: "shop",
@@ -32,7 +32,7 @@ const keys = (count: number) =>
 	Object.fromEntries(times(count, (index) => [`key${index}`, index]));
 
 /** Each of forty definitions refers to the next one twice. */
-function doubling(union: "allOf" | "anyOf"): JsonSchema {
+function doubling(union: "allOf" | "anyOf"): EventSchema {
 	const next = (index: number) => ({ $ref: `#/$defs/d${index + 1}` });
 	const steps = times(40, (index) => [
 		`d${index}`,
@@ -52,12 +52,12 @@ function nested(depth: number): unknown {
 }
 
 /** Keywords of the same value, as often as there are references to them. */
-const often = (count: number, schema: JsonSchema): JsonSchema => ({
+const often = (count: number, schema: EventSchema): EventSchema => ({
 	allOf: times(count, () => ({ $ref: "#/$defs/it" })),
 	$defs: { it: schema },
 });
 
-test.each<[string, JsonSchema, unknown]>([
+test.each<[string, EventSchema, unknown]>([
 	["references that double, none of which matches", doubling("anyOf"), 1],
 	["references that double, all of which match", doubling("allOf"), {}],
 	["a reference to itself", { $ref: "#" }, {}],

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { Ajv } from "ajv";
 import ajvFormats from "ajv-formats";
 import { beforeAll, expect, test } from "vitest";
-import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
 import { PlanValidator } from "./plan-validator.ts";
 
@@ -11,7 +11,7 @@ import { PlanValidator } from "./plan-validator.ts";
 const load = createRequire(import.meta.url);
 const schema = load("@octokit/webhooks-schemas") as {
 	$schema: string;
-	definitions: Record<string, JsonSchema>;
+	definitions: Record<string, EventSchema>;
 	oneOf: { $ref: string }[];
 };
 const examples = load("@octokit/webhooks-examples") as {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
 import { PlanValidator } from "./plan-validator.ts";
 
@@ -20,7 +20,7 @@ function validatorOf(document: Partial<PlanDocument>): PlanValidator {
 	return new PlanValidator(whole, compiled.code);
 }
 
-function violationsOf(schema: JsonSchema, body: unknown) {
+function violationsOf(schema: EventSchema, body: unknown) {
 	return validatorOf({ events: [{ type: "order", schema }] }).validate(
 		body,
 		undefined,
@@ -41,7 +41,7 @@ test("an event that is as planned records the plan, its version and the type", (
 	});
 });
 
-test.each<[string, JsonSchema, unknown, string, string, string]>([
+test.each<[string, EventSchema, unknown, string, string, string]>([
 	[
 		"required",
 		{ required: ["a/b"] },

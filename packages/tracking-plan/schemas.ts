@@ -1,4 +1,4 @@
-import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 
 export interface PlanSchema {
 	/** Where it stands, for people. */
@@ -8,7 +8,7 @@ export interface PlanSchema {
 	/** Its name in the plan's code. */
 	name: string;
 	draft: Draft;
-	schema: JsonSchema;
+	schema: EventSchema;
 }
 
 interface Draft {
@@ -70,7 +70,7 @@ export const drafts: Draft[] = [
 ];
 
 /** The draft that `$schema` names, whether or not it is one that plans may have. */
-function draftOf(schema: JsonSchema): Draft {
+function draftOf(schema: EventSchema): Draft {
 	const named = typeof schema === "object" ? schema.$schema : undefined;
 	if (named === undefined) return drafts[0]!;
 	const uri = String(named).replace(/#$/, "");
@@ -78,7 +78,7 @@ function draftOf(schema: JsonSchema): Draft {
 }
 
 /** Draft-07 ignores what stands beside a `$ref` (Core §8.3). Definitions stay, since others refer to them. */
-function withoutSiblings(schema: JsonSchema): JsonSchema {
+function withoutSiblings(schema: EventSchema): EventSchema {
 	if (typeof schema !== "object") return schema;
 	const copy = structuredClone(schema);
 	const open: Record<string, unknown>[] = [copy];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { JsonSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { compilePlan } from "./compile.ts";
 import { type SchemaException, schemaExceptions } from "./exceptions.ts";
 import { PlanValidator } from "./plan-validator.ts";
@@ -13,7 +13,7 @@ import { drafts } from "./schemas.ts";
 
 interface Group {
 	description: string;
-	schema: JsonSchema;
+	schema: EventSchema;
 	tests: { description: string; data: unknown; valid: boolean }[];
 }
 

@@ -4,7 +4,7 @@ import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { FrameEvent } from "../../ingest/wire/frame-event.ts";
 import type {
-	JsonSchema,
+	EventSchema,
 	PlanDocument,
 	PlanPolicy,
 	RoutePlan,
@@ -390,7 +390,7 @@ test("while an archive can't read frames of quarantined events, they are refused
 });
 
 interface Group {
-	schema: JsonSchema & object;
+	schema: EventSchema & object;
 	tests: { data: unknown; valid: boolean }[];
 }
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../../packages/contracts/tracking-plan.ts";
+import type { EventSchema } from "../../../packages/contracts/tracking-plan.ts";
 import { type JsonType, merge, newShape, type ValueShape } from "./shape.ts";
 
 /** A value of an enumeration was seen so often on average, so that a handful of events proposes none. */
@@ -16,7 +16,7 @@ const fewDataNames = 3;
  * A JSON Schema that all values of the shape fit.
  * @param depth How deep it goes. Below, an object or array may hold anything.
  */
-export function schemaOf(shape: ValueShape, depth: number): JsonSchema {
+export function schemaOf(shape: ValueShape, depth: number): EventSchema {
 	const types = typesOf(shape);
 	if (types.length === 0) return true;
 	const schema: Record<string, unknown> = {

@@ -2,7 +2,7 @@ import githubSchema from "@octokit/webhooks-schemas/schema.json" with {
 	type: "json",
 };
 import type {
-	JsonSchema,
+	EventSchema,
 	PlanDocument,
 } from "../../../packages/contracts/tracking-plan.ts";
 import { githubExamples } from "../../../test/support/examples/github-payloads.ts";
@@ -30,7 +30,7 @@ export const githubPlan: PlanDocument = {
 
 /** The schema of all of GitHub's webhooks, and the reference to a type's in it. */
 export const githubWebhooks = {
-	schema: githubSchema as JsonSchema & object,
+	schema: githubSchema as EventSchema & object,
 	refOf: (type: string) =>
 		`#/definitions/${types.find((name) => name.replace(/[_$]event$/, "") === type)}`,
 };
