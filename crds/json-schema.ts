@@ -4,7 +4,7 @@ import type { Schema } from "./resource-schema.ts";
 export type SchemaObject = { [keyword: string]: unknown };
 
 /**
- * A CRD's schema as JSON Schema, without its CEL rules, which only the apiserver judges.
+ * A CRD's schema as JSON Schema, without its CEL rules, which only the apiserver checks.
  * It refuses unknown fields, which the apiserver drops, to show typing errors.
  */
 export function jsonSchema(schema: Schema): SchemaObject {

@@ -45,7 +45,7 @@ test("what only a person can know has no default, so that a later version may as
 	expect(bigQuery!.properties!.location).not.toHaveProperty("default");
 });
 
-/** Whether a field could hold any amount of data. A schema in a plan is judged by its cost instead. */
+/** Whether a field could hold any amount of data. A schema in a plan is bounded by its cost instead. */
 function isUnlimited(schema: Schema): boolean {
 	const isText =
 		(schema.type === "string" &&

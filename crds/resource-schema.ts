@@ -40,7 +40,7 @@ export interface Schema {
 	"x-kubernetes-validations"?: Rule[];
 }
 
-/** A CEL rule that the apiserver judges. */
+/** A CEL rule that the apiserver checks. */
 export interface Rule {
 	rule: string;
 	message: string;

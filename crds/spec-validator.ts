@@ -20,7 +20,7 @@ const maxValues = 10_000;
 
 /**
  * The errors of a spec by the CRD's schema, without asking the apiserver: the first 1,000, or the first one if the spec is
- * very large. It does not judge CEL rules, so admission may still refuse a spec without errors.
+ * very large. It does not check CEL rules, so admission may still refuse a spec without errors.
  */
 export function validateSpec(kind: Kind, spec: unknown): FieldError[] {
 	const validate = (isLarge(spec) ? briefly : fully).getSchema(kind)!;

@@ -26,7 +26,7 @@ export type ParsedSchedule =
 	| { schedule: Schedule | undefined }
 	| { problem: ScheduleProblem };
 
-/** The schedule of a spec, undefined for `Manual`; or what is wrong with it that the CRD can't judge. */
+/** The schedule of a spec, undefined for `Manual`; or what is wrong with it that the CRD can't check. */
 export function parseSchedule(spec: PipelineSchedule): ParsedSchedule {
 	if (spec.type === "Manual") return { schedule: undefined };
 	if (spec.type === "Interval")

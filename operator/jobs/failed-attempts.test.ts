@@ -34,20 +34,20 @@ const attempt = (minute: number, code: string) => ({
 
 const running = { phase: "Running" };
 
-test("an attempt that failed is told while the next one runs, and when that has ended", () => {
+test("an attempt that failed is recorded while the next one runs, and when that has ended", () => {
 	const first = pod(1, failed("DestinationBusy"));
-	const told = { failedAttempts: [attempt(1, "DestinationBusy")] };
-	expect(failedAttempts([], [pod(2, running), first], false)).toEqual(told);
+	const recorded = { failedAttempts: [attempt(1, "DestinationBusy")] };
+	expect(failedAttempts([], [pod(2, running), first], false)).toEqual(recorded);
 	const good = terminated({ exitCode: 0, reason: "Completed", message: "{}" });
-	expect(failedAttempts([], [first, pod(2, good)], true)).toEqual(told);
+	expect(failedAttempts([], [first, pod(2, good)], true)).toEqual(recorded);
 	const last = pod(2, failed("ScratchFull"));
-	expect(failedAttempts([], [first, last], true)).toEqual(told);
+	expect(failedAttempts([], [first, last], true)).toEqual(recorded);
 	// Until the Job is over, nobody knows that it was the last one.
-	const both = [...told.failedAttempts, attempt(2, "ScratchFull")];
+	const both = [...recorded.failedAttempts, attempt(2, "ScratchFull")];
 	expect(failedAttempts([], [first, last], false)).toEqual({
 		failedAttempts: both,
 	});
-	expect(failedAttempts(both, [last], true)).toEqual(told);
+	expect(failedAttempts(both, [last], true)).toEqual(recorded);
 });
 
 test("attempts stay when their Pods are gone, the last five of them", () => {

@@ -130,8 +130,8 @@ export function followJob<
 
 	function hasTime(): boolean {
 		if (!status.startTime || work.spec.cancel) return false;
-		const deadlineMs = kind.deadlineMs(state, status.startTime);
-		return deadlineMs !== undefined && now < deadlineMs;
+		const seconds = kind.activeDeadlineSeconds(state) ?? 0;
+		return now < Date.parse(status.startTime) + seconds * 1_000;
 	}
 
 	/** Archive is asked again, for a new Job: the links expire, and a Job may wait for a node or work for long. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { rfc3339 } from "../../packages/kube/resource.ts";
 import {
 	operationOf,
 	stateOf as operationState,
@@ -50,7 +49,7 @@ const probes = lifecycle<Probe, ProbeReasons, ProbeState>({
 	transition,
 	workIn: ({ probe }) => probe,
 	prepare,
-	deadlineMs: (_, startTime) => Date.parse(startTime) + 3_600_000,
+	activeDeadlineSeconds: () => 3_600,
 	resultSource: () => ({ sourceKey, shard: 0 }),
 	leavesReport: false,
 	succeed: ({ probe }, { rows }, facts, now) =>
@@ -71,28 +70,16 @@ function prepare(
 	now: number,
 ): WorkAction<Probe, ProbeReasons>[] {
 	const { probe } = state;
-	return probes.askToStart(state, questionOf(probe), now, ({ url }) =>
-		probes.start(
-			state,
-			probeJob(probe, url),
-			"Counting rows.",
-			{ phase: "Running", startTime: rfc3339(now) },
-			now,
-		),
-	);
-}
-
-function questionOf({ metadata }: Probe): AskAction<"askManifest"> {
 	const question = {
-		run: metadata.uid!,
-		account: metadata.namespace!,
+		shard: 0,
 		sourceKey,
 		extent: "Whole",
 		start: "2026-03-01",
 		end: "2026-03-31",
-		linkSeconds: 60,
 	} as const;
-	return { type: "askManifest", shard: 0, question };
+	return probes.askToStart(state, question, now, ({ url }) =>
+		probes.start(state, () => probeJob(probe, url), "Counting rows.", {}, now),
+	);
 }
 
 function probeJob(probe: Probe, manifestURL: string) {

@@ -50,8 +50,8 @@ export interface WorkKind<
 
 	/** There was no Job yet: what the work waits for, or an action of `askToStart`. */
 	prepare(state: S, now: number): WorkAction<W, R>[];
-	/** When the time of the work is over, all attempts together; undefined if nobody knows. */
-	deadlineMs(state: S, startTime: string): number | undefined;
+	/** How long the work may take from its start on, all attempts together; undefined if nobody knows. */
+	activeDeadlineSeconds(state: S): number | undefined;
 
 	/** Whom to ask for what the Job left; undefined if nobody. */
 	resultSource(state: S): { sourceKey: string; shard: number } | undefined;

@@ -1,7 +1,9 @@
 import type { JobError } from "../../packages/contracts/job.ts";
+import type { ManifestRequest } from "../../packages/contracts/manifest.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
+import { rfc3339 } from "../../packages/kube/timestamps.ts";
 import { followJob } from "./follow.ts";
 import type { WorkKind, WorkState } from "./kind.ts";
 import { endedAs } from "./outcome.ts";
@@ -26,6 +28,9 @@ import type {
 
 /** A longer wait isn't exact, and a timer has an end. */
 const longestWaitMs = 24 * 3_600_000;
+
+/** The Job starts a little later, and its attempts end a little late. */
+const linkSlackSeconds = 600;
 
 /** The last answer of archive or Kubernetes, and the place in the queue, stay until there is something newer. */
 const keptUntilChange: ReadonlySet<string> = new Set([
@@ -121,11 +126,36 @@ export function lifecycle<
 	/** Asks archive for what the Job reads. Every event answered before is in what archive lists. */
 	function askToStart(
 		state: S,
-		question: AskAction<"askManifest">,
+		{ shard, ...asked }: WorkQuestion,
 		now: number,
 		goOn: (answer: PositiveAnswer<"askManifest">) => Action[],
 	): Action[] {
-		return ask(state, question, { ...listing, goOn }, now);
+		const { metadata, status } = kind.workIn(state);
+		const question = {
+			run: metadata.uid!,
+			account: metadata.namespace!,
+			...asked,
+			linkSeconds: secondsLeft(state, now) + linkSlackSeconds,
+			// An earlier Job of this work found its links expired.
+			...(status?.startTime && { renew: true }),
+		};
+		return ask(
+			state,
+			{ type: "askManifest", shard, question },
+			{ ...listing, goOn },
+			now,
+		);
+	}
+
+	/** Of the time of the work, all attempts together. */
+	function secondsLeft(state: S, now: number): number {
+		const seconds = kind.activeDeadlineSeconds(state) ?? 0;
+		const endMs = Date.parse(startTimeOf(state, now)) + seconds * 1_000;
+		return Math.max(0, Math.ceil((endMs - now) / 1_000));
+	}
+
+	function startTimeOf(state: S, now: number): string {
+		return kind.workIn(state).status?.startTime ?? rfc3339(now);
 	}
 
 	const listing: Asking<W, R> = {
@@ -176,10 +206,13 @@ export function lifecycle<
 		];
 	}
 
-	/** Starts the Job, unless there are as many as there may be or Kubernetes has just refused it. */
+	/**
+	 * Starts the Job, unless there are as many as there may be or Kubernetes has just refused it.
+	 * @param jobWithin The Job, which may take so many seconds.
+	 */
 	function start(
 		state: S,
-		job: JobWithInput,
+		jobWithin: (activeDeadlineSeconds: number) => JobWithInput,
 		message: string,
 		facts: StatusFacts<W>,
 		now: number,
@@ -187,11 +220,14 @@ export function lifecycle<
 		const work = kind.workIn(state);
 		if (state.place) return queued(work, state.place, now);
 		if (isInForce(state.refusal)) return refused(work, state.refusal, now);
+		const job = jobWithin(Math.max(1, secondsLeft(state, now)));
 		const startJob = { type: "startJob", job, age: ageOf(work) } as const;
+		const startTime = startTimeOf(state, now);
+		const began = { ...facts, phase: "Running", startTime };
 		return [
 			// The status is written before the Job is there. Work that Kubernetes refuses must not seem to run meanwhile.
 			{ ...startJob, dryRun: true },
-			...transition.progress(work, kind.working, message, facts, now),
+			...transition.progress(work, kind.working, message, began, now),
 			{ ...startJob, dryRun: false },
 			transition.started(message),
 		];
@@ -237,6 +273,12 @@ export function lifecycle<
 		start,
 	};
 }
+
+/** What a kind asks archive to list. The rest is the same for all. */
+export type WorkQuestion = { shard: number } & Omit<
+	ManifestRequest,
+	"run" | "account" | "linkSeconds" | "renew"
+>;
 
 /** What people read while archive is asked, and when it refuses. */
 interface Asking<W extends JobWork, R extends WorkReasons> {

@@ -18,7 +18,7 @@ export interface LostPod {
  */
 const lostAfterMs = 60_000;
 /** How long the work of a lost Pod waits for the node to come back. */
-const lostPatienceMs = 10 * 60_000;
+const lostTimeoutMs = 10 * 60_000;
 
 /** One of the Pods that is lost, if any is. */
 export function lostPodOf(
@@ -33,7 +33,7 @@ export function lostPodOf(
 			name: pod.metadata.name,
 			node: pod.spec?.nodeName,
 			dueTime: rfc3339(dueMs),
-			leftMs: dueMs + lostAfterMs + lostPatienceMs - now,
+			leftMs: dueMs + lostAfterMs + lostTimeoutMs - now,
 		};
 	}
 	return undefined;

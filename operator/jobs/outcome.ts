@@ -74,7 +74,7 @@ const maxAttempts = 5;
 /**
  * The attempts of a Job that failed and were followed by another, the last ones.
  * @param known From the status: the Pods of a Job that runs out of time are gone.
- * @param isOver The latest Pod had the last attempt, which the status tells apart.
+ * @param isOver The latest Pod had the last attempt, which the status has by itself.
  */
 export function failedAttempts(
 	known: RunFailedAttempt[] = [],

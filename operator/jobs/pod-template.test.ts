@@ -59,7 +59,7 @@ test("where the Pod runs, and what pulls its image, is as people choose", () => 
 	expect(podOf({}).spec).not.toHaveProperty("nodeSelector");
 });
 
-test("a proxy reaches the container as text, and Node is told to use it", () => {
+test("a proxy reaches the container as text, and Node is set to use it", () => {
 	const env = [{ name: "HTTPS_PROXY" as const, value: "http://proxy:3128" }];
 	expect(podOf({ env }).spec!.containers[0]!.env).toEqual(
 		expect.arrayContaining([

@@ -53,7 +53,7 @@ export type PositiveAnswer<Type extends QuestionType> = Extract<
 	{ ok: true }
 >;
 
-/** Archive's last answer about an object. `about` tells the question apart from others. */
+/** Archive's last answer about an object. `about` says which question. */
 export interface ArchiveAnswer {
 	about: string;
 	answer: Questions[QuestionType]["answer"];
@@ -78,7 +78,7 @@ export function storedIn(
 		: undefined;
 }
 
-/** What tells a question apart. The time that is left and the days that are kept move on: the first question counts. */
+/** What makes two questions the same. The time that is left and the days that are kept move on: the first question counts. */
 export function aboutOf({ type, shard, question }: AskAction): string {
 	const { linkSeconds: _, ...others } = question as ManifestRequest;
 	const { start: _start, end: _end, ...release } = question as ReleaseRequest;

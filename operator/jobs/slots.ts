@@ -37,7 +37,7 @@ export class JobSlots {
 		this.#limits = limits;
 	}
 
-	/** @param listener hears of a waiting owner of this kind that got a slot. */
+	/** @param listener gets each waiting owner of this kind whose slot is there. */
 	onFree(kind: JobOwner["kind"], listener: (key: ObjectKey) => void): void {
 		this.#onFree.set(kind, listener);
 	}
@@ -81,7 +81,7 @@ export class JobSlots {
 		if (remove(this.#held, owner)) this.#deal();
 	}
 
-	/** @param asking hears of its slot from its own question. */
+	/** @param asking learns of its slot from its own question. */
 	#deal(asking?: string): void {
 		for (let next = this.#next(); next; next = this.#next()) {
 			this.hold(next);

@@ -79,11 +79,11 @@ test("a permanent error fails the Job at once, and a disruption costs no retry",
 
 test("every path that the process gets is mounted", () => {
 	const mounts = container.volumeMounts!.map((mount) => mount.mountPath);
-	const told = [
+	const paths = [
 		...container.env!.map((variable) => variable.value!),
 		container.args![2]!,
 	];
-	for (const path of told)
+	for (const path of paths)
 		expect(
 			[...mounts, container.terminationMessagePath!].some(
 				(mount) => path === mount || path.startsWith(`${mount}/`),

@@ -34,7 +34,7 @@ export interface JobTemplate {
 	/** The warehouse's credentials. They stand beside the input. */
 	secretFiles?: SecretFile[];
 	serviceAccountName?: string;
-	/** What people choose, already judged by podTemplateProblem. */
+	/** What people choose, already validated by podTemplateProblem. */
 	pod?: PodTemplate;
 	/** How often Kubernetes replaces a failed Pod, with exponential backoff. */
 	retries: number;

@@ -80,7 +80,7 @@ export type WorkAction<W extends JobWork, R extends WorkReasons> =
 	| CommonAction<W, EventReason<R>>;
 
 /**
- * How the status of work changes. It is written before people are told, and before the Job with its result goes.
+ * How the status of work changes. It is written before the KubeEvent is recorded, and before the Job with its result goes.
  * @param factsOf What the status has from the start on.
  */
 export function workTransitions<W extends JobWork, R extends WorkReasons>(

@@ -20,8 +20,8 @@ import {
 	type OperationAction,
 	pendingLimit,
 } from "./decide.ts";
-import { operationInputName, operationJobName } from "./job.ts";
 import { type OperationState, readOperation } from "./state.ts";
+import { operationInputName, operationJobName } from "./work.ts";
 
 /** Carries out Operations: asks archive what to read, starts the Job, and records its report. The loop doesn't run yet. */
 export function createOperationController(

@@ -269,7 +269,7 @@ test("an Operation whose Job Kubernetes refuses waits without a start time", () 
 	expect(statusOf(actions).startTime).toBeUndefined();
 });
 
-test("a Job that has succeeded is recorded once archive has told its report", () => {
+test("a Job that has succeeded is recorded once archive has answered with its report", () => {
 	const operation = operationOf(begun);
 	const { stored, ...ended } = done;
 	const asking = decide(stateOf({ operation, ...ended }), now);
@@ -346,16 +346,16 @@ test("what each failed attempt said stays in the status, while the next works an
 	};
 	const first = attempt("first", 0, "one\n");
 	const next = { ...attempt("next", 1, ""), status: { phase: "Running" } };
-	const told = { pod: "first", code: "StoreBusy", log: "one\n" };
+	const recorded = { pod: "first", code: "StoreBusy", log: "one\n" };
 	const working = stateOf({ operation, job: jobWith(), pods: [first, next] });
 	expect(statusOf(decide(working, now))).toMatchObject({
-		failedAttempts: [told],
+		failedAttempts: [recorded],
 	});
 	const pods = [first, attempt("next", 1, "two\n")];
 	const over = stateOf({ operation, job: jobWith("Failed"), pods });
 	expect(statusOf(decide(over, now))).toMatchObject({
 		phase: "Failed",
-		failedAttempts: [told],
+		failedAttempts: [recorded],
 		log: "two\n",
 	});
 });

@@ -16,11 +16,15 @@ import {
 	workTransitions,
 } from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
-import { daysOf, keptDays } from "./days.ts";
-import { operationJob } from "./job.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
-import { eventFilter, type PlannedWork } from "./work.ts";
+import {
+	daysOf,
+	eventFilter,
+	keptDays,
+	operationJob,
+	type PlannedWork,
+} from "./work.ts";
 
 /** Why the operator itself ends an Operation, and what to do. docs/reference/errors.md is generated from this table. */
 export const operationErrors = {
@@ -44,8 +48,6 @@ export type OperationAction = WorkAction<Operation, OperationReasons>;
 
 const transition = workTransitions<Operation, OperationReasons>("Operation");
 
-/** The Job starts a little later, and its attempts end a little late. */
-const linkSlackSeconds = 600;
 /** A Secret holds 1 MiB. */
 const maxInputBytes = 1_000_000;
 /** Ended Operations of a Source that stay. A result takes up to 256 KiB of the operator's memory. */
@@ -68,7 +70,8 @@ export const { decide, decideNotPermitted, ask, askToStart, start } = lifecycle<
 	workIn: ({ operation }) => operation,
 
 	prepare,
-	deadlineMs: ({ operation }, startTime) => deadlineMs(operation, startTime),
+	activeDeadlineSeconds: ({ operation }) =>
+		operation.spec.jobTemplate.activeDeadlineSeconds,
 
 	resultSource({ operation, source }) {
 		const { sourceKey } = operation.status ?? {};
@@ -114,7 +117,7 @@ function endOf(operation: Operation): string {
 /** The Operation has had no Job yet: wait for what is missing, or for archive's answer. */
 function prepare(state: OperationState, now: number): OperationAction[] {
 	const { operation } = state;
-	const { metadata, spec, status } = operation;
+	const { spec } = operation;
 	const wait = (...[reason, message]: Waiting) =>
 		transition.progress(operation, reason, message, { phase: "Pending" }, now);
 	const needs = needsOf(state);
@@ -150,23 +153,15 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 	return askToStart(
 		state,
 		{
-			type: "askManifest",
 			shard: needs.stored.shard,
-			question: {
-				run: metadata.uid!,
-				account: metadata.namespace!,
-				sourceKey: needs.stored.sourceKey,
-				extent: "Chosen",
-				...dates,
-				...(spec.type === "Export" ? { totals: true } : { report: true }),
-				...(spec.type === "Inspect" && { released: true }),
-				...(spec.import && {
-					imports: [...new Set(spec.import.files.map(({ sha256 }) => sha256))],
-				}),
-				linkSeconds: secondsLeft(operation, now) + linkSlackSeconds,
-				// An earlier Job of this Operation found its links expired.
-				...(status?.startTime && { renew: true }),
-			},
+			sourceKey: needs.stored.sourceKey,
+			extent: "Chosen",
+			...dates,
+			...(spec.type === "Export" ? { totals: true } : { report: true }),
+			...(spec.type === "Inspect" && { released: true }),
+			...(spec.import && {
+				imports: [...new Set(spec.import.files.map(({ sha256 }) => sha256))],
+			}),
 		},
 		now,
 		(answer) =>
@@ -227,7 +222,6 @@ function startWorking(
 	const { operation, image } = state;
 	const { metadata, spec } = operation;
 	const { dates, snapshotTime, url, authorities } = answer;
-	const startTime = operation.status?.startTime ?? rfc3339(now);
 	const message = dates
 		? `Reading the events of ${dates.start} to ${dates.end}.`
 		: "Reading no events: the Source has none in the Operation's dates.";
@@ -243,17 +237,15 @@ function startWorking(
 		manifestURL: url,
 		...(authorities !== undefined && { authorities }),
 	};
-	const activeDeadlineSeconds = Math.max(1, secondsLeft(operation, now));
-	const job = operationJob(operation, input, { image, activeDeadlineSeconds });
 	const facts: OperationStatus = {
-		phase: "Running",
-		startTime,
 		...(dates && { dates }),
 		snapshotTime,
 		sourceKey: stored.sourceKey,
 		...(work.version !== undefined && { planVersion: work.version }),
 	};
-	return start(state, job, message, facts, now);
+	const jobWithin = (activeDeadlineSeconds: number) =>
+		operationJob(operation, input, { image, activeDeadlineSeconds });
+	return start(state, jobWithin, message, facts, now);
 }
 
 /** Archive has listed the files of an Export. There is no Job: who downloads them gets links when asking for them. */
@@ -277,7 +269,7 @@ function succeedExport(
 	return transition.succeed(operation, summary, facts, now);
 }
 
-/** The Job has succeeded, and archive has told its report. */
+/** The Job has succeeded, and archive has answered with its report. */
 function recordReport(
 	state: OperationState,
 	facts: OperationStatus,
@@ -415,18 +407,6 @@ function succeedImport(
 		...(invalidRows > 0 ? [`${invalidRows} invalid rows left out`] : []),
 	].join(", ");
 	return transition.succeed(operation, summary, { import: done, summary }, now);
-}
-
-/** When the time of an Operation is over, all attempts together. */
-function deadlineMs({ spec }: Operation, startTime: string): number {
-	const { activeDeadlineSeconds } = spec.jobTemplate;
-	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
-}
-
-function secondsLeft(operation: Operation, now: number): number {
-	const startTime = operation.status?.startTime ?? rfc3339(now);
-	const leftMs = deadlineMs(operation, startTime) - now;
-	return Math.ceil(Math.max(0, leftMs) / 1000);
 }
 
 function fail(

@@ -8,7 +8,7 @@ import {
 	types,
 } from "../../test/support/examples/operation-examples.ts";
 import { decide } from "./decide.ts";
-import { importBefore } from "./import-before.ts";
+import { importBefore } from "./state.ts";
 import { workOf } from "./work.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");

@@ -5,15 +5,12 @@ import {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import type { ObjectKey } from "../../packages/kube/resource.ts";
+import { ageOf, type ObjectKey } from "../../packages/kube/resource.ts";
 import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import { storedIn } from "../jobs/questions.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
-import { keptDays } from "./days.ts";
-import { importBefore } from "./import-before.ts";
-import { operationJobName } from "./job.ts";
-import { workOf } from "./work.ts";
+import { keptDays, operationJobName, workOf } from "./work.ts";
 
 /** All that a decision about one Operation rests on. */
 export interface OperationState extends WorkState {
@@ -76,4 +73,21 @@ export async function readOperation(
 		podPolicy,
 		image,
 	};
+}
+
+/** An Import looks for what the Source has already, so one begins when the one before it has ended. Which one that is. */
+export function importBefore(
+	operation: Operation,
+	ofSource: readonly Operation[],
+): string | undefined {
+	if (operation.spec.type !== "Import") return undefined;
+	const [before] = ofSource
+		.filter(
+			(other) =>
+				other.spec.type === "Import" &&
+				!hasEnded(other) &&
+				ageOf(other) < ageOf(operation),
+		)
+		.map(({ metadata }) => metadata.name);
+	return before;
 }

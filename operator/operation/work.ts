@@ -1,17 +1,27 @@
-import type {
-	Operation,
-	OperationSpec,
-	TrackingPlan,
+import {
+	type Operation,
+	type OperationSpec,
+	operationKind,
+	type Source,
+	type TrackingPlan,
 } from "../../crds/generated/types.ts";
+import { label, managedByTidemill } from "../../crds/labels.ts";
 import type { ReleaseFilter } from "../../packages/contracts/archive.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
+import { keptFrom } from "../../packages/contracts/retention.ts";
 import type {
 	PlanDocument,
 	ViolationKind,
 } from "../../packages/contracts/tracking-plan.ts";
-import type { UtcDate } from "../../packages/contracts/utc-date.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../packages/contracts/utc-date.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import { planVersion } from "../../packages/tracking-plan/version.ts";
+import { retentionIn } from "../archive/ledgers.ts";
+import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
 
 /** What the Job does. Archive does the work of a Release and of an Export. */
@@ -24,15 +34,18 @@ export interface PlannedWork {
 /** Events that an Inspect lists, if the Operation doesn't say. */
 const defaultLimit = 20;
 
+/** Days that a plan is tried on, if the Operation doesn't say. */
+const defaultDays = 7;
+
 /**
  * Undefined if the TrackingPlan that the Operation names is missing.
- * @param configMapOf A labelled ConfigMap of the namespace. @param keptFrom The first date whose events are kept.
+ * @param configMapOf A labelled ConfigMap of the namespace. @param keptFromDate The first date whose events are kept.
  */
 export function workOf(
 	{ metadata, spec }: Operation,
 	plan: TrackingPlan | undefined,
 	configMapOf: (name: string) => ConfigMap | undefined,
-	keptFrom: UtcDate,
+	keptFromDate: UtcDate,
 ): PlannedWork | { fault: PlanFault } | undefined {
 	if (spec.type === "Release" || spec.type === "Export")
 		return { work: undefined };
@@ -44,7 +57,7 @@ export function workOf(
 				files,
 				...(date !== undefined && { date }),
 				skipInvalidRows,
-				keptFrom,
+				keptFrom: keptFromDate,
 			},
 		};
 	}
@@ -84,4 +97,62 @@ export function eventFilter({
 		...(kinds && { kinds: kinds as ViolationKind[] }),
 		...(eventIDs && { eventIDs }),
 	};
+}
+
+interface Days {
+	start: UtcDate;
+	end: UtcDate;
+}
+
+/** The days whose events an Operation reads. A plan is tried on a week's events, and quarantine is looked at whole. */
+export function daysOf(
+	{ spec }: Operation,
+	source: Source | undefined,
+	now: number,
+): Days {
+	if (spec.dates) return spec.dates;
+	if (["Inspect", "Export", "Import"].includes(spec.type))
+		return keptDays(source, now);
+	const end = utcDate(now);
+	return { start: addDays(end, 1 - defaultDays), end };
+}
+
+/** All days whose events are kept. */
+export function keptDays(source: Source | undefined, now: number): Days {
+	const end = utcDate(now);
+	return { start: keptFrom(retentionIn(source), end), end };
+}
+
+/** At most 62 characters, as an Operation's name has at most 52. A Run's Job has the Run's name. */
+export function operationJobName(operation: string): string {
+	return `${operation}-operation`;
+}
+
+export function operationInputName(operation: string): string {
+	return `${operationJobName(operation)}-input`;
+}
+
+/** The Job that carries out an Operation, and its input. */
+export function operationJob(
+	operation: Operation,
+	input: OperationInput,
+	options: { image: string; activeDeadlineSeconds: number },
+): JobWithInput {
+	const { name } = operation.metadata;
+	const {
+		retries,
+		activeDeadlineSeconds: _,
+		...pod
+	} = operation.spec.jobTemplate;
+	return jobWithInput(
+		{
+			kind: operationKind,
+			owner: operation,
+			jobName: operationJobName(name),
+			secretName: operationInputName(name),
+			labels: { ...managedByTidemill, [label.operation]: name },
+		},
+		input,
+		{ command: "operation", pod, retries, ...options },
+	);
 }

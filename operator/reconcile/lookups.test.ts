@@ -115,7 +115,7 @@ test("a look at one Run of a crowd looks at each Pipeline once, not for each oth
 		{ progress: undefined },
 		Date.now(),
 	);
-	expect(state?.rivals).toEqual([]);
+	expect(state?.contenders).toEqual([]);
 	expect(lookUp.mock.calls.length).toBeGreaterThan(count);
 	expect(lookUp.mock.calls.length).toBeLessThan(count * 5);
 });

@@ -140,7 +140,7 @@ test("a Job that Kubernetes refuses is reported with a warning and tried again",
 		reason: "JobNotStarted",
 		message,
 	});
-	// People were told, and the next look says nothing new.
+	// The status says so already, and the next reconcile writes nothing new.
 	const run = runWith(statusOf(actions));
 	const again = decideRefused(stateOf({ run }), "A quota.", now);
 	expect(types(again)).not.toContain("recordKubeEvent");
@@ -186,7 +186,7 @@ test("a Run whose Destination is no longer Ready, or is gone, when archive answe
 	}
 });
 
-test("a failing webhook is told by Event and status in its own words, the deadline counts, and archive's answer is kept", () => {
+test("a failing webhook is reported by Event and status in its own words, the deadline counts, and archive's answer is kept", () => {
 	const words =
 		'failed calling webhook "p.example.com": Post "https://10.0.0.1:8443/": connection refused';
 	const answered = answeredWith(stateOf(), answer, now);
@@ -201,9 +201,9 @@ test("a failing webhook is told by Event and status in its own words, the deadli
 		severity: "Warning",
 		reason: "WriteRefused",
 	});
-	const told = JSON.stringify(actions);
-	expect(told).toContain('Post \\"<address>\\"');
-	expect(told).not.toContain("10.0.0.1");
+	const recorded = JSON.stringify(actions);
+	expect(recorded).toContain('Post \\"<address>\\"');
+	expect(recorded).not.toContain("10.0.0.1");
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Pending",
 		pendingSince: "2026-03-31T12:00:00Z",
@@ -214,7 +214,7 @@ test("a failing webhook is told by Event and status in its own words, the deadli
 	const due = { ...refusal, retryInMs: 0 };
 	const again = decide({ ...answered, run, refusal: due }, now + 40_000);
 	expect(types(again)[0]).toBe("startJob");
-	// Of a moment's trouble nobody hears.
+	// A single failure is not reported.
 	const passing = { ...refusal, mayPass: true };
 	expect(decide({ ...answered, refusal: passing }, now)).toEqual([
 		{ type: "requeueAfter", afterMs: 40_000 },

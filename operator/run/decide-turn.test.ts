@@ -14,40 +14,40 @@ import {
 } from "../../test/support/examples/run-examples.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
-import type { Rival, Writer } from "./state.ts";
+import type { ContendingRun, WarehouseWriter } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const warehouse = layout.destination;
 const createdAt = (minute: number) => `2026-03-01T00:0${minute}:00Z`;
 const run = owned(runOf("run", undefined, { createdAt: createdAt(5) }));
 
-function rival(
+function contender(
 	minute: number,
 	options: { running?: boolean; warehouse?: string | undefined } = {},
-): Rival {
+): ContendingRun {
 	const status = options.running ? { phase: "Running" as const } : undefined;
 	return {
-		run: runOf("rival", status, { createdAt: createdAt(minute) }),
+		run: runOf("contender", status, { createdAt: createdAt(minute) }),
 		warehouse: "warehouse" in options ? options.warehouse : warehouse,
 	};
 }
 
-const pods = (name: string): Writer => ({
+const pods = (name: string): WarehouseWriter => ({
 	run: "deleted",
 	warehouseLabel: warehouseLabel(name),
 });
 
-test.each<[string, Rival[], Writer[], boolean]>([
+test.each<[string, ContendingRun[], WarehouseWriter[], boolean]>([
 	["there is no other Run", [], [], true],
-	["an older Run waits for the same warehouse", [rival(1)], [], false],
-	["a younger Run waits", [rival(9)], [], true],
-	["a younger Run is running", [rival(9, { running: true })], [], false],
-	["an older Run can't run", [rival(1, { warehouse: undefined })], [], true],
-	["an older Run has another file", [rival(1, { warehouse: "b" })], [], true],
+	["an older Run waits for the same warehouse", [contender(1)], [], false],
+	["a younger Run waits", [contender(9)], [], true],
+	["a younger Run is running", [contender(9, { running: true })], [], false],
+	["an older Run can't run", [contender(1, { warehouse: undefined })], [], true],
+	["an older Run has another file", [contender(1, { warehouse: "b" })], [], true],
 	["the Pods of a deleted Run still write", [], [pods(warehouse)], false],
 	["Pods write to another file", [], [pods("b")], true],
-])("whether a Run has its turn when %s", (_, rivals, writers, starts) => {
-	const actions = decide(stateOf({ run, rivals, writers }), now);
+])("whether a Run has its turn when %s", (_, contenders, writers, starts) => {
+	const actions = decide(stateOf({ run, contenders, writers }), now);
 	expect(types(actions).includes("askManifest")).toBe(starts);
 	expect(reasonOf(actions)).toBe(starts ? "Preparing" : "WaitingForTurn");
 });
@@ -55,8 +55,8 @@ test.each<[string, Rival[], Writer[], boolean]>([
 test("one of two Runs of the same second goes first", () => {
 	const [a, b] = ["a", "b"].map((name) => owned(runOf(name)));
 	const starts = (one: typeof run, other: typeof run) => {
-		const rivals = [{ run: other, warehouse }];
-		const actions = decide(stateOf({ run: one, rivals }), now);
+		const contenders = [{ run: other, warehouse }];
+		const actions = decide(stateOf({ run: one, contenders }), now);
 		return types(actions).includes("askManifest");
 	};
 	expect(starts(a!, b!)).toBe(true);
@@ -64,10 +64,10 @@ test("one of two Runs of the same second goes first", () => {
 });
 
 test("a Run says which Run it waits for", () => {
-	const waits = (part: { rivals?: Rival[]; writers?: Writer[] }) =>
+	const waits = (part: { contenders?: ContendingRun[]; writers?: WarehouseWriter[] }) =>
 		JSON.stringify(decide(stateOf({ run, ...part }), now));
-	expect(waits({ rivals: [rival(1)] })).toContain(
-		`Run \\"rival\\" loads into ${warehouse} first.`,
+	expect(waits({ contenders: [contender(1)] })).toContain(
+		`Run \\"contender\\" loads into ${warehouse} first.`,
 	);
 	expect(waits({ writers: [pods(warehouse)] })).toContain(
 		`The Pods of Run \\"deleted\\" write to ${warehouse}.`,
@@ -106,14 +106,14 @@ test("a Run that waits for a Pod on a lost node names both and what frees the wa
 	const writers = [pods(warehouse), { ...pods(warehouse), run: "q", lost }];
 	const actions = decide(stateOf({ run, writers }), now);
 	expect(reasonOf(actions)).toBe("PodLost");
-	const told = JSON.stringify(statusOf(actions));
+	const recorded = JSON.stringify(statusOf(actions));
 	for (const words of [
 		'Run \\"q\\"',
 		'Pod \\"q-x\\"',
 		'node \\"n1\\"',
 		"kubectl",
 	])
-		expect(told).toContain(words);
+		expect(recorded).toContain(words);
 	// However long it takes: two processes that write to one DuckDB file could damage it.
 	expect(types(actions)).not.toContain("askManifest");
 	const waiting = owned(
@@ -130,8 +130,8 @@ test("a Run that waits for a Pod on a lost node names both and what frees the wa
 });
 
 test("a Run that waits for its turn says how many come before it, and looks again later the more there are", () => {
-	const rivals = [rival(1)];
-	const actions = decide(stateOf({ run, rivals, ahead: 12 }), now);
+	const contenders = [contender(1)];
+	const actions = decide(stateOf({ run, contenders, ahead: 12 }), now);
 	expect(JSON.stringify(actions)).toContain("12 Runs come before this one.");
 	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 42_000 });
 });

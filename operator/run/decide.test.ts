@@ -141,7 +141,7 @@ test.each<[string, Partial<RunState>, string]>([
 	[
 		"its turn",
 		{
-			rivals: [
+			contenders: [
 				{
 					run: runOf("q", { phase: "Running" }),
 					warehouse: layout.destination,

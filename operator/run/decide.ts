@@ -8,7 +8,7 @@ import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
-import { isOwnedBy, rfc3339 } from "../../packages/kube/resource.ts";
+import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { retentionIn } from "../archive/ledgers.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
 import { lifecycle } from "../jobs/lifecycle.ts";
@@ -42,8 +42,6 @@ const transition = workTransitions<Run, RunReasons>("Run", (run) => ({
 
 /** For a Run without a Pipeline, as the CRD has it. */
 const defaultPendingSeconds = 3_600;
-/** The Job starts a little later, and its attempts end a little late. */
-const linkSlackSeconds = 600;
 /** How long a Run stays after its end that no Pipeline keeps: as long as an Operation, as its CRD has it. */
 const keptWithoutPipelineMs = 604_800_000;
 
@@ -53,8 +51,8 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	workIn: ({ run }) => run,
 
 	prepare,
-	deadlineMs: ({ references }, startTime) =>
-		references && deadlineMs(references.pipeline, startTime),
+	activeDeadlineSeconds: ({ references }) =>
+		references?.pipeline.spec.runTemplate.activeDeadlineSeconds,
 
 	resultSource({ run, shard }) {
 		const sourceKey = run.status?.layout?.sourceKey;
@@ -191,18 +189,10 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 	return work.askToStart(
 		state,
 		{
-			type: "askManifest",
 			shard,
-			question: {
-				run: run.metadata.uid!,
-				account: run.metadata.namespace!,
-				sourceKey: target.layout.sourceKey,
-				...plan,
-				linkSeconds: linkSecondsOf(run, pipeline, now),
-				...(target.quarantine && { quarantine: true }),
-				// An earlier Job of this Run found its links expired.
-				...(run.status?.startTime && { renew: true }),
-			},
+			sourceKey: target.layout.sourceKey,
+			...plan,
+			...(target.quarantine && { quarantine: true }),
 		},
 		now,
 		(answer) => startLoading(state, target, answer, now),
@@ -220,10 +210,7 @@ function startLoading(
 	const { pipeline } = references!;
 	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
 		answer;
-	const startTime = run.status?.startTime ?? rfc3339(now);
-	const began: RunStatus = {
-		phase: "Running",
-		startTime,
+	const facts: RunStatus = {
 		strategy: target.strategy,
 		extent,
 		...(dates && { dates }),
@@ -231,25 +218,20 @@ function startLoading(
 		closedThrough,
 		layout: target.layout,
 	};
-	const message = loadingMessage({ ...run, status: began }, target.tableName);
-	const leftMs = deadlineMs(pipeline, startTime) - now;
-	const job = runJob(run, pipeline, target, {
-		manifestURL: url,
-		...(authorities !== undefined && { authorities }),
-		extent,
-		image,
-		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
-	});
-	const traced =
-		traceEndpoint === undefined ? job : withTrace(job, run, traceEndpoint);
-	return work.start(state, traced, message, began, now);
-}
-
-/** How long the Run's links must work. A cancelled Run's links work for no longer. */
-function linkSecondsOf(run: Run, pipeline: Pipeline, now: number): number {
-	const startTime = run.status?.startTime ?? new Date(now).toISOString();
-	const leftMs = Math.max(0, deadlineMs(pipeline, startTime) - now);
-	return Math.ceil(leftMs / 1000) + linkSlackSeconds;
+	const message = loadingMessage({ ...run, status: facts }, target.tableName);
+	const jobWithin = (activeDeadlineSeconds: number) => {
+		const job = runJob(run, pipeline, target, {
+			manifestURL: url,
+			...(authorities !== undefined && { authorities }),
+			extent,
+			image,
+			activeDeadlineSeconds,
+		});
+		return traceEndpoint === undefined
+			? job
+			: withTrace(job, run, traceEndpoint);
+	};
+	return work.start(state, jobWithin, message, facts, now);
 }
 
 /** What the Run loads, or what it waits for. */
@@ -285,7 +267,7 @@ type Waiting = [reason: CompleteReason<RunReasons>, message: string];
  * is lost with its node may still be one: two that write to one file could damage it.
  */
 function blockedBy(
-	{ run, rivals, ahead, writers }: RunState,
+	{ run, contenders, ahead, writers }: RunState,
 	warehouse: string,
 ): Waiting | undefined {
 	const label = warehouseLabel(warehouse);
@@ -304,8 +286,8 @@ function blockedBy(
 			"WaitingForTurn",
 			`The Pods of Run "${writer.run}" write to ${warehouse}.`,
 		];
-	const first = rivals.find(
-		(rival) => rival.warehouse === warehouse && goesFirst(rival.run, run),
+	const first = contenders.find(
+		(contender) => contender.warehouse === warehouse && goesFirst(contender.run, run),
 	);
 	if (!first) return undefined;
 	const count = ahead > 1 ? ` ${ahead} Runs come before this one.` : "";
@@ -333,10 +315,4 @@ function loadedMessage({ rows = 0, addedRows, dates }: RunStatus): string {
 	return dates
 		? `${loaded}: the Source has no events of ${dates.start} to ${dates.end}.`
 		: `${loaded}: the Source has no events.`;
-}
-
-/** When the time of a Run is over, all attempts together. */
-function deadlineMs({ spec }: Pipeline, startTime: string): number {
-	const { activeDeadlineSeconds } = spec.runTemplate;
-	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
 }

@@ -85,10 +85,10 @@ test("a Run tells why an attempt failed while the next one loads", () => {
 	const pods = [first, second];
 	const run = loading({ attempts: 2 });
 	const actions = decide(stateOf({ run, job: jobWith(), pods }), now);
-	const told = { pod: "first", code: "DestinationBusy", log: "busy\n" };
+	const recorded = { pod: "first", code: "DestinationBusy", log: "busy\n" };
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Running",
-		failedAttempts: [told],
+		failedAttempts: [recorded],
 	});
 });
 

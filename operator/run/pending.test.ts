@@ -122,7 +122,7 @@ test("a Run that can go on at its deadline goes on", () => {
 test("waiting for other Runs, for archive and for a Job's end doesn't count", () => {
 	const run = runWith({ phase: "Pending", pendingSince: hourAgo });
 	const warehouse = layout.destination;
-	const rivals = [{ run: runOf("older", { phase: "Running" }), warehouse }];
+	const contenders = [{ run: runOf("older", { phase: "Running" }), warehouse }];
 	const error = { code: "X", message: "No S3.", retryable: true };
 	const away = decide(
 		answeredWith(stateOf({ run }), { ok: false, error }, now),
@@ -131,7 +131,7 @@ test("waiting for other Runs, for archive and for a Job's end doesn't count", ()
 	expect(reasonOf(away)).toBe("ManifestUnavailable");
 	const loading = decide(stateOf({ run, job: jobWith() }), now);
 	expect(reasonOf(loading)).toBe("Loading");
-	const turn = decide(stateOf({ run, rivals }), now);
+	const turn = decide(stateOf({ run, contenders }), now);
 	expect(reasonOf(turn)).toBe("WaitingForTurn");
 	for (const actions of [away, loading, turn])
 		expect(statusOf(actions)).not.toHaveProperty("pendingSince");

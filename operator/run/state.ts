@@ -30,25 +30,25 @@ export interface RunState extends WorkState {
 	 */
 	shard: number | undefined;
 	/** One that goes first, if there is one: thousands of others may wait. */
-	rivals: Rival[];
+	contenders: ContendingRun[];
 	/** How many into the same warehouse come before this one. */
 	ahead: number;
 	/** All of the namespace, except the Run's own Job. */
-	writers: Writer[];
+	writers: WarehouseWriter[];
 	image: string;
 	/** The collector that Jobs send traces to; undefined for no traces of Jobs. */
 	traceEndpoint?: string | undefined;
 }
 
 /** Another Run of the namespace that hasn't ended. */
-export interface Rival {
+export interface ContendingRun {
 	run: Run;
 	/** What it writes to, as a layout names it; undefined while it can't run. */
 	warehouse: string | undefined;
 }
 
 /** A process that writes to a warehouse, or will: a Job that isn't over, or a Pod that still has processes. */
-export interface Writer {
+export interface WarehouseWriter {
 	/** Name of its Run, which may be deleted by now. */
 	run: string;
 	/** As {@link file://./job.ts warehouseLabel} has it. */
@@ -69,15 +69,15 @@ export async function readRun(
 	const known = informers.runs.get(namespace, name);
 	if (!known) return undefined;
 	const waits = hasEnded(known)
-		? { rivals: [], ahead: 0 }
-		: rivalsOf(context, known);
+		? { contenders: [], ahead: 0 }
+		: contendersOf(context, known);
 	const found = await readWithJob<Run>(context, informers.runs, {
 		key,
 		kind: runKind,
 		jobName: name,
 		label: label.run,
 		// Others go first, so whatever memory lacks nothing is started.
-		isConfirmed: (run) => hasEnded(run) || waits.rivals.length > 0,
+		isConfirmed: (run) => hasEnded(run) || waits.contenders.length > 0,
 	});
 	if (!found) return undefined;
 	const { object: run, job, pods } = found;
@@ -98,8 +98,8 @@ export async function readRun(
 		pods,
 		...(stored && { stored }),
 		...waits,
-		rivals:
-			waits.rivals.length > 0 ? waits.rivals : runningRivals(context, run),
+		contenders:
+			waits.contenders.length > 0 ? waits.contenders : runningContenders(context, run),
 		writers: writersIn(context, namespace, job, now),
 		image,
 		traceEndpoint,
@@ -143,13 +143,13 @@ export function referencesOfRun(
 		: undefined;
 }
 
-function rivalsOf(
+function contendersOf(
 	context: OperatorContext,
 	run: Run,
-): Pick<RunState, "rivals" | "ahead"> {
+): Pick<RunState, "contenders" | "ahead"> {
 	const { namespace, uid } = run.metadata;
 	const warehouse = warehouseOfRun(context, run);
-	if (warehouse === undefined) return { rivals: [], ahead: 0 };
+	if (warehouse === undefined) return { contenders: [], ahead: 0 };
 	const owners = new TableOwners(context.informers);
 	let first: Run | undefined;
 	let ahead = 0;
@@ -159,11 +159,11 @@ function rivalsOf(
 		ahead++;
 		if (!first && canRun(context, other, owners)) first = other;
 	}
-	return { rivals: first ? [{ run: first, warehouse }] : [], ahead };
+	return { contenders: first ? [{ run: first, warehouse }] : [], ahead };
 }
 
 /** Others that have begun meanwhile. */
-function runningRivals(context: OperatorContext, run: Run): Rival[] {
+function runningContenders(context: OperatorContext, run: Run): ContendingRun[] {
 	const { namespace, uid } = run.metadata;
 	const running = context.informers.runs
 		.open(namespace!)
@@ -235,14 +235,14 @@ function writersIn(
 	namespace: string,
 	own: Job | undefined,
 	now: number,
-): Writer[] {
+): WarehouseWriter[] {
 	const jobs = informers.jobs
 		.open(namespace)
 		.filter((job) => job.metadata.uid !== own?.metadata.uid);
 	const pods = informers.pods
 		.open(namespace)
 		.filter((pod) => !isControlledBy(pod, own?.metadata.uid));
-	const writerOf = ({ metadata: { labels = {} } }: KubeObject): Writer[] => {
+	const writerOf = ({ metadata: { labels = {} } }: KubeObject): WarehouseWriter[] => {
 		const warehouseLabel = labels[label.warehouse];
 		return warehouseLabel === undefined
 			? []

@@ -120,7 +120,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			shard: undefined,
 			job: failedJob,
 			pods: [podThatLeft(encodeResult(result))],
-			rivals: [],
+			contenders: [],
 			ahead: 0,
 			writers: [],
 			image: "",

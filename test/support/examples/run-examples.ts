@@ -46,7 +46,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 		shard: 0,
 		job: undefined,
 		pods: [],
-		rivals: [],
+		contenders: [],
 		ahead: 0,
 		writers: [],
 		image: "tidemill:1",
