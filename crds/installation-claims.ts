@@ -21,7 +21,7 @@ export const operatorLeaseLabels = {
 export const allNamespaces = "*";
 
 /** Two installations claim the same. Whoever was first has it. */
-export interface Overlap {
+export interface InstallationOverlap {
 	/** A namespace, `*`, or the address of a NATS or a bucket. */
 	claim: string;
 	/** The other installation. */
@@ -55,7 +55,7 @@ export function claimsOf({
 export function overlapsOf(
 	own: InstallationClaims,
 	others: readonly InstallationClaims[],
-): Overlap[] {
+): InstallationOverlap[] {
 	return others
 		.filter(({ installation }) => installation !== own.installation)
 		.flatMap((other) =>

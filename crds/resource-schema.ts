@@ -37,11 +37,11 @@ export interface Schema {
 	"x-kubernetes-list-type"?: "atomic" | "set" | "map";
 	"x-kubernetes-list-map-keys"?: string[];
 	"x-kubernetes-map-type"?: "atomic" | "granular";
-	"x-kubernetes-validations"?: Rule[];
+	"x-kubernetes-validations"?: CelRule[];
 }
 
 /** A CEL rule that the apiserver checks. */
-export interface Rule {
+export interface CelRule {
 	rule: string;
 	message: string;
 	fieldPath?: string;

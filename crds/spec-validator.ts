@@ -4,7 +4,7 @@ import ajvFormats from "ajv-formats";
 import schemas from "./generated/spec-schemas.json" with { type: "json" };
 import { patternWords } from "./pattern-words.ts";
 
-export type Kind = keyof typeof schemas;
+export type KindWithSpec = keyof typeof schemas;
 
 /** What is wrong with one field. `path` is as in kubectl's messages: `spec.dates.start`. */
 export interface FieldError {
@@ -22,7 +22,7 @@ const maxValues = 10_000;
  * The errors of a spec by the CRD's schema, without asking the apiserver: the first 1,000, or the first one if the spec is
  * very large. It does not check CEL rules, so admission may still refuse a spec without errors.
  */
-export function validateSpec(kind: Kind, spec: unknown): FieldError[] {
+export function validateSpec(kind: KindWithSpec, spec: unknown): FieldError[] {
 	const validate = (isLarge(spec) ? briefly : fully).getSchema(kind)!;
 	if (validate(spec)) return [];
 	const errors = validate.errors ?? [];

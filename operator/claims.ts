@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import {
 	claimsOf,
 	type InstallationClaims,
+	type InstallationOverlap,
 	isNamespace,
-	type Overlap,
 	operatorLeaseLabels,
 	overlapsOf,
 } from "../crds/installation-claims.ts";
@@ -57,7 +57,7 @@ export class InstallationClaimer {
 	readonly #installation: string;
 	#wanted: readonly string[];
 	readonly #leases: Informer<Lease>;
-	#overlaps: readonly Overlap[] = [];
+	#overlaps: readonly InstallationOverlap[] = [];
 	#onOverlaps: () => void = () => undefined;
 
 	/** @param client writes without leading, too. */
@@ -74,7 +74,7 @@ export class InstallationClaimer {
 	}
 
 	/** What other installations claim as well. */
-	get overlaps(): readonly Overlap[] {
+	get overlaps(): readonly InstallationOverlap[] {
 		return this.#overlaps;
 	}
 
@@ -243,7 +243,7 @@ function ownerOf({ metadata }: Deployment) {
 	};
 }
 
-function noteOf({ claim, other, isOurs }: Overlap): string {
+function noteOf({ claim, other, isOurs }: InstallationOverlap): string {
 	const way = isNamespace(claim)
 		? "Take it off operator.watchNamespaces of one of them."
 		: "Give one of them a NATS, a bucket or an objectStore.prefix of its own.";

@@ -2,8 +2,8 @@ import {
 	allNamespaces,
 	commonClaim,
 	type InstallationClaims,
+	type InstallationOverlap,
 	isNamespace,
-	type Overlap,
 } from "../crds/installation-claims.ts";
 
 /** The namespaces that an operator serves, as its informers need to know them. */
@@ -44,7 +44,7 @@ export function claimsToHave(
  */
 export function servedNamespaces(
 	wanted: readonly string[],
-	overlaps: readonly Overlap[],
+	overlaps: readonly InstallationOverlap[],
 ): ServedNamespaces {
 	const lost = overlaps
 		.filter(({ isOurs }) => !isOurs)

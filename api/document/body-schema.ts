@@ -1,5 +1,5 @@
 import { jsonSchema, type SchemaObject } from "../../crds/json-schema.ts";
-import type { Rule, Schema } from "../../crds/resource-schema.ts";
+import type { CelRule, Schema } from "../../crds/resource-schema.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
 import { shownName } from "../resources/views.ts";
 
@@ -184,7 +184,7 @@ function mapSchema(
  * Translates a CEL rule of a CRD to JSON Schema for the OpenAPI document. A rule that JSON Schema can't express becomes a
  * description. The apiserver enforces the rule itself.
  */
-function ruleSchema({ rule, message }: Rule): SchemaObject {
+function ruleSchema({ rule, message }: CelRule): SchemaObject {
 	const union = /^\(self\.(\w+) == '(\w+)'\) == has\(self\.(\w+)\)$/.exec(rule);
 	if (union) {
 		const [, field, value, member] = union;

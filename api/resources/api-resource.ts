@@ -10,7 +10,7 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import type { Kind } from "../../crds/spec-validator.ts";
+import type { KindWithSpec } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { ListFilter } from "./page.ts";
@@ -22,7 +22,7 @@ export interface ApiResource<T extends Resource = Resource> {
 	collection: string;
 	/** The word for one resource in messages. */
 	noun: string;
-	kind: ResourceKind<T> & { kind: Kind };
+	kind: ResourceKind<T> & { kind: KindWithSpec };
 	secretFields: SecretField[];
 	/** A body that creates one. */
 	example: object;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
-import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
+import { type KindWithSpec, validateSpec } from "../../crds/spec-validator.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
@@ -113,7 +113,7 @@ const unknown = "is not a known field";
 const required = "is required";
 
 /** null may remove any known field, and absent fields are not required. */
-function patchErrors(kind: Kind, patch: JsonObject): ErrorDetail[] {
+function patchErrors(kind: KindWithSpec, patch: JsonObject): ErrorDetail[] {
 	const isError = ({ path, message }: ErrorDetail) =>
 		message !== unknown &&
 		// A patch replaces whole lists, so their items must be complete.
@@ -125,11 +125,11 @@ function patchErrors(kind: Kind, patch: JsonObject): ErrorDetail[] {
 }
 
 /** Includes unknown fields set to null, which are gone once the patch is merged. */
-function unknownFields(kind: Kind, patch: JsonObject): ErrorDetail[] {
+function unknownFields(kind: KindWithSpec, patch: JsonObject): ErrorDetail[] {
 	return specErrors(kind, patch).filter(({ message }) => message === unknown);
 }
 
-function specErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
+function specErrors(kind: KindWithSpec, spec: JsonObject): ErrorDetail[] {
 	const errors = validateSpec(kind, spec).map(({ path, message }) => ({
 		path: flatPath(path),
 		message,

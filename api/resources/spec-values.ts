@@ -2,14 +2,14 @@
 import { Ajv, type ErrorObject } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { cronFault, cronForm, zoneForm } from "../../crds/schedule/schedule.ts";
-import { isTimeZone } from "../../crds/schedule/wall-clock.ts";
-import type { Kind } from "../../crds/spec-validator.ts";
+import { cronFault, cronForm, zoneForm } from "../../crds/schedule.ts";
+import type { KindWithSpec } from "../../crds/spec-validator.ts";
+import { isTimeZone } from "../../crds/wall-clock.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ErrorDetail } from "../http/errors.ts";
 
 /** Wrong values that neither the CRD's schema nor its rules can check. Without this, only the resource's conditions would say so. */
-export function valueErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
+export function valueErrors(kind: KindWithSpec, spec: JsonObject): ErrorDetail[] {
 	if (kind === "TrackingPlan") return planSchemaErrors(spec);
 	const { schedule } = spec;
 	if (kind !== "Pipeline" || !isObject(schedule)) return [];

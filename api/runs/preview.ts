@@ -4,7 +4,7 @@ import {
 	type SourceRetention,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { parseSchedule } from "../../crds/schedule/schedule.ts";
+import { parseSchedule } from "../../crds/schedule.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import { keptFrom, retainedDays } from "../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";

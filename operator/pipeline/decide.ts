@@ -8,7 +8,7 @@ import type {
 	Source,
 } from "../../crds/generated/types.ts";
 import { scheduledRunName } from "../../crds/run.ts";
-import { parseSchedule } from "../../crds/schedule/schedule.ts";
+import { parseSchedule } from "../../crds/schedule.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
 import {
 	type ConditionStatus,

@@ -1,6 +1,6 @@
 import type { Pipeline } from "../../crds/generated/types.ts";
-import { durationMs } from "../../crds/schedule/duration.ts";
-import type { Schedule } from "../../crds/schedule/schedule.ts";
+import type { Schedule } from "../../crds/schedule.ts";
+import { durationMs } from "../../crds/schedule.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { FindingsOf } from "../reconcile/reasons.ts";

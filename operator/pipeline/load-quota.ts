@@ -1,5 +1,5 @@
 import type { Pipeline } from "../../crds/generated/types.ts";
-import { runsPerDay } from "../../crds/schedule/schedule.ts";
+import { runsPerDay } from "../../crds/schedule.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { LoadTarget, TargetProblem } from "./target.ts";
 

@@ -3,7 +3,7 @@ import type {
 	PipelineSpec,
 	PipelineStatus,
 } from "../../crds/generated/types.ts";
-import { parseSchedule } from "../../crds/schedule/schedule.ts";
+import { parseSchedule } from "../../crds/schedule.ts";
 import { rfc3339 } from "../../packages/kube/resource.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import { decideTiming } from "./timing.ts";

@@ -7,7 +7,7 @@ import {
 	latestSlot,
 	parseSchedule,
 	type Schedule,
-} from "../../crds/schedule/schedule.ts";
+} from "../../crds/schedule.ts";
 import { rfc3339 } from "../../packages/kube/resource.ts";
 
 /** What a schedule means for a Pipeline at one moment. */

@@ -42,8 +42,18 @@ test.each<[string, ContendingRun[], WarehouseWriter[], boolean]>([
 	["an older Run waits for the same warehouse", [contender(1)], [], false],
 	["a younger Run waits", [contender(9)], [], true],
 	["a younger Run is running", [contender(9, { running: true })], [], false],
-	["an older Run can't run", [contender(1, { warehouse: undefined })], [], true],
-	["an older Run has another file", [contender(1, { warehouse: "b" })], [], true],
+	[
+		"an older Run can't run",
+		[contender(1, { warehouse: undefined })],
+		[],
+		true,
+	],
+	[
+		"an older Run has another file",
+		[contender(1, { warehouse: "b" })],
+		[],
+		true,
+	],
 	["the Pods of a deleted Run still write", [], [pods(warehouse)], false],
 	["Pods write to another file", [], [pods("b")], true],
 ])("whether a Run has its turn when %s", (_, contenders, writers, starts) => {
@@ -64,8 +74,10 @@ test("one of two Runs of the same second goes first", () => {
 });
 
 test("a Run says which Run it waits for", () => {
-	const waits = (part: { contenders?: ContendingRun[]; writers?: WarehouseWriter[] }) =>
-		JSON.stringify(decide(stateOf({ run, ...part }), now));
+	const waits = (part: {
+		contenders?: ContendingRun[];
+		writers?: WarehouseWriter[];
+	}) => JSON.stringify(decide(stateOf({ run, ...part }), now));
 	expect(waits({ contenders: [contender(1)] })).toContain(
 		`Run \\"contender\\" loads into ${warehouse} first.`,
 	);

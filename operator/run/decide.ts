@@ -287,7 +287,8 @@ function blockedBy(
 			`The Pods of Run "${writer.run}" write to ${warehouse}.`,
 		];
 	const first = contenders.find(
-		(contender) => contender.warehouse === warehouse && goesFirst(contender.run, run),
+		(contender) =>
+			contender.warehouse === warehouse && goesFirst(contender.run, run),
 	);
 	if (!first) return undefined;
 	const count = ahead > 1 ? ` ${ahead} Runs come before this one.` : "";

@@ -99,7 +99,9 @@ export async function readRun(
 		...(stored && { stored }),
 		...waits,
 		contenders:
-			waits.contenders.length > 0 ? waits.contenders : runningContenders(context, run),
+			waits.contenders.length > 0
+				? waits.contenders
+				: runningContenders(context, run),
 		writers: writersIn(context, namespace, job, now),
 		image,
 		traceEndpoint,
@@ -163,7 +165,10 @@ function contendersOf(
 }
 
 /** Others that have begun meanwhile. */
-function runningContenders(context: OperatorContext, run: Run): ContendingRun[] {
+function runningContenders(
+	context: OperatorContext,
+	run: Run,
+): ContendingRun[] {
 	const { namespace, uid } = run.metadata;
 	const running = context.informers.runs
 		.open(namespace!)
@@ -242,7 +247,9 @@ function writersIn(
 	const pods = informers.pods
 		.open(namespace)
 		.filter((pod) => !isControlledBy(pod, own?.metadata.uid));
-	const writerOf = ({ metadata: { labels = {} } }: KubeObject): WarehouseWriter[] => {
+	const writerOf = ({
+		metadata: { labels = {} },
+	}: KubeObject): WarehouseWriter[] => {
 		const warehouseLabel = labels[label.warehouse];
 		return warehouseLabel === undefined
 			? []

@@ -1,5 +1,5 @@
 import type { Source } from "../../crds/generated/types.ts";
-import { durationMs } from "../../crds/schedule/duration.ts";
+import { durationMs } from "../../crds/schedule.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { rfc3339 } from "../../packages/kube/resource.ts";

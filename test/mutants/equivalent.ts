@@ -15,7 +15,7 @@ const buildsOnce =
 const claims = "ingest/receive/commit/claims.ts";
 const noClaims = "an account with 0 claims counts like one that isn't there";
 
-const schedule = "crds/schedule/schedule.ts";
+const schedule = "crds/schedule.ts";
 const timing = "operator/pipeline/timing.ts";
 const sparesSearch =
 	"spares a search; while no Run can start, a slot without a deadline is neither due nor missed";

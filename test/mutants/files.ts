@@ -8,7 +8,7 @@ export const decisions = [
 	"operator/jobs/transition.ts",
 	"operator/run/plan-dates.ts",
 	"operator/pipeline/{table-owners,load-quota,report,run-history,target,timing}.ts",
-	"crds/schedule/schedule.ts",
+	"crds/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"packages/warehouses/*/load/plan.ts",
 	"packages/warehouses/load/table-owner.ts",

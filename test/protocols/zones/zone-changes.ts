@@ -1,4 +1,4 @@
-import { parseSchedule } from "../../../crds/schedule/schedule.ts";
+import { parseSchedule } from "../../../crds/schedule.ts";
 
 /*
  * A scan of all minutes around a clock change, which reads only the wall clock, gives the expected slots: a wall time that

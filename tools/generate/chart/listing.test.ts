@@ -3,7 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { type Kind, validateSpec } from "../../../crds/spec-validator.ts";
+import {
+	type KindWithSpec,
+	validateSpec,
+} from "../../../crds/spec-validator.ts";
 import { addressOf, changesOf } from "./listing.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -21,7 +24,7 @@ test("Artifact Hub shows each kind, with an example that the apiserver takes", (
 		expect(description).toMatch(/\.$/);
 	}
 	const examples = annotation("crdsExamples");
-	const exampleKinds = examples.map(({ kind }: { kind: Kind }) => kind);
+	const exampleKinds = examples.map(({ kind }: { kind: KindWithSpec }) => kind);
 	expect(exampleKinds.toSorted()).toEqual(kinds);
 	for (const { kind, spec } of examples)
 		expect(validateSpec(kind, spec)).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PipelineSchedule } from "../generated/types.ts";
+import type { PipelineSchedule } from "./generated/types.ts";
 import {
 	latestSlot,
 	parseSchedule,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { slotsAtChanges } from "../../test/protocols/zones/zone-changes.ts";
+import { slotsAtChanges } from "../test/protocols/zones/zone-changes.ts";
 
 // test/protocols does the same for more zones and years.
 test.each(["Europe/Berlin", "Australia/Lord_Howe", "Antarctica/Troll"])(

@@ -1,7 +1,6 @@
 // cron-parser: parses cron expressions. Used in UTC only, to avoid its daylight-saving bugs (issues 378 and 404).
 import { CronExpressionParser } from "cron-parser";
-import type { PipelineSchedule } from "../generated/types.ts";
-import { durationMs } from "./duration.ts";
+import type { PipelineSchedule } from "./generated/types.ts";
 import {
 	goesBackMs,
 	instantsOfWallTime,
@@ -190,4 +189,11 @@ export function cronFault(cron: string): string | undefined {
 			? "it never matches a date"
 			: message.charAt(0).toLowerCase() + message.slice(1);
 	}
+}
+
+/** A duration as specs write it, such as `1h30m`, in milliseconds. The CRDs check its form. */
+export function durationMs(text: string): number {
+	const [, hours = "0", minutes = "0"] =
+		/^(?:(\d+)h)?(?:(\d+)m)?$/.exec(text) ?? [];
+	return (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
