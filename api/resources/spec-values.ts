@@ -9,7 +9,10 @@ import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ErrorDetail } from "../http/errors.ts";
 
 /** Wrong values that neither the CRD's schema nor its rules can check. Without this, only the resource's conditions would say so. */
-export function valueErrors(kind: KindWithSpec, spec: JsonObject): ErrorDetail[] {
+export function valueErrors(
+	kind: KindWithSpec,
+	spec: JsonObject,
+): ErrorDetail[] {
 	if (kind === "TrackingPlan") return planSchemaErrors(spec);
 	const { schedule } = spec;
 	if (kind !== "Pipeline" || !isObject(schedule)) return [];
