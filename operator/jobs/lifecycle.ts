@@ -2,8 +2,11 @@ import type { JobError } from "../../packages/contracts/job.ts";
 import type { ManifestRequest } from "../../packages/contracts/manifest.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
-import { ageOf, type KubeObject } from "../../packages/kube/resource.ts";
-import { rfc3339 } from "../../packages/kube/timestamps.ts";
+import {
+	ageOf,
+	type KubeObject,
+	rfc3339,
+} from "../../packages/kube/resource.ts";
 import { followJob } from "./follow.ts";
 import type { WorkKind, WorkState } from "./kind.ts";
 import { endedAs } from "./outcome.ts";
