@@ -14,7 +14,7 @@ import {
 	isObject,
 	type PlanSchema,
 	quickName,
-	type SchemaObject,
+	type SchemaKeywords,
 	schemasOf,
 } from "./schemas.ts";
 
@@ -156,7 +156,7 @@ function schemaFault({ schema, draft }: PlanSchema): string | undefined {
 }
 
 /** Anywhere, because a `$ref` may point at what is no schema's place. */
-function hiddenFault(schema: SchemaObject): string | undefined {
+function hiddenFault(schema: SchemaKeywords): string | undefined {
 	const open: object[] = [schema];
 	for (let next = open.pop(); next; next = open.pop())
 		for (const [key, value] of Object.entries(next)) {
@@ -170,7 +170,7 @@ function hiddenFault(schema: SchemaObject): string | undefined {
 	return undefined;
 }
 
-function patternsFault(root: SchemaObject): string | undefined {
+function patternsFault(root: SchemaKeywords): string | undefined {
 	const open = [{ schema: root, at: "" }];
 	for (let next = open.pop(); next; next = open.pop()) {
 		const { schema, at } = next;

@@ -1,21 +1,21 @@
 import type { Fuel } from "./metered/fuel.ts";
 import type { PlanTools } from "./metered/tools.ts";
 import { SchemaIndex } from "./schema-index.ts";
-import { isObject, type PlanSchema, type SchemaObject } from "./schemas.ts";
+import { isObject, type PlanSchema, type SchemaKeywords } from "./schemas.ts";
 
 /**
  * Finds the properties of a body that no applicable subschema names, whichever branch matches: it walks schemas and body
  * together and validates nothing. An object whose schemas name no property is free-form.
  */
 export class PropertyWalk {
-	readonly #roots: Map<string, SchemaObject>;
+	readonly #roots: Map<string, SchemaKeywords>;
 	readonly #index: SchemaIndex;
 	readonly #tools: PlanTools;
 	readonly #fuel: Fuel;
 	/** By the ids of their schemas. Bodies choose what is here, so it is bounded. */
 	readonly #sets = new Map<string, SchemaSet>();
 	#kept = 0;
-	readonly #parts = new Map<SchemaObject, SchemaPart>();
+	readonly #parts = new Map<SchemaKeywords, SchemaPart>();
 
 	constructor(schemas: PlanSchema[], tools: PlanTools, fuel: Fuel) {
 		this.#roots = new Map(
@@ -71,7 +71,7 @@ export class PropertyWalk {
 		}
 	}
 
-	#setOf(schemas: SchemaObject[]): SchemaSet {
+	#setOf(schemas: SchemaKeywords[]): SchemaSet {
 		const parts = this.#closure(schemas);
 		const key = parts
 			.map(({ id }) => id)
@@ -92,7 +92,7 @@ export class PropertyWalk {
 	}
 
 	/** With everything that applies to the same value. */
-	#closure(schemas: SchemaObject[]): SchemaPart[] {
+	#closure(schemas: SchemaKeywords[]): SchemaPart[] {
 		const all = new Set<SchemaPart>();
 		const open = [...schemas];
 		for (let next = open.pop(); next; next = open.pop()) {
@@ -105,7 +105,7 @@ export class PropertyWalk {
 		return [...all];
 	}
 
-	#partOf(schema: SchemaObject): SchemaPart {
+	#partOf(schema: SchemaKeywords): SchemaPart {
 		let part = this.#parts.get(schema);
 		if (!part) {
 			const targets = this.#index.targetsOf(schema);
@@ -124,10 +124,10 @@ const stepsPerSchema = 4;
 interface SchemaPart {
 	id: number;
 	/** The schemas that apply to the same value. */
-	inPlace: SchemaObject[];
+	inPlace: SchemaKeywords[];
 	/** How many properties and patterns it names; one if it says that there are no others. */
 	names: number;
-	properties: SchemaObject;
+	properties: SchemaKeywords;
 	patterns: { pattern: { test(key: string): boolean }; schema: unknown }[];
 	/** The schema of properties without a name. */
 	others: unknown;
@@ -140,9 +140,9 @@ interface SchemaPart {
 
 /** @param targets What its references lead to. */
 function schemaPart(
-	schema: SchemaObject,
+	schema: SchemaKeywords,
 	id: number,
-	targets: SchemaObject[],
+	targets: SchemaKeywords[],
 	tools: PlanTools,
 ): SchemaPart {
 	const { additionalProperties, unevaluatedProperties, required } = schema;
@@ -173,7 +173,7 @@ function schemaPart(
 	};
 }
 
-function inPlace(schema: SchemaObject): SchemaObject[] {
+function inPlace(schema: SchemaKeywords): SchemaKeywords[] {
 	const { allOf, anyOf, oneOf, dependentSchemas, dependencies } = schema;
 	return [
 		...[allOf, anyOf, oneOf].filter(Array.isArray).flat(),
@@ -184,7 +184,7 @@ function inPlace(schema: SchemaObject): SchemaObject[] {
 	].filter(isSchemaObject);
 }
 
-function isSchemaObject(schema: unknown): schema is SchemaObject {
+function isSchemaObject(schema: unknown): schema is SchemaKeywords {
 	return isObject(schema) && !Array.isArray(schema);
 }
 
@@ -196,7 +196,7 @@ class SchemaSet {
 	readonly isFreeForm: boolean;
 	readonly #parts: SchemaPart[];
 	readonly #fuel: Fuel;
-	readonly #setOf: (schemas: SchemaObject[]) => SchemaSet;
+	readonly #setOf: (schemas: SchemaKeywords[]) => SchemaSet;
 	readonly #namesProperties: boolean;
 	readonly #longestTuple: number;
 	/** Of the properties that a schema names, and that events had. */
@@ -206,7 +206,7 @@ class SchemaSet {
 	constructor(
 		parts: SchemaPart[],
 		fuel: Fuel,
-		setOf: (schemas: SchemaObject[]) => SchemaSet,
+		setOf: (schemas: SchemaKeywords[]) => SchemaSet,
 	) {
 		this.#parts = parts;
 		this.#fuel = fuel;
@@ -227,7 +227,7 @@ class SchemaSet {
 		if (known) return known;
 		let isNamed = false;
 		let isPlanned = !this.#namesProperties;
-		const found: SchemaObject[] = [];
+		const found: SchemaKeywords[] = [];
 		this.#fuel.burn(this.#parts.length);
 		for (const part of this.#parts) {
 			const own = part.patterns

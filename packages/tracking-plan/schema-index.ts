@@ -2,15 +2,15 @@ import {
 	childSchemas,
 	isObject,
 	type PlanSchema,
-	type SchemaObject,
+	type SchemaKeywords,
 } from "./schemas.ts";
 
 /** Finds the targets of a plan's references. */
 export class SchemaIndex {
 	/** Absolute URIs, with a fragment for anchors only. */
-	readonly #byUri = new Map<string, SchemaObject>();
-	readonly #dynamic = new Map<string, SchemaObject[]>();
-	readonly #baseOf = new Map<SchemaObject, string>();
+	readonly #byUri = new Map<string, SchemaKeywords>();
+	readonly #dynamic = new Map<string, SchemaKeywords[]>();
+	readonly #baseOf = new Map<SchemaKeywords, string>();
 
 	constructor(schemas: PlanSchema[]) {
 		for (const { uri, schema } of schemas) {
@@ -24,8 +24,8 @@ export class SchemaIndex {
 	 * What a schema's references may lead to: with $dynamicRef and $recursiveRef, any schema of that name. A reference to a
 	 * schema outside the plan, such as a draft's own, leads nowhere.
 	 */
-	targetsOf(schema: SchemaObject): SchemaObject[] {
-		const targets: SchemaObject[] = [];
+	targetsOf(schema: SchemaKeywords): SchemaKeywords[] {
+		const targets: SchemaKeywords[] = [];
 		const base = this.#baseOf.get(schema) ?? "plan:/";
 		if (typeof schema.$ref === "string")
 			targets.push(...this.#resolve(schema.$ref, base));
@@ -45,7 +45,7 @@ export class SchemaIndex {
 	}
 
 	/** Whether the event's schema leads outside the plan, where anything may be named. */
-	#resolve(reference: string, base: string): SchemaObject[] {
+	#resolve(reference: string, base: string): SchemaKeywords[] {
 		const uri = absolute(reference, base);
 		if (uri === undefined) return [];
 		const [file, fragment = ""] = uri.split("#") as [string, string?];
@@ -58,10 +58,10 @@ export class SchemaIndex {
 	}
 
 	#follow(
-		root: SchemaObject,
+		root: SchemaKeywords,
 		file: string,
 		pointer: string,
-	): SchemaObject | undefined {
+	): SchemaKeywords | undefined {
 		let value: unknown = root;
 		let base = file;
 		for (const token of pointer.split("/").slice(1)) {
@@ -76,7 +76,7 @@ export class SchemaIndex {
 		return value;
 	}
 
-	#add(root: SchemaObject, from: string): void {
+	#add(root: SchemaKeywords, from: string): void {
 		const open = [{ schema: root, parent: from }];
 		for (let next = open.pop(); next; next = open.pop()) {
 			const { schema, parent } = next;
@@ -87,7 +87,7 @@ export class SchemaIndex {
 		}
 	}
 
-	#name(schema: SchemaObject, parent: string): string {
+	#name(schema: SchemaKeywords, parent: string): string {
 		let base = parent;
 		const { $id, $anchor, $dynamicAnchor, $recursiveAnchor } = schema;
 		if (typeof $id === "string") {

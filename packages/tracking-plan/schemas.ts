@@ -94,16 +94,16 @@ function withoutSiblings(schema: EventSchema): EventSchema {
 
 const besideRef = new Set(["$ref", "$schema", "definitions", "$defs"]);
 
-export type SchemaObject = Record<string, unknown>;
+export type SchemaKeywords = Record<string, unknown>;
 
 interface ChildSchema {
-	schema: SchemaObject;
+	schema: SchemaKeywords;
 	/** JSON Pointer from the schema that holds it, as its tokens. */
 	at: string[];
 }
 
 /** The schemas directly in a schema, where the drafts put them. Those that are true or false hold none. */
-export function childSchemas(schema: SchemaObject): ChildSchema[] {
+export function childSchemas(schema: SchemaKeywords): ChildSchema[] {
 	return Object.entries(schema).flatMap(([keyword, value]) => {
 		if (!isObject(value)) return [];
 		const held = holders.get(keyword);
@@ -125,7 +125,7 @@ function entriesOf(keyword: string, value: object): ChildSchema[] {
 	);
 }
 
-export function isObject(value: unknown): value is SchemaObject {
+export function isObject(value: unknown): value is SchemaKeywords {
 	return typeof value === "object" && value !== null;
 }
 

@@ -48,7 +48,9 @@ test.each(["docker", "podman", "buildah"])(
 	"make image builds this folder by its Dockerfile with %s",
 	async (engine) => {
 		const makefile = await readFile(join(root, "Makefile"), "utf8");
-		expect(makefile).toMatch(/^image:.*\n\t@\$\(node\) image\/build\.ts$/m);
+		expect(makefile).toMatch(
+			/^image:.*\n\t@\$\(node\) tools\/image\/build\.ts$/m,
+		);
 		const calls = await callsOf(engine, "tools/image/build.ts");
 		const builds = calls.filter((call) => call.includes("build"));
 		expect(builds).toHaveLength(1);
@@ -58,7 +60,7 @@ test.each(["docker", "podman", "buildah"])(
 
 test("make kind-up builds the same", async () => {
 	const makefile = await readFile(join(root, "Makefile"), "utf8");
-	expect(makefile).toMatch(/^kind-up:.*\n\t@\$\(node\) deploy\/kind\/up\.ts$/m);
+	expect(makefile).toMatch(/^kind-up:.*\n\t@\$\(node\) local\/kind\.ts$/m);
 	const calls = await callsOf("docker", "local/kind.ts");
 	const builds = calls.filter((call) => call.includes("build"));
 	expect(builds).toHaveLength(1);
