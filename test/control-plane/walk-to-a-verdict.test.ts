@@ -28,6 +28,8 @@ const namespace = `walk-${randomBytes(4).toString("hex")}`;
 let nats: TestNats;
 let url: string;
 let roles: Promise<number>[];
+/** The files after this one run in the same process. */
+const environment = { ...process.env };
 
 /** The operator and receive, in this process: V8 sees what they execute. */
 beforeAll(async () => {
@@ -73,6 +75,7 @@ afterAll(async () => {
 	process.emit("SIGTERM");
 	await Promise.all(roles);
 	await nats.stop();
+	process.env = environment;
 }, 60_000);
 
 async function applyPlan(schema: object): Promise<void> {
