@@ -28,8 +28,6 @@ const namespace = `walk-${randomBytes(4).toString("hex")}`;
 let nats: TestNats;
 let url: string;
 let roles: Promise<number>[];
-/** The files after this one run in the same process. */
-const environment = { ...process.env };
 
 /** The operator and receive, in this process: V8 sees what they execute. */
 beforeAll(async () => {
@@ -40,7 +38,7 @@ beforeAll(async () => {
 	await admin.close();
 	const port = await freePort();
 	url = `http://127.0.0.1:${port}`;
-	Object.assign(process.env, {
+	setEnvironment({
 		KUBECONFIG: inject("kubeconfig"),
 		NATS_URL: nats.urlFor("operator"),
 		TIDEMILL_RECEIVE_URL: url,
@@ -66,7 +64,7 @@ beforeAll(async () => {
 		const source = await client.get<Source>(sourceKind, "shop", namespace);
 		expect(source?.status?.phase).toBe("Active");
 	}, wait);
-	process.env.NATS_URL = nats.urlFor("receive");
+	setEnvironment({ NATS_URL: nats.urlFor("receive") });
 	roles.push(receive());
 	await vi.waitFor(async () => expect(await post({ id: "1" })).toBe(200), wait);
 }, 240_000);
@@ -75,8 +73,13 @@ afterAll(async () => {
 	process.emit("SIGTERM");
 	await Promise.all(roles);
 	await nats.stop();
-	process.env = environment;
+	// The files after this one run in the same process.
+	vi.unstubAllEnvs();
 }, 60_000);
+
+function setEnvironment(values: Record<string, string>): void {
+	for (const [name, value] of Object.entries(values)) vi.stubEnv(name, value);
+}
 
 async function applyPlan(schema: object): Promise<void> {
 	const spec = {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { main as receive } from "../../ingest/receive/main.ts";
 import { freePort } from "../../local/machine/ports.ts";
 import {
@@ -18,7 +18,11 @@ let servers: Servers;
 beforeAll(async () => {
 	servers = await startServers();
 });
-afterAll(() => servers?.stop());
+afterAll(async () => {
+	// The files after this one run in the same process.
+	vi.unstubAllEnvs();
+	await servers?.stop();
+});
 
 test("CONTRIBUTING.md tells the whole way from a request's body to Parquet", async () => {
 	const archive = await ArchiveFixture.open(servers, 0);
@@ -28,13 +32,15 @@ test("CONTRIBUTING.md tells the whole way from a request's body to Parquet", asy
 	const { path } = await routes.add({ shard: 0 });
 	const port = await freePort();
 	// In this process: V8 sees what it executes.
-	Object.assign(process.env, {
+	const environment = {
 		NATS_URL: servers.nats.urlFor("receive"),
 		HEALTH_PORT: "0",
 		RECEIVE_PORT: String(port),
 		RECEIVE_SHUTDOWN_DELAY_MS: "0",
 		LOG_LEVEL: "warn",
-	});
+	};
+	for (const [name, value] of Object.entries(environment))
+		vi.stubEnv(name, value);
 	const receiver = receive();
 	const send = (body: string) =>
 		eventually(async () => {
