@@ -23,6 +23,14 @@ const servers: Record<string, { projects: string[]; folders: string[] }> = {
 			"test/faults/control-plane/",
 		],
 	},
+	// They wait for backoffs most of the time.
+	refusals: {
+		projects: ["control-plane"],
+		folders: [
+			"test/control-plane/refused-writes",
+			"test/control-plane/tenancy/missing-bindings",
+		],
+	},
 	archive: {
 		projects: ["data-plane"],
 		folders: ["test/data-plane/"],
