@@ -27,6 +27,17 @@ const scene = RunScene.use();
 
 const jobs = { apiGroups: ["batch"], resources: ["jobs"] };
 
+/** An Event follows the status that it belongs to. */
+function expectRefusedEvent(
+	kind: Parameters<typeof eventReasons>[1],
+	name: string,
+): Promise<void> {
+	return vi.waitFor(async () => {
+		const reasons = await eventReasons(client, kind, scene.namespace, name);
+		expect(reasons).toContain("WriteRefused");
+	}, wait);
+}
+
 /** A webhook that is asked about these requests in the scene's namespace, and surely is by now. */
 async function refuse(...rules: Parameters<typeof startAdmissionWebhook>[3]) {
 	const webhook = await startAdmissionWebhook(
@@ -89,8 +100,7 @@ test("a Run whose Job a failing webhook refuses says so in Kubernetes' words, as
 	// After 0.5 to 1 s, 1 to 2, 2 to 4, and so on: about seven in a minute, not ten a second.
 	expect(webhook.requests.length).toBeGreaterThan(2);
 	expect(webhook.requests.length).toBeLessThan(10);
-	const told = await eventReasons(client, runKind, scene.namespace, "r");
-	expect(told).toContain("WriteRefused");
+	await expectRefusedEvent(runKind, "r");
 });
 
 test("a Run goes on by itself when the webhook works again", async () => {
@@ -136,8 +146,7 @@ test("an Operation whose Job a failing webhook refuses says so, asks archive onc
 		});
 		expect(status?.pendingSince).toBeDefined();
 	}, wait);
-	const told = await eventReasons(client, operationKind, scene.namespace, "o");
-	expect(told).toContain("WriteRefused");
+	await expectRefusedEvent(operationKind, "o");
 	webhook.answer = "permits";
 	await vi.waitFor(async () => {
 		expect((await statusOf())?.phase).toBe("Running");
@@ -178,8 +187,7 @@ test("a Pipeline whose scheduled Run is refused says so on Ready, and creates it
 			message: expect.stringContaining("policy.example.com"),
 		});
 	}, wait);
-	const told = await eventReasons(client, pipelineKind, scene.namespace, "p");
-	expect(told).toContain("WriteRefused");
+	await expectRefusedEvent(pipelineKind, "p");
 	webhook.answer = "permits";
 	await vi.waitFor(async () => {
 		expect((await ready())?.status).toBe("True");
