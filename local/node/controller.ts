@@ -4,9 +4,10 @@ import {
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
-import type {
-	Controller,
-	ReconcileResult,
+import {
+	type Controller,
+	type ReconcileResult,
+	soonest,
 } from "../../packages/kube/reconcile/controller.ts";
 import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
@@ -95,7 +96,7 @@ export class PodController implements Controller {
 				const sandbox = this.#sandboxFor(pod);
 				const retryMs = await this.#start(pod, sandbox);
 				await this.#report(pod, sandbox);
-				return soonest(retryMs, waitMs(action.lookAgainAtMs));
+				return soonest(retryMs, waitMs(action.requeueAtMs));
 			}
 			case "stop": {
 				const sandbox = this.#sandboxFor(pod);
@@ -113,7 +114,7 @@ export class PodController implements Controller {
 			}
 			case "report":
 				await this.#report(pod, this.#sandboxFor(pod));
-				return soonest(waitMs(action.lookAgainAtMs));
+				return soonest(waitMs(action.requeueAtMs));
 		}
 	}
 
@@ -241,13 +242,4 @@ const startBackoff = { baseMs: 100, maxMs: 5_000 };
 
 function waitMs(instantMs: number | undefined): number | undefined {
 	return instantMs && Math.max(0, instantMs - Date.now());
-}
-
-function soonest(
-	...times: (number | undefined)[]
-): ReconcileResult | undefined {
-	const known = times.filter((time) => time !== undefined);
-	return known.length === 0
-		? undefined
-		: { requeueAfterMs: Math.min(...known) };
 }

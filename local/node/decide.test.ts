@@ -65,7 +65,7 @@ test("a Pod past its deadline is stopped within its grace period", () => {
 		);
 	expect(decide(limited(61), running, fresh, now)).toEqual({
 		do: "report",
-		lookAgainAtMs: now + 1_000,
+		requeueAtMs: now + 1_000,
 	});
 	expect(decide(limited(60), running, fresh, now)).toEqual({
 		do: "stop",
@@ -82,7 +82,7 @@ test("a deadline counts from the start on the node, so a new Pod has none yet", 
 	const limited = pod({}, { activeDeadlineSeconds: 60 });
 	expect(decide(limited, undefined, fresh, now)).toEqual({
 		do: "start",
-		lookAgainAtMs: undefined,
+		requeueAtMs: undefined,
 	});
 });
 

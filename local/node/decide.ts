@@ -12,8 +12,8 @@ export interface LocalPod {
 }
 
 type Action =
-	/** Reconcile again at `lookAgainAtMs`, if nothing changes before. */
-	| { do: "start" | "report"; lookAgainAtMs?: number | undefined }
+	/** Reconcile again at `requeueAtMs`, if nothing changes before. */
+	| { do: "start" | "report"; requeueAtMs?: number | undefined }
 	| { do: "stop"; failure?: PodFailure; killAtMs: number }
 	/** Fail a Pod that has no running container. */
 	| { do: "fail"; failure: PodFailure }
@@ -52,7 +52,7 @@ export function decide(
 				failure: failures.deadlineExceeded,
 				killAtMs: nowMs + gracePeriodMs(pod),
 			};
-		return { do: "report", lookAgainAtMs: deadlineMs };
+		return { do: "report", requeueAtMs: deadlineMs };
 	}
 	const isTerminal = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
 	if (isTerminal)
@@ -64,7 +64,7 @@ export function decide(
 	const failure = reasonToFail(pod, isOverdue, facts);
 	return failure
 		? { do: "fail", failure }
-		: { do: "start", lookAgainAtMs: deadlineMs };
+		: { do: "start", requeueAtMs: deadlineMs };
 }
 
 function reasonToFail(
