@@ -233,6 +233,35 @@ test("a certificate without its key changes nothing but a warning, and is served
 	await connection.close();
 });
 
+/** About 20 events a second, until `end`. */
+function sendSteadily(url: string) {
+	const sent = newSent();
+	let isOver = false;
+	const sending = sendPersistently({
+		urls: [url],
+		senders: 4,
+		body: (n) => JSON.stringify({ n }),
+		isDone: () => isOver,
+		sent,
+		pauseMs: 190,
+	});
+	return {
+		sent,
+		/** Resolves once more than so many others are acknowledged. */
+		untilMore: (count: number) => {
+			const answered = sent.acknowledged.size;
+			return vi.waitFor(
+				() => expect(sent.acknowledged.size).toBeGreaterThan(answered + count),
+				within,
+			);
+		},
+		end: async () => {
+			isOver = true;
+			await sending;
+		},
+	};
+}
+
 test("three NATS servers get a role's new passwords one after the other, and no request fails", async () => {
 	const passwords = newPasswords();
 	const servers = await startReloadedCluster(passwords);
@@ -258,23 +287,7 @@ test("three NATS servers get a role's new passwords one after the other, and no 
 	);
 	onTestFinished(() => receiver.stop());
 	await untilReady(receiver);
-	const sent = newSent();
-	let isOver = false;
-	const sending = sendPersistently({
-		urls: [receiver.url + path],
-		senders: 4,
-		body: (n) => JSON.stringify({ n }),
-		isDone: () => isOver,
-		sent,
-		pauseMs: 190,
-	});
-	const untilMore = () => {
-		const answered = sent.acknowledged.size;
-		return vi.waitFor(
-			() => expect(sent.acknowledged.size).toBeGreaterThan(answered + 40),
-			within,
-		);
-	};
+	const { sent, untilMore, end } = sendSteadily(receiver.url + path);
 	const isRefused = async (address: string, user: string, pass: string) => {
 		const connection = await connect({
 			servers: address,
@@ -300,13 +313,12 @@ test("three NATS servers get a role's new passwords one after the other, and no 
 					),
 				within,
 			);
-			await untilMore();
+			await untilMore(40);
 		}
 		mountUsers(changed);
-		await untilMore();
+		await untilMore(40);
 	}
-	isOver = true;
-	await sending;
+	await end();
 	expect(await reasonNotReady(receiver)).toBeUndefined();
 	console.log(
 		`three servers: ${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} requests failed`,
@@ -339,16 +351,7 @@ test("both passwords of a role are replaced one after the other under 20 request
 	);
 	onTestFinished(() => receiver.stop());
 	await untilReady(receiver);
-	const sent = newSent();
-	let isOver = false;
-	const sending = sendPersistently({
-		urls: [receiver.url + path],
-		senders: 4,
-		body: (n) => JSON.stringify({ n }),
-		isDone: () => isOver,
-		sent,
-		pauseMs: 190,
-	});
+	const { sent, untilMore, end } = sendSteadily(receiver.url + path);
 	const refused = async (password: string, user: string) => {
 		const connection = await connectAdmin({
 			url: nats.address.replace("//", `//${user}:${password}@`),
@@ -370,16 +373,11 @@ test("both passwords of a role are replaced one after the other under 20 request
 			async () => expect(await refused(passwords[user], user)).toBe(true),
 			within,
 		);
-		const answered = sent.acknowledged.size;
-		await vi.waitFor(
-			() => expect(sent.acknowledged.size).toBeGreaterThan(answered + 60),
-			within,
-		);
+		await untilMore(60);
 		mountUsers(changed);
 	}
 	await untilRead(receiver, 2);
-	isOver = true;
-	await sending;
+	await end();
 	expect(await reasonNotReady(receiver)).toBeUndefined();
 	console.log(
 		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} requests failed`,
