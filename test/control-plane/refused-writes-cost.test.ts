@@ -13,6 +13,7 @@ import {
 	type AdmissionRequest,
 	type AdmissionWebhook,
 	startAdmissionWebhook,
+	untilRefused,
 } from "../support/servers/admission-webhook.ts";
 
 /*
@@ -55,15 +56,8 @@ spec:
 			},
 		],
 	);
-	await vi.waitFor(async () => {
-		await expect(
-			world.client.create(
-				runKind,
-				newRun("none", { name: "probe", namespace }),
-				{ dryRun: true },
-			),
-		).rejects.toThrow("policy.example.com");
-	}, wait);
+	const probe = newRun("none", { name: "probe", namespace });
+	await untilRefused(world.client, runKind, probe);
 	// The test's own Run is let through.
 	webhook.answer = ({ name }) => (name === "r" ? "permits" : "fails");
 	webhook.requests = [];

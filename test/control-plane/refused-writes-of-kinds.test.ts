@@ -19,6 +19,7 @@ import {
 import {
 	type AdmissionWebhook,
 	startAdmissionWebhook,
+	untilRefused,
 } from "../support/servers/admission-webhook.ts";
 
 /* What a failing admission webhook refuses of the kinds that are no Run: each says so, and goes on when it may. */
@@ -47,11 +48,7 @@ beforeAll(async () => {
 		],
 	);
 	const probe = { metadata: { name: "probe", namespace: account } };
-	await vi.waitFor(async () => {
-		await expect(
-			fixture.client.create(kinds.secret, probe, { dryRun: true }),
-		).rejects.toThrow("policy.example.com");
-	}, wait);
+	await untilRefused(fixture.client, kinds.secret, probe);
 	fixture.startOperator();
 });
 

@@ -16,7 +16,11 @@ import {
 	succeeded,
 	wait,
 } from "../support/fixtures/control-plane/run-scene.ts";
-import { startAdmissionWebhook } from "../support/servers/admission-webhook.ts";
+import {
+	probeJob,
+	startAdmissionWebhook,
+	untilRefused,
+} from "../support/servers/admission-webhook.ts";
 
 /*
  * An admission webhook that fails, or denies what Tidemill writes, as a policy engine that is out of order does: what is
@@ -50,25 +54,9 @@ async function refuse(...rules: Parameters<typeof startAdmissionWebhook>[3]) {
 	return webhook;
 }
 
-/** Kubernetes asks a new webhook only after a while. Until it does, this makes what the webhook would refuse. */
 async function refuseJobs() {
 	const webhook = await refuse(jobs);
-	const probe = {
-		metadata: { name: "probe", namespace: scene.namespace },
-		spec: {
-			template: {
-				spec: {
-					restartPolicy: "Never",
-					containers: [{ name: "none", image: "none" }],
-				},
-			},
-		},
-	};
-	await vi.waitFor(async () => {
-		await expect(
-			client.create(kinds.job, probe, { dryRun: true }),
-		).rejects.toThrow("policy.example.com");
-	}, wait);
+	await untilRefused(client, kinds.job, probeJob(scene.namespace));
 	webhook.requests = [];
 	return webhook;
 }
@@ -159,15 +147,8 @@ test("a Pipeline whose scheduled Run is refused says so on Ready, and creates it
 		apiGroups: ["tidemill.dev"],
 		resources: ["runs"],
 	});
-	await vi.waitFor(async () => {
-		await expect(
-			client.create(
-				runKind,
-				newRun("none", { name: "probe", namespace: scene.namespace }),
-				{ dryRun: true },
-			),
-		).rejects.toThrow("policy.example.com");
-	}, wait);
+	const probe = newRun("none", { name: "probe", namespace: scene.namespace });
+	await untilRefused(client, runKind, probe);
 	await scene.createPipeline("p", {
 		schedule: { type: "Cron", cron: "* * * * *" },
 		startingDeadlineSeconds: 3_600,

@@ -39,7 +39,11 @@ import { applyYaml } from "../../support/fixtures/control-plane/apply-yaml.ts";
 import { SourceScene } from "../../support/fixtures/control-plane/source-scene.ts";
 import { S3Proxy } from "../../support/proxies/s3-proxy.ts";
 import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
-import { startAdmissionWebhook } from "../../support/servers/admission-webhook.ts";
+import {
+	probeJob,
+	startAdmissionWebhook,
+	untilRefused,
+} from "../../support/servers/admission-webhook.ts";
 import {
 	startProcessNode,
 	type TestProcessNode,
@@ -473,7 +477,7 @@ test.each<[string, string, Fault]>([
 		"webhook",
 		"an admission webhook denies Jobs, and names an address",
 		{
-			begins: async (name) => {
+			begins: async () => {
 				const webhook = await startAdmissionWebhook(
 					scene.operator.client,
 					inject("pki").ca,
@@ -481,22 +485,8 @@ test.each<[string, string, Fault]>([
 					[{ apiGroups: ["batch"], resources: ["jobs"] }],
 				);
 				endWebhook = () => webhook.stop();
-				const probe = {
-					metadata: { name: `probe-${name}`, namespace: scene.account },
-					spec: {
-						template: {
-							spec: {
-								restartPolicy: "Never",
-								containers: [{ name: "none", image: "none" }],
-							},
-						},
-					},
-				};
-				await vi.waitFor(async () => {
-					await expect(
-						scene.operator.client.create(kinds.job, probe, { dryRun: true }),
-					).rejects.toThrow("policy.example.com");
-				}, soon);
+				const { client } = scene.operator;
+				await untilRefused(client, kinds.job, probeJob(scene.account));
 				webhook.answer = {
 					denies: "no Jobs today, ask at http://10.0.7.9:8443/policies",
 				};

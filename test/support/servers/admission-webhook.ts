@@ -1,5 +1,6 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { expect, vi } from "vitest";
 import {
 	issueCertificate,
 	type KeyPair,
@@ -124,4 +125,26 @@ export async function startAdmissionWebhook(
 		],
 	});
 	return webhook;
+}
+
+/** Kubernetes asks a new webhook only after a while: this waits until it refuses the object, which isn't kept. */
+export async function untilRefused<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	object: Parameters<typeof client.create<T>>[1],
+): Promise<void> {
+	await vi.waitFor(
+		() =>
+			expect(client.create(kind, object, { dryRun: true })).rejects.toThrow(
+				"policy.example.com",
+			),
+		{ timeout: 120_000, interval: 50 },
+	);
+}
+
+/** A Job for {@link untilRefused}. */
+export function probeJob(namespace: string) {
+	const containers = [{ name: "none", image: "none" }];
+	const template = { spec: { restartPolicy: "Never", containers } };
+	return { metadata: { name: "probe", namespace }, spec: { template } };
 }
