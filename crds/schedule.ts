@@ -172,6 +172,15 @@ export const zoneForm = "must be an IANA time zone, such as Europe/Berlin";
 export const cronForm =
 	'must have five fields (minute, hour, day of month, month, day of week), such as "30 6 * * 1-5"';
 
+/** The fields of a cron expression, each with how many values it can have. */
+const cronFields = [
+	["minute", 60],
+	["hour", 24],
+	["day of month", 31],
+	["month", 12],
+	["day of week", 7],
+] as const;
+
 /** Why this is not a cron expression of five fields, or never matches; undefined if it is fine. */
 export function cronFault(cron: string): string | undefined {
 	const fields = cron.split(/\s+/);
@@ -180,6 +189,13 @@ export function cronFault(cron: string): string | undefined {
 	// An extension of cron-parser: H is a random value.
 	if (fields.some((field) => /(^|[,/])h\b/i.test(field)))
 		return "H is not supported";
+	for (const [index, [name, values]] of cronFields.entries()) {
+		const steps = fields[index]!.matchAll(/\/(\d+)/g);
+		const step = steps.map(([, step]) => Number(step)).find((n) => n > values);
+		// cron-parser takes it, and means the first value alone: */61 would run once an hour.
+		if (step !== undefined)
+			return `the ${name} has ${values} values, so a step of ${step} is too long`;
+	}
 	try {
 		wallSlots(cron, 0).next();
 		return undefined;

@@ -3,7 +3,9 @@
  * same, so that arithmetic and cron work on it as in UTC.
  */
 
+/** Of the IANA database. An offset such as `+02:00`, which `Intl` takes too, is none: it never changes its clocks. */
 export function isTimeZone(name: string): boolean {
+	if (/^[+-]/.test(name)) return false;
 	try {
 		formatterOf(name);
 		return true;
