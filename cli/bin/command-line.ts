@@ -3,6 +3,7 @@ import {
 	type CommandUnknownOpts,
 } from "@commander-js/extra-typings";
 import { SettingError } from "../../packages/service/settings.ts";
+import { linesForTerminal } from "../../packages/service/terminal-text.ts";
 import { messageOf, UsageError } from "../command/errors.ts";
 import { createProgram, loadGroup, skipsVerification } from "./program.ts";
 
@@ -81,7 +82,7 @@ function report(error: unknown, path: string): number {
 }
 
 function write(path: string, message: string, help: string): void {
-	process.stderr.write(`${path}: ${message}\n${help}`);
+	process.stderr.write(`${path}: ${linesForTerminal(message)}\n${help}`);
 }
 
 function help(path: string): string {

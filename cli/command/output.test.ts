@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { table } from "./output.ts";
+import { parse } from "yaml";
+import { objectsText, table } from "./output.ts";
 
 test("a cell neither breaks its line nor writes to the terminal", () => {
 	expect(
@@ -15,3 +16,17 @@ test("a cell neither breaks its line nor writes to the terminal", () => {
 		].join("\n"),
 	);
 });
+
+test.each(["\u202e", "\u2066", "\u061c", "\u2028"])(
+	"no output shows text backwards or breaks a line (%j)",
+	async (character) => {
+		const type = `a${character}b`;
+		expect(table([["TYPE"], [type]])).toBe("TYPE\na b\n");
+		const object = { metadata: { name: "x" }, spec: { type, text: "a\n\tb" } };
+		for (const format of ["json", "yaml"] as const) {
+			const text = await objectsText([object], format, { asList: false });
+			expect(text).not.toContain(character);
+			expect(parse(text)).toEqual(object);
+		}
+	},
+);

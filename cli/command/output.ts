@@ -1,5 +1,9 @@
 import { Option } from "@commander-js/extra-typings";
 import type { KubeObject } from "../../packages/kube/resource.ts";
+import {
+	linesForTerminal,
+	unsafeOnTerminal,
+} from "../../packages/service/terminal-text.ts";
 
 /** Left-aligned columns, three spaces apart, as kubectl prints them. */
 export function table(rows: string[][]): string {
@@ -20,9 +24,10 @@ export function table(rows: string[][]): string {
 
 /** A cell never breaks its line, nor writes to the terminal: senders choose some of its text. */
 function cellText(text: string): string {
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
-	return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+	return text.replace(runsOfUnsafe, " ");
 }
+
+const runsOfUnsafe = new RegExp(`${unsafeOnTerminal.source}+`, "g");
 
 /** How objects are printed; the words are kubectl's. */
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
@@ -47,14 +52,11 @@ export const outputOption = outputIn(
 export const tableOrJson = outputIn(["table", "json"]);
 
 /**
- * JSON that writes nothing to the terminal: senders choose some of its text, and JSON.stringify leaves U+007F to U+009F, among
- * which are terminals' control sequences (ECMA-48, 8-bit), as they are.
+ * JSON that writes nothing to the terminal: senders choose some of its text, and JSON.stringify escapes only those of the control
+ * characters that are below U+0020.
  */
 export function jsonText(value: unknown, indent?: number): string {
-	return JSON.stringify(value, undefined, indent).replace(
-		/[\u007f-\u009f]/g,
-		(character) => `\\u00${character.charCodeAt(0).toString(16)}`,
-	);
+	return linesForTerminal(JSON.stringify(value, undefined, indent));
 }
 
 /** Objects as text that programs read: `json` and `yaml` as `kubectl apply` takes them, several as a List. */
@@ -70,9 +72,22 @@ export async function objectsText(
 		? { apiVersion: "v1", kind: "List", items: shown }
 		: shown[0];
 	if (format === "json") return `${jsonText(value, 2)}\n`;
+	return yamlText(value);
+}
+
+/** YAML that writes nothing to the terminal, as {@link jsonText}: only a text in double quotes can have escapes. */
+export async function yamlText(value: unknown): Promise<string> {
 	// yaml: writes YAML 1.2. Loaded late, because it costs every other command.
-	const { stringify } = await import("yaml");
-	return stringify(value, { lineWidth: 0 });
+	const { Document, visit } = await import("yaml");
+	const document = new Document(value);
+	visit(document, {
+		Scalar: (_, node) => {
+			const { value } = node;
+			if (typeof value === "string" && linesForTerminal(value) !== value)
+				node.type = "QUOTE_DOUBLE";
+		},
+	});
+	return linesForTerminal(document.toString({ lineWidth: 0 }));
 }
 
 /** As kubectl names it: `source/shop`. */

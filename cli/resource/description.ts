@@ -3,7 +3,7 @@ import type { Condition } from "../../packages/kube/conditions.ts";
 import { type KubeEvent, kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { Cluster } from "../command/cluster.ts";
-import { table } from "../command/output.ts";
+import { table, yamlText } from "../command/output.ts";
 
 type Described = KubeObject & {
 	spec?: object;
@@ -16,13 +16,12 @@ export async function description(
 	object: Described,
 	nowMs: number,
 ): Promise<string> {
-	const { stringify } = await import("yaml");
 	const { metadata, spec, status = {} } = object;
 	const { conditions = [], ...rest } = status;
 	const labels = Object.entries(metadata.labels ?? {});
-	const yaml = (value: object | undefined) =>
+	const yaml = async (value: object | undefined) =>
 		Object.keys(value ?? {}).length > 0
-			? indented(stringify(value, { lineWidth: 0 }))
+			? indented(await yamlText(value))
 			: "  none\n";
 	return [
 		field("Name", metadata.name),
@@ -39,8 +38,8 @@ export async function description(
 		...(labels.length > 0
 			? [field("Labels", labels.map((label) => label.join("=")).join(", "))]
 			: []),
-		`Spec:\n${yaml(spec)}`,
-		`Status:\n${yaml(rest)}`,
+		`Spec:\n${await yaml(spec)}`,
+		`Status:\n${await yaml(rest)}`,
 		`Conditions:\n${indented(conditionsText(conditions))}`,
 		`Events:\n${indented(await kubeEventsText(cluster, object, nowMs))}`,
 	].join("");

@@ -18,6 +18,7 @@ import { findCondition } from "../../packages/kube/conditions.ts";
 import type { ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { pause } from "../../packages/service/pause.ts";
+import { linesForTerminal } from "../../packages/service/terminal-text.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { jsonText } from "../command/output.ts";
@@ -183,7 +184,8 @@ export class ProgressLines {
 	/** One line for each text. */
 	say(facts: object, text: string): void {
 		if (!this.#stream.isTTY) this.note(facts);
-		else if (text !== this.#said) this.#stream.write(`${text}\n`);
+		else if (text !== this.#said)
+			this.#stream.write(`${linesForTerminal(text)}\n`);
 		this.#said = text;
 	}
 

@@ -1,3 +1,5 @@
+import { escapedForTerminal } from "../../../service/terminal-text.ts";
+
 /** A column to print. `numeric` columns are right-aligned. */
 export interface PrintedColumn {
 	name: string;
@@ -63,13 +65,12 @@ function cut(text: string, width: number): string {
 }
 
 function visible(text: string): string {
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: this replaces them
-	return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
-		const short = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[character];
-		return (
-			short ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-		);
-	});
+	return escapedForTerminal(
+		text
+			.replaceAll("\n", "\\n")
+			.replaceAll("\r", "\\r")
+			.replaceAll("\t", "\\t"),
+	);
 }
 
 /** Terminal cells: two for East Asian wide characters and emoji (roughly Unicode Annex 11), none for combining ones. */
