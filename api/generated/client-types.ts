@@ -254,7 +254,7 @@ export type SourceCreate = {
 					/** Key in the Secret's data. */
 					key: string;
 				};
-				/** The token, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
+				/** The token, instead of `secretRef`: at least 16 bytes. The API keeps it in a Secret and never returns it. */
 				token?: string;
 			};
 			/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */
@@ -375,7 +375,7 @@ export type SourceUpdate = {
 					/** Key in the Secret's data. */
 					key?: string | null;
 				} | null;
-				/** The token, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
+				/** The token, instead of `secretRef`: at least 16 bytes. The API keeps it in a Secret and never returns it. */
 				token?: string | null;
 			} | null;
 			/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */

@@ -1,3 +1,4 @@
+import { customTokenFault, withoutLineEnd } from "../../crds/custom-token.ts";
 import {
 	type Destination,
 	destinationKind,
@@ -71,7 +72,8 @@ export const sources: ApiResource<Source> = {
 			inline: "token",
 			ref: "secretRef",
 			description:
-				"The token, instead of `secretRef`. The API keeps it in a Secret and never returns it.",
+				"The token, instead of `secretRef`: at least 16 bytes. The API keeps it in a Secret and never returns it.",
+			problemOf: (token) => customTokenFault(withoutLineEnd(token)),
 		},
 		{
 			at: ["webhook", "authorization", "signature"],

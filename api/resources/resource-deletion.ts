@@ -1,5 +1,10 @@
+import { inUseFinalizer } from "../../crds/labels.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
-import type { ApiRequest, Handler } from "../http/endpoint.ts";
+import {
+	type ApiRequest,
+	type Handler,
+	writeOptions,
+} from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
@@ -13,14 +18,15 @@ export function deleteOf(resource: ApiResource): Handler {
 		const { params, query, headers } = request;
 		const ifMatch = headers["if-match"];
 		const { client, account } = request;
-		if (!flagOf("force", query.force))
-			await requireUnused(resource, request, params.name!);
+		const isForced = flagOf("force", query.force);
+		if (!isForced) await requireUnused(resource, request, params.name!);
 		const object = await deleteMatching(
 			resource,
 			request,
 			params.name!,
 			ifMatch,
 		);
+		if (isForced) await releaseFromUsers(resource, request, object);
 		const held = await client.get<Resource>(
 			resource.kind,
 			object.metadata.name,
@@ -60,6 +66,33 @@ async function requireUnused(
 			"InUse",
 			`The ${noun} "${name}" is used by the ${nouns} ${names.slice(0, namedUsers).join(", ")}${more}. Delete or change them first, or repeat the request with ?force=true.`,
 		);
+	}
+}
+
+/**
+ * Takes the finalizer away by which the operator keeps what others use. It stays away: nobody can add one to what is being
+ * deleted (metadata.finalizers, API reference).
+ */
+async function releaseFromUsers(
+	{ kind }: ApiResource,
+	{ client, account }: ApiRequest,
+	{ metadata: { name, uid } }: Resource,
+): Promise<void> {
+	for (;;) {
+		const object = await client.get<Resource>(kind, name, account);
+		if (!object || object.metadata.uid !== uid) return;
+		const { finalizers = [], resourceVersion } = object.metadata;
+		const others = finalizers.filter((each) => each !== inUseFinalizer);
+		if (others.length === finalizers.length) return;
+		const metadata = { uid, resourceVersion, finalizers: others };
+		try {
+			const patch = { metadata };
+			await client.patch(kind, name, account, patch, "merge", writeOptions);
+		} catch (error) {
+			// A new status changes the version, too; or the last Source has just gone.
+			if (!hasReason(error, "Conflict") && !hasReason(error, "NotFound"))
+				throw error;
+		}
 	}
 }
 

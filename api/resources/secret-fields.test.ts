@@ -49,21 +49,25 @@ test("a token and a reference to one are refused together", () => {
 });
 
 test("a reference of null beside a token is refused, unless the body is a patch", () => {
-	const body = sourceOf({ customToken: { token: "x", secretRef: null } });
+	const token = "sixteen letters!";
+	const body = sourceOf({ customToken: { token, secretRef: null } });
 	expect(takeSecrets(secretFields, body, "shop").errors).toHaveLength(1);
 	expect(takeSecrets(secretFields, body, "shop", true).errors).toEqual([]);
 });
 
-test.each(["", 1, null, ["x"]])("a token of %j is refused", (token) => {
-	const { errors } = takeSecrets(
-		secretFields,
-		sourceOf({ customToken: { token } }),
-		"shop",
-	);
-	expect(errors).toMatchObject([
-		{ path: "webhook.authorization.customToken.token" },
-	]);
-});
+test.each(["", 1, null, ["x"], "fifteen letters", "sixteen\tletters!", "\n"])(
+	"a token of %j is refused",
+	(token) => {
+		const { errors } = takeSecrets(
+			secretFields,
+			sourceOf({ customToken: { token } }),
+			"shop",
+		);
+		expect(errors).toMatchObject([
+			{ path: "webhook.authorization.customToken.token" },
+		]);
+	},
+);
 
 test("a body without secrets stays as it is", () => {
 	for (const body of [

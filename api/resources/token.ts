@@ -41,17 +41,32 @@ export function tokenView(
 	{ metadata, roleRef }: RoleBinding,
 	now = Date.now(),
 ): JsonObject & { name: string } {
-	const { name, uid, creationTimestamp, annotations } = metadata;
-	const expires = annotations?.[annotation.tokenExpires];
-	const isEndless = expires === neverExpires;
+	const { name, uid, creationTimestamp } = metadata;
+	const expiryMs = expiryOf(metadata);
 	return {
 		name: name.slice(objectName("").length),
 		id: uid,
 		createTime: creationTimestamp,
 		scope: scopeOf(roleRef),
-		...(!isEndless && { expireTime: expires }),
-		status: isEndless || Date.parse(expires ?? "") > now ? "Active" : "Expired",
+		...(expiryMs !== undefined && {
+			expireTime: new Date(expiryMs).toISOString().replace(".000Z", "Z"),
+		}),
+		status: expiryMs === undefined || expiryMs > now ? "Active" : "Expired",
 	};
+}
+
+/**
+ * When the token expires, in milliseconds since the epoch; undefined if nothing that can be believed says so: anybody in the
+ * account may have made the binding or written the annotation, and a token that works must not be called expired.
+ */
+function expiryOf({
+	creationTimestamp,
+	annotations,
+}: RoleBinding["metadata"]): number | undefined {
+	const ms = Date.parse(annotations?.[annotation.tokenExpires] ?? "");
+	const soonestMs = Date.parse(creationTimestamp ?? "") + minSeconds * 1_000;
+	// The token is older than its binding, by the time that Kubernetes takes for both.
+	return Number.isNaN(ms) || ms < soonestMs - 60_000 ? undefined : ms;
 }
 
 /** By what Kubernetes permits: anybody may have written the label, and bound another role. */

@@ -81,6 +81,30 @@ test("a token that a Secret holds is active, and has no time at which it expires
 	expect(view).not.toHaveProperty("expireTime");
 });
 
+test.each([
+	["without the time", {}],
+	["with a word", { [annotation.tokenExpires]: "soon" }],
+	[
+		"with a time that no token of Kubernetes can have",
+		{ [annotation.tokenExpires]: "2026-03-01T00:09:00Z" },
+	],
+])(
+	"a token that may work isn't called expired: a binding %s",
+	(_, annotations) => {
+		const view = tokenView({
+			metadata: {
+				name: objectName("ci"),
+				namespace: "shop",
+				creationTimestamp: "2026-03-01T00:10:00Z",
+				annotations,
+			},
+			roleRef: { kind: "ClusterRole", name: "tidemill-viewer" },
+		} as never);
+		expect(view).toMatchObject({ status: "Active" });
+		expect(view).not.toHaveProperty("expireTime");
+	},
+);
+
 test("a binding that lost its ServiceAccount is revoked like any token", async () => {
 	const { create, revoke, objects } = cluster();
 	await create();

@@ -101,15 +101,13 @@ export function managedBy({
 
 /**
  * The generation increases with every change of the spec but not of the status, which changes often. Labels don't change it,
- * and clients may write them.
+ * and clients may write them. A resource of the same name that is made after a deletion begins at 1 again, with another uid.
  */
 export function etagOf({ metadata }: KubeObject): string {
-	const labels = Object.entries(metadata.labels ?? {}).sort(([a], [b]) =>
-		a < b ? -1 : 1,
-	);
-	if (labels.length === 0) return `"${metadata.generation}"`;
-	const digest = hash("sha256", JSON.stringify(labels)).slice(0, 16);
-	return `"${metadata.generation}-${digest}"`;
+	const { uid, generation, labels = {} } = metadata;
+	const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+	const digest = hash("sha256", JSON.stringify([uid, sorted])).slice(0, 16);
+	return `"${generation}-${digest}"`;
 }
 
 /** Throws `PreconditionFailed` if there is an `If-Match` and it lacks the object's ETag (RFC 9110 §13.1.1). */

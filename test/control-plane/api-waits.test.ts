@@ -177,7 +177,7 @@ describe("what the operator does on request", () => {
 			httpStatus: 400,
 			error,
 		});
-		const customToken = { token: "a-long-token" };
+		const customToken = { token: "a-token-of-20-letters" };
 		await editor("POST", "/v1/sources", {
 			name: "closed",
 			type: "Webhook",

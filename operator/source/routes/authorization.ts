@@ -1,3 +1,7 @@
+import {
+	customTokenFault,
+	withoutLineEnd,
+} from "../../../crds/custom-token.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import type {
 	Route,
@@ -74,11 +78,11 @@ function resolve(
 		case "CustomToken": {
 			const { secretRef } = authorization.customToken!;
 			const token = withoutLineEnd(readSecret(source, secretRef, deps));
-			const fault = tokenFault(token);
+			const fault = customTokenFault(token);
 			if (fault)
 				throw new Unresolved(
 					"TokenInvalid",
-					`Key "${secretRef.key}" of Secret "${secretRef.name}" ${fault}. Store a random token of at least ${minTokenBytes} bytes, such as that of: openssl rand -hex 16`,
+					`Key "${secretRef.key}" of Secret "${secretRef.name}" ${fault}`,
 				);
 			const sealKey = requireSealKey(deps);
 			return {
@@ -167,23 +171,6 @@ function readSecret(
 	if ("fault" in found)
 		throw new Unresolved(found.fault.reason, found.fault.message);
 	return found.value.toString();
-}
-
-/** `echo secret | base64` encodes a line end, which is not part of the secret. */
-function withoutLineEnd(text: string): string {
-	return text.replace(/\r?\n$/, "");
-}
-
-/** Somebody who can send requests can try out shorter ones. */
-const minTokenBytes = 16;
-
-/** Why a text can't be a token. RFC 9110 §5.5: a field value has no control characters. */
-function tokenFault(token: string): string | undefined {
-	if (token === "") return "is empty";
-	if (/\p{Cc}/u.test(token)) return "contains control characters";
-	return Buffer.byteLength(token) < minTokenBytes
-		? `has fewer than ${minTokenBytes} bytes, so it can be guessed`
-		: undefined;
 }
 
 /** A Source's settings of its webhook. Without `spec.webhook`, they are what the CRD makes of `webhook: {}`. */
