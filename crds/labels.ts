@@ -38,7 +38,7 @@ export const inUseFinalizer = "tidemill.dev/in-use";
 
 /** Annotations that Tidemill reads or writes. */
 export const annotation = {
-	/** On a Run: its `status.trigger`. Absent if a person created it. */
+	/** On a Run of the schedule: `Schedule`. */
 	trigger: "tidemill.dev/trigger",
 	/**
 	 * On a Source: each new value replaces the url key once. On the Secret with the keys: the value that the url key was
@@ -51,6 +51,6 @@ export const annotation = {
 	tokenExpires: "tidemill.dev/token-expires",
 	/** On the operator's Lease: what the installation claims for itself ({@link file://./installation-claims.ts}). */
 	claims: "tidemill.dev/claims",
-	/** On a resource that the REST API created for a request with an Idempotency-Key: the request. */
+	/** On a Run, and on what the REST API created for a request with an Idempotency-Key: the request. */
 	request: "tidemill.dev/request",
 } as const;

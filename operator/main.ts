@@ -260,7 +260,7 @@ export async function main(): Promise<number> {
 					shardBacklogs,
 					statusIntervalMs,
 				}),
-				createSourceDeletionController({ ...context, routes, nats }),
+				createSourceDeletionController({ ...context, routes, nats, shards }),
 				createDestinationController({
 					...context,
 					allowedEndpoints,

@@ -20,13 +20,19 @@ export const getSourceEvent: Handler = async (request) => {
 	const place = placeOf(await requireSource(request, name, body));
 	const found =
 		place &&
-		(await findEvent(request, place.shards, {
-			account: request.account,
-			sourceKeys: [place.sourceKey],
-			id,
-			body,
-			keySeconds: place.keySeconds,
-		}));
+		(await findEvent(
+			request,
+			place.shards.map((shard) => ({
+				shard,
+				question: {
+					account: request.account,
+					sourceKeys: [place.sourceKey],
+					id,
+					body,
+					keySeconds: place.keySeconds,
+				},
+			})),
+		));
 	if (!found?.event)
 		throw new RequestError(
 			"NotFound",
@@ -44,21 +50,36 @@ export interface EventSearchAnswer extends Extract<EventAnswer, { ok: true }> {
 	body?: Buffer;
 }
 
-/** Asks the shards' archives for one event, one after the other until it is found. */
+/** What to ask the archive of a shard for one event. */
+export interface EventQuestion {
+	shard: number;
+	question: EventsRequest & { id: string };
+}
+
+/**
+ * Asks the shards' archives for one event, one after the other until it is found. A shard whose archive is away, or that isn't
+ * there, hides no event of another shard. Throws a 503 if such a one may have the event.
+ */
 export async function findEvent(
 	{ server }: Pick<ApiRequest, "server">,
-	shards: readonly number[],
-	question: EventsRequest & { id: string },
+	questions: readonly EventQuestion[],
 ): Promise<EventSearchAnswer | undefined> {
 	let found: EventSearchAnswer | undefined;
-	for (const shard of shards) {
-		const { answer, body } = await server.archive.askEvents(shard, question);
-		const said = answer as EventAnswer & { ok: true };
-		const isCut = found?.searched.isCut ?? said.searched.isCut;
-		const searched = { ...said.searched, ...(isCut && { isCut }) };
-		found = { ...said, searched, ...(body && { body }) };
-		if (found.event) break;
-	}
+	let away: RequestError | undefined;
+	for (const { shard, question } of questions)
+		try {
+			const { answer, body } = await server.archive.askEvents(shard, question);
+			const said = answer as EventAnswer & { ok: true };
+			const isCut = found?.searched.isCut ?? said.searched.isCut;
+			const searched = { ...said.searched, ...(isCut && { isCut }) };
+			found = { ...said, searched, ...(body && { body }) };
+			if (found.event) return found;
+		} catch (error) {
+			if (!(error instanceof RequestError && error.code === "Unavailable"))
+				throw error;
+			away ??= error;
+		}
+	if (away) throw away;
 	return found;
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { FoundEvent } from "../../packages/contracts/stored-event.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
+import { RequestError } from "../http/errors.ts";
 import { getReceipt } from "./receipt.ts";
 
 const id = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
@@ -49,6 +50,11 @@ class Cluster {
 			return [
 				{ metadata: { name: "new" }, spec: {} },
 				{
+					metadata: { name: "made-up" },
+					spec: {},
+					status: { sourceKey: "6".repeat(32), shard: 9999 },
+				},
+				{
 					metadata: { name: "shop" },
 					spec: {},
 					status: { sourceKey, shard: 0 },
@@ -79,10 +85,17 @@ class Cluster {
 	}
 }
 
-function ask(account: string, { client }: Cluster) {
-	const askEvents = async () => ({
-		answer: { ok: true, event, searched: { from: "", to: "" } },
-	});
+function ask(
+	account: string,
+	{ client }: Cluster,
+	found: FoundEvent | null = event,
+) {
+	const askEvents = async (shard: number) => {
+		if (shard === 9999) throw new RequestError("Unavailable", "Nobody listens");
+		return {
+			answer: { ok: true, event: found, searched: { from: "", to: "" } },
+		};
+	};
 	const request = {
 		params: { event_id: id },
 		client,
@@ -107,4 +120,12 @@ test("however many receipts an account asks for at once, the Runs of one Pipelin
 	const cluster = new Cluster();
 	await Promise.all(Array.from({ length: 5 }, () => ask("shop", cluster)));
 	expect(cluster.most).toBe(1);
+});
+
+test("a shard that isn't there hides no event of another, and may have an event that is nowhere else", async () => {
+	const cluster = new Cluster();
+	expect(await ask("shop", cluster)).toMatchObject({ source: "shop" });
+	await expect(ask("shop", cluster, null)).rejects.toMatchObject({
+		code: "Unavailable",
+	});
 });

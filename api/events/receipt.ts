@@ -17,13 +17,7 @@ import { requireRight } from "../caller/account.ts";
 import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { readPage, readPages } from "../resources/page.ts";
-import {
-	type EventSearchAnswer,
-	eventIdOf,
-	findEvent,
-	foundEventView,
-	searchedText,
-} from "./event.ts";
+import { eventIdOf, findEvent, foundEventView, searchedText } from "./event.ts";
 import { type EventsPlace, placeOf } from "./sources.ts";
 
 /** Of a Pipeline. It keeps fewer unless it is told to keep more. */
@@ -80,27 +74,33 @@ async function search(
 	const places = sources.flatMap(({ name, place }) =>
 		(place?.shards ?? []).map((shard) => ({ name, ...place!, shard })),
 	);
-	let searched: EventSearchAnswer["searched"] | undefined;
-	for (const [shard, ofShard] of Map.groupBy(places, (place) => place.shard))
-		for (let at = 0; at < ofShard.length; at += maxSourcesAsked) {
-			const some = ofShard.slice(at, at + maxSourcesAsked);
-			const answer = await findEvent(request, [shard], {
-				account: request.account,
-				sourceKeys: some.map(({ sourceKey }) => sourceKey),
-				id,
-				keySeconds: Math.max(...some.map(({ keySeconds }) => keySeconds)),
-			});
-			if (answer) {
-				const isCut = searched?.isCut ?? answer.searched.isCut;
-				searched = { ...answer.searched, ...(isCut && { isCut }) };
-			}
-			const event = answer?.event;
-			const place =
-				event && some.find(({ sourceKey }) => sourceKey === event.sourceKey);
-			if (event && place)
-				return { found: { name: place.name, event }, searched };
-		}
-	return { searched };
+	const questions = Map.groupBy(places, ({ shard }) => shard)
+		.entries()
+		.flatMap(([shard, ofShard]) =>
+			chunks(ofShard, maxSourcesAsked).map((some) => ({
+				shard,
+				question: {
+					account: request.account,
+					sourceKeys: some.map(({ sourceKey }) => sourceKey),
+					id,
+					keySeconds: Math.max(...some.map(({ keySeconds }) => keySeconds)),
+				},
+			})),
+		);
+	const answer = await findEvent(request, [...questions]);
+	const event = answer?.event;
+	const place =
+		event && places.find(({ sourceKey }) => sourceKey === event.sourceKey);
+	return {
+		...(place && { found: { name: place.name, event } }),
+		searched: answer?.searched,
+	};
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+	return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
+		items.slice(n * size, (n + 1) * size),
+	);
 }
 
 /** Undefined if the caller may not see Pipelines or Runs. */

@@ -143,7 +143,7 @@ async function createRun(
 		name: startedRunName(pipeline, idempotency?.digest.slice(0, 10)),
 		namespace,
 		annotations: {
-			[annotation.trigger]: "API",
+			[annotation.request]: request.id,
 			...requestAnnotation(idempotency).annotations,
 		},
 	};

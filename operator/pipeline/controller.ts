@@ -160,8 +160,9 @@ async function createRun(
 		if (!hasReason(error, "AlreadyExists")) throw error;
 		const { namespace } = pipeline.metadata;
 		const existing = await client.get<Run>(runKind, name, namespace);
-		// Our own: the operator died after it created the Run and before it wrote the status.
-		return existing?.spec.pipelineRef.name === pipeline.metadata.name
+		// Our own: the operator died after it created the Run and before it wrote the status. Others may have chosen the name.
+		return existing?.spec.pipelineRef.name === pipeline.metadata.name &&
+			existing.metadata.annotations?.[annotation.trigger] === "Schedule"
 			? undefined
 			: existing;
 	}

@@ -73,15 +73,18 @@ test("a Run that an earlier Pipeline and a workflow own is left to garbage colle
 });
 
 test.each([
-	["API", "API"],
-	["Schedule", "Schedule"],
-	["Anything", "Manual"],
-	[undefined, "Manual"],
-])("a Run whose annotation says %s has the trigger %s", (written, trigger) => {
-	const run = owned(runOf("r"));
-	if (written) run.metadata.annotations = { "tidemill.dev/trigger": written };
-	expect(statusOf(decide(stateOf({ run }), now)).trigger).toBe(trigger);
-});
+	[{ "tidemill.dev/request": "4c4b0a9d" }, "API"],
+	[{ "tidemill.dev/trigger": "Schedule" }, "Schedule"],
+	[{ "tidemill.dev/trigger": "API" }, "Manual"],
+	[{}, "Manual"],
+])(
+	"a Run with the annotations %j has the trigger %s",
+	(annotations, trigger) => {
+		const run = owned(runOf("r"));
+		run.metadata.annotations = annotations;
+		expect(statusOf(decide(stateOf({ run }), now)).trigger).toBe(trigger);
+	},
+);
 
 const lastSuccess = {
 	snapshotTime: "2026-03-30T10:00:00Z",

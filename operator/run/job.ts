@@ -127,6 +127,7 @@ export function triggerOf({
 	status,
 }: Run): NonNullable<RunStatus["trigger"]> {
 	if (status?.trigger) return status.trigger;
-	const trigger = metadata.annotations?.[annotation.trigger];
-	return trigger === "Schedule" || trigger === "API" ? trigger : "Manual";
+	const { annotations = {} } = metadata;
+	if (annotations[annotation.trigger] === "Schedule") return "Schedule";
+	return annotations[annotation.request] === undefined ? "Manual" : "API";
 }

@@ -24,7 +24,7 @@ import {
 /** The kinds and roles that all releases share. */
 const withoutShared = ["--set=crds.enabled=false,rbac.createRoles=false"];
 const sharedNames =
-	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(admin-tokens|editor-secrets))$/;
+	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(admin-tokens|editor-secrets|issued-secrets|runs))$/;
 
 describe.each<[string, [string, string], [string, string]]>([
 	[

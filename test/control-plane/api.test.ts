@@ -190,7 +190,7 @@ describe("starting a run", () => {
 			dates: { start: "2026-01-01", end: "2026-01-02" },
 		});
 		expect(run?.metadata.annotations).toEqual({
-			"tidemill.dev/trigger": "API",
+			"tidemill.dev/request": headers.get("x-request-id"),
 		});
 		expect((await get(`/v1/runs/${body.name}`, "runner")).body).toEqual(body);
 	});

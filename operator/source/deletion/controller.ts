@@ -27,7 +27,11 @@ import {
 
 /** Deletes what a Source with `deletionPolicy: Delete` leaves behind. The loop doesn't run yet. */
 export function createSourceDeletionController(
-	context: OperatorContext & { nats: NatsConnection; routes: RouteBuckets },
+	context: OperatorContext & {
+		nats: NatsConnection;
+		routes: RouteBuckets;
+		shards: number;
+	},
 ): ControllerLoop {
 	const { client, informers, routes, log } = context;
 	/** The requests to archive, which may take a minute to answer. */

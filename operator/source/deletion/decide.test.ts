@@ -44,6 +44,7 @@ function stateWith(part: Partial<DeletionState> = {}): DeletionState {
 	return {
 		source: sourceWith(),
 		keys,
+		shards: 4,
 		hasContender: false,
 		runs: [],
 		statusWrittenMs: 0,
@@ -252,4 +253,14 @@ test("when no event is left, the Secret goes, and then the Source", () => {
 		{ type: "deleteKeys" },
 		letGo,
 	]);
+});
+
+test("keys that name a shard that isn't there are deleted by another shard's archive", () => {
+	const question = { account: "shop", sourceKey: keys.sourceKey };
+	const state = stateWith({ tombstone: "put", shards: 3 });
+	expect(decide(state, deletedMs)).toContainEqual({
+		type: "askArchive",
+		shard: 0,
+		question,
+	});
 });

@@ -18,6 +18,8 @@ export interface DeletionState extends DeletionOutcome {
 	keys: FoundKeys;
 	/** Another Source of the namespace has the source key: the Secret is a copy, and the events belong to that Source. */
 	hasContender: boolean;
+	/** How many shards there are. */
+	shards: number;
 	/** Names of the active Runs that load the Source's events. */
 	runs: string[];
 	/** What archive has said since it was asked. */
@@ -33,7 +35,7 @@ export interface DeletionOutcome {
 }
 
 export async function readDeletion(
-	context: OperatorContext,
+	context: OperatorContext & { shards: number },
 	source: Source,
 ): Promise<Omit<DeletionState, "statusWrittenMs">> {
 	const { name, namespace, uid } = source.metadata;
@@ -51,6 +53,7 @@ export async function readDeletion(
 	return {
 		source,
 		keys,
+		shards: context.shards,
 		// Only the Source that a key belongs to has it in its status.
 		hasContender:
 			sourceKey !== undefined &&
