@@ -14,6 +14,14 @@ const words: Partial<Record<string, string>> = {
 	"^[a-z0-9]+(-[a-z0-9]+)*$":
 		"must be the name of a header in lower case, such as x-request-id",
 	"^(/([^~/]|~[01])*)+$": "must be a JSON Pointer, such as /order/id",
+	"^([^{]|\\{+([^A-Za-z{]|$|(computed|header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
+		"must have no other name in braces than {header:NAME}, {queryParameter:NAME}, {bodyPointer:/a/b} and {computed}",
+	"^([^{]|\\{+([^A-Za-z{]|$|(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
+		"must have no other name in braces than {header:NAME}, {queryParameter:NAME} and {bodyPointer:/a/b}",
+	"^([a-z0-9]+-)*[a-z0-9]*hook[a-z0-9]*(-[a-z0-9]+)*$":
+		"must be the name of a header in lower case with hook in it, such as x-hook-secret",
+	"^\\{(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}$":
+		"must be {header:NAME}, {queryParameter:NAME} or {bodyPointer:/a/b}, such as {queryParameter:crc_token}",
 	"^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$":
 		"must be a quantity, such as 500m or 2Gi",
 	"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$":

@@ -111,7 +111,7 @@ export type Source = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
@@ -168,7 +168,59 @@ export type Source = {
 			allowGet?: boolean;
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS">;
+			/** Checks of the URL by other providers. The first challenge that a request matches is answered, if the request has all that the answer needs; the request isn't stored. A challenge by GET, HEAD or OPTIONS, or by a header or query parameter of a POST, is answered whoever sends it; one in a body, or with `compute` in a POST, only after the token or signature was verified. examples/senders has one for each of many providers. */
+			challenges?: Array<{
+				/** Which requests are this challenge. Rule: set at most one of header, queryParameter and bodyPointer. Rule: a POST needs header, queryParameter or bodyPointer; otherwise every event would be a challenge. Rule: bodyPointer is only for POST, because no other method has a body. Rule: equals needs header, queryParameter or bodyPointer, whose value it says. */
+				match: {
+					/** The request's method. */
+					method: "GET" | "HEAD" | "OPTIONS" | "POST";
+					/** A header that the request has, in lower case, such as `x-hook-secret`. */
+					header?: string;
+					/** A parameter that the URL's query has, such as `challenge`. Of one that is repeated, the first counts. */
+					queryParameter?: string;
+					/** JSON Pointer (RFC 6901) to a string or an integer that the body has, such as `/challenge`. A body of more than 16 KiB is no challenge. */
+					bodyPointer?: string;
+					/** The value of that header, parameter or place in the body; any value, if this is absent. */
+					equals?: string;
+				};
+				/** What the sender gets: at most 4 KiB, which no browser takes for a page. In texts, `{header:NAME}`, `{queryParameter:NAME}` and `{bodyPointer:/a/b}` are values of the request. Rule: template must contain {computed} if compute is set, and must not otherwise. Rule: an answer with status 204 has no content, so no template. */
+				answer: {
+					/** The status, 200 unless this says another. */
+					status?: 200 | 201 | 202 | 204;
+					/** The content's type, `text/plain` unless this says another. Values of the request are escaped for it. */
+					contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+					/** The content, such as `{"challenge":"{bodyPointer:/challenge}"}`. `{computed}` is what `compute` says. No content without it. */
+					template?: string;
+					/** Headers of the answer, such as Asana's `x-hook-secret`. `hook` must be in the name, so that it is none that means something to browsers and proxies. */
+					headers?: Array<{
+						/** The header's name, in lower case. */
+						name: string;
+						/** The header's value, such as `{header:x-hook-secret}`. */
+						template: string;
+					}>;
+					/** An HMAC by the first of `secretRefs` that is a secret. So that it can't be an event's signature, what is signed has 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`, or the request gets 400; a body like that, or an empty one, is never an event of this Source; and no other Source may have the same secret. */
+					compute?: {
+						/** The HMAC's hash function. */
+						algorithm: "SHA1" | "SHA256" | "SHA512";
+						/** How the HMAC is written in the answer. */
+						encoding: "Hex" | "Base64";
+						/** What is signed, such as `{queryParameter:crc_token}`. */
+						input: string;
+					};
+				};
+			}>;
 		};
+		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
+		response?: {
+			/** The status, 200 unless this says another. */
+			status?: 200 | 201 | 202 | 204;
+			/** The content's type, `text/plain` unless this says another. */
+			contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+			/** The content, the same for all events; none without it. */
+			body?: string;
+		};
+		/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
+		onEmptyBody?: "Reject" | "StoreNull";
 		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 		cors?: {
 			/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out. */
@@ -239,7 +291,7 @@ export type SourceCreate = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
@@ -300,7 +352,59 @@ export type SourceCreate = {
 			allowGet?: boolean;
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS">;
+			/** Checks of the URL by other providers. The first challenge that a request matches is answered, if the request has all that the answer needs; the request isn't stored. A challenge by GET, HEAD or OPTIONS, or by a header or query parameter of a POST, is answered whoever sends it; one in a body, or with `compute` in a POST, only after the token or signature was verified. examples/senders has one for each of many providers. */
+			challenges?: Array<{
+				/** Which requests are this challenge. Rule: set at most one of header, queryParameter and bodyPointer. Rule: a POST needs header, queryParameter or bodyPointer; otherwise every event would be a challenge. Rule: bodyPointer is only for POST, because no other method has a body. Rule: equals needs header, queryParameter or bodyPointer, whose value it says. */
+				match: {
+					/** The request's method. */
+					method: "GET" | "HEAD" | "OPTIONS" | "POST";
+					/** A header that the request has, in lower case, such as `x-hook-secret`. */
+					header?: string;
+					/** A parameter that the URL's query has, such as `challenge`. Of one that is repeated, the first counts. */
+					queryParameter?: string;
+					/** JSON Pointer (RFC 6901) to a string or an integer that the body has, such as `/challenge`. A body of more than 16 KiB is no challenge. */
+					bodyPointer?: string;
+					/** The value of that header, parameter or place in the body; any value, if this is absent. */
+					equals?: string;
+				};
+				/** What the sender gets: at most 4 KiB, which no browser takes for a page. In texts, `{header:NAME}`, `{queryParameter:NAME}` and `{bodyPointer:/a/b}` are values of the request. Rule: template must contain {computed} if compute is set, and must not otherwise. Rule: an answer with status 204 has no content, so no template. */
+				answer: {
+					/** The status, 200 unless this says another. */
+					status?: 200 | 201 | 202 | 204;
+					/** The content's type, `text/plain` unless this says another. Values of the request are escaped for it. */
+					contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+					/** The content, such as `{"challenge":"{bodyPointer:/challenge}"}`. `{computed}` is what `compute` says. No content without it. */
+					template?: string;
+					/** Headers of the answer, such as Asana's `x-hook-secret`. `hook` must be in the name, so that it is none that means something to browsers and proxies. */
+					headers?: Array<{
+						/** The header's name, in lower case. */
+						name: string;
+						/** The header's value, such as `{header:x-hook-secret}`. */
+						template: string;
+					}>;
+					/** An HMAC by the first of `secretRefs` that is a secret. So that it can't be an event's signature, what is signed has 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`, or the request gets 400; a body like that, or an empty one, is never an event of this Source; and no other Source may have the same secret. */
+					compute?: {
+						/** The HMAC's hash function. */
+						algorithm: "SHA1" | "SHA256" | "SHA512";
+						/** How the HMAC is written in the answer. */
+						encoding: "Hex" | "Base64";
+						/** What is signed, such as `{queryParameter:crc_token}`. */
+						input: string;
+					};
+				};
+			}>;
 		};
+		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
+		response?: {
+			/** The status, 200 unless this says another. */
+			status?: 200 | 201 | 202 | 204;
+			/** The content's type, `text/plain` unless this says another. */
+			contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+			/** The content, the same for all events; none without it. */
+			body?: string;
+		};
+		/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
+		onEmptyBody?: "Reject" | "StoreNull";
 		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 		cors?: {
 			/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out. */
@@ -360,7 +464,7 @@ export type SourceUpdate = {
 	displayName?: string | null;
 	/** How events arrive. */
 	type?: "Webhook" | null;
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
@@ -421,7 +525,59 @@ export type SourceUpdate = {
 			allowGet?: boolean | null;
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS"> | null;
+			/** Checks of the URL by other providers. The first challenge that a request matches is answered, if the request has all that the answer needs; the request isn't stored. A challenge by GET, HEAD or OPTIONS, or by a header or query parameter of a POST, is answered whoever sends it; one in a body, or with `compute` in a POST, only after the token or signature was verified. examples/senders has one for each of many providers. */
+			challenges?: Array<{
+				/** Which requests are this challenge. Rule: set at most one of header, queryParameter and bodyPointer. Rule: a POST needs header, queryParameter or bodyPointer; otherwise every event would be a challenge. Rule: bodyPointer is only for POST, because no other method has a body. Rule: equals needs header, queryParameter or bodyPointer, whose value it says. */
+				match: {
+					/** The request's method. */
+					method: "GET" | "HEAD" | "OPTIONS" | "POST";
+					/** A header that the request has, in lower case, such as `x-hook-secret`. */
+					header?: string;
+					/** A parameter that the URL's query has, such as `challenge`. Of one that is repeated, the first counts. */
+					queryParameter?: string;
+					/** JSON Pointer (RFC 6901) to a string or an integer that the body has, such as `/challenge`. A body of more than 16 KiB is no challenge. */
+					bodyPointer?: string;
+					/** The value of that header, parameter or place in the body; any value, if this is absent. */
+					equals?: string;
+				};
+				/** What the sender gets: at most 4 KiB, which no browser takes for a page. In texts, `{header:NAME}`, `{queryParameter:NAME}` and `{bodyPointer:/a/b}` are values of the request. Rule: template must contain {computed} if compute is set, and must not otherwise. Rule: an answer with status 204 has no content, so no template. */
+				answer: {
+					/** The status, 200 unless this says another. */
+					status?: 200 | 201 | 202 | 204;
+					/** The content's type, `text/plain` unless this says another. Values of the request are escaped for it. */
+					contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+					/** The content, such as `{"challenge":"{bodyPointer:/challenge}"}`. `{computed}` is what `compute` says. No content without it. */
+					template?: string;
+					/** Headers of the answer, such as Asana's `x-hook-secret`. `hook` must be in the name, so that it is none that means something to browsers and proxies. */
+					headers?: Array<{
+						/** The header's name, in lower case. */
+						name: string;
+						/** The header's value, such as `{header:x-hook-secret}`. */
+						template: string;
+					}>;
+					/** An HMAC by the first of `secretRefs` that is a secret. So that it can't be an event's signature, what is signed has 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`, or the request gets 400; a body like that, or an empty one, is never an event of this Source; and no other Source may have the same secret. */
+					compute?: {
+						/** The HMAC's hash function. */
+						algorithm: "SHA1" | "SHA256" | "SHA512";
+						/** How the HMAC is written in the answer. */
+						encoding: "Hex" | "Base64";
+						/** What is signed, such as `{queryParameter:crc_token}`. */
+						input: string;
+					};
+				};
+			}> | null;
 		} | null;
+		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
+		response?: {
+			/** The status, 200 unless this says another. */
+			status?: 200 | 201 | 202 | 204 | null;
+			/** The content's type, `text/plain` unless this says another. */
+			contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml" | null;
+			/** The content, the same for all events; none without it. */
+			body?: string | null;
+		} | null;
+		/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
+		onEmptyBody?: "Reject" | "StoreNull" | null;
 		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 		cors?: {
 			/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out. */

@@ -44,13 +44,15 @@ async function send(
 	const answer = (await response.json().catch(() => undefined)) as
 		| { event_id?: string; error?: { code: string; message: string } }
 		| undefined;
-	if (!response.ok || answer?.event_id === undefined)
+	// A Source can have an answer of its own.
+	const id = answer?.event_id ?? response.headers.get("tidemill-event-id");
+	if (!response.ok || !id)
 		throw new CommandError(
 			answer?.error
 				? `${answer.error.message} (${answer.error.code})`
 				: `the webhook URL answered ${response.status}`,
 		);
-	process.stdout.write(`${answer.event_id}\n`);
+	process.stdout.write(`${id}\n`);
 }
 
 async function readBody(

@@ -1038,12 +1038,76 @@ export interface SourceAuthorization {
 	signature?: SourceSignature;
 }
 
+/** Which requests are this challenge. */
+export interface SourceMatch {
+	/** The request's method. */
+	method: "GET" | "HEAD" | "OPTIONS" | "POST";
+	/** A header that the request has, in lower case, such as `x-hook-secret`. */
+	header?: string;
+	/** A parameter that the URL's query has, such as `challenge`. Of one that is repeated, the first counts. */
+	queryParameter?: string;
+	/** JSON Pointer (RFC 6901) to a string or an integer that the body has, such as `/challenge`. A body of more than 16 KiB is no challenge. */
+	bodyPointer?: string;
+	/** The value of that header, parameter or place in the body; any value, if this is absent. */
+	equals?: string;
+}
+
+export interface SourceHeader {
+	/** The header's name, in lower case. */
+	name: string;
+	/** The header's value, such as `{header:x-hook-secret}`. */
+	template: string;
+}
+
+/** An HMAC by the first of `secretRefs` that is a secret. So that it can't be an event's signature, what is signed has 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`, or the request gets 400; a body like that, or an empty one, is never an event of this Source; and no other Source may have the same secret. */
+export interface SourceCompute {
+	/** The HMAC's hash function. */
+	algorithm: "SHA1" | "SHA256" | "SHA512";
+	/** How the HMAC is written in the answer. */
+	encoding: "Hex" | "Base64";
+	/** What is signed, such as `{queryParameter:crc_token}`. */
+	input: string;
+}
+
+/** What the sender gets: at most 4 KiB, which no browser takes for a page. In texts, `{header:NAME}`, `{queryParameter:NAME}` and `{bodyPointer:/a/b}` are values of the request. */
+export interface SourceAnswer {
+	/** The status, 200 unless this says another. */
+	status?: 200 | 201 | 202 | 204;
+	/** The content's type, `text/plain` unless this says another. Values of the request are escaped for it. */
+	contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+	/** The content, such as `{"challenge":"{bodyPointer:/challenge}"}`. `{computed}` is what `compute` says. No content without it. */
+	template?: string;
+	/** Headers of the answer, such as Asana's `x-hook-secret`. `hook` must be in the name, so that it is none that means something to browsers and proxies. */
+	headers?: SourceHeader[];
+	/** An HMAC by the first of `secretRefs` that is a secret. So that it can't be an event's signature, what is signed has 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`, or the request gets 400; a body like that, or an empty one, is never an event of this Source; and no other Source may have the same secret. */
+	compute?: SourceCompute;
+}
+
+export interface SourceChallenge {
+	/** Which requests are this challenge. */
+	match: SourceMatch;
+	/** What the sender gets: at most 4 KiB, which no browser takes for a page. In texts, `{header:NAME}`, `{queryParameter:NAME}` and `{bodyPointer:/a/b}` are values of the request. */
+	answer: SourceAnswer;
+}
+
 /** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 export interface SourceVerification {
 	/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
 	allowGet: boolean;
 	/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS")[];
+	/** Checks of the URL by other providers. The first challenge that a request matches is answered, if the request has all that the answer needs; the request isn't stored. A challenge by GET, HEAD or OPTIONS, or by a header or query parameter of a POST, is answered whoever sends it; one in a body, or with `compute` in a POST, only after the token or signature was verified. examples/senders has one for each of many providers. */
+	challenges?: SourceChallenge[];
+}
+
+/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. */
+export interface SourceResponse {
+	/** The status, 200 unless this says another. */
+	status?: 200 | 201 | 202 | 204;
+	/** The content's type, `text/plain` unless this says another. */
+	contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
+	/** The content, the same for all events; none without it. */
+	body?: string;
 }
 
 /** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
@@ -1078,6 +1142,10 @@ export interface SourceWebhook {
 	authorization: SourceAuthorization;
 	/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 	verification?: SourceVerification;
+	/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. */
+	response?: SourceResponse;
+	/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
+	onEmptyBody?: "Reject" | "StoreNull";
 	/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 	cors?: SourceCors;
 	/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */

@@ -34,9 +34,9 @@ import { type RequestRefusal, refusals } from "./request/refusal.ts";
 import type { RefusedRequests } from "./request/refused-requests.ts";
 import {
 	type ChallengeAnswer,
+	replyInOwnWords,
 	replyRefused,
 	replyStored,
-	replyToChallenge,
 } from "./request/reply.ts";
 import { type AcceptedHead, validateHead } from "./request/request-head.ts";
 import {
@@ -98,7 +98,7 @@ export class WebhookRequest implements PendingEvent {
 			for (const [name, value] of corsHeaders(cors, headers))
 				this.#response.setHeader(name, value);
 		const head = validateHead(source, method!, headers, Date.now());
-		if ("status" in head) this.#refuse(head);
+		if ("code" in head) this.#refuse(head);
 		else if ("contentType" in head) this.#answerChallenge(head);
 		else this.#enter(head);
 	}
@@ -168,7 +168,7 @@ export class WebhookRequest implements PendingEvent {
 	}
 
 	#accept(outcome: BodyOutcome): void {
-		if ("status" in outcome) this.#refuse(outcome);
+		if ("code" in outcome) this.#refuse(outcome);
 		else if ("contentType" in outcome) this.#answerChallenge(outcome);
 		else if (!this.#receiver.shards[this.#route!.shard])
 			this.#refuse(refusals.StorageUnavailable);
@@ -209,7 +209,7 @@ export class WebhookRequest implements PendingEvent {
 		else if ("repeatOf" in claim) {
 			this.#leave();
 			metrics.answer("Repeat", this.#route);
-			replyStored(this.#response, claim.repeatOf);
+			replyStored(this.#response, claim.repeatOf, this.#route!.response);
 		} else {
 			this.#claim = claim;
 			// An earlier request that wasn't stored passes on its id.
@@ -266,7 +266,12 @@ export class WebhookRequest implements PendingEvent {
 		metrics.answer("OK", this.#route);
 		metrics.event(this.#admission!.bytes);
 		if (this.#response.destroyed) metrics.undelivered();
-		else replyStored(this.#response, eventIdText(this.#event!.id));
+		else
+			replyStored(
+				this.#response,
+				eventIdText(this.#event!.id),
+				this.#route!.response,
+			);
 		this.trace?.answered(200);
 	}
 
@@ -286,7 +291,7 @@ export class WebhookRequest implements PendingEvent {
 	#answerChallenge(answer: ChallengeAnswer): void {
 		this.#leave();
 		this.#receiver.metrics.answer("Greeting", this.#route);
-		replyToChallenge(this.#response, answer);
+		replyInOwnWords(this.#response, answer);
 	}
 
 	#refuse(refusal: RequestRefusal): void {

@@ -1,4 +1,5 @@
 import type { RoutePlan } from "./tracking-plan.ts";
+import type { EventAnswer, URLChallenge } from "./url-challenge.ts";
 
 /**
  * What receive needs to accept events for one Source. Operator writes it to the routes bucket under {@link routeKey} and
@@ -37,7 +38,13 @@ export interface Route {
 	verification?: {
 		allowGet: boolean;
 		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS")[];
+		/** Absent for none. */
+		challenges?: URLChallenge[];
 	};
+	/** The answer to a stored event; absent for Tidemill's own. */
+	response?: EventAnswer;
+	/** What a request without a body is; absent for a mistake of its sender. */
+	emptyBody?: "Null";
 	/** Whose pages may read the answers: exact origins, or `*` alone; absent for none. */
 	cors?: { allowedOrigins: string[] };
 	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */

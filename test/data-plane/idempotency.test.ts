@@ -31,6 +31,23 @@ test("a repeat has the first event's id and no second row, at another receiver, 
 	});
 });
 
+test("a repeat gets its Source's own answer, with the first event's id", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receiver = await fixture.receiver();
+	const source = await fixture.source({
+		response: { status: 204, contentType: "text/plain", body: "" },
+	});
+	const answers = [
+		await source.send(receiver, "k"),
+		await source.send(receiver, "k"),
+	];
+	const ids = answers.map(({ headers }) => headers["tidemill-event-id"]);
+	expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+	await fixture.archiveAll();
+	expect(await fixture.storedIds()).toEqual([ids[0]]);
+	expect(ids[1]).toBe(ids[0]);
+});
+
 test("requests without a key are events of their own, and Sources share no keys", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receiver = await fixture.receiver();

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import {
 	brotliCompressSync,
 	deflateSync,
@@ -383,6 +383,200 @@ test("a URL challenge is answered if the source asks for it, and never stored", 
 	expect(await stored(url)).toEqual(new Map());
 	expect((await sendJSON(url, "{}")).status).toBe(200);
 	expect((await stored(url)).size).toBe(1);
+});
+
+/** What every answer has whose words a Source or a sender chose. */
+const noPage = {
+	"x-content-type-options": "nosniff",
+	"content-security-policy": "sandbox",
+};
+
+test("a source has answers of its own to challenges, which no browser takes for a page", async () => {
+	const url = await newURL({
+		verification: {
+			allowGet: false,
+			handshakes: [],
+			challenges: [
+				{
+					match: { method: "GET", queryParameter: "challenge" },
+					answer: {
+						status: 201,
+						contentType: "application/xml",
+						template: "<a>{queryParameter:challenge}</a>",
+					},
+				},
+				{
+					match: { method: "POST", header: "x-hook-secret" },
+					answer: {
+						status: 204,
+						contentType: "text/plain",
+						template: "",
+						headers: [
+							{ name: "x-hook-secret", template: "{header:x-hook-secret}" },
+						],
+					},
+				},
+				{
+					match: { method: "POST", bodyPointer: "/challenge" },
+					answer: {
+						status: 200,
+						contentType: "application/json",
+						template: '{"challenge":"{bodyPointer:/challenge}"}',
+					},
+				},
+			],
+		},
+	});
+	const byGet = await fetch(`${url}?challenge=%3Cb%3E`);
+	expect(byGet.status).toBe(201);
+	expect(Object.fromEntries(byGet.headers)).toMatchObject({
+		...noPage,
+		"content-type": "application/xml",
+	});
+	expect(await byGet.text()).toBe("<a>&#60;b&#62;</a>");
+	const byHeader = await send(url, { headers: { "x-hook-secret": "s 1" } });
+	expect(byHeader).toMatchObject({
+		status: 204,
+		headers: { ...noPage, "x-hook-secret": "s 1" },
+	});
+	expect(byHeader.headers).not.toHaveProperty("content-length");
+	const byBody = await sendJSON(url, '{"challenge":"a\\"b"}');
+	expect(byBody).toMatchObject({
+		status: 200,
+		headers: { ...noPage, "content-type": "application/json" },
+		json: { challenge: 'a"b' },
+	});
+	expect(await stored(url)).toEqual(new Map());
+	expectRefused(
+		await send(`${url}?challenge=${"x".repeat(4_090)}`, { method: "GET" }),
+		400,
+		"ChallengeInvalid",
+	);
+	expectRefused(await send(url, { method: "GET" }), 405, "MethodNotAllowed");
+});
+
+test("nobody gets the signature of an event as the answer to a challenge, and no event looks like a challenge", async () => {
+	const secret = "It's a Secret to Everybody";
+	const sourceKey = randomBytes(16).toString("hex");
+	const url = await newURL({
+		sourceKey,
+		authorization: {
+			type: "Signature",
+			scheme: "GitHub",
+			keys: [
+				{
+					algorithm: "HMAC",
+					sealed: sealKey.seal(Buffer.from(secret), sourceKey),
+				},
+			],
+			toleranceSeconds: 300,
+		},
+		verification: {
+			allowGet: false,
+			handshakes: [],
+			challenges: [
+				{
+					match: { method: "GET", queryParameter: "crc_token" },
+					answer: {
+						status: 200,
+						contentType: "application/json",
+						template: '{"response_token":"sha256={computed}"}',
+						compute: {
+							algorithm: "SHA256",
+							encoding: "Hex",
+							input: "{queryParameter:crc_token}",
+						},
+					},
+				},
+			],
+		},
+	});
+	const ask = (token: string) =>
+		send(`${url}?crc_token=${encodeURIComponent(token)}`, { method: "GET" });
+	const signed = async (body: string | Buffer, headers = {}) =>
+		send(url, {
+			headers: {
+				...json,
+				...headers,
+				"x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+			},
+			body,
+		});
+	expect((await ask("123")).json).toEqual({
+		response_token: await sign(secret, "123"),
+	});
+	for (const event of ['{"order":1}', "[1]", "1.5", '"a"', " 1"])
+		expectRefused(await ask(event), 400, "ChallengeInvalid");
+	// With the answer to a challenge as its signature, or with the provider's.
+	for (const body of ["123", "null", ""])
+		expectRefused(await signed(body), 400, "BodyLikeChallenge");
+	// Signed is what was sent, and stored what it decompresses to. Either could be a challenge.
+	const inner = gzipSync("123");
+	const outer = { "content-encoding": "gzip" };
+	expectRefused(await signed(inner, outer), 400, "BodyLikeChallenge");
+	expectRefused(
+		await signed("abc", { "content-encoding": "br" }),
+		400,
+		"BodyLikeChallenge",
+	);
+	expectRefused(await sendJSON(url, "123"), 401, "SignatureInvalid");
+	expect(await stored(url)).toEqual(new Map());
+	expect((await signed('{"order":1}')).status).toBe(200);
+});
+
+test("a source has an answer of its own to a stored event, with the event's id in a header", async () => {
+	const url = await newURL({
+		response: {
+			status: 202,
+			contentType: "text/xml",
+			body: "<Response>ü</Response>",
+		},
+	});
+	const xml = await fetch(url, { method: "POST", body: "{}" });
+	expect(xml.status).toBe(202);
+	expect(Object.fromEntries(xml.headers)).toMatchObject({
+		...noPage,
+		"content-type": "text/xml; charset=utf-8",
+	});
+	expect(await xml.text()).toBe("<Response>ü</Response>");
+	expect([...(await stored(url)).keys()]).toEqual([
+		xml.headers.get("tidemill-event-id"),
+	]);
+	expectRefused(await sendJSON(url, "{"), 400, "InvalidJSON");
+
+	const empty = await newURL({
+		response: { status: 204, contentType: "text/plain", body: "" },
+	});
+	const answer = await sendJSON(empty, "{}");
+	expect(answer.status).toBe(204);
+	expect(answer.headers).not.toHaveProperty("content-length");
+	expect([...(await stored(empty)).keys()]).toEqual([
+		answer.headers["tidemill-event-id"],
+	]);
+});
+
+test("an empty body is null where its source says so, of whatever type, and else refused", async () => {
+	const url = await newURL({
+		emptyBody: "Null",
+		capturedHeaders: ["x-goog-resource-state"],
+	});
+	const headers = { "x-goog-resource-state": "exists" };
+	const answers = [
+		await send(url, { headers }),
+		await send(url, { headers: { ...headers, ...form } }),
+		await send(url, {
+			headers: { ...headers, "content-encoding": "gzip" },
+			body: gzipSync(""),
+		}),
+	];
+	const events = await stored(url);
+	for (const { status, json } of answers) {
+		expect(status).toBe(200);
+		const event = events.get(json.event_id)!;
+		expect(text(event)).toBe("null");
+		expect(JSON.parse(event.headers)).toEqual(headers);
+	}
+	expectRefused(await send(await newURL()), 400, "EmptyBody");
 });
 
 test("an unknown source key, a wrong url key and a wrong path are 404", async () => {

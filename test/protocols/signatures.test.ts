@@ -35,6 +35,14 @@ function resolve(
 	signature: Partial<Signature> & Pick<Signature, "scheme">,
 	...secrets: string[]
 ) {
+	return resolveSource(signature, {}, ...secrets);
+}
+
+function resolveSource(
+	signature: Partial<Signature> & Pick<Signature, "scheme">,
+	settings: Partial<SourceWebhook>,
+	...secrets: string[]
+) {
 	const source: Source = {
 		apiVersion: "tidemill.dev/v1alpha1",
 		kind: "Source",
@@ -51,6 +59,7 @@ function resolve(
 					},
 				},
 				maxBodyBytes: 1024,
+				...settings,
 			},
 			suspend: false,
 			retentionDays: 30,
@@ -380,3 +389,28 @@ test.each([
 		});
 	},
 );
+
+test("a computed answer needs a secret: with public keys alone, the Source says so and nothing is open", () => {
+	const answer = {
+		template: "{computed}",
+		compute: {
+			algorithm: "SHA256",
+			encoding: "Hex",
+			input: "{queryParameter:a}",
+		},
+	} as const;
+	const verification = {
+		allowGet: false,
+		challenges: [{ match: { method: "GET" }, answer } as const],
+	};
+	const publicKey = `whpk_${Buffer.alloc(32, 1).toString("base64")}`;
+	const scheme = "StandardWebhooks";
+	expect(resolveSource({ scheme }, { verification }, publicKey)).toMatchObject({
+		authorization: { type: "Unavailable" },
+		problem: { reason: "SigningSecretInvalid" },
+	});
+	for (const secrets of [[whsec], [publicKey, whsec]])
+		expect(
+			resolveSource({ scheme }, { verification }, ...secrets).problem,
+		).toBeUndefined();
+});

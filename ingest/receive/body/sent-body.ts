@@ -13,9 +13,10 @@ import {
 	mayBeEd25519Signed,
 } from "../request/signature-check.ts";
 import {
-	answerBodyChallenge,
+	answerChallenge,
 	confirmationOf,
 	done,
+	isLikeComputed,
 } from "../request/url-challenge.ts";
 import { isJSON, isOneStep } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
@@ -41,6 +42,8 @@ type SnsHelp = Pick<AmazonSns, "keyOf" | "confirm">;
 
 export type BodyOutcome = AcceptedBody | ChallengeAnswer | RequestRefusal;
 
+const nullText = Buffer.from("null");
+
 /** A longer body is worked on in steps, beside what others send: 8 MiB would hold up every sender for a tenth of a second. */
 const shortBytes = 64 * 1024;
 
@@ -49,7 +52,7 @@ const shortBytes = 64 * 1024;
  * decompress, validate the content, find the sender's key. Most end in the same turn of the event loop.
  */
 export class SentBody {
-	readonly #head: AcceptedHead;
+	#head: AcceptedHead;
 	readonly #headers: IncomingHttpHeaders;
 	readonly #admission: RequestAdmission;
 	readonly #limits: RequestLimits;
@@ -147,6 +150,10 @@ export class SentBody {
 
 	async #decompress(parts: readonly Buffer[]): Promise<void> {
 		const { encoding, maxBodyBytes, route } = this.#head;
+		if (isLikeComputed(route, parts)) {
+			this.#onValidated(refusals.BodyLikeChallenge);
+			return;
+		}
 		const sent = inOneBuffer(parts, this.#take);
 		if ("status" in sent) {
 			this.#onValidated(sent);
@@ -162,17 +169,40 @@ export class SentBody {
 	/** @param parts the content again, in buffers that may be kept. */
 	#validateContent(content: Buffer, parts: readonly Buffer[]): void {
 		const { route, kind } = this.#head;
-		const url = confirmationOf(route.verification, this.#headers, content);
-		if (url !== undefined) {
-			void this.#confirm(url);
+		const outcome = route.verification && this.#answerChallenge(content);
+		if (outcome === "Confirms") return;
+		if (!outcome && content.length === 0 && route.emptyBody) {
+			this.#validateEmpty();
 			return;
 		}
-		const outcome =
-			answerBodyChallenge(route.verification, this.#headers, content) ??
-			validateText(kind, content);
-		if (outcome) this.#onValidated(outcome);
+		const refusal = outcome ?? validateText(kind, content);
+		if (refusal) this.#onValidated(refusal);
 		else if (this.#isPlain(parts)) this.#readPlain(content, parts);
 		else this.#do(this.#readText(parts));
+	}
+
+	/** The sender says all in headers, and its Source stores `null`. */
+	#validateEmpty(): void {
+		this.#head = { ...this.#head, kind: "json" };
+		if (this.#take(nullText.length)) this.#do(this.#readText([nullText]));
+		else this.#onValidated(refusals.Overloaded);
+	}
+
+	/** What a body means by which its sender checks the URL; undefined for an event. */
+	#answerChallenge(
+		body: Buffer,
+	): ChallengeAnswer | RequestRefusal | "Confirms" | undefined {
+		const { route, query } = this.#head;
+		const headers = this.#headers;
+		const url = confirmationOf(route.verification, headers, body);
+		if (url !== undefined) {
+			void this.#confirm(url);
+			return "Confirms";
+		}
+		return (
+			answerChallenge(route, { method: "POST", headers, query, body }) ??
+			(isLikeComputed(route, [body]) ? refusals.BodyLikeChallenge : undefined)
+		);
 	}
 
 	/** Whether it is what most senders send: a short JSON text, without an idempotency key. */

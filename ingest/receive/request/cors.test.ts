@@ -9,7 +9,7 @@ test("a page of an allowed origin may read the answer, and no other page", () =>
 	expect(Object.fromEntries(corsHeaders(one, { origin: shop }))).toEqual({
 		vary: "origin",
 		"access-control-allow-origin": shop,
-		"access-control-expose-headers": "retry-after",
+		"access-control-expose-headers": "retry-after, tidemill-event-id",
 	});
 	for (const origin of [
 		undefined,
@@ -29,7 +29,7 @@ test("if all pages may, the answer is the same for each, with an origin or witho
 	for (const origin of [shop, "null"])
 		expect(corsHeaders(all, { origin })).toEqual([
 			["access-control-allow-origin", "*"],
-			["access-control-expose-headers", "retry-after"],
+			["access-control-expose-headers", "retry-after, tidemill-event-id"],
 		]);
 	expect(corsHeaders(all, {})).toEqual([]);
 });

@@ -20,7 +20,7 @@ export function corsHeaders(
 		return headers;
 	headers.push(
 		["access-control-allow-origin", isAny ? "*" : origin],
-		["access-control-expose-headers", "retry-after"],
+		["access-control-expose-headers", "retry-after, tidemill-event-id"],
 	);
 	return headers;
 }
@@ -44,6 +44,7 @@ export function answerPreflight(
 		(allowedOrigins.includes("*") || allowedOrigins.includes(origin));
 	if (!isAllowed) return undefined;
 	return {
+		status: 200,
 		contentType: "application/json",
 		headers: [
 			"access-control-allow-methods",

@@ -45,6 +45,16 @@ export const refusals = {
 		"InvalidJSON",
 		"The body is not one JSON value (RFC 8259, without a byte order mark). Send valid JSON, or a form with Content-Type: application/x-www-form-urlencoded.",
 	),
+	ChallengeInvalid: refusal(
+		400,
+		"ChallengeInvalid",
+		"The challenge can't be answered. What an answer is computed from must have 1 to 128 characters of A-Z, a-z, 0-9, _ and -, a header of it only printable ASCII, and all of it at most 4 KiB.",
+	),
+	BodyLikeChallenge: refusal(
+		400,
+		"BodyLikeChallenge",
+		"The body is empty or has only up to 128 characters of A-Z, a-z, 0-9, _ and -. This source signs such texts in its answers to challenges, so their signature proves nothing. Send a JSON object.",
+	),
 	TrackingPlanViolation: refusal(
 		400,
 		"TrackingPlanViolation",

@@ -1,4 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type {
+	AnswerHead,
+	EventAnswer,
+} from "../../../packages/contracts/url-challenge.ts";
 import type { RequestRefusal } from "./refusal.ts";
 
 const type = ["content-type", "application/json"];
@@ -11,27 +15,55 @@ const storedHead = [
 	String(stored.join("").length + 36),
 ];
 
-/** Tells the sender that its event is stored. */
-export function replyStored(response: ServerResponse, eventId: string): void {
+/** Tells the sender that its event is stored. @param own the answer that its Source wants. */
+export function replyStored(
+	response: ServerResponse,
+	eventId: string,
+	own?: EventAnswer,
+): void {
+	if (own) {
+		replyInOwnWords(response, {
+			...own,
+			headers: ["tidemill-event-id", eventId],
+		});
+		return;
+	}
 	response.writeHead(200, storedHead);
 	response.end(stored[0] + eventId + stored[1], "latin1");
 }
 
-/** The answer to a URL challenge, status 200. */
-export interface ChallengeAnswer {
-	contentType: "application/json" | "text/plain; charset=utf-8";
+/** An answer in words that a Source or a sender chose. */
+export interface ChallengeAnswer extends AnswerHead {
 	headers: readonly string[];
 	body: string;
 }
 
-export function replyToChallenge(
+/** All Sources share an origin, so a browser must not take the words of one for a page. */
+const noPage = [
+	"x-content-type-options",
+	"nosniff",
+	"content-security-policy",
+	"sandbox",
+];
+
+export function replyInOwnWords(
 	response: ServerResponse,
-	{ contentType, headers, body }: ChallengeAnswer,
+	{ status, contentType, headers, body }: ChallengeAnswer,
 ): void {
-	const length = String(Buffer.byteLength(body));
-	const type = ["content-type", contentType, "content-length", length];
-	response.writeHead(200, [...type, ...headers]);
-	response.end(body);
+	const type = contentType.startsWith("text/")
+		? `${contentType}; charset=utf-8`
+		: contentType;
+	// RFC 9110 §8.6: a 204 has no Content-Length.
+	const length =
+		status === 204 ? [] : ["content-length", String(Buffer.byteLength(body))];
+	response.writeHead(status, [
+		"content-type",
+		type,
+		...length,
+		...noPage,
+		...headers,
+	]);
+	response.end(status === 204 ? "" : body);
 }
 
 /** A remaining body of this size costs less to read than a new connection. */

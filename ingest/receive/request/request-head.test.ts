@@ -44,6 +44,18 @@ const signature = {
 const checked: Partial<ServedRoute> = {
 	verification: { allowGet: true, handshakes: ["MicrosoftGraph"] },
 };
+const introduced: Partial<ServedRoute> = {
+	verification: {
+		allowGet: false,
+		handshakes: [],
+		challenges: [
+			{
+				match: { method: "POST", header: "x-hook-secret" },
+				answer: { status: 200, contentType: "text/plain", template: "" },
+			},
+		],
+	},
+};
 const challenge = { query: "validationToken=x" };
 
 test.each<
@@ -84,7 +96,19 @@ test.each<
 		{ ...signed, suspended: true },
 		signature,
 	],
-	["a challenge", "answered", checked, json, challenge],
+	[
+		"a challenge of a POST, until the body is read",
+		"accepted",
+		checked,
+		json,
+		challenge,
+	],
+	[
+		"a challenge in a header, without a token or signature",
+		"answered",
+		{ ...signed, ...introduced },
+		{ "x-hook-secret": "s" },
+	],
 	["a challenge by GET", "answered", checked, {}, { method: "GET" }],
 	[
 		"a challenge without its token",

@@ -18,7 +18,7 @@ import { methodNotAllowed, type RequestRefusal, refusals } from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { FoundSource, ServedRoute } from "./route-table.ts";
 import { isTimely } from "./signature-check.ts";
-import { allowedMethods, answerHeadChallenge } from "./url-challenge.ts";
+import { allowedMethods, answerChallenge } from "./url-challenge.ts";
 
 /** The head of a request whose body may be read. */
 export interface AcceptedHead {
@@ -37,7 +37,7 @@ export interface AcceptedHead {
 
 /**
  * Validates the request line and headers. Authorization comes first, so that a refusal tells an unauthorized sender nothing
- * about the Source. A refusal for suspension waits for the body when only its signature can authorize the sender.
+ * about the Source; only what a challenge in the head asks for is answered before it. A refusal for suspension waits for the body when only its signature can authorize the sender.
  */
 export function validateHead(
 	{ route, address }: FoundSource,
@@ -50,18 +50,14 @@ export function validateHead(
 		const answer = answerPreflight(route.cors, headers);
 		if (answer) return answer;
 	}
-	const challenge = answerHeadChallenge(
-		route.verification,
-		method,
-		address.query,
-		headers,
-	);
-	if (method !== "POST")
-		return challenge ?? methodNotAllowed(allowedMethods(route));
+	const { query } = address;
+	const challenge =
+		route.verification && answerChallenge(route, { method, headers, query });
+	if (challenge) return challenge;
+	if (method !== "POST") return methodNotAllowed(allowedMethods(route));
 	const signature = authorize(route, headers, address, nowMs);
 	if (typeof signature === "object" && "status" in signature) return signature;
 	if (route.suspended && !signature) return refusals.SourceSuspended;
-	if (challenge) return challenge;
 
 	const encoding = contentEncoding(headers["content-encoding"]);
 	if (typeof encoding === "object") return encoding;
@@ -75,8 +71,8 @@ export function validateHead(
 		signature,
 		kind,
 		encoding,
-		headers: capturedFields(route, headers, address.query),
-		query: address.query,
+		headers: capturedFields(route, headers, query),
+		query,
 		maxBodyBytes,
 	};
 }

@@ -1,10 +1,14 @@
-import { expect, test } from "vitest";
+import { createHmac } from "node:crypto";
+import { describe, expect, test } from "vitest";
 import type { Route } from "../../../packages/contracts/route.ts";
+import type { URLChallenge } from "../../../packages/contracts/url-challenge.ts";
+import { refusals } from "./refusal.ts";
+import type { SigningKey } from "./signature-check.ts";
 import {
 	allowedMethods,
-	answerBodyChallenge,
-	answerHeadChallenge,
+	answerChallenge,
 	confirmationOf,
+	isLikeComputed,
 } from "./url-challenge.ts";
 
 type Verification = NonNullable<Route["verification"]>;
@@ -15,100 +19,349 @@ const all: Verification = {
 };
 const none: Verification = { allowGet: false, handshakes: [] };
 
-function byHead(
-	verification: Verification | undefined,
-	method: string,
-	{ query, headers = {} }: { query?: string; headers?: object } = {},
-) {
-	return answerHeadChallenge(verification, method, query, { ...headers });
+/** A Source with challenges of its own. */
+function own(...challenges: URLChallenge[]): Verification {
+	return { ...none, challenges };
 }
 
-function byBody(verification: Verification, body: string, headers = {}) {
-	return answerBodyChallenge(verification, headers, Buffer.from(body))?.body;
+interface Sent {
+	query?: string | undefined;
+	headers?: object;
+	body?: string;
+	keys?: SigningKey[];
+}
+
+function answered(
+	verification: Verification | undefined,
+	method: string,
+	{ query, headers, body, keys }: Sent = {},
+) {
+	return answerChallenge(
+		{ verification, signingKeys: keys },
+		{
+			method,
+			query,
+			headers: { ...headers },
+			...(body !== undefined && { body: Buffer.from(body) }),
+		},
+	);
+}
+
+/** The body of the answer, if there is one. */
+function text(...of: Parameters<typeof answered>): string | undefined {
+	const answer = answered(...of);
+	if (answer && "code" in answer) throw new Error(answer.code);
+	return answer?.body;
 }
 
 test("GET and HEAD are answered only if the source allows them", () => {
 	for (const method of ["GET", "HEAD"]) {
-		expect(byHead(all, method)?.body).toBe('{"is_success":true}');
+		expect(text(all, method)).toBe('{"is_success":true}');
 		for (const verification of [none, undefined])
-			expect(byHead(verification, method)).toBeUndefined();
+			expect(answered(verification, method)).toBeUndefined();
 	}
-	expect(byHead(all, "DELETE")).toBeUndefined();
+	expect(answered(all, "DELETE")).toBeUndefined();
 });
 
-test("Microsoft Graph gets its validation token back, decoded, as text that no browser takes for a page", () => {
+test("Microsoft Graph gets its validation token back, decoded, once its sender is authorized", () => {
 	const query = "token=x&validationToken=Validation%3a+a%2Bb%20%3Cb%3E";
-	expect(byHead(all, "POST", { query })).toEqual({
-		contentType: "text/plain; charset=utf-8",
-		headers: ["x-content-type-options", "nosniff"],
+	expect(answered(all, "POST", { query, body: "" })).toEqual({
+		status: 200,
+		contentType: "text/plain",
+		headers: [],
 		body: "Validation: a+b <b>",
 	});
-	expect(byHead(none, "POST", { query })).toBeUndefined();
-	expect(byHead(all, "POST", { query: "token=x" })).toBeUndefined();
-	expect(byHead(all, "POST")).toBeUndefined();
+	expect(answered(all, "POST", { query })).toBeUndefined();
+	expect(answered(none, "POST", { query, body: "" })).toBeUndefined();
+	expect(answered(all, "POST", { query: "token=x", body: "" })).toBeUndefined();
+	expect(answered(all, "POST", { body: "" })).toBeUndefined();
 });
 
-test("Meta gets its challenge back, as text that no browser takes for a page", () => {
+test("Meta gets its challenge back", () => {
 	const query =
 		"hub.mode=subscribe&hub.challenge=%3Cb%3E1158201444&hub.verify_token=x";
 	const only: Verification = { allowGet: false, handshakes: ["Meta"] };
-	expect(byHead(only, "GET", { query })).toEqual({
-		contentType: "text/plain; charset=utf-8",
-		headers: ["x-content-type-options", "nosniff"],
+	expect(answered(only, "GET", { query })).toEqual({
+		status: 200,
+		contentType: "text/plain",
+		headers: [],
 		body: "<b>1158201444",
 	});
-	expect(allowedMethods({ verification: only })).toBe("POST, GET");
-	expect(allowedMethods({ cors: { allowedOrigins: ["*"] } })).toBe(
-		"POST, OPTIONS",
-	);
 	for (const other of [
 		"hub.mode=unsubscribe&hub.challenge=1",
 		"hub.mode=subscribe&hub.challenge=",
 		"hub.challenge=1",
 		"",
 	])
-		expect(byHead(only, "GET", { query: other })).toBeUndefined();
-	expect(byHead(only, "HEAD", { query })).toBeUndefined();
-	expect(byHead(only, "POST", { query })).toBeUndefined();
-	expect(byHead(none, "GET", { query })).toBeUndefined();
-	expect(byHead(all, "GET")?.body).toBe('{"is_success":true}');
+		expect(answered(only, "GET", { query: other })).toBeUndefined();
+	expect(answered(only, "HEAD", { query })).toBeUndefined();
+	expect(answered(only, "POST", { query, body: "{}" })).toBeUndefined();
+	expect(answered(none, "GET", { query })).toBeUndefined();
+	expect(text(all, "GET")).toBe('{"is_success":true}');
+});
+
+test("the methods of all challenges are allowed", () => {
+	const only: Verification = { allowGet: false, handshakes: ["Meta"] };
+	expect(allowedMethods({ verification: only })).toBe("POST, GET");
+	expect(allowedMethods({ cors: { allowedOrigins: ["*"] } })).toBe(
+		"POST, OPTIONS",
+	);
+	expect(allowedMethods({ verification: all })).toBe(
+		"POST, GET, HEAD, OPTIONS",
+	);
+	expect(allowedMethods({ verification: own(echo("HEAD", {})) })).toBe(
+		"POST, HEAD",
+	);
 });
 
 test("Event Grid gets its validation code back, or its CloudEvents origin allowed", () => {
-	const event = JSON.stringify([
+	const body = JSON.stringify([
 		{
 			eventType: "Microsoft.EventGrid.SubscriptionValidationEvent",
 			data: { validationCode: "512d38b6", validationUrl: "https://x" },
 		},
 	]);
 	const headers = { "aeg-event-type": "SubscriptionValidation" };
-	expect(byBody(all, event, headers)).toBe('{"validationResponse":"512d38b6"}');
-	expect(byBody(all, event)).toBeUndefined();
-	expect(byBody(none, event, headers)).toBeUndefined();
+	expect(text(all, "POST", { body, headers })).toBe(
+		'{"validationResponse":"512d38b6"}',
+	);
+	expect(text(all, "POST", { body })).toBeUndefined();
+	expect(text(none, "POST", { body, headers })).toBeUndefined();
 	for (const other of ["[]", "null", "[null]", '[{"data":1}]', "x"])
-		expect(byBody(all, other, headers)).toBeUndefined();
+		expect(text(all, "POST", { body: other, headers })).toBeUndefined();
 
 	const origin = { "webhook-request-origin": "eventgrid.azure.net" };
-	expect(byHead(all, "OPTIONS", { headers: origin })?.headers).toEqual([
-		"webhook-allowed-origin",
-		"eventgrid.azure.net",
-		"webhook-allowed-rate",
-		"*",
-	]);
-	expect(byHead(none, "OPTIONS", { headers: origin })).toBeUndefined();
-	expect(byHead(all, "OPTIONS")).toBeUndefined();
+	expect(answered(all, "OPTIONS", { headers: origin })).toMatchObject({
+		headers: [
+			"webhook-allowed-origin",
+			"eventgrid.azure.net",
+			"webhook-allowed-rate",
+			"*",
+		],
+	});
+	expect(answered(none, "OPTIONS", { headers: origin })).toBeUndefined();
+	expect(answered(all, "OPTIONS")).toBeUndefined();
 });
 
 test("Slack gets its challenge back; an event that only mentions a challenge is an event", () => {
 	const check = (type: string, challenge: unknown) =>
-		byBody(all, JSON.stringify({ token: "t", type, challenge }));
+		text(all, "POST", {
+			body: JSON.stringify({ token: "t", type, challenge }),
+		});
 	expect(check("url_verification", "3eZbrw1a")).toBe("3eZbrw1a");
 	expect(check("event_callback", "url_verification")).toBeUndefined();
-	expect(check("url_verification", 5)).toBeUndefined();
-	expect(byBody(all, '{"type":"url_verification"')).toBeUndefined();
-	expect(
-		byBody(none, '{"type":"url_verification","challenge":"x"}'),
-	).toBeUndefined();
+	expect(check("url_verification", { of: 5 })).toBeUndefined();
+	const hidden = '{"type":"url\\u005fverification","challenge":"x"}';
+	expect(text(all, "POST", { body: hidden })).toBe("x");
+	for (const [verification, body] of [
+		[all, '{"type":"url_verification"'],
+		[none, '{"type":"url_verification","challenge":"x"}'],
+	] as const)
+		expect(text(verification, "POST", { body })).toBeUndefined();
+});
+
+/** Answers with text, of the request or not. */
+function echo(
+	method: URLChallenge["match"]["method"],
+	match: Omit<URLChallenge["match"], "method">,
+	template = "yes",
+	answer: Partial<URLChallenge["answer"]> = {},
+): URLChallenge {
+	return {
+		match: { method, ...match },
+		answer: { status: 200, contentType: "text/plain", template, ...answer },
+	};
+}
+
+describe("a challenge of a Source's own", () => {
+	test("is found by a header, a query parameter or a place in the body, with a value or any", () => {
+		const byHeader = own(echo("POST", { header: "x-check" }));
+		expect(text(byHeader, "POST", { headers: { "x-check": "1" } })).toBe("yes");
+		expect(text(byHeader, "POST", { headers: { "x-check": "" } })).toBe(
+			undefined,
+		);
+		const exact = own(echo("GET", { queryParameter: "mode", equals: "on" }));
+		expect(text(exact, "GET", { query: "mode=on" })).toBe("yes");
+		expect(text(exact, "GET", { query: "mode=off" })).toBeUndefined();
+		const inBody = own(echo("POST", { bodyPointer: "/type", equals: "1" }));
+		for (const body of ['{"type":1}', '{"type":"1"}', '{"type":2,"type":1}'])
+			expect(text(inBody, "POST", { body })).toBe("yes");
+		for (const body of [
+			'{"type":2}',
+			'{"type":true}',
+			"type=1",
+			"[1]",
+			"",
+			"1",
+		])
+			expect(text(inBody, "POST", { body })).toBeUndefined();
+	});
+
+	test("is the first whose answer the request has the values for", () => {
+		const verification = own(
+			echo("GET", {}, "a {queryParameter:a}"),
+			echo("GET", {}, "b {queryParameter:b}"),
+			echo("GET", {}, "none"),
+		);
+		expect(text(verification, "GET", { query: "b=2&b=3" })).toBe("b 2");
+		expect(text(verification, "GET", { query: "a=&c" })).toBe("none");
+	});
+
+	test("in a long body is an event", () => {
+		const verification = own(echo("POST", { bodyPointer: "/a" }));
+		const body = (length: number) => `{"a":"${"x".repeat(length)}"}`;
+		expect(text(verification, "POST", { body: body(16_000) })).toBe("yes");
+		expect(text(verification, "POST", { body: body(17_000) })).toBeUndefined();
+	});
+
+	const odd = "\"<b>&'\\\u0001\u2028ü\ud83c";
+	test.each<[URLChallenge["answer"]["contentType"], (body: string) => unknown]>(
+		[
+			["application/json", (body) => JSON.parse(body).a],
+			["text/plain", (body) => body.slice(6, -2)],
+		],
+	)("holds a value of the request as it is, in %s", (contentType, read) => {
+		const template = '{"a":"{bodyPointer:/a}"}';
+		const challenge = echo("POST", { bodyPointer: "/a" }, template, {
+			contentType,
+		});
+		const body = JSON.stringify({ a: odd });
+		expect(read(text(own(challenge), "POST", { body })!)).toBe(odd);
+	});
+
+	test.each(["text/xml", "application/xml"] as const)(
+		"holds a value of the request as text, in %s",
+		(contentType) => {
+			const template = "<a>{bodyPointer:/a}</a>";
+			const challenge = echo("POST", { bodyPointer: "/a" }, template, {
+				contentType,
+			});
+			const body = JSON.stringify({ a: odd });
+			expect(text(own(challenge), "POST", { body })).toBe(
+				"<a>&#34;&#60;b&#62;&#38;&#39;\\\ufffd\u2028ü\ufffd</a>",
+			);
+		},
+	);
+
+	test("gives a header back as it is, and refuses what can't stand in one", () => {
+		const challenge = echo("POST", { header: "x-hook-secret" }, "", {
+			headers: [{ name: "x-hook-secret", template: "{header:x-hook-secret}" }],
+		});
+		const sent = (value: string) =>
+			answered(own(challenge), "POST", { headers: { "x-hook-secret": value } });
+		expect(sent("a b=")).toMatchObject({ headers: ["x-hook-secret", "a b="] });
+		expect(sent("a\tb")).toBe(refusals.ChallengeInvalid);
+		expect(sent("\u00fc")).toBe(refusals.ChallengeInvalid);
+		const byQuery = echo("GET", {}, "", {
+			headers: [{ name: "x-hook", template: "{queryParameter:a}" }],
+		});
+		expect(
+			answered(own(byQuery), "GET", { query: "a=b%0d%0aset-cookie:c" }),
+		).toBe(refusals.ChallengeInvalid);
+	});
+
+	test("has an answer of at most 4 KiB", () => {
+		const verification = own(echo("GET", {}, "{queryParameter:a}"));
+		const sent = (length: number) =>
+			answered(verification, "GET", { query: `a=${"x".repeat(length)}` });
+		expect(sent(4_096)).toMatchObject({ status: 200 });
+		expect(sent(4_097)).toBe(refusals.ChallengeInvalid);
+	});
+
+	test("of a POST is answered to anybody only by what a header shows", () => {
+		const isOpen = (challenge: URLChallenge) => {
+			const headers = { a: "1" };
+			const query = "a=1";
+			const sent = { headers, query, keys: hmac };
+			const open = answered(own(challenge), "POST", sent);
+			const later = answered(own(challenge), "POST", {
+				...sent,
+				body: '{"a":"1"}',
+			});
+			expect([open, later].filter(Boolean)).toHaveLength(1);
+			return open !== undefined;
+		};
+		expect(isOpen(echo("POST", { header: "a" }, "{header:a}"))).toBe(true);
+		expect(isOpen(echo("POST", { header: "a" }, "{bodyPointer:/a}"))).toBe(
+			false,
+		);
+		expect(isOpen(echo("POST", { queryParameter: "a" }))).toBe(false);
+		expect(isOpen(echo("POST", { bodyPointer: "/a" }))).toBe(false);
+		const compute = computes("{header:a}");
+		expect(isOpen(echo("POST", { header: "a" }, "{computed}", compute))).toBe(
+			false,
+		);
+	});
+});
+
+const secret = Buffer.from("hush");
+const hmac: SigningKey[] = [{ algorithm: "HMAC", key: secret }];
+
+function computes(input: string): Partial<URLChallenge["answer"]> {
+	return { compute: { algorithm: "SHA256", encoding: "Hex", input } };
+}
+
+describe("a computed answer", () => {
+	const verification = own(
+		echo(
+			"GET",
+			{},
+			"{queryParameter:a} {computed}",
+			computes("{queryParameter:a}"),
+		),
+	);
+
+	test("holds the HMAC of a value by the Source's first secret", () => {
+		const other = { algorithm: "HMAC" as const, key: Buffer.from("older") };
+		const digest = createHmac("sha256", secret).update("x-1").digest("hex");
+		expect(
+			text(verification, "GET", { query: "a=x-1", keys: [...hmac, other] }),
+		).toBe(`x-1 ${digest}`);
+		expect(answered(verification, "GET", { query: "b=1", keys: hmac })).toBe(
+			undefined,
+		);
+	});
+
+	test.each([
+		'{"event":"paid"}',
+		"1.0",
+		"a=1",
+		"a b",
+		"a\n",
+		"1772366400.1",
+		"v0:1772366400:1",
+		"x".repeat(129),
+		"ü",
+	])("never signs what could be an event: %j", (input) => {
+		const query = new URLSearchParams({ a: input }).toString();
+		expect(answered(verification, "GET", { query, keys: hmac })).toBe(
+			refusals.ChallengeInvalid,
+		);
+	});
+
+	test("waits for its key", () => {
+		expect(answered(verification, "GET", { query: "a=1" })).toBe(
+			refusals.KeyUnavailable,
+		);
+	});
+
+	test.each<[string, boolean]>([
+		["", true],
+		["null", true],
+		["12345", true],
+		["x".repeat(128), true],
+		["x".repeat(129), false],
+		["{}", false],
+		['"a"', false],
+		["1.0", false],
+		["1\n", false],
+		["\u01f1", false],
+	])("makes a body like its input no event: %j", (body, isLike) => {
+		const parts = [Buffer.from(body.slice(0, 2)), Buffer.from(body.slice(2))];
+		expect(isLikeComputed({ verification }, parts)).toBe(isLike);
+		expect(isLikeComputed({ verification: all }, parts)).toBe(false);
+		expect(isLikeComputed({}, parts)).toBe(false);
+	});
 });
 
 const snsHeaders = { "x-amz-sns-message-type": "SubscriptionConfirmation" };

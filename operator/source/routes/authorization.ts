@@ -120,6 +120,11 @@ function resolveSignature(
 			sealKeyId: sealKey.id,
 		};
 	});
+	if (computes(source) && keys.every(({ algorithm }) => algorithm !== "HMAC"))
+		throw new Unresolved(
+			"SigningSecretInvalid",
+			"compute in spec.webhook.verification.challenges needs a signing secret, and secretRefs has only public keys. Add the secret that the sender shares with you.",
+		);
 	return {
 		type: "Signature",
 		scheme,
@@ -128,6 +133,12 @@ function resolveSignature(
 		...(scheme === "Twilio" && { baseURL: deps.receiveURL }),
 		...(custom && { custom }),
 	};
+}
+
+/** Whether a challenge is answered with what only a secret can sign. */
+function computes(source: Source): boolean {
+	const { challenges = [] } = webhookOf(source).verification ?? {};
+	return challenges.some(({ answer }) => answer.compute);
 }
 
 function requireSealKey({ sealKey }: AuthorizationDeps): SealKey {

@@ -6,6 +6,7 @@ import {
 	type SignatureScheme,
 } from "../../../packages/contracts/route.ts";
 import type { RoutePlan } from "../../../packages/contracts/tracking-plan.ts";
+import type { URLChallenge } from "../../../packages/contracts/url-challenge.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
 import { authorize, webhookOf } from "./authorization.ts";
@@ -143,7 +144,7 @@ export function routeOf(
 ): Route {
 	const { suspend } = source.spec;
 	const webhook = webhookOf(source);
-	const { cors, idempotency } = webhook;
+	const { cors, idempotency, response, onEmptyBody } = webhook;
 	return {
 		version: 1,
 		account: source.metadata.namespace!,
@@ -155,6 +156,8 @@ export function routeOf(
 		authorization,
 		maxBodyBytes: webhook.maxBodyBytes,
 		...verificationOf(webhook),
+		...(response && { response: { ...plainAnswer, body: "", ...response } }),
+		...(onEmptyBody === "StoreNull" && { emptyBody: "Null" }),
 		...(cors && { cors: { allowedOrigins: cors.allowedOrigins } }),
 		...(idempotency && {
 			idempotency: {
@@ -180,13 +183,29 @@ function verificationOf({
 	verification,
 	authorization: { type, signature },
 }: SourceWebhook): Pick<Route, "verification"> {
-	const { allowGet = false, handshakes = [] } = verification ?? {};
+	const { allowGet = false, handshakes = [], challenges } = verification ?? {};
 	const own =
 		type === "AmazonSNS" ? "SNS" : signature && handshakeOf[signature.scheme];
 	if (!verification && !own) return {};
 	const all = new Set<Handshake>([...handshakes, ...(own ? [own] : [])]);
-	return { verification: { allowGet, handshakes: [...all] } };
+	return {
+		verification: {
+			allowGet,
+			handshakes: [...all],
+			...(challenges?.length && { challenges: challenges.map(challengeOf) }),
+		},
+	};
 }
+
+type AskedChallenge = NonNullable<
+	NonNullable<SourceWebhook["verification"]>["challenges"]
+>[number];
+
+function challengeOf({ match, answer }: AskedChallenge): URLChallenge {
+	return { match, answer: { ...plainAnswer, template: "", ...answer } };
+}
+
+const plainAnswer = { status: 200, contentType: "text/plain" } as const;
 
 type Asked = NonNullable<SourceWebhook["idempotency"]>["key"];
 type Handshake = NonNullable<Route["verification"]>["handshakes"][number];

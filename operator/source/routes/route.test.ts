@@ -59,6 +59,41 @@ test.each([
 	expect(verification()).toEqual({ allowGet: true, handshakes: [...all] });
 });
 
+test("receivers give the answers that a Source asks for, as text with status 200 unless it says otherwise", () => {
+	const source = sourceOf();
+	const webhook = source.spec.webhook!;
+	const route = () => routeOf(source, keys, { type: "None" });
+	expect(route()).not.toHaveProperty("response");
+	expect(route()).not.toHaveProperty("emptyBody");
+	const match = { method: "GET", queryParameter: "challenge" } as const;
+	const plain = { status: 200, contentType: "text/plain" };
+	webhook.verification = { allowGet: false, challenges: [] };
+	expect(route().verification).not.toHaveProperty("challenges");
+	webhook.verification.challenges = [
+		{ match, answer: {} },
+		{ match, answer: { status: 204, contentType: "text/xml" } },
+	];
+	webhook.response = { body: "OK" };
+	webhook.onEmptyBody = "StoreNull";
+	expect(route()).toMatchObject({
+		verification: {
+			challenges: [
+				{ match, answer: { ...plain, template: "" } },
+				{
+					match,
+					answer: { status: 204, contentType: "text/xml", template: "" },
+				},
+			],
+		},
+		response: { ...plain, body: "OK" },
+		emptyBody: "Null",
+	});
+	webhook.response = { status: 204 };
+	webhook.onEmptyBody = "Reject";
+	expect(route().response).toEqual({ ...plain, status: 204, body: "" });
+	expect(route()).not.toHaveProperty("emptyBody");
+});
+
 test("a Source for messages of Amazon SNS has its subscriptions confirmed", () => {
 	const source = sourceOf();
 	source.spec.webhook!.authorization = {

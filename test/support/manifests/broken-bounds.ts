@@ -66,7 +66,7 @@ function violations(
 		},
 		field.pattern !== undefined && {
 			keyword: "pattern",
-			value: "%%",
+			value: "%{x}%",
 			refused: `${path} in body should match '${field.pattern}'`,
 		},
 		field.format === "date" && {
