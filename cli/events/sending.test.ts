@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
 import { inProcess as tidemill } from "../../test/support/cli/in-process.ts";
 
@@ -18,3 +21,20 @@ test.each(["<html>Bad Gateway</html>", null])(
 		expect(exitCode).toBe(1);
 	},
 );
+
+test("of a Source with an answer of its own, the event's id is printed from the header", async () => {
+	const receiver = createServer((request, response) => {
+		request.resume();
+		response.writeHead(204, { "tidemill-event-id": "e-1" }).end();
+	}).listen(0, "127.0.0.1");
+	onTestFinished(() => void receiver.close());
+	await once(receiver, "listening");
+	const { port } = receiver.address() as AddressInfo;
+	const webhookURL = `http://127.0.0.1:${port}/hooks/a`;
+	const server = await apiserver(() => [200, { status: { webhookURL } }]);
+	const words = ["events", "send", "shop", "--data", "{}", ...server.args];
+	expect(await tidemill(...words)).toMatchObject({
+		exitCode: 0,
+		stdout: "e-1\n",
+	});
+});
