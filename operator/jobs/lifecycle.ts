@@ -1,3 +1,4 @@
+import { isOfFuture } from "../../packages/contracts/clocks.ts";
 import type { JobError } from "../../packages/contracts/job.ts";
 import type { ManifestRequest } from "../../packages/contracts/manifest.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
@@ -41,6 +42,15 @@ const keptUntilChange: ReadonlySet<string> = new Set([
 	"JobNotStarted",
 	"WriteRefused",
 ]);
+
+/** What a snapshot of the future holds to be closed isn't: the next Run would leave out days. */
+function snapshotAhead(snapshotTime: string): JobError {
+	return {
+		code: "ClocksDiffer",
+		message: `Archive's snapshot is of ${snapshotTime}, which by the operator's clock has not come yet. Set the clocks of the nodes of NATS and Tidemill, such as by NTP. Tidemill retries.`,
+		retryable: true,
+	};
+}
 
 /** What all work with a Job does alike: it waits, asks archive, queues, starts, is followed, ends and goes. Its functions are pure. */
 export function lifecycle<
@@ -145,7 +155,18 @@ export function lifecycle<
 		return ask(
 			state,
 			{ type: "askManifest", shard, question },
-			{ ...listing, goOn },
+			{
+				...listing,
+				goOn: (answer) =>
+					isOfFuture(answer.snapshotTime, now)
+						? refusedByArchive(
+								kind.workIn(state),
+								listing,
+								snapshotAhead(answer.snapshotTime),
+								now,
+							)
+						: goOn(answer),
+			},
 			now,
 		);
 	}

@@ -151,3 +151,29 @@ test("an ended Run goes when its days are over, and the Pipeline looks again at 
 	expect(nextExpiryMs).toBe(now + 1_000);
 	expect(runHistory(pipeline, [], now).nextExpiryMs).toBeUndefined();
 });
+
+test("no Run continues from a snapshot of the future, also when that future has come", () => {
+	const success = (snapshotTime: string, completionTime: string) =>
+		ended(completionTime, "Succeeded", completionTime, {
+			snapshotTime,
+			closedThrough: snapshotTime.slice(0, 10),
+			layout,
+		});
+	const ahead = success("2026-03-12T01:00:00Z", "2026-03-10T01:00:00Z");
+	const honest = success("2026-03-10T00:59:00Z", "2026-03-10T00:59:30Z");
+	for (const days of [0, 5]) {
+		const at = now + days * 86_400_000;
+		const { lastSuccess } = runHistory(pipelineOf(), [ahead, honest], at);
+		expect(lastSuccess?.snapshotTime).toBe("2026-03-10T00:59:00Z");
+	}
+	const remembered = {
+		snapshotTime: "2026-03-12T01:00:00Z",
+		closedThrough: "2026-03-11",
+		layout,
+	};
+	const pipeline = pipelineOf({}, { status: { lastSuccess: remembered } });
+	expect(runHistory(pipeline, [], now).lastSuccess).toBeUndefined();
+	expect(runHistory(pipeline, [honest], now).lastSuccess?.snapshotTime).toBe(
+		"2026-03-10T00:59:00Z",
+	);
+});

@@ -5,6 +5,7 @@ import type {
 	Run,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
+import { isOfFuture } from "../../packages/contracts/clocks.ts";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 
@@ -52,7 +53,7 @@ export function runHistory(
 			.toSorted((a, b) => compare(ageOf(a), ageOf(b)))[0],
 		latest,
 		lastRun: latest ? lastRunOf(latest) : status?.lastRun,
-		lastSuccess: lastSuccessOf(ended, status?.lastSuccess),
+		lastSuccess: lastSuccessOf(ended, status?.lastSuccess, now),
 		surplus: [...surplus],
 		nextExpiryMs: oldest && expiryMs(oldest),
 	};
@@ -87,17 +88,30 @@ function lastRunOf({ metadata, status }: Run): PipelineLastRun {
 	};
 }
 
-/** A Run of chosen days says nothing about the other days, so the next Run does not continue from it. */
+/**
+ * A Run of chosen days says nothing about the other days, so the next Run does not continue from it. Nor from a snapshot of the
+ * future, which clocks gave that were ahead: it says that days are closed which are to come. Such a Run counts as little when
+ * that future has come.
+ */
 function lastSuccessOf(
 	ended: Run[],
-	known: PipelineLastSuccess | undefined,
+	remembered: PipelineLastSuccess | undefined,
+	now: number,
 ): PipelineLastSuccess | undefined {
 	const run = ended.find(
 		({ spec, status }) =>
 			status?.phase === "Succeeded" &&
-			(!spec.dates || status.extent === "Whole"),
+			(!spec.dates || status.extent === "Whole") &&
+			!isOfFuture(
+				status.snapshotTime ?? "",
+				Date.parse(status.completionTime!),
+			),
 	);
 	const { snapshotTime, closedThrough, layout, dates } = run?.status ?? {};
+	const known =
+		remembered && !isOfFuture(remembered.snapshotTime, now)
+			? remembered
+			: undefined;
 	if (!snapshotTime || !closedThrough || !layout) return known;
 	if (known && known.snapshotTime > snapshotTime) return known;
 	// The partitions of another table say so themselves.

@@ -39,7 +39,6 @@ test("a Run asks archive for the days that its Pipeline's rules give", () => {
 			account: "shop",
 			sourceKey: layout.sourceKey,
 			start: "2026-03-01",
-			end: "2026-03-31",
 		},
 	});
 });
@@ -265,6 +264,17 @@ test("an archive that can't answer yet is asked again, and one that refuses ends
 		phase: "Failed",
 		error: { code: "X" },
 	});
+});
+
+test("a snapshot that by the operator's clock has not come yet starts no Run, and the next answer may", () => {
+	const at = (ms: number) => new Date(now + ms).toISOString();
+	const ahead = start({ ...answer, snapshotTime: at(31_000) });
+	expect(types(ahead)).toEqual(["writeStatus", "requeueAfter"]);
+	expect(reasonOf(ahead)).toBe("ManifestUnavailable");
+	expect(JSON.stringify(ahead)).toContain("Set the clocks");
+	expect(types(start({ ...answer, snapshotTime: at(29_000) }))).toContain(
+		"startJob",
+	);
 });
 
 test("a Job's result is recorded before the Job is removed", () => {

@@ -7,7 +7,6 @@ import {
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
-import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { retentionIn } from "../archive/ledgers.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
@@ -162,7 +161,7 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 			// An earlier Job of this Run found that the table lacks days.
 			full: full || run.status?.extent === "Whole",
 		},
-		utcDate(now),
+		now,
 		retentionIn(state.references?.source),
 	);
 	if ("problem" in plan) {

@@ -114,6 +114,7 @@ function loadInput(
 		strategy: target.strategy,
 		// Who creates a Run may have changed rows by hand, and wants them back.
 		...(triggerOf(run) === "Schedule" && { adds: true }),
+		...(run.spec.full && { full: true }),
 		rebuild: table.onIncompatible === "Rebuild",
 		...(mayAdopt(pipeline, target.layout) && { adopt: true }),
 		manifestURL,

@@ -4,6 +4,7 @@ import {
 	addDays,
 	closedThrough,
 	datesBetween,
+	utcDate,
 } from "../../packages/contracts/utc-date.ts";
 import {
 	layout,
@@ -14,6 +15,7 @@ import { runHistory } from "../pipeline/run-history.ts";
 import { planDates as planWithReleases } from "./plan-dates.ts";
 
 const today = "2026-03-31";
+const now = Date.parse(`${today}T12:00:00Z`);
 const success = {
 	snapshotTime: "2026-03-30T10:00:00Z",
 	closedThrough: "2026-03-29",
@@ -38,7 +40,7 @@ function plan(inputs: Inputs) {
 			...(inputs.chosen && { dates: inputs.chosen }),
 			...(inputs.full && { full: true }),
 		},
-		today,
+		now,
 	);
 }
 
@@ -202,12 +204,12 @@ test.each<[lastRun: string, thisRun: string, start: string]>([
 			closedThrough: closedThrough(Date.parse(lastRun)),
 			layout,
 		};
-		const today = thisRun.slice(0, 10);
+		const now = Date.parse(thisRun);
 		const { spec } = pipelineOf({ overwritePeriodDays: 0 });
-		expect(planDates(spec, layout, lastSuccess, {}, today)).toEqual({
+		expect(planDates(spec, layout, lastSuccess, {}, now)).toEqual({
 			extent: "Rest",
 			start,
-			end: today,
+			end: utcDate(now),
 		});
 	},
 );
@@ -217,7 +219,7 @@ test.each(Array.from({ length: 31 }, (_, days) => days))(
 	(overwritePeriodDays) => {
 		const { spec } = pipelineOf({ overwritePeriodDays });
 		const start = addDays("2026-03-30", -overwritePeriodDays);
-		expect(planDates(spec, layout, success, {}, today)).toEqual({
+		expect(planDates(spec, layout, success, {}, now)).toEqual({
 			extent: start > "2026-03-01" ? "Rest" : "Whole",
 			start: start < "2026-03-01" ? "2026-03-01" : start,
 			end: today,
@@ -229,7 +231,7 @@ test("a range that begins in the future has no days yet", () => {
 	const { spec } = pipelineOf({
 		dateRange: { start: "2026-04-05", end: "Today" },
 	});
-	const plan = planDates(spec, layout, undefined, {}, today);
+	const plan = planDates(spec, layout, undefined, {}, now);
 	expect(plan).toEqual({ extent: "Whole", start: "2026-04-05", end: today });
 	if ("problem" in plan) throw new Error("It is no problem.");
 	expect(datesBetween(plan.start, plan.end)).toEqual([]);
@@ -252,7 +254,7 @@ test("days count from the last Run that succeeded, not from a failed Run after i
 	});
 	const pipeline = pipelineOf({ overwritePeriodDays: 0 });
 	const { lastSuccess } = runHistory(pipeline, [fail, good], Date.parse(today));
-	expect(planDates(pipeline.spec, layout, lastSuccess, {}, today)).toEqual({
+	expect(planDates(pipeline.spec, layout, lastSuccess, {}, now)).toEqual({
 		extent: "Rest",
 		start: "2026-03-25",
 		end: today,
@@ -266,36 +268,59 @@ test("a Run that continues has archive look for dates of its window with release
 	});
 	const [snapshotTime, closedThrough] = ["2026-03-30T10:00:00Z", "2026-03-29"];
 	const last = { snapshotTime, closedThrough, layout };
-	expect(planWithReleases(spec, layout, last, {}, today)).toMatchObject({
+	expect(planWithReleases(spec, layout, last, {}, now)).toMatchObject({
 		extent: "Rest",
 		releases: { earliest: "2026-03-20", since: snapshotTime },
 	});
 	for (const plan of [
-		planWithReleases(spec, layout, last, { full: true }, today),
-		planWithReleases(spec, layout, undefined, {}, today),
+		planWithReleases(spec, layout, last, { full: true }, now),
+		planWithReleases(spec, layout, undefined, {}, now),
 	])
 		expect(plan).not.toHaveProperty("releases");
 });
 
-/** The dates alone. */
 test("the window reaches back as far as the Source's events are kept", () => {
 	const { spec } = pipelineOf();
 	const window = (retention: { days: number; from?: string }) =>
-		planDates(spec, layout, undefined, {}, today, retention);
+		planDates(spec, layout, undefined, {}, now, retention);
 	expect(window({ days: 400 })).toMatchObject({ start: "2025-02-24" });
 	expect(window({ days: 400, from: "2026-02-01" })).toMatchObject({
 		start: "2026-02-01",
 	});
 	const dates = { start: "2025-06-01", end: "2025-06-02" };
-	const chosen = planDates(spec, layout, undefined, { dates }, today, {
+	const chosen = planDates(spec, layout, undefined, { dates }, now, {
 		days: 400,
 	});
 	expect(chosen).toMatchObject({ extent: "Chosen", ...dates });
 });
 
+test("the last date is that of archive's snapshot, whichever clock is behind", () => {
+	const { spec } = pipelineOf();
+	const before = Date.parse("2026-03-31T23:59:52Z");
+	expect(planWithReleases(spec, layout, undefined, {}, before)).toEqual({
+		extent: "Whole",
+		start: "2026-03-01",
+	});
+	// It may be the next day already.
+	const dates = { start: "2026-04-01", end: "2026-04-01" };
+	expect(planWithReleases(spec, layout, undefined, { dates }, before)).toEqual({
+		extent: "Chosen",
+		...dates,
+	});
+	expect(
+		planWithReleases(spec, layout, undefined, { dates }, now),
+	).toMatchObject({ problem: { code: "DatesNotRetained" } });
+	// The oldest day isn't given up before archive does.
+	const after = Date.parse("2026-04-01T00:00:10Z");
+	expect(planWithReleases(spec, layout, undefined, {}, after)).toMatchObject({
+		start: "2026-03-01",
+	});
+});
+
+/** The dates alone, as archive makes them if its clock is the operator's. */
 function planDates(...args: Parameters<typeof planWithReleases>) {
 	const plan = planWithReleases(...args);
 	if ("problem" in plan) return plan;
-	const { releases, ...dates } = plan;
-	return dates;
+	const { releases, end = "9999-12-31", ...dates } = plan;
+	return { ...dates, end: [end, utcDate(args[4])].sort()[0]! };
 }

@@ -5,12 +5,17 @@ import type {
 	RunDates,
 	RunSpec,
 } from "../../crds/generated/types.ts";
+import { maxClockDifferenceMs } from "../../packages/contracts/clocks.ts";
 import type {
 	AskedDates,
 	ManifestRequest,
 } from "../../packages/contracts/manifest.ts";
 import { keptFrom } from "../../packages/contracts/retention.ts";
-import { addDays, type UtcDate } from "../../packages/contracts/utc-date.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../packages/contracts/utc-date.ts";
 
 /**
  * Why the operator itself ends a Run, and what to do. docs/reference/errors.md is generated from this table. How a Job ends
@@ -27,8 +32,14 @@ export const runErrors = {
 
 type RunErrorCode = keyof typeof runErrors;
 
-/** The dates to ask archive for; archive begins at the first event's date. None if start is after end. */
-export type DatePlan = Required<AskedDates> & Pick<ManifestRequest, "releases">;
+/**
+ * The dates to ask archive for; archive begins at the first event's date. None if start is after end. Without an end, the last
+ * is the date of archive's snapshot: the operator's clock may not have reached it.
+ */
+export type DatePlan = AskedDates & { start: UtcDate } & Pick<
+		ManifestRequest,
+		"releases"
+	>;
 
 /** Of a Source's status. */
 type Retention = Parameters<typeof keptFrom>[0];
@@ -39,6 +50,7 @@ export type DateProblem = { code: RunErrorCode; message: string };
  * The days that a Run loads. FullReload: the whole window. Incremental: from the first date that wasn't closed at the
  * snapshot of the last successful Run, less the overwrite period; the whole window if there was no such Run or the layout
  * has changed or `full` says so.
+ * @param now in milliseconds since the epoch, by a clock that may differ from archive's.
  * @param retention How long the Source's events stay; undefined for the usual time.
  * @param asked What the Run asks for. `full` together with `dates`: the table turned out to lack the days around them.
  */
@@ -47,24 +59,22 @@ export function planDates(
 	layout: Layout,
 	lastSuccess: PipelineLastSuccess | undefined,
 	{ dates, full }: Pick<RunSpec, "dates" | "full">,
-	today: UtcDate,
+	now: number,
 	retention?: Retention,
 ): DatePlan | { problem: DateProblem } {
-	const retainedFrom = keptFrom(retention, today);
-	const chosen = dates && planChosen(dates, layout, retainedFrom, today);
+	// Archive keeps to the dates of its own clock, whichever of the two is behind.
+	const retainedFrom = keptFrom(retention, utcDate(now - maxClockDifferenceMs));
+	const latestDate = utcDate(now + maxClockDifferenceMs);
+	const chosen = dates && planChosen(dates, layout, retainedFrom, latestDate);
 	if (chosen && (!full || "problem" in chosen)) return chosen;
 
+	const { end } = dateRange;
 	const whole: DatePlan = {
 		extent: "Whole",
 		start: latest([retainedFrom, dateRange.start ?? retainedFrom]),
-		end: dateRange.end === "Today" ? today : earliest([dateRange.end, today]),
+		...(end !== "Today" && { end: chosen ? latest([end, chosen.end]) : end }),
 	};
-	if (chosen)
-		return {
-			...whole,
-			start: earliest([whole.start, chosen.start]),
-			end: latest([whole.end, chosen.end]),
-		};
+	if (chosen) return { ...whole, start: earliest([whole.start, chosen.start]) };
 	const canContinue =
 		!full &&
 		layout.strategy === "Incremental" &&
@@ -82,8 +92,8 @@ function planChosen(
 	{ start, end }: RunDates,
 	layout: Layout,
 	retainedFrom: UtcDate,
-	today: UtcDate,
-): DatePlan | { problem: DateProblem } {
+	latestDate: UtcDate,
+): (DatePlan & { end: UtcDate }) | { problem: DateProblem } {
 	if (layout.strategy === "FullReload")
 		return {
 			problem: {
@@ -92,16 +102,13 @@ function planChosen(
 					"Without the column Date, a Run replaces the whole table, so it can't load spec.dates alone. Create a Run without spec.dates, or add Date to the Pipeline's spec.table.columns.",
 			},
 		};
-	const plan: DatePlan = {
-		extent: "Chosen",
-		start: latest([start, retainedFrom]),
-		end: earliest([end, today]),
-	};
-	if (plan.start <= plan.end) return plan;
+	const from = latest([start, retainedFrom]);
+	if (from <= end && from <= latestDate)
+		return { extent: "Chosen", start: from, end };
 	return {
 		problem: {
 			code: "DatesNotRetained",
-			message: `spec.dates is ${start} to ${end}, and no events are kept for these days. Choose dates from ${retainedFrom} to ${today}.`,
+			message: `spec.dates is ${start} to ${end}, and no events are kept for these days. Choose dates from ${retainedFrom} to ${latestDate}.`,
 		},
 	};
 }

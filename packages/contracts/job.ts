@@ -61,6 +61,8 @@ export interface LoadInput {
 	 * people expect who changed rows by hand.
 	 */
 	adds?: true;
+	/** A person asks for the whole window (spec.full), whatever the table says of itself. */
+	full?: true;
 	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
 	rebuild: boolean;
 	/** Take over a table that isn't the Pipeline's, as it is (spec.table.adopt). Absent: it is refused. */

@@ -160,9 +160,11 @@ test.each(matrix)(
 		const run = async (today: UtcDate, lastSuccess?: PipelineLastSuccess) => {
 			const { overwritePeriodDays } = expected;
 			const { spec } = pipelineOf({ overwritePeriodDays });
-			const plan = planDates(spec, layout, lastSuccess, {}, today);
+			const noon = startOfDate(today) + dayMs / 2;
+			const plan = planDates(spec, layout, lastSuccess, {}, noon);
 			if ("problem" in plan) throw new Error(plan.problem.message);
-			const question = { run: randomUUID(), account, sourceKey, ...plan };
+			const whose = { run: randomUUID(), account, sourceKey };
+			const question = { ...whose, end: today, ...plan };
 			const answer = await archive.ask(question);
 			if (!answer.ok) throw new Error(answer.error.message);
 			const manifest = (await (await fetch(answer.url)).json()) as Manifest;

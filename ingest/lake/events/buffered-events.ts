@@ -1,3 +1,4 @@
+import { maxClockDifferenceMs } from "../../../packages/contracts/clocks.ts";
 import type { EventStore, StreamEnds } from "./event-store.ts";
 import {
 	type FramesChoice,
@@ -9,8 +10,6 @@ import {
 
 /** Frames of about so many bytes are read before it is seen whether more are needed. */
 const windowBytes = 32 * 1024 ** 2;
-/** A receiver's clock is ahead of NATS's by this at most, so no event is later than its frame by more. */
-const clockMs = 30_000;
 /** A page that has moved on ends after this time with what it has, and its cursor. */
 export const pageMs = 3_000;
 
@@ -92,7 +91,8 @@ export class BufferedEvents {
 			);
 			this.#windows.push(window);
 			to = window.first - 1;
-			if (window.firstMs !== undefined) unreadMs = window.firstMs + clockMs;
+			if (window.firstMs !== undefined)
+				unreadMs = window.firstMs + maxClockDifferenceMs;
 			if (unreadMs < fromMs) return;
 			const isFull = (this.rows[limit - 1]?.timeMs ?? 0) > unreadMs;
 			const startMs = before?.timeMs ?? this.#windows[0]!.lastMs;

@@ -1,3 +1,4 @@
+import { isOfFuture } from "../../../packages/contracts/clocks.ts";
 import type {
 	Manifest,
 	ManifestAnswer,
@@ -148,7 +149,10 @@ class Manifests {
 	): Promise<SignedManifest> {
 		const newest = await this.#manifests.newest(request.run);
 		const isEnough =
-			request.extent !== "Whole" || newest?.manifest.asked.extent === "Whole";
+			(request.extent !== "Whole" ||
+				newest?.manifest.asked.extent === "Whole") &&
+			newest &&
+			!isOfFuture(newest.manifest.snapshotTime, Date.now());
 		const existing = isEnough ? newest : undefined;
 		const signed = existing ?? (await this.#make(request, newest, task));
 		requireUndeleted(this.#options.tombstones, request);
@@ -168,11 +172,16 @@ class Manifests {
 	): Promise<SignedManifest> {
 		const { shard } = this.#options;
 		const { run, account, sourceKey, extent, end } = request;
-		const { time: snapshotTime, shares } = await flushShares(
-			shard,
-			request,
-			task,
-		);
+		const {
+			time: snapshotTime,
+			clockFault,
+			shares,
+		} = await flushShares(shard, request, task);
+		if (clockFault !== undefined)
+			throw new RequestFailure(
+				"ClocksDiffer",
+				`NATS's clock is ${clockFault} of archive's, so a snapshot by it may lack a day`,
+			);
 		const released = await this.#releases.ofSource(request);
 		const { releases } = request;
 		const start =

@@ -16,6 +16,7 @@ test("operator tries again exactly where its request can succeed without a perso
 		.map(([code]) => code);
 	expect(retryable.sort()).toEqual([
 		"ArchiveBusy",
+		"ClocksDiffer",
 		"LedgerMismatch",
 		"ShardNotReady",
 		"StoreUnavailable",

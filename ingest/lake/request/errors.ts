@@ -19,6 +19,11 @@ export const requestErrors = {
 		retryable: true,
 		advice: "Archive is behind and is catching up. Operator tries again.",
 	},
+	ClocksDiffer: {
+		retryable: true,
+		advice:
+			"Set the clocks of the nodes of NATS and Tidemill, such as by NTP. Operator tries again.",
+	},
 	ManifestTaken: {
 		retryable: false,
 		advice: "Start a new Run.",

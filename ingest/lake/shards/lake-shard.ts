@@ -1,5 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { clockFault } from "../../../packages/contracts/clocks.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { Alarm } from "../../archive/decide/alarm.ts";
@@ -21,6 +22,8 @@ export interface StreamEnd {
 	last: number;
 	/** An instant: every frame acknowledged before it has at most this sequence. RFC 3339. */
 	time: string;
+	/** How far NATS's clock was from this process's, such as `90 s ahead`; undefined if it was near enough. */
+	clockFault: string | undefined;
 	/** Of the frames that the stream holds. */
 	first: number;
 	bytes: number;
@@ -81,17 +84,27 @@ export class LakeShard {
 			throw new RequestFailure("ShardNotReady", `No stream takes ${subject}`);
 		// The clock is read before the last sequence. In the other order, a frame could be acknowledged in between.
 		const { ts } = await streams.info(stream);
+		const time = new Date(ts!).toISOString();
+		const fault = clockFault(time, Date.now());
 		const { state } = await streams.info(stream);
 		const { first_seq: first, last_seq: last, bytes, messages } = state;
-		const time = new Date(ts!).toISOString();
-		return { stream, last, time, first, bytes, messages };
+		return {
+			stream,
+			last,
+			time,
+			clockFault: fault,
+			first,
+			bytes,
+			messages,
+		};
 	}
 
 	/** An instant: every frame acknowledged before it is archived. Undefined while one isn't, or nobody knows. */
 	async drainedAt(): Promise<string | undefined> {
 		const end = await this.end().catch(() => undefined);
-		const done = end && this.doneOf(end.stream);
-		return done !== undefined && done >= end!.last ? end!.time : undefined;
+		if (!end || end.clockFault !== undefined) return undefined;
+		const done = this.doneOf(end.stream);
+		return done !== undefined && done >= end.last ? end.time : undefined;
 	}
 
 	/**

@@ -31,7 +31,7 @@ import {
 } from "../request/errors.ts";
 import { readShareRequest } from "../request/requests.ts";
 import { type RequestTask, Responder } from "../request/responder.ts";
-import type { LakeShard } from "./lake-shard.ts";
+import type { LakeShard, StreamEnd } from "./lake-shard.ts";
 
 /** What one shard has of a source. */
 export type ShardShare = Pick<
@@ -124,14 +124,15 @@ export function objectsIn(
 /**
  * Waits until every event of the source that is now in a stream of any of its shards is archived. Returns what each shard has,
  * and an instant of NATS's clock, RFC 3339: every event of the source acknowledged before it is among that, and the source
- * had no other shards then. Throws as {@link LakeShard.flush} does.
+ * had no other shards then; and how far that clock is from this process's ({@link StreamEnd}). Throws as
+ * {@link LakeShard.flush} does.
  * @param own The shard that was asked.
  */
 export async function flushShares(
 	own: LakeShard,
 	source: SourceName,
 	task: RequestTask,
-): Promise<{ time: string; shares: ShardShare[] }> {
+): Promise<Pick<StreamEnd, "time" | "clockFault"> & { shares: ShardShare[] }> {
 	const { account, sourceKey } = source;
 	const { connection } = own;
 	// The time comes before the set of shards: what goes to a shard that the set lacks is acknowledged later.
@@ -144,7 +145,8 @@ export async function flushShares(
 			return own.index.source(account, sourceKey);
 		}),
 	);
-	return { time: end.time, shares: shares.filter((share) => !!share) };
+	const { time, clockFault } = end;
+	return { time, clockFault, shares: shares.filter((share) => !!share) };
 }
 
 /**

@@ -1,7 +1,5 @@
+import { maxClockDifferenceMs } from "../../../packages/contracts/clocks.ts";
 import type { ClockComparison } from "../../wire/stream-inspection.ts";
-
-/** With a larger difference an event's date could be wrong. */
-export const maxClockDifferenceMs = 30_000;
 
 /**
  * The date and time now in milliseconds since the epoch, if this machine's clock is right; undefined if it has jumped since it was

@@ -9,6 +9,7 @@ import {
 	type MsgHdrs,
 	type NatsConnection,
 } from "@nats-io/transport-node";
+import { maxClockDifferenceMs } from "../../../packages/contracts/clocks.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { frameId, traceHeader } from "../../wire/frame.ts";
@@ -22,7 +23,7 @@ import {
 	type FinishedFrame,
 	type PendingEvent,
 } from "./committer.ts";
-import { maxClockDifferenceMs, rightTime } from "./event-clock.ts";
+import { rightTime } from "./event-clock.ts";
 import type { OutgoingFrame, PublishOutcome } from "./frame-builder.ts";
 
 /**

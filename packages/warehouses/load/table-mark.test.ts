@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import {
+	believed,
 	isSuperseded,
 	markAfter,
 	markDuring,
@@ -124,4 +125,17 @@ test("while the rest is loaded, the table keeps its promise", () => {
 	const manifest = manifestOf({ asked: rest });
 	const mark = markDuring(through("2026-03-07"), manifest, "shop/p");
 	expect(mark.holds?.through).toBe("2026-03-07");
+});
+
+test("of a mark of the future only whose the table is is believed, and a Run of the whole window that a person asks for is refused by no mark's time", () => {
+	const now = snapshotMs;
+	const mark = { ...through("2026-03-14"), pipeline: "shop/orders" };
+	const at = (ms: number) => ({ ...mark, snapshotMs: now + ms });
+	expect(believed(at(30_000), {}, now)).toEqual(at(30_000));
+	const { holds, ...whose } = mark;
+	expect(believed(at(30_001), {}, now)).toEqual({ ...whose, snapshotMs: 0 });
+	const passed = believed(at(30_001), { full: true }, now + 90_000);
+	expect(passed).toEqual({ ...mark, snapshotMs: 0 });
+	expect(isSuperseded(passed, manifestOf())).toBe(false);
+	expect(believed(undefined, { full: true }, now)).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import { maxClockDifferenceMs } from "../../contracts/clocks.ts";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
@@ -28,6 +29,27 @@ export interface TableMark {
 /** A Pipeline as marks name it: wherever it is applied again, it is the same. */
 export function pipelineOf({ run }: Pick<LoadInput, "run">): string {
 	return `${run.account}/${run.pipeline}`;
+}
+
+/**
+ * What a load may believe of a mark. One of the future was left while NATS's clock was ahead: it would refuse every Run until
+ * then, and says that the table holds days which are to come. When that time has come nothing tells it from others, so a Run
+ * that loads the whole window because a person says so (`full`) isn't refused by any.
+ */
+export function believed(
+	mark: TableMark | undefined,
+	{ full }: Pick<LoadInput, "full">,
+	nowMs = Date.now(),
+): TableMark | undefined {
+	if (!mark) return undefined;
+	const isAhead = mark.snapshotMs > nowMs + maxClockDifferenceMs;
+	if (!isAhead && !full) return mark;
+	const { holds, record, ...kept } = mark;
+	return {
+		...kept,
+		snapshotMs: 0,
+		...(!isAhead && { ...(holds && { holds }), ...(record && { record }) }),
+	};
 }
 
 /**

@@ -1,7 +1,12 @@
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { JobFailure } from "./failure.ts";
-import { isSuperseded, pipelineOf, type TableMark } from "./table-mark.ts";
+import {
+	believed,
+	isSuperseded,
+	pipelineOf,
+	type TableMark,
+} from "./table-mark.ts";
 
 /** What a load finds under the name of its table. */
 export interface FoundTable {
@@ -35,9 +40,10 @@ export interface TableUse {
 export function useOf(
 	input: LoadInput,
 	manifest: Manifest,
-	{ mark, otherKind, isEmpty, incompatibility }: FoundTable,
+	{ mark: found, otherKind, isEmpty, incompatibility }: FoundTable,
 ): TableUse {
 	const { name } = input.table;
+	const mark = believed(found, input);
 	const owner = ownerOf(mark, input, manifest);
 	const isUnused = !mark && isEmpty && incompatibility === undefined;
 	const why = whyNot({ mark, otherKind, isEmpty }, manifest);

@@ -7,8 +7,9 @@ export function plannedDates(
 	layout: Layout,
 	today: string,
 ) {
-	const plan = planDates(spec, layout, status?.lastSuccess, {}, today);
+	const now = Date.parse(`${today}T12:00:00Z`);
+	const plan = planDates(spec, layout, status?.lastSuccess, {}, now);
 	if ("problem" in plan) throw new Error(plan.problem.message);
-	const { start, end } = plan;
+	const { start, end = today } = plan;
 	return start <= end ? { start, end } : undefined;
 }

@@ -3,6 +3,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { JobFailure } from "../../load/failure.ts";
 import {
+	believed,
 	isSuperseded,
 	type markDuring,
 	pipelineOf,
@@ -58,7 +59,8 @@ export class OwnedTable {
 	async mark(next: typeof markDuring, isKept = true): Promise<BigQueryTable> {
 		for (;;) {
 			const table = await this.current();
-			const before = markOf(table);
+			const left = markOf(table);
+			const before = believed(left, this.#input);
 			const isOurs = this.#ownerOf(table) === "Ours";
 			const mark = next(
 				isOurs ? before : undefined,
@@ -67,7 +69,7 @@ export class OwnedTable {
 			);
 			const options = isKept ? optionChanges(table, this.#input) : {};
 			const changed = Object.keys(options);
-			const isSame = changed.length === 0 && isDeepStrictEqual(mark, before);
+			const isSame = changed.length === 0 && isDeepStrictEqual(mark, left);
 			const changes = {
 				...options,
 				labels: { ...options.labels, ...labelsOf(mark) },

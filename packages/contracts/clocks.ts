@@ -1,0 +1,18 @@
+/**
+ * How far the clocks of Tidemill's processes and NATS's may be apart. With a larger difference an event's date could be wrong, and what
+ * was done by a clock of the future would count for ever.
+ */
+export const maxClockDifferenceMs = 30_000;
+
+/** Whether an instant, RFC 3339, can't have come yet: a clock was ahead that told it. */
+export function isOfFuture(instant: string, nowMs: number): boolean {
+	return Date.parse(instant) > nowMs + maxClockDifferenceMs;
+}
+
+/** How far an instant of another clock, RFC 3339, is from now, for people; undefined if it is near enough. */
+export function clockFault(instant: string, nowMs: number): string | undefined {
+	const aheadMs = Date.parse(instant) - nowMs;
+	if (Math.abs(aheadMs) <= maxClockDifferenceMs) return undefined;
+	const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+	return `${seconds} s ${aheadMs > 0 ? "ahead" : "behind"}`;
+}
