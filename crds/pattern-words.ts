@@ -48,6 +48,11 @@ const words: Partial<Record<string, string>> = {
 		"must have only letters, digits and '-', and start with a letter",
 	"^[^/\\x00-\\x1f]+\\.(ndjson|jsonl|parquet)$":
 		"must be the name of a file that ends in .ndjson, .jsonl or .parquet",
+	"^[A-Za-z0-9_-]+$": "must have only letters, digits, '_' and '-'",
+	"^https://[a-z0-9.-]+(:[0-9]+)?(/[!-~]*)?$":
+		"must be a URL that begins with https:// and a host in lower case, such as https://keys.example/webhooks.json",
+	"^[a-z0-9.-]+(:[0-9]+)?$":
+		"must be a host in lower case, such as api.paypal.com",
 	"^[0-9a-f]{64}$": "must be a SHA-256 in 64 hex digits of lower case",
 	"^[a-z0-9_-]*$": "must have only lower-case letters, digits, '_' and '-'",
 };

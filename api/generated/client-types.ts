@@ -132,12 +132,12 @@ export type Source = {
 				/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
 				topicARNs: Array<string>;
 			};
-			/** How requests are signed. */
+			/** How requests are signed. Rule: secretRefs is required, and not allowed beside custom.publicKey. */
 			signature?: {
 				/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
 				scheme: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom";
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
-				secretRefs: Array<{
+				secretRefs?: Array<{
 					/** Name of the Secret, in the Source's namespace. */
 					name: string;
 					/** Key in the Secret's data. */
@@ -145,20 +145,50 @@ export type Source = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader and timestampBodyPointer are not allowed unless signedString contains {timestamp}. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat is not allowed unless signedString contains {timestamp}. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
-					header: string;
-					/** Text before the signature in the header, such as `sha256=`. */
+					header?: string;
+					/** JSON Pointer (RFC 6901) to the signature, instead of `header`. It is read from a body that is JSON or a form, and not compressed. */
+					bodyPointer?: string;
+					/** Name of the header's part that holds the signature, if the header has several such as `t=1700000000,v1=5257a8…` or `ts=1700000000;h1=5257a8…`: here `v1` or `h1`. If a name comes several times, one of the signatures must be valid. */
+					headerPart?: string;
+					/** Text before the signature in its place, such as `sha256=`. */
 					prefix?: string;
-					/** The HMAC's hash function. */
-					algorithm: "SHA1" | "SHA256" | "SHA512";
+					/** The HMAC's hash function, or a signature by a private key. `ECDSA-P256` signs the SHA-256, as ASN.1 or as the 64 bytes of JWS; `RSA-SHA256` is PKCS #1 v1.5. */
+					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. */
+					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. */
 					signedString?: string;
-					/** Header that holds the time of signing in Unix seconds, in lower case. */
+					/** Header that holds the time of signing, in lower case. */
 					timestampHeader?: string;
+					/** Name of that header's part that holds the time, such as `t`, if it has several. */
+					timestampHeaderPart?: string;
+					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+					timestampBodyPointer?: string;
+					/** How the time is written. `UnixSeconds` unless this says another. */
+					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
+					/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
+					bodyUnsigned?: boolean;
+					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
+					publicKey?: {
+						/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
+						secretRef?: {
+							/** Name of the Secret, in the Source's namespace. */
+							name: string;
+							/** Key in the Secret's data. */
+							key: string;
+						};
+						/** Where the provider publishes the key. The process that calls webhooks fetches it: by https from a public address, without redirects, at most 16 KiB. It is kept for 10 minutes. */
+						url?: string;
+						/** Header that holds that URL, in lower case. Its host must be one of `keyHosts`. */
+						urlHeader?: string;
+						/** Hosts that may publish keys, such as `api.paypal.com`. Each with its port, unless that is 443. */
+						keyHosts?: Array<string>;
+						/** Header that names one of several keys, in lower case: a JWK's `kid`. Without it, all keys there are tried. A name that isn't known has the keys fetched again, at most once in 10 seconds for a namespace. */
+						keyIdHeader?: string;
+					};
 				};
 			};
 		};
@@ -314,7 +344,7 @@ export type SourceCreate = {
 				/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
 				topicARNs: Array<string>;
 			};
-			/** How requests are signed. */
+			/** How requests are signed. Rule: secretRefs is required, and not allowed beside custom.publicKey. */
 			signature?: {
 				/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
 				scheme: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom";
@@ -327,20 +357,50 @@ export type SourceCreate = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader and timestampBodyPointer are not allowed unless signedString contains {timestamp}. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat is not allowed unless signedString contains {timestamp}. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
-					header: string;
-					/** Text before the signature in the header, such as `sha256=`. */
+					header?: string;
+					/** JSON Pointer (RFC 6901) to the signature, instead of `header`. It is read from a body that is JSON or a form, and not compressed. */
+					bodyPointer?: string;
+					/** Name of the header's part that holds the signature, if the header has several such as `t=1700000000,v1=5257a8…` or `ts=1700000000;h1=5257a8…`: here `v1` or `h1`. If a name comes several times, one of the signatures must be valid. */
+					headerPart?: string;
+					/** Text before the signature in its place, such as `sha256=`. */
 					prefix?: string;
-					/** The HMAC's hash function. */
-					algorithm: "SHA1" | "SHA256" | "SHA512";
+					/** The HMAC's hash function, or a signature by a private key. `ECDSA-P256` signs the SHA-256, as ASN.1 or as the 64 bytes of JWS; `RSA-SHA256` is PKCS #1 v1.5. */
+					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. Default: `"{body}"`. */
+					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string;
-					/** Header that holds the time of signing in Unix seconds, in lower case. */
+					/** Header that holds the time of signing, in lower case. */
 					timestampHeader?: string;
+					/** Name of that header's part that holds the time, such as `t`, if it has several. */
+					timestampHeaderPart?: string;
+					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+					timestampBodyPointer?: string;
+					/** How the time is written. `UnixSeconds` unless this says another. */
+					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
+					/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
+					bodyUnsigned?: boolean;
+					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
+					publicKey?: {
+						/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
+						secretRef?: {
+							/** Name of the Secret, in the Source's namespace. */
+							name: string;
+							/** Key in the Secret's data. */
+							key: string;
+						};
+						/** Where the provider publishes the key. The process that calls webhooks fetches it: by https from a public address, without redirects, at most 16 KiB. It is kept for 10 minutes. */
+						url?: string;
+						/** Header that holds that URL, in lower case. Its host must be one of `keyHosts`. */
+						urlHeader?: string;
+						/** Hosts that may publish keys, such as `api.paypal.com`. Each with its port, unless that is 443. */
+						keyHosts?: Array<string>;
+						/** Header that names one of several keys, in lower case: a JWK's `kid`. Without it, all keys there are tried. A name that isn't known has the keys fetched again, at most once in 10 seconds for a namespace. */
+						keyIdHeader?: string;
+					};
 				};
 				/** The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them. */
 				secrets?: Array<string>;
@@ -487,7 +547,7 @@ export type SourceUpdate = {
 				/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
 				topicARNs?: Array<string> | null;
 			} | null;
-			/** How requests are signed. */
+			/** How requests are signed. Rule: secretRefs is required, and not allowed beside custom.publicKey. */
 			signature?: {
 				/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
 				scheme?: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom" | null;
@@ -500,20 +560,50 @@ export type SourceUpdate = {
 				}> | null;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number | null;
-				/** A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader and timestampBodyPointer are not allowed unless signedString contains {timestamp}. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat is not allowed unless signedString contains {timestamp}. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string | null;
-					/** Text before the signature in the header, such as `sha256=`. */
+					/** JSON Pointer (RFC 6901) to the signature, instead of `header`. It is read from a body that is JSON or a form, and not compressed. */
+					bodyPointer?: string | null;
+					/** Name of the header's part that holds the signature, if the header has several such as `t=1700000000,v1=5257a8…` or `ts=1700000000;h1=5257a8…`: here `v1` or `h1`. If a name comes several times, one of the signatures must be valid. */
+					headerPart?: string | null;
+					/** Text before the signature in its place, such as `sha256=`. */
 					prefix?: string | null;
-					/** The HMAC's hash function. */
-					algorithm?: "SHA1" | "SHA256" | "SHA512" | null;
+					/** The HMAC's hash function, or a signature by a private key. `ECDSA-P256` signs the SHA-256, as ASN.1 or as the 64 bytes of JWS; `RSA-SHA256` is PKCS #1 v1.5. */
+					algorithm?: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256" | null;
 					/** How the signature is encoded. */
 					encoding?: "Hex" | "Base64" | null;
-					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. Default: `"{body}"`. */
+					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string | null;
-					/** Header that holds the time of signing in Unix seconds, in lower case. */
+					/** Header that holds the time of signing, in lower case. */
 					timestampHeader?: string | null;
+					/** Name of that header's part that holds the time, such as `t`, if it has several. */
+					timestampHeaderPart?: string | null;
+					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+					timestampBodyPointer?: string | null;
+					/** How the time is written. `UnixSeconds` unless this says another. */
+					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339" | null;
+					/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
+					bodyUnsigned?: boolean | null;
+					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
+					publicKey?: {
+						/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
+						secretRef?: {
+							/** Name of the Secret, in the Source's namespace. */
+							name?: string | null;
+							/** Key in the Secret's data. */
+							key?: string | null;
+						} | null;
+						/** Where the provider publishes the key. The process that calls webhooks fetches it: by https from a public address, without redirects, at most 16 KiB. It is kept for 10 minutes. */
+						url?: string | null;
+						/** Header that holds that URL, in lower case. Its host must be one of `keyHosts`. */
+						urlHeader?: string | null;
+						/** Hosts that may publish keys, such as `api.paypal.com`. Each with its port, unless that is 443. */
+						keyHosts?: Array<string> | null;
+						/** Header that names one of several keys, in lower case: a JWK's `kid`. Without it, all keys there are tried. A name that isn't known has the keys fetched again, at most once in 10 seconds for a namespace. */
+						keyIdHeader?: string | null;
+					} | null;
 				} | null;
 				/** The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them. */
 				secrets?: Array<string> | null;

@@ -998,20 +998,48 @@ export interface SourceAmazonSNS {
 	topicARNs: string[];
 }
 
-/** A signature that none of the other schemes covers. */
+/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. */
+export interface SourcePublicKey {
+	/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
+	secretRef?: { name: string; key: string };
+	/** Where the provider publishes the key. The process that calls webhooks fetches it: by https from a public address, without redirects, at most 16 KiB. It is kept for 10 minutes. */
+	url?: string;
+	/** Header that holds that URL, in lower case. Its host must be one of `keyHosts`. */
+	urlHeader?: string;
+	/** Hosts that may publish keys, such as `api.paypal.com`. Each with its port, unless that is 443. */
+	keyHosts?: string[];
+	/** Header that names one of several keys, in lower case: a JWK's `kid`. Without it, all keys there are tried. A name that isn't known has the keys fetched again, at most once in 10 seconds for a namespace. */
+	keyIdHeader?: string;
+}
+
+/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. */
 export interface SourceCustom {
 	/** Header that holds the signature, in lower case. */
-	header: string;
-	/** Text before the signature in the header, such as `sha256=`. */
+	header?: string;
+	/** JSON Pointer (RFC 6901) to the signature, instead of `header`. It is read from a body that is JSON or a form, and not compressed. */
+	bodyPointer?: string;
+	/** Name of the header's part that holds the signature, if the header has several such as `t=1700000000,v1=5257a8…` or `ts=1700000000;h1=5257a8…`: here `v1` or `h1`. If a name comes several times, one of the signatures must be valid. */
+	headerPart?: string;
+	/** Text before the signature in its place, such as `sha256=`. */
 	prefix?: string;
-	/** The HMAC's hash function. */
-	algorithm: "SHA1" | "SHA256" | "SHA512";
+	/** The HMAC's hash function, or a signature by a private key. `ECDSA-P256` signs the SHA-256, as ASN.1 or as the 64 bytes of JWS; `RSA-SHA256` is PKCS #1 v1.5. */
+	algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 	/** How the signature is encoded. */
 	encoding: "Hex" | "Base64";
-	/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. */
+	/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. */
 	signedString: string;
-	/** Header that holds the time of signing in Unix seconds, in lower case. */
+	/** Header that holds the time of signing, in lower case. */
 	timestampHeader?: string;
+	/** Name of that header's part that holds the time, such as `t`, if it has several. */
+	timestampHeaderPart?: string;
+	/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+	timestampBodyPointer?: string;
+	/** How the time is written. `UnixSeconds` unless this says another. */
+	timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
+	/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
+	bodyUnsigned?: boolean;
+	/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. */
+	publicKey?: SourcePublicKey;
 }
 
 /** How requests are signed. */
@@ -1019,10 +1047,10 @@ export interface SourceSignature {
 	/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
 	scheme: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom";
 	/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
-	secretRefs: { name: string; key: string }[];
+	secretRefs?: { name: string; key: string }[];
 	/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 	toleranceSeconds: number;
-	/** A signature that none of the other schemes covers. */
+	/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. */
 	custom?: SourceCustom;
 }
 

@@ -70,11 +70,11 @@ export interface SignatureAuthorization {
 	type: "Signature";
 	scheme: SignatureScheme;
 	/**
-	 * The key's bytes (Ed25519: the public key's 32), sealed for the source key by {@link file://../service/seal-key.ts}.
-	 * Only StandardWebhooks and Svix have Ed25519.
+	 * The key's bytes (Ed25519: the public key's 32; ECDSA-P256 and RSA-SHA256: SubjectPublicKeyInfo, RFC 5280 §4.1.2.7), sealed
+	 * for the source key by {@link file://../service/seal-key.ts}. Empty when the public key stands at a URL.
 	 */
 	keys: {
-		algorithm: "HMAC" | "Ed25519";
+		algorithm: SigningAlgorithm;
 		sealed: string;
 		/** Id of the seal key; absent in routes of an operator that had one key. */
 		sealKeyId?: string;
@@ -98,17 +98,42 @@ export type SignatureScheme =
 	| "Twilio"
 	| "Custom";
 
+export type PublicKeyAlgorithm = "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
+
+export type SigningAlgorithm = "HMAC" | PublicKeyAlgorithm;
+
 /** Header names are in lower case. */
 export interface CustomSignature {
-	header: string;
-	/** Text before the signature in its header. */
+	/** Where the signature is: a header, or a place in the body. */
+	header?: string;
+	bodyPointer?: string;
+	/** The signature is the part of its header with this name, as in `t=1,v1=abc`. */
+	headerPart?: string;
+	/** Text before the signature in its place. */
 	prefix?: string;
-	algorithm: "SHA1" | "SHA256" | "SHA512";
+	/** An HMAC's hash function, or what signs with a private key. */
+	algorithm: "SHA1" | "SHA256" | "SHA512" | PublicKeyAlgorithm;
 	encoding: "Hex" | "Base64";
-	/** The signed text, with the placeholders `{body}` and `{timestamp}`. */
+	/** The signed text, with placeholders: {@link file://../../ingest/receive/request/signed-string.ts}. */
 	signedString: string;
-	/** The header with the time of signing in Unix seconds. */
+	/** Where the time of signing is, if it is signed: a header, its part, or a place in the body. */
 	timestampHeader?: string;
+	timestampHeaderPart?: string;
+	timestampBodyPointer?: string;
+	/** UnixSeconds if absent. */
+	timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
+	/** Where the public keys are, unless they are in `keys`. */
+	publicKey?: PublicKeyPlace;
+}
+
+/** Either a URL, or a header that holds one on one of the hosts. */
+export interface PublicKeyPlace {
+	url?: string;
+	urlHeader?: string;
+	/** As `host` of a URL. */
+	keyHosts?: string[];
+	/** The header that names one of several keys. */
+	keyIdHeader?: string;
 }
 
 export function routeKey(sourceKey: string): string {

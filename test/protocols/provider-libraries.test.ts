@@ -12,10 +12,10 @@ import { MemoryBudget } from "../../ingest/receive/admission/budget.ts";
 import { RequestLimits } from "../../ingest/receive/admission/limits.ts";
 import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
 import { verifiedMessage } from "../../ingest/receive/body/sns-message.ts";
-import { readSignature } from "../../ingest/receive/request/presented-signature.ts";
 import { isTimely } from "../../ingest/receive/request/signature-check.ts";
+import { readSignature } from "../../ingest/receive/request/signature-schemes.ts";
 import type { SignatureScheme } from "../../packages/contracts/route.ts";
-import { isSigned } from "../support/bodies/signed-body.ts";
+import { completed, isSigned } from "../support/bodies/signed-body.ts";
 import { type SnsTopic, snsTopic } from "../support/senders/sns-topic.ts";
 
 /*
@@ -57,7 +57,10 @@ async function receives(
 		toleranceSeconds: 300,
 		baseURL: base,
 	};
-	const presented = readSignature(authorization, headers, { ...keys, query });
+	const presented = completed(
+		readSignature(authorization, headers, { ...keys, query }),
+		Buffer.from(body),
+	);
 	const signingKeys = [{ algorithm: "HMAC" as const, key: Buffer.from(key) }];
 	return (
 		presented !== undefined &&

@@ -8,98 +8,18 @@ import { sign as signForGitHub } from "@octokit/webhooks-methods";
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
-import type { Source, SourceWebhook } from "../../crds/generated/types.ts";
-import { readSignature } from "../../ingest/receive/request/presented-signature.ts";
 import {
-	isTimely,
-	openSigningKeys,
-} from "../../ingest/receive/request/signature-check.ts";
-import { authorize } from "../../operator/source/routes/authorization.ts";
-import type { SignatureAuthorization } from "../../packages/contracts/route.ts";
-import { SealKey } from "../../packages/service/seal-key.ts";
-import { isSigned } from "../support/bodies/signed-body.ts";
+	resolve,
+	resolveSource,
+	type SignatureSpec as Signature,
+	signedAtMs,
+	signedBody,
+	verifier,
+} from "../support/bodies/signature-verdict.ts";
 
-/** How signatures get from a Source and its Secrets to a verdict: operator's half of the way, then receive's. */
-const sealKey = new SealKey(Buffer.alloc(32, 7));
-const sourceKey = "a".repeat(32);
-const urlKey = "b".repeat(32);
-const receiveURL = "https://hooks.example.com";
-const address = { sourceKey, urlKey, token: undefined, query: undefined };
-const now = Date.parse("2026-03-01T12:00:00Z");
+const now = signedAtMs;
 const nowSeconds = now / 1000;
-const body = '{"id":"evt_1","text":"Käse 🧀","n":1.0}\r\n';
-
-type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
-
-function resolve(
-	signature: Partial<Signature> & Pick<Signature, "scheme">,
-	...secrets: string[]
-) {
-	return resolveSource(signature, {}, ...secrets);
-}
-
-function resolveSource(
-	signature: Partial<Signature> & Pick<Signature, "scheme">,
-	settings: Partial<SourceWebhook>,
-	...secrets: string[]
-) {
-	const source: Source = {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Source",
-		metadata: { name: "orders", namespace: "shop" },
-		spec: {
-			type: "Webhook",
-			webhook: {
-				authorization: {
-					type: "Signature",
-					signature: {
-						secretRefs: secrets.map((_, i) => ({ name: `s${i}`, key: "k" })),
-						toleranceSeconds: 300,
-						...signature,
-					},
-				},
-				maxBodyBytes: 1024,
-				...settings,
-			},
-			suspend: false,
-			retentionDays: 30,
-			deletionPolicy: "Retain",
-		},
-	};
-	return authorize(source, {
-		secretOf: (name) => ({
-			metadata: { name, labels: { "tidemill.dev/use": "true" } },
-			data: {
-				k: Buffer.from(`${secrets[Number(name.slice(1))]}\n`).toString(
-					"base64",
-				),
-			},
-		}),
-		sealKey,
-		sourceKey,
-		receiveURL,
-	});
-}
-
-/** A verdict on headers and body, at an instant. */
-function verifier(...of: Parameters<typeof resolve>) {
-	const { authorization, problem } = resolve(...of);
-	expect(problem).toBeUndefined();
-	const signature = authorization as SignatureAuthorization;
-	const keys = openSigningKeys(signature, sourceKey, sealKey);
-	return async (
-		headers: IncomingHttpHeaders,
-		text: string | Buffer = body,
-		atMs = now,
-	): Promise<boolean> => {
-		const presented = readSignature(signature, headers, address);
-		return (
-			presented !== undefined &&
-			isTimely(presented, signature.toleranceSeconds, atMs) &&
-			(await isSigned(presented, keys, Buffer.from(text)))
-		);
-	};
-}
+const body = signedBody;
 
 const whsec = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const otherWhsec = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;

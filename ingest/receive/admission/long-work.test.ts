@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 import { jsonText } from "../body/request-body.ts";
-import { twilioSignature } from "../request/presented-signature.ts";
 import { refusals } from "../request/refusal.ts";
 import { isHmacSigned } from "../request/signature-check.ts";
+import { twilioSignature } from "../request/signature-schemes.ts";
 import {
 	bytesPerTurn,
 	type LongWork,

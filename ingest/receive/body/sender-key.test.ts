@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Route } from "../../../packages/contracts/route.ts";
 import { doNow } from "../admission/long-work.ts";
-import { readSignature } from "../request/presented-signature.ts";
+import type { PresentedSignature } from "../request/presented-signature.ts";
+import { readSignature } from "../request/signature-schemes.ts";
 import { senderKey, signedTextKey } from "./sender-key.ts";
 
 type Place = NonNullable<Route["idempotency"]>["key"];
@@ -117,9 +118,9 @@ function signedKey(
 		{ type: "Signature", scheme, keys: [], toleranceSeconds: 300 },
 		headers,
 		{ sourceKey, urlKey: "b", query: undefined },
-	);
+	) as PresentedSignature;
 	const route = { sourceKey, idempotency };
-	return doNow(signedTextKey(route, signature!, [Buffer.from(body)]));
+	return doNow(signedTextKey(route, signature, [Buffer.from(body)]));
 }
 
 const gitHub = (signature: string, others = {}) => ({

@@ -106,7 +106,7 @@ test("the signature of a long body is checked beside what others send", async ()
 
 test("a public-key signature is checked in another thread, and its copy of the body is given back", async () => {
 	const keys: SigningKey[] = [{ algorithm: "Ed25519", key: publicKey }];
-	const text = sign(undefined, long, privateKey).toString("base64");
+	const text = sign(undefined, long, privateKey).toString("hex");
 	const signature = presented("Ed25519", text);
 	const { outcome, atOnce, held } = await validated(long, { signature }, keys);
 	expect(textOf(outcome)).toBe(long.toString());

@@ -1,16 +1,21 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
 import type { RequestAdmission } from "../admission/admission.ts";
 import type { RequestLimits } from "../admission/limits.ts";
 import { doNow, type LongWork } from "../admission/long-work.ts";
 import { decompress } from "../request/content-encoding.ts";
-import type { PresentedSignature } from "../request/presented-signature.ts";
+import type {
+	PresentedSignature,
+	SignatureInBody,
+} from "../request/presented-signature.ts";
 import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import type { ChallengeAnswer } from "../request/reply.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import {
-	isEd25519Signed,
 	isHmacSigned,
-	mayBeEd25519Signed,
+	isSignedWithPrivateKey,
+	isTimely,
+	mayBeSignedWithPrivateKey,
 } from "../request/signature-check.ts";
 import {
 	answerChallenge,
@@ -21,6 +26,7 @@ import {
 import { isJSON, isOneStep } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
+import { ReadableBody } from "./readable-body.ts";
 import {
 	type EventText,
 	jsonText,
@@ -79,10 +85,34 @@ export class SentBody {
 
 	/** @param parts of the body as it was sent. */
 	validate(parts: readonly Buffer[]): void {
-		const { signature, route } = this.#head;
+		const { signature } = this.#head;
 		if (!signature) this.#decode(parts);
-		else if (signature === "InBody") void this.#verifyMessage(parts);
-		else if (mayBeEd25519Signed(signature, route.signingKeys!))
+		else if (signature === "SNS") void this.#verifyMessage(parts);
+		else if ("read" in signature)
+			this.#do(this.#readSignature(signature, parts));
+		else this.#check(signature, parts);
+	}
+
+	/** Completes a signature by what stands in the body. */
+	*#readSignature(
+		inBody: SignatureInBody,
+		parts: readonly Buffer[],
+	): LongWork<void> {
+		const { authorization } = this.#head.route;
+		const { toleranceSeconds } = authorization as SignatureAuthorization;
+		const sentBytes = this.#admission.bytes;
+		const body = new ReadableBody(this.#head, parts, this.#take);
+		const signature = yield* inBody.read(body);
+		this.#admission.keep(sentBytes);
+		if (body.isRefused) this.#onValidated(refusals.Overloaded);
+		else if (!signature || !isTimely(signature, toleranceSeconds, Date.now()))
+			this.#onValidated(refusals.SignatureInvalid);
+		else this.#check(signature, parts);
+	}
+
+	#check(signature: PresentedSignature, parts: readonly Buffer[]): void {
+		const { signingKeys } = this.#head.route;
+		if (mayBeSignedWithPrivateKey(signature, signingKeys!))
 			void this.#verify(signature, parts);
 		else this.#do(this.#validateSender(signature, parts, false));
 	}
@@ -99,7 +129,7 @@ export class SentBody {
 			return;
 		}
 		const isVerified = await this.#limits.threads.run(account, () =>
-			isEd25519Signed(signature, signingKeys!, parts),
+			isSignedWithPrivateKey(signature, signingKeys!, parts),
 		);
 		this.#admission.keep(sentBytes);
 		this.#do(this.#validateSender(signature, parts, isVerified));

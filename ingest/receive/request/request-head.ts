@@ -10,21 +10,22 @@ import type { WebhookAddress } from "./address.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
 import { answerPreflight } from "./cors.ts";
 import { isAuthorized } from "./credentials.ts";
-import {
-	type PresentedSignature,
-	readSignature,
+import type {
+	PresentedSignature,
+	SignatureInBody,
 } from "./presented-signature.ts";
 import { methodNotAllowed, type RequestRefusal, refusals } from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { FoundSource, ServedRoute } from "./route-table.ts";
 import { isTimely } from "./signature-check.ts";
+import { readSignature } from "./signature-schemes.ts";
 import { allowedMethods, answerChallenge } from "./url-challenge.ts";
 
 /** The head of a request whose body may be read. */
 export interface AcceptedHead {
 	route: ServedRoute;
 	/** The signature to check against the body; undefined for a Source without signatures. */
-	signature: PresentedSignature | "InBody" | undefined;
+	signature: PresentedSignature | SignatureInBody | "SNS" | undefined;
 	kind: ContentKind;
 	encoding: ContentEncoding | undefined;
 	/** The captured headers and query parameters as a JSON object; empty when there are none. */
@@ -83,9 +84,9 @@ function authorize(
 	headers: IncomingHttpHeaders,
 	address: WebhookAddress,
 	nowMs: number,
-): PresentedSignature | "InBody" | RequestRefusal | undefined {
+): AcceptedHead["signature"] | RequestRefusal {
 	const { authorization } = route;
-	if (authorization.type === "AmazonSNS") return "InBody";
+	if (authorization.type === "AmazonSNS") return "SNS";
 	if (authorization.type === "CustomToken" && !route.tokenDigest)
 		return refusals.KeyUnavailable;
 	if (authorization.type !== "Signature")
@@ -94,9 +95,11 @@ function authorize(
 			: refusals.Unauthorized;
 	if (!route.signingKeys) return refusals.KeyUnavailable;
 	const presented = readSignature(authorization, headers, address);
-	return presented && isTimely(presented, authorization.toleranceSeconds, nowMs)
-		? presented
-		: refusals.SignatureInvalid;
+	const isGood =
+		presented &&
+		("read" in presented ||
+			isTimely(presented, authorization.toleranceSeconds, nowMs));
+	return isGood ? presented : refusals.SignatureInvalid;
 }
 
 /**

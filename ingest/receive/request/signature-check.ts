@@ -1,19 +1,24 @@
 import {
 	createHmac,
-	createPublicKey,
 	type KeyObject,
 	timingSafeEqual,
+	type VerifyKeyObjectInput,
 	verify,
 } from "node:crypto";
 import { promisify } from "node:util";
-import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
+import type {
+	PublicKeyAlgorithm,
+	SignatureAuthorization,
+} from "../../../packages/contracts/route.ts";
+import { ed25519Key, spkiKey } from "../../../packages/service/public-keys.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
-import { type LongWork, stepBytes } from "../admission/long-work.ts";
+import type { LongWork } from "../admission/long-work.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
+import { shortPieces } from "./signed-string.ts";
 
 export type SigningKey =
 	| { algorithm: "HMAC"; key: Buffer }
-	| { algorithm: "Ed25519"; key: KeyObject };
+	| { algorithm: PublicKeyAlgorithm; key: KeyObject };
 
 /** Opens a Source's keys. Throws if they were sealed with another key or for another Source. */
 export function openSigningKeys(
@@ -25,7 +30,10 @@ export function openSigningKeys(
 		const key = sealKeys.open(sealed, sourceKey, sealKeyId);
 		return algorithm === "HMAC"
 			? { algorithm, key }
-			: { algorithm, key: ed25519Key(key) };
+			: {
+					algorithm,
+					key: algorithm === "Ed25519" ? ed25519Key(key) : spkiKey(key),
+				};
 	});
 }
 
@@ -41,7 +49,7 @@ export function isTimely(
 	);
 }
 
-/** More than any provider sends while it rotates a key. An Ed25519 check of each one reads the whole body. */
+/** More than any provider sends while it rotates a key. A public key's check of each one reads the whole body. */
 const maxSignatures = 10;
 
 /**
@@ -81,48 +89,55 @@ export function* signedPieces(
 	body: readonly Uint8Array[],
 ): Generator<Uint8Array, void> {
 	for (const [n, bytes] of signed.entries()) {
-		if (n > 0)
-			for (const part of body)
-				for (let at = 0; at < part.length; at += stepBytes)
-					yield part.subarray(at, at + stepBytes);
+		if (n > 0) yield* shortPieces(body);
 		yield bytes;
 	}
 }
 
-/** Whether {@link isEd25519Signed} can be true. */
-export function mayBeEd25519Signed(
+/** Whether {@link isSignedWithPrivateKey} can be true. */
+export function mayBeSignedWithPrivateKey(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 ): boolean {
-	return (
-		textsOf(presented, "Ed25519").length > 0 &&
-		keys.some(({ algorithm }) => algorithm === "Ed25519")
+	return keys.some(
+		({ algorithm }) =>
+			algorithm !== "HMAC" && textsOf(presented, algorithm).length > 0,
 	);
 }
 
 const verifyInThread = promisify<
-	undefined,
+	"sha256" | undefined,
 	Uint8Array,
-	KeyObject,
+	KeyObject | VerifyKeyObjectInput,
 	Buffer,
 	boolean
 >(verify);
 
-/** The same for an Ed25519 signature, checked off the event loop: it can't be checked in pieces. */
-export async function isEd25519Signed(
+/** The same for a signature that a public key checks, off the event loop: it can't be checked in pieces. */
+export async function isSignedWithPrivateKey(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 	body: readonly Uint8Array[],
 ): Promise<boolean> {
 	const signed = Buffer.concat([...signedPieces(presented, body)]);
 	for (const { algorithm, key } of keys) {
-		if (algorithm !== "Ed25519") continue;
-		for (const text of textsOf(presented, "Ed25519")) {
-			const signature = Buffer.from(text, "base64");
-			if (await verifyInThread(undefined, signed, key, signature)) return true;
+		if (algorithm === "HMAC") continue;
+		for (const text of textsOf(presented, algorithm)) {
+			const signature = Buffer.from(text, presented.encoding);
+			const hash = algorithm === "Ed25519" ? undefined : "sha256";
+			const how =
+				algorithm === "ECDSA-P256"
+					? { key, dsaEncoding: ecdsaEncoding(signature) }
+					: key;
+			if (await verifyInThread(hash, signed, how, signature)) return true;
 		}
 	}
 	return false;
+}
+
+/** ASN.1 of a signature by P-256 has about 70 bytes (RFC 3279 §2.2.3), the two numbers of JWS have 64 (RFC 7518 §3.4). */
+function ecdsaEncoding({ length }: Buffer): "der" | "ieee-p1363" {
+	return length === 64 ? "ieee-p1363" : "der";
 }
 
 function textsOf(
@@ -149,15 +164,4 @@ function sameText(
 		presented.length === expected.length &&
 		timingSafeEqual(presented, Buffer.from(expected, "latin1"))
 	);
-}
-
-/** The DER bytes in front of a raw public key (RFC 8410 §4). */
-const ed25519Prefix = Buffer.from("302a300506032b6570032100", "hex");
-
-function ed25519Key(bytes: Buffer): KeyObject {
-	return createPublicKey({
-		key: Buffer.concat([ed25519Prefix, bytes]),
-		format: "der",
-		type: "spki",
-	});
 }

@@ -4,10 +4,14 @@ import {
 } from "../../../crds/custom-token.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import type {
+	CustomSignature,
+	PublicKeyAlgorithm,
 	Route,
 	SignatureAuthorization,
+	SigningAlgorithm,
 } from "../../../packages/contracts/route.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
+import { publicKeysIn } from "../../../packages/service/public-keys.ts";
 import type {
 	SealKey,
 	SecretSealer,
@@ -52,9 +56,12 @@ export function authorize(
 /** The names of the Secrets that a Source's authorization refers to. */
 export function secretNames(source: Source): string[] {
 	const { customToken, signature } = webhookOf(source).authorization;
-	const refs = customToken
-		? [customToken.secretRef]
-		: (signature?.secretRefs ?? []);
+	const publicKey = signature?.custom?.publicKey?.secretRef;
+	const refs = [
+		...(customToken ? [customToken.secretRef] : []),
+		...(signature?.secretRefs ?? []),
+		...(publicKey ? [publicKey] : []),
+	];
 	return [...new Set(refs.map(({ name }) => name))];
 }
 
@@ -102,36 +109,42 @@ type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
 
 function resolveSignature(
 	source: Source,
-	{ scheme, secretRefs, toleranceSeconds, custom }: Signature,
+	{ scheme, secretRefs = [], toleranceSeconds, custom }: Signature,
 	deps: AuthorizationDeps,
 ): SignatureAuthorization {
 	const sealKey = requireSealKey(deps);
-	const keys = secretRefs.map((ref) => {
+	const keyRef = custom?.publicKey?.secretRef;
+	const refs = keyRef ? [keyRef] : secretRefs;
+	const keys = refs.flatMap((ref) => {
 		const secret = withoutLineEnd(readSecret(source, ref, deps));
-		const key = signingKey(scheme, secret);
-		if (typeof key === "string")
+		const found = keyRef
+			? checkingKeys(custom.algorithm as PublicKeyAlgorithm, secret)
+			: signingKeys(scheme, secret);
+		if (typeof found === "string")
 			throw new Unresolved(
 				"SigningSecretInvalid",
-				`Key "${ref.key}" of Secret "${ref.name}" ${key}. Copy the signing secret again from the sender's settings.`,
+				`Key "${ref.key}" of Secret "${ref.name}" ${found}. Copy the ${keyRef ? "public key" : "signing secret"} again from the sender's settings.`,
 			);
-		return {
-			algorithm: key.algorithm,
-			sealed: sealKey.seal(key.bytes, deps.sourceKey),
+		return found.map(({ algorithm, bytes }) => ({
+			algorithm,
+			sealed: sealKey.seal(bytes, deps.sourceKey),
 			sealKeyId: sealKey.id,
-		};
+		}));
 	});
 	if (computes(source) && keys.every(({ algorithm }) => algorithm !== "HMAC"))
 		throw new Unresolved(
 			"SigningSecretInvalid",
 			"compute in spec.webhook.verification.challenges needs a signing secret, and secretRefs has only public keys. Add the secret that the sender shares with you.",
 		);
+	const signsURL =
+		scheme === "Twilio" || /\{(url|path)\}/.test(custom?.signedString ?? "");
 	return {
 		type: "Signature",
 		scheme,
 		keys,
 		toleranceSeconds,
-		...(scheme === "Twilio" && { baseURL: deps.receiveURL }),
-		...(custom && { custom }),
+		...(signsURL && { baseURL: deps.receiveURL }),
+		...(custom && { custom: routeCustom(custom) }),
 	};
 }
 
@@ -139,6 +152,37 @@ function resolveSignature(
 function computes(source: Source): boolean {
 	const { challenges = [] } = webhookOf(source).verification ?? {};
 	return challenges.some(({ answer }) => answer.compute);
+}
+
+/** What receivers need of it. */
+function routeCustom({
+	publicKey,
+	...custom
+}: NonNullable<Signature["custom"]>): CustomSignature {
+	if (!publicKey) return custom;
+	const { secretRef, ...place } = publicKey;
+	return secretRef ? custom : { ...custom, publicKey: place };
+}
+
+interface KeyBytes {
+	algorithm: SigningAlgorithm;
+	bytes: Buffer;
+}
+
+/** The public keys in a text, or what is wrong with it. */
+function checkingKeys(
+	algorithm: PublicKeyAlgorithm,
+	text: string,
+): KeyBytes[] | string {
+	const keys = publicKeysIn(text, algorithm);
+	if (typeof keys === "string") return keys;
+	return keys.map(({ key }) => {
+		const bytes = key.export({ format: "der", type: "spki" });
+		return {
+			algorithm,
+			bytes: algorithm === "Ed25519" ? bytes.subarray(-32) : bytes,
+		};
+	});
 }
 
 function requireSealKey({ sealKey }: AuthorizationDeps): SealKey {
@@ -150,22 +194,22 @@ function requireSealKey({ sealKey }: AuthorizationDeps): SealKey {
 }
 
 /** The key in the text that a sender shows to people, or what is wrong with the text. */
-function signingKey(
+function signingKeys(
 	scheme: Signature["scheme"],
 	secret: string,
-): { algorithm: "HMAC" | "Ed25519"; bytes: Buffer } | string {
+): KeyBytes[] | string {
 	if (secret === "") return "is empty";
 	if (scheme !== "StandardWebhooks" && scheme !== "Svix")
-		return { algorithm: "HMAC", bytes: Buffer.from(secret) };
+		return [{ algorithm: "HMAC", bytes: Buffer.from(secret) }];
 	// The prefixes of the specification: an optional one for a symmetric secret, and one for a public key.
 	const [, prefix = "whsec_", base64 = ""] =
 		/^(whsec_|whpk_)?([A-Za-z0-9+/]+=*)$/.exec(secret) ?? [];
 	const bytes = Buffer.from(base64, "base64");
 	if (bytes.length === 0)
 		return 'is neither "whsec_" nor "whpk_" followed by Base64';
-	if (prefix === "whsec_") return { algorithm: "HMAC", bytes };
+	if (prefix === "whsec_") return [{ algorithm: "HMAC", bytes }];
 	return bytes.length === 32
-		? { algorithm: "Ed25519", bytes }
+		? [{ algorithm: "Ed25519", bytes }]
 		: 'does not have the 32 bytes of an Ed25519 key after "whpk_"';
 }
 
@@ -182,6 +226,20 @@ function readSecret(
 	if ("fault" in found)
 		throw new Unresolved(found.fault.reason, found.fault.message);
 	return found.value.toString();
+}
+
+/** What a valid signature doesn't prove, for people; empty if it proves who wrote the body. */
+export function unprovenOf(source: Source): string {
+	const { signature } = webhookOf(source).authorization;
+	const { bodyUnsigned, signedString = "" } = signature?.custom ?? {};
+	const until = signedString.includes("{timestamp}")
+		? `for ${signature!.toleranceSeconds} s`
+		: "for ever";
+	if (bodyUnsigned)
+		return ` A signature doesn't prove that the body is the provider's, because bodyUnsigned is true: who sees a request can send its signature with another body ${until}.`;
+	const hasDigest = /\{(body|bodyDigest:sha256)\}/.test(signedString);
+	if (!signedString || hasDigest) return "";
+	return ` A signature is weak proof that the body is the provider's, because signedString has only its CRC-32: who sees a request can make another body with the same one and send it ${until}.`;
 }
 
 /** A Source's settings of its webhook. Without `spec.webhook`, they are what the CRD makes of `webhook: {}`. */

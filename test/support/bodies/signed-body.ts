@@ -1,11 +1,28 @@
 import { doNow } from "../../../ingest/receive/admission/long-work.ts";
-import type { PresentedSignature } from "../../../ingest/receive/request/presented-signature.ts";
+import { ReadableBody } from "../../../ingest/receive/body/readable-body.ts";
+import type {
+	PresentedSignature,
+	SignatureInBody,
+} from "../../../ingest/receive/request/presented-signature.ts";
 import {
-	isEd25519Signed,
 	isHmacSigned,
-	mayBeEd25519Signed,
+	isSignedWithPrivateKey,
+	mayBeSignedWithPrivateKey,
 	type SigningKey,
 } from "../../../ingest/receive/request/signature-check.ts";
+import type { ContentKind } from "../../../ingest/wire/frame-event.ts";
+
+/** The signature with what the body holds of it. */
+export function completed(
+	signature: PresentedSignature | SignatureInBody | undefined,
+	body: Buffer,
+	kind: ContentKind = "json",
+): PresentedSignature | undefined {
+	if (!signature || !("read" in signature)) return signature;
+	const parts = [body.subarray(0, 3), body.subarray(3)];
+	const head = { kind, encoding: undefined };
+	return doNow(signature.read(new ReadableBody(head, parts, () => true)));
+}
 
 /** Whether one of the presented texts signs the body with one of the keys. */
 export async function isSigned(
@@ -16,7 +33,7 @@ export async function isSigned(
 	const parts = [body.subarray(0, 3), body.subarray(3)];
 	return (
 		doNow(isHmacSigned(presented, keys, parts)) ||
-		(mayBeEd25519Signed(presented, keys) &&
-			(await isEd25519Signed(presented, keys, parts)))
+		(mayBeSignedWithPrivateKey(presented, keys) &&
+			(await isSignedWithPrivateKey(presented, keys, parts)))
 	);
 }

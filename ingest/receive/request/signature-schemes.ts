@@ -1,0 +1,221 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
+import type { LongWork } from "../admission/long-work.ts";
+import { formToJSON } from "../text/form.ts";
+import { customSignature } from "./custom-signature.ts";
+import type {
+	PresentedSignature,
+	SignatureInBody,
+	SignatureText,
+} from "./presented-signature.ts";
+import { sentBytes, sha256Of } from "./signed-string.ts";
+
+/** Reads the headers by the Source's scheme; undefined if they carry no signature. */
+export function readSignature(
+	authorization: SignatureAuthorization,
+	headers: IncomingHttpHeaders,
+	address: CalledURL,
+): PresentedSignature | SignatureInBody | undefined {
+	const presented = schemes[authorization.scheme](
+		headers,
+		authorization,
+		address,
+	);
+	return presented && "texts" in presented && presented.texts.length === 0
+		? undefined
+		: presented;
+}
+
+type Scheme = (
+	headers: IncomingHttpHeaders,
+	authorization: SignatureAuthorization,
+	address: CalledURL,
+) => PresentedSignature | SignatureInBody | undefined;
+
+// The specification at standardwebhooks.com; v1 is an HMAC, v1a an Ed25519 signature.
+const standardWebhooks: Scheme = (headers) => {
+	// The standard grew out of Svix, which still sends the headers under its own name.
+	const sender = "webhook-signature" in headers ? "webhook" : "svix";
+	const id = headers[`${sender}-id`];
+	const time = unixTime(headers[`${sender}-timestamp`]);
+	if (typeof id !== "string" || time === undefined) return undefined;
+	const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
+	return {
+		texts: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
+		hash: "sha256",
+		encoding: "base64",
+		signed: [sentBytes(`${id}.${time}.`), nothing],
+		signedAt: Number(time),
+	};
+};
+
+// docs.github.com, "Validating webhook deliveries"; developers.facebook.com, "Webhooks: Event Notifications".
+const gitHub: Scheme = (headers) => ({
+	texts: named(pairsOf(headers["x-hub-signature-256"], ",", "="), "sha256"),
+	hash: "sha256",
+	encoding: "hex",
+	signed: [nothing, nothing],
+});
+
+/** Each scheme follows its provider's documentation. */
+const schemes: Record<SignatureAuthorization["scheme"], Scheme> = {
+	StandardWebhooks: standardWebhooks,
+	Svix: standardWebhooks,
+	GitHub: gitHub,
+	Meta: gitHub,
+	// docs.stripe.com, "Verify webhook signatures manually".
+	Stripe: (headers) => {
+		const pairs = pairsOf(headers["stripe-signature"], ",", "=");
+		const time = unixTime(pairs.find(([name]) => name === "t")?.[1]);
+		return time === undefined
+			? undefined
+			: {
+					texts: named(pairs, "v1"),
+					hash: "sha256",
+					encoding: "hex",
+					signed: [sentBytes(`${time}.`), nothing],
+					signedAt: Number(time),
+				};
+	},
+	// shopify.dev, "Verify webhook deliveries".
+	Shopify: (headers) => ({
+		texts: whole(headers["x-shopify-hmac-sha256"]),
+		hash: "sha256",
+		encoding: "base64",
+		signed: [nothing, nothing],
+	}),
+	// docs.slack.dev, "Verifying requests from Slack".
+	Slack: (headers) => {
+		const time = unixTime(headers["x-slack-request-timestamp"]);
+		return time === undefined
+			? undefined
+			: {
+					texts: named(pairsOf(headers["x-slack-signature"], ",", "="), "v0"),
+					hash: "sha256",
+					encoding: "hex",
+					signed: [sentBytes(`v0:${time}:`), nothing],
+					signedAt: Number(time),
+				};
+	},
+	Twilio: (headers, { baseURL }, address) =>
+		twilioSignature(headers, address, baseURL!),
+	Custom: (headers, { custom, baseURL = "" }, { sourceKey, urlKey, query }) =>
+		customSignature(custom!, {
+			headers,
+			url: `${baseURL}/hooks/${sourceKey}/${urlKey}`,
+			query,
+		}),
+};
+
+const nothing = Buffer.alloc(0);
+
+type Header = string | string[] | undefined;
+
+/** Returns the digits as they are signed. */
+function unixTime(header: Header): string | undefined {
+	return typeof header === "string" && /^\d{1,12}$/.test(header)
+		? header
+		: undefined;
+}
+
+function whole(header: Header): SignatureText[] {
+	return typeof header === "string"
+		? [{ algorithm: "HMAC", text: header }]
+		: [];
+}
+
+function pairsOf(
+	header: Header,
+	between: string,
+	within: string,
+): [name: string, value: string][] {
+	if (typeof header !== "string") return [];
+	return header.split(between).map((pair) => {
+		const at = pair.indexOf(within);
+		return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+	});
+}
+
+function named(
+	pairs: readonly [name: string, value: string][],
+	wanted: string,
+	algorithm: SignatureText["algorithm"] = "HMAC",
+): SignatureText[] {
+	return pairs
+		.filter(([name]) => name === wanted)
+		.map(([, text]) => ({ algorithm, text }));
+}
+
+/** What the sender called, of which some schemes sign all. */
+interface CalledURL {
+	sourceKey: string;
+	urlKey: string;
+	/** Everything after the question mark. */
+	query: string | undefined;
+}
+
+/** Larger than any request of Twilio's. The fields are sorted, which nobody may make long. */
+const maxFormBytes = 64 * 1024;
+
+/**
+ * twilio.com/docs/usage/security, "Validating requests": the URL and the sorted fields of the form; for another body, the URL,
+ * whose parameter `bodySHA256` has the body's digest.
+ *
+ * @param baseURL of all webhook URLs, as Twilio calls them.
+ */
+export function twilioSignature(
+	headers: IncomingHttpHeaders,
+	{ sourceKey, urlKey, query }: CalledURL,
+	baseURL: string,
+) {
+	const text = headers["x-twilio-signature"];
+	if (typeof text !== "string") return undefined;
+	const target = `/hooks/${sourceKey}/${urlKey}${query === undefined ? "" : `?${query}`}`;
+	const digest = new URLSearchParams(query).get("bodySHA256");
+	return {
+		texts: [{ algorithm: "HMAC" as const, text }],
+		hash: "sha1" as const,
+		encoding: "base64" as const,
+		signed: [],
+		*signedTexts(body: readonly Uint8Array[]): LongWork<readonly Buffer[]> {
+			const rest = digest === null ? yield* fieldsOf(body) : "";
+			if (rest === undefined) return [];
+			if (digest !== null && digest !== (yield* sha256Of(body))) return [];
+			return urlsOf(baseURL).map((base) => Buffer.from(base + target + rest));
+		},
+	};
+}
+
+/** Twilio signs with the port or without it, whichever URL it was given. */
+function urlsOf(baseURL: string): string[] {
+	const { protocol, host, hostname, port, pathname } = new URL(baseURL);
+	const other =
+		port === "" ? `${hostname}:${protocol === "https:" ? 443 : 80}` : hostname;
+	const path = pathname === "/" ? "" : pathname;
+	return [host, other].map((each) => `${protocol}//${each}${path}`);
+}
+
+/** Each name and value, in the order of the names; undefined if this can't be a form of Twilio's. */
+function* fieldsOf(body: readonly Uint8Array[]): LongWork<string | undefined> {
+	const length = body.reduce((sum, part) => sum + part.length, 0);
+	if (length > maxFormBytes) return undefined;
+	const form = Buffer.concat(body);
+	yield length;
+	let json = "";
+	const steps = formToJSON(form);
+	for (;;) {
+		const { done, value } = steps.next();
+		if (done) {
+			if (!value) return undefined;
+			break;
+		}
+		json += value.json;
+	}
+	const fields = Object.entries<string | string[]>(JSON.parse(json));
+	return fields
+		.toSorted(([a], [b]) => (a < b ? -1 : 1))
+		.flatMap(([name, value]) =>
+			[...new Set([value].flat())].toSorted().map((one) => name + one),
+		)
+		.join("");
+}
