@@ -1,6 +1,5 @@
 import type { webcrypto } from "node:crypto";
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
-import type { PublicKeyAlgorithm } from "../contracts/route.ts";
 
 /** A public key, with the id under which its owner publishes it. */
 export interface PublishedKey {
@@ -20,10 +19,10 @@ const maxKeys = 10;
  */
 export function publicKeysIn(
 	text: string,
-	algorithm: PublicKeyAlgorithm,
+	algorithm: keyof typeof fitting,
 	nowMs?: number,
 ): PublishedKey[] | string {
-	const fits = fitting[algorithm];
+	const fits: KeyFamily = fitting[algorithm];
 	try {
 		const found = keysIn(text.trim(), algorithm, nowMs).filter(({ key }) =>
 			fits.includes(key),
@@ -35,23 +34,26 @@ export function publicKeysIn(
 	return `holds no ${fits.words}, as PEM, a valid certificate, the Base64 of DER or a JWK`;
 }
 
-const fitting: Record<
-	PublicKeyAlgorithm,
-	{ words: string; includes(key: KeyObject): boolean }
-> = {
+interface KeyFamily {
+	words: string;
+	includes(key: KeyObject): boolean;
+}
+
+const fitting = {
 	"ECDSA-P256": {
 		words: "public key of the curve P-256",
-		includes: ({ asymmetricKeyType, asymmetricKeyDetails }) =>
+		includes: ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) =>
 			asymmetricKeyType === "ec" &&
 			asymmetricKeyDetails?.namedCurve === "prime256v1",
 	},
 	Ed25519: {
 		words: "public key of Ed25519",
-		includes: ({ asymmetricKeyType }) => asymmetricKeyType === "ed25519",
+		includes: ({ asymmetricKeyType }: KeyObject) =>
+			asymmetricKeyType === "ed25519",
 	},
 	"RSA-SHA256": {
 		words: "public key of RSA with 2048 to 8192 bits",
-		includes({ asymmetricKeyType, asymmetricKeyDetails }) {
+		includes({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
 			const { modulusLength = 0, publicExponent = 0n } =
 				asymmetricKeyDetails ?? {};
 			// A large exponent makes each check slow.
@@ -63,11 +65,11 @@ const fitting: Record<
 			);
 		},
 	},
-};
+} as const satisfies Record<string, KeyFamily>;
 
 function keysIn(
 	text: string,
-	algorithm: PublicKeyAlgorithm,
+	algorithm: keyof typeof fitting,
 	nowMs: number | undefined,
 ): PublishedKey[] {
 	if (text.startsWith("{")) return keysOf(JSON.parse(text), nowMs);
