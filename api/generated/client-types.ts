@@ -111,7 +111,7 @@ export type Source = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature by an HMAC, whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
@@ -240,7 +240,7 @@ export type Source = {
 				};
 			}>;
 		};
-		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
+		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
 		response?: {
 			/** The status, 200 unless this says another. */
 			status?: 200 | 201 | 202 | 204;
@@ -248,6 +248,8 @@ export type Source = {
 			contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
 			/** The content, the same for all events; none without it. */
 			body?: string;
+			/** Refusals have no content either, for senders such as Xero that take none. Their reasons are in the Source's list of refusals. */
+			emptyRefusals?: boolean;
 		};
 		/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
 		onEmptyBody?: "Reject" | "StoreNull";
@@ -321,7 +323,7 @@ export type SourceCreate = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature by an HMAC, whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
@@ -454,7 +456,7 @@ export type SourceCreate = {
 				};
 			}>;
 		};
-		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
+		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
 		response?: {
 			/** The status, 200 unless this says another. */
 			status?: 200 | 201 | 202 | 204;
@@ -462,6 +464,8 @@ export type SourceCreate = {
 			contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
 			/** The content, the same for all events; none without it. */
 			body?: string;
+			/** Refusals have no content either, for senders such as Xero that take none. Their reasons are in the Source's list of refusals. Default: `false`. */
+			emptyRefusals?: boolean;
 		};
 		/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
 		onEmptyBody?: "Reject" | "StoreNull";
@@ -524,7 +528,7 @@ export type SourceUpdate = {
 	displayName?: string | null;
 	/** How events arrive. */
 	type?: "Webhook" | null;
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. Rule: compute requires authorization of type Signature by an HMAC, whose signedString contains {body}; otherwise a computed answer could be an event's signature. Rule: onEmptyBody must not be StoreNull beside a challenge with compute, which could sign an empty body. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
@@ -657,7 +661,7 @@ export type SourceUpdate = {
 				};
 			}> | null;
 		} | null;
-		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
+		/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Rule: an answer with status 204 has no content, so no body. Rule: body must have at most 4096 bytes in UTF-8. */
 		response?: {
 			/** The status, 200 unless this says another. */
 			status?: 200 | 201 | 202 | 204 | null;
@@ -665,6 +669,8 @@ export type SourceUpdate = {
 			contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml" | null;
 			/** The content, the same for all events; none without it. */
 			body?: string | null;
+			/** Refusals have no content either, for senders such as Xero that take none. Their reasons are in the Source's list of refusals. Default: `false`. */
+			emptyRefusals?: boolean | null;
 		} | null;
 		/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
 		onEmptyBody?: "Reject" | "StoreNull" | null;

@@ -1128,7 +1128,7 @@ export interface SourceVerification {
 	challenges?: SourceChallenge[];
 }
 
-/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. */
+/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. */
 export interface SourceResponse {
 	/** The status, 200 unless this says another. */
 	status?: 200 | 201 | 202 | 204;
@@ -1136,6 +1136,8 @@ export interface SourceResponse {
 	contentType?: "application/json" | "text/plain" | "text/xml" | "application/xml";
 	/** The content, the same for all events; none without it. */
 	body?: string;
+	/** Refusals have no content either, for senders such as Xero that take none. Their reasons are in the Source's list of refusals. */
+	emptyRefusals: boolean;
 }
 
 /** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
@@ -1170,7 +1172,7 @@ export interface SourceWebhook {
 	authorization: SourceAuthorization;
 	/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 	verification?: SourceVerification;
-	/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. Refusals stay as they are. */
+	/** The answer to a stored event, for senders that want another than `{"is_success":true,"event_id":"…"}` with status 200. The event's id is in the header `Tidemill-Event-Id`. */
 	response?: SourceResponse;
 	/** What happens to a request without a body. `Reject`: it gets 400, as long as this is absent, too. `StoreNull`: it is an event, whose body is `null`, for senders such as Google's push notifications that say all in headers (`capturedHeaders`). */
 	onEmptyBody?: "Reject" | "StoreNull";

@@ -303,7 +303,8 @@ export class WebhookRequest implements PendingEvent {
 	#reply(refusal: RequestRefusal, body = nothing): void {
 		const { metrics, refused } = this.#receiver;
 		metrics.answer(refusal.code, this.#route);
-		replyRefused(this.#request, this.#response, refusal);
+		const isEmpty = this.#route?.response?.emptyRefusals;
+		replyRefused(this.#request, this.#response, refusal, isEmpty);
 		// A request to an unknown URL is nobody's.
 		if (this.#route) refused?.record(this.#route, this.#request, refusal, body);
 	}

@@ -52,8 +52,8 @@ export function eventTypeOf(
 	return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** RFC 6901 §4. */
-function valueAt(body: unknown, pointer: string): unknown {
+/** The value that a JSON Pointer names (RFC 6901 §4); undefined if there is none. */
+export function valueAt(body: unknown, pointer: string): unknown {
 	let value = body;
 	for (const token of pointer.split("/").slice(1)) {
 		const key = token.replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { globSync } from "node:fs";
+import { basename, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { kubectlDone } from "../support/servers/kubectl.ts";
@@ -18,6 +19,21 @@ test("the example of columns from the body can be applied", async () => {
 	expect(
 		await kubectlDone([...inNamespace, "apply", `--filename=${folder}`]),
 	).toBe("pipeline.tidemill.dev/orders-by-column created\n");
+});
+
+test("the examples of senders can be applied as a folder", async () => {
+	const folder = join(examples, "senders");
+	const applied = await kubectlDone([
+		...inNamespace,
+		"apply",
+		`--filename=${folder}`,
+	]);
+	expect(applied.trim().split("\n").sort()).toEqual(
+		globSync("*.yaml", { cwd: folder })
+			.map((file) => basename(file, ".yaml"))
+			.map((name) => `source.tidemill.dev/${name} created`)
+			.sort(),
+	);
 });
 
 test.each(["dry-run", "draft"])(

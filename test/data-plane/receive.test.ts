@@ -547,12 +547,35 @@ test("a source has an answer of its own to a stored event, with the event's id i
 	const empty = await newURL({
 		response: { status: 204, contentType: "text/plain", body: "" },
 	});
+	expect((await sendJSON(empty, "{")).json.error.code).toBe("InvalidJSON");
 	const answer = await sendJSON(empty, "{}");
 	expect(answer.status).toBe(204);
 	expect(answer.headers).not.toHaveProperty("content-length");
 	expect([...(await stored(empty)).keys()]).toEqual([
 		answer.headers["tidemill-event-id"],
 	]);
+});
+
+test("a source's refusals have no content if it wants none", async () => {
+	const url = await newURL({
+		response: {
+			status: 200,
+			contentType: "text/plain",
+			body: "",
+			emptyRefusals: true,
+		},
+	});
+	for (const answer of [
+		await sendJSON(url, "{"),
+		await send(url, { method: "GET" }),
+	]) {
+		expect(answer.status).toBeGreaterThan(399);
+		expect(answer.headers).toMatchObject({ "content-length": "0" });
+		expect(answer.headers).not.toHaveProperty("content-type");
+	}
+	expect((await sendJSON(url, "{}")).headers).toMatchObject({
+		"content-length": "0",
+	});
 });
 
 test("an empty body is null where its source says so, of whatever type, and else refused", async () => {

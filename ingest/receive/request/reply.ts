@@ -74,13 +74,18 @@ const lingerMs = 2_000;
  * Refuses a request, whether or not its body has been read. A small or finished body is read and dropped, so that the
  * connection stays usable. Of a larger body receive reads what arrives within two seconds and then closes: closing
  * at once would reset the connection, and the sender might never see the answer (RFC 9112 §9.6).
+ *
+ * @param isEmpty leaves out the content.
  */
 export function replyRefused(
 	request: IncomingMessage,
 	response: ServerResponse,
 	refusal: RequestRefusal,
+	isEmpty = false,
 ): void {
-	const { status, head, body } = prepare(refusal);
+	const { status, head, body } = isEmpty
+		? withoutContent(refusal)
+		: prepare(refusal);
 	const isRestSmall =
 		request.complete ||
 		Number(request.headers["content-length"] ?? Number.NaN) <=
@@ -111,6 +116,10 @@ export function rawReply(refusal: RequestRefusal, reason: string): string {
 	for (let i = 0; i < fields.length; i += 2)
 		text += `${fields[i]}: ${fields[i + 1]}\r\n`;
 	return `${text}\r\n${body}`;
+}
+
+function withoutContent({ status, headers }: RequestRefusal): Prepared {
+	return { status, head: ["content-length", "0", ...headers], body: "" };
 }
 
 interface Prepared {

@@ -266,6 +266,22 @@ describe("a challenge of a Source's own", () => {
 			answered(verification, "GET", { query: `a=${"x".repeat(length)}` });
 		expect(sent(4_096)).toMatchObject({ status: 200 });
 		expect(sent(4_097)).toBe(refusals.ChallengeInvalid);
+		const often = own(echo("GET", {}, "{queryParameter:a}".repeat(100)));
+		expect(
+			answered(often, "GET", { query: `a=${"x".repeat(40)}` }),
+		).toMatchObject({
+			body: "x".repeat(4_000),
+		});
+		expect(answered(often, "GET", { query: `a=${"x".repeat(41)}` })).toBe(
+			refusals.ChallengeInvalid,
+		);
+		const inHeader = echo("POST", { header: "a" }, "", {
+			headers: [{ name: "x-hook", template: "{header:a}" }],
+		});
+		const headers = { a: "x".repeat(4_097) };
+		expect(answered(own(inHeader), "POST", { headers })).toBe(
+			refusals.ChallengeInvalid,
+		);
 	});
 
 	test("of a POST is answered to anybody only by what a header shows", () => {

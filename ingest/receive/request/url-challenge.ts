@@ -7,9 +7,7 @@ import type {
 	ComputedValue,
 	URLChallenge,
 } from "../../../packages/contracts/url-challenge.ts";
-import { doNow } from "../admission/long-work.ts";
-import { isJSON } from "../text/json.ts";
-import { textAt } from "../text/json-pointer.ts";
+import { valueAt } from "../../../packages/tracking-plan/event-body.ts";
 import { type RequestRefusal, refusals } from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { ServedRoute } from "./route-table.ts";
@@ -172,11 +170,14 @@ const maxBodyBytes = 16 * 1024;
 
 type Place = "header" | "queryParameter" | "bodyPointer";
 
-/** The values of a request that challenges ask for. Empty ones count as absent. */
+/**
+ * The values of a request that challenges ask for. Empty ones count as absent. Query and body are read once, however many values a
+ * Source asks for, since one account's answers take the time of all.
+ */
 class RequestValues {
 	readonly #request: CheckingRequest;
-	readonly #inBody = new Map<string, string | undefined>();
-	#hasJSON: boolean | undefined;
+	#query: URLSearchParams | undefined;
+	#body: { value: unknown } | undefined;
 
 	constructor(request: CheckingRequest) {
 		this.#request = request;
@@ -198,8 +199,10 @@ class RequestValues {
 	at(place: Place, name: string): string | undefined {
 		const { headers, query } = this.#request;
 		if (place === "bodyPointer") return this.#bodyText(name) || undefined;
-		if (place === "queryParameter")
-			return new URLSearchParams(query).get(name) || undefined;
+		if (place === "queryParameter") {
+			this.#query ??= new URLSearchParams(query);
+			return this.#query.get(name) || undefined;
+		}
 		const value = headers[name];
 		// node:http decodes header values as Latin-1.
 		return typeof value === "string" && value !== ""
@@ -220,11 +223,11 @@ class RequestValues {
 	#bodyText(pointer: string): string | undefined {
 		const { body } = this.#request;
 		if (!body || body.length > maxBodyBytes) return undefined;
-		this.#hasJSON ??= isJSON(body);
-		if (!this.#hasJSON) return undefined;
-		if (!this.#inBody.has(pointer))
-			this.#inBody.set(pointer, doNow(textAt(pointer, body)));
-		return this.#inBody.get(pointer);
+		this.#body ??= { value: parsed(body) };
+		const value = valueAt(this.#body.value, pointer);
+		// Two larger numbers could become one.
+		if (Number.isSafeInteger(value)) return String(value);
+		return typeof value === "string" ? value : undefined;
 	}
 }
 
@@ -267,7 +270,8 @@ class ChallengeText {
 			const value = this.#fill(template);
 			if (value === undefined) return undefined;
 			// RFC 9110 §5.5, without what node:http would refuse or change.
-			if (!/^[\x20-\x7e]*$/.test(value)) return refusals.ChallengeInvalid;
+			if (!/^[\x20-\x7e]{0,4096}$/.test(value))
+				return refusals.ChallengeInvalid;
 			headers.push(name, value);
 		}
 		if (body === undefined) return undefined;
@@ -283,12 +287,16 @@ class ChallengeText {
 		computed?: string,
 	): string | undefined {
 		let isWhole = true;
+		// A text that is too long isn't made, only refused.
+		let room = maxAnswerBytes;
 		const filled = template.replace(
 			placeholder,
 			(_, isComputed, place: Place, name: string) => {
 				const value = isComputed ? computed : this.#values.at(place, name);
 				if (value === undefined) isWhole = false;
-				return escaped(value ?? "");
+				if (!value || room < 0) return "";
+				room -= value.length;
+				return escaped(value);
 			},
 		);
 		return isWhole ? filled : undefined;

@@ -73,7 +73,7 @@ test("receivers give the answers that a Source asks for, as text with status 200
 		{ match, answer: {} },
 		{ match, answer: { status: 204, contentType: "text/xml" } },
 	];
-	webhook.response = { body: "OK" };
+	webhook.response = { body: "OK", emptyRefusals: false };
 	webhook.onEmptyBody = "StoreNull";
 	expect(route()).toMatchObject({
 		verification: {
@@ -88,9 +88,14 @@ test("receivers give the answers that a Source asks for, as text with status 200
 		response: { ...plain, body: "OK" },
 		emptyBody: "Null",
 	});
-	webhook.response = { status: 204 };
+	webhook.response = { status: 204, emptyRefusals: true };
 	webhook.onEmptyBody = "Reject";
-	expect(route().response).toEqual({ ...plain, status: 204, body: "" });
+	expect(route().response).toEqual({
+		...plain,
+		status: 204,
+		body: "",
+		emptyRefusals: true,
+	});
 	expect(route()).not.toHaveProperty("emptyBody");
 });
 
