@@ -62,23 +62,19 @@ async function open(...groups: CutGroup[]) {
 		processes: {},
 		groups,
 	};
-	await new CutStore(store, keys).decide(cut);
-	const losses = new CutLossStore(
-		store,
-		keys,
-		new CompactionStore(store, keys),
-	);
+	await new CutStore(store).decide(cut);
+	const losses = new CutLossStore(store, new CompactionStore(store));
 	const { log, lines } = linesOfLog();
 	const settle = (isHeld = false) =>
 		settleCut(cut, isHeld, {
 			shard: 3,
 			losses,
-			tombstones: new Tombstones(store, keys),
+			tombstones: new Tombstones(store),
 			log,
 		});
 	const write = (of: CutGroup) =>
 		store.putNew(keys.events(of, stream, 5), "rows");
-	return { store, keys, losses, lines, settle, write };
+	return { store, losses, lines, settle, write };
 }
 
 test("what one archiver has decided to be lost of a cut stays decided for others, and is logged once", async () => {
@@ -97,22 +93,22 @@ test("what one archiver has decided to be lost of a cut stays decided for others
 
 test("a cut that had all its objects loses none afterwards, and nothing is logged", async () => {
 	const a = group("a");
-	const { store, keys, lines, settle, write } = await open(a);
+	const { store, lines, settle, write } = await open(a);
 	await write(a);
 	await settle();
-	await store.remove([keys.events(a, stream, 5)]);
+	await store.remove([store.keys.events(a, stream, 5)]);
 	expect((await settle())?.loss.groups).toEqual([]);
 	expect(lines).toEqual([]);
 });
 
 test("an object that a compaction has replaced isn't missing, and one in quarantine is never replaced", async () => {
 	const [a, apart] = [group("a"), group("a", { quarantined: true })];
-	const { store, keys, settle } = await open(a, apart);
-	const inputs = [keys.events(a, stream, 5).split("/").at(-1)!];
+	const { store, settle } = await open(a, apart);
+	const inputs = [store.keys.events(a, stream, 5).split("/").at(-1)!];
 	const outputs = [{ name: "o", rows: 2, bytes: 1, sha256: "", inputs }];
 	const { account, sourceKey } = a;
 	const record = { version: 1, account, sourceKey, date, outputs };
-	await store.putNew(keys.compaction(a), JSON.stringify(record));
+	await store.putNew(store.keys.compaction(a), JSON.stringify(record));
 	expect((await settle())?.loss.groups).toMatchObject([{ quarantined: true }]);
 });
 

@@ -5,7 +5,6 @@ import type { Logger } from "../../packages/service/log.ts";
 import type { CutGroup, CutRecord } from "./decide/cut.ts";
 import { type CutLoss, describeLoss, type Loss } from "./decide/loss.ts";
 import { PositionLost } from "./read/frame-queue.ts";
-import type { ObjectKeys } from "./s3/object-keys.ts";
 import type { ObjectStore } from "./s3/object-store.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 
@@ -152,12 +151,10 @@ export interface ReplacedObjects {
 /** Which objects of cuts are missing, and which of them are given up. */
 export class CutLossStore {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 	readonly #replaced: ReplacedObjects;
 
-	constructor(store: ObjectStore, keys: ObjectKeys, replaced: ReplacedObjects) {
+	constructor(store: ObjectStore, replaced: ReplacedObjects) {
 		this.#store = store;
-		this.#keys = keys;
 		this.#replaced = replaced;
 	}
 
@@ -170,7 +167,7 @@ export class CutLossStore {
 		groups: readonly CutGroup[],
 	): Promise<CutGroup[]> {
 		const found = await mapConcurrently(groups, listsAtOnce, async (group) => {
-			const key = this.#keys.events(group, stream, first);
+			const key = this.#store.keys.events(group, stream, first);
 			if (await this.#first(key)) return true;
 			return !group.quarantined && this.#replaced.hasReplaced(group, key);
 		});
@@ -179,7 +176,7 @@ export class CutLossStore {
 
 	/** When the store took the cut's record, by the store's clock, milliseconds since the epoch. */
 	async decidedMs({ stream, first }: CutRecord): Promise<number> {
-		const record = await this.#first(this.#keys.cut(stream, first));
+		const record = await this.#first(this.#store.keys.cut(stream, first));
 		if (!record)
 			throw new Error(`S3: the cut ${stream}-${first} existed and is gone`);
 		return record.modifiedMs;
@@ -187,7 +184,7 @@ export class CutLossStore {
 
 	/** Writes what is lost of a cut unless that is decided, and returns the record that is in the bucket. */
 	async decide(loss: CutLoss): Promise<CutLoss> {
-		const key = this.#keys.loss(loss.stream, loss.loss.from);
+		const key = this.#store.keys.loss(loss.stream, loss.loss.from);
 		const text = JSON.stringify(loss);
 		const written = await this.#store.putNew(key, text, "application/json");
 		return written === "created" ? loss : this.#read(key);
@@ -196,7 +193,7 @@ export class CutLossStore {
 	/** Of all streams that the shard has had. */
 	async ofShard(shard: number): Promise<CutLoss[]> {
 		const keys: string[] = [];
-		const prefix = this.#keys.lossesOfShard(shard);
+		const prefix = this.#store.keys.lossesOfShard(shard);
 		for await (const { key } of this.#store.list(prefix)) keys.push(key);
 		return mapConcurrently(keys, listsAtOnce, (key) => this.#read(key));
 	}

@@ -24,7 +24,6 @@ import { whileAnnounced } from "./announcement.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { CutLossStore } from "./losses.ts";
 import { keepRefusedStream } from "./refused-stream.ts";
-import { ObjectKeys } from "./s3/object-keys.ts";
 import { S3ObjectStore } from "./s3/s3-object-store.ts";
 import { probeStore } from "./s3/store-probe.ts";
 import { tlsServersOf } from "./s3/store-settings.ts";
@@ -88,11 +87,9 @@ export async function main(): Promise<number> {
 	const ending = new AbortController();
 	const signal = AbortSignal.any([stop, ending.signal]);
 	const store = new S3ObjectStore(archive.store, signal);
-	const keys = new ObjectKeys(archive.prefix);
-	const tombstones = new Tombstones(store, keys);
+	const tombstones = new Tombstones(store);
 	const writer = new CutWriter({
 		store,
-		keys,
 		tombstones,
 		metrics,
 		tracing,
@@ -102,20 +99,20 @@ export async function main(): Promise<number> {
 			new Shard({
 				number,
 				connection,
-				cuts: new CutStore(store, keys),
-				losses: new CutLossStore(store, keys, new CompactionStore(store, keys)),
-				snapshots: new LedgerSnapshots(store, keys, log),
+				cuts: new CutStore(store),
+				losses: new CutLossStore(store, new CompactionStore(store)),
+				snapshots: new LedgerSnapshots(store, log),
 				writer,
 				tombstones,
 				limits: archive.limits,
 				stream: archive.stream,
-				checkStore: () => probeStore(store, keys.probe(), log),
+				checkStore: () => probeStore(store, store.keys.probe(), log),
 				metrics,
 				log,
 			}),
 		);
 	const { replicas } = archive.stream;
-	const shared = { connection, store, keys, tombstones, metrics, log };
+	const shared = { connection, store, tombstones, metrics, log };
 	const lake = new Lake({ ...shared, settings: archive, shards });
 	const announcement = { connection, replicas, shards: archive.shards, log };
 	const work = whileAnnounced(announcement, signal, () =>

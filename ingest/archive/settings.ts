@@ -14,8 +14,6 @@ import type { KeySettings } from "./write/idempotency-settlement.ts";
 export interface ArchiveSettings {
 	shards: number[];
 	store: ObjectStoreSettings;
-	/** Folder of all keys in the bucket, without leading and trailing slashes. */
-	prefix: string;
 	limits: CutLimits;
 	compaction: {
 		/** How many objects a closed date must have to be compacted; 0 turns compaction off. */
@@ -40,7 +38,6 @@ export function readArchiveSettings(
 	return {
 		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
 		store: readStoreSettings(settings, log),
-		prefix: readPrefix(settings.text("S3_PREFIX", "tidemill")),
 		limits: {
 			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {
 				min: 1,
@@ -93,16 +90,6 @@ export function readArchiveSettings(
 		}),
 		healthHost: settings.text("HEALTH_HOST", "127.0.0.1"),
 	};
-}
-
-/** Archive and the bucket's lifecycle rule remove what expires there, so a folder keeps them off what others store. */
-function readPrefix(text: string): string {
-	const prefix = text.replace(/^\/+|\/+$/g, "");
-	if (prefix === "")
-		throw new SettingError(
-			`S3_PREFIX is "${text}". It must be a folder of the bucket that Tidemill has to itself, like tidemill.`,
-		);
-	return prefix;
 }
 
 function readShards(text: string): number[] {

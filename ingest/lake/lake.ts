@@ -3,7 +3,6 @@ import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";
-import type { ObjectKeys } from "../archive/s3/object-keys.ts";
 import type { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
 import type { ArchiveSettings } from "../archive/settings.ts";
 import type { Shard } from "../archive/shard.ts";
@@ -34,7 +33,6 @@ export interface LakeOptions {
 	/** That archive writes in this process. */
 	shards: readonly Shard[];
 	store: S3ObjectStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
 	log: Logger;
@@ -55,14 +53,13 @@ export class Lake {
 	constructor(options: LakeOptions) {
 		this.#options = options;
 		const { connection, settings, metrics, ...shared } = options;
-		const { store, keys, log, shards } = shared;
+		const { store, log, shards } = shared;
 		const { replicas } = settings.stream;
 		const progress = () => NatsProgress.open(connection, replicas);
 		this.#shards = shards.map((shard) => new LakeShard(connection, shard));
 		this.#released = new ReleasedLedgers({ ...shared, progress });
 		this.#retention = new RetentionKeeper({
 			store,
-			keys,
 			shards: this.#shards,
 			publish: async (retention, sources) => {
 				const published = await progress();

@@ -8,7 +8,7 @@ import { Settings } from "../../packages/service/settings.ts";
 import { LedgerIndex, ledgerOf } from "../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../archive/ledger/ledger-snapshots.ts";
 import { CutLossStore, isSettled } from "../archive/losses.ts";
-import { ObjectKeys, type SourceName } from "../archive/s3/object-keys.ts";
+import type { SourceName } from "../archive/s3/object-keys.ts";
 import { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
 import { readArchiveSettings } from "../archive/settings.ts";
 import { CutStore } from "../archive/write/cut-store.ts";
@@ -29,35 +29,29 @@ export async function main(): Promise<number> {
 	const archive = readArchiveSettings(settings, log);
 	const connection = await connectNats(settings, "archive", log);
 	const store = new S3ObjectStore(archive.store, new AbortController().signal);
-	const keys = new ObjectKeys(archive.prefix);
 	try {
 		const { replicas } = archive.stream;
 		const progress = await NatsProgress.open(connection, replicas);
-		const snapshots = new LedgerSnapshots(store, keys, log);
-		const tombstones = new Tombstones(store, keys);
+		const snapshots = new LedgerSnapshots(store, log);
+		const tombstones = new Tombstones(store);
 		await tombstones.refresh();
 		const released = new ReleasedLedgers({
 			progress: async () => progress,
 			store,
-			keys,
 			tombstones,
 			log,
 		});
-		const releases = new ReleaseStore(store, keys);
+		const releases = new ReleaseStore(store);
 		const ledgers = new RebuiltLedgers({
 			progress,
 			released,
 			releases,
 			tombstones,
 		});
-		const lossStore = new CutLossStore(
-			store,
-			keys,
-			new CompactionStore(store, keys),
-		);
+		const lossStore = new CutLossStore(store, new CompactionStore(store));
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
-			const cuts = await new CutStore(store, keys).ofShard(shard);
+			const cuts = await new CutStore(store).ofShard(shard);
 			const losses = await lossStore.ofShard(shard);
 			for (const [number, cut] of cuts.entries()) {
 				const isNewest = cuts[number + 1]?.stream !== cut.stream;

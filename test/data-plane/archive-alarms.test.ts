@@ -6,6 +6,7 @@ import {
 	readFrameHeader,
 	readStreamAt,
 } from "../../ingest/archive/read/shard-stream.ts";
+import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
 import { probeConditionalWrites } from "../../ingest/archive/s3/store-probe.ts";
 import { encodeFrameHead, frameId } from "../../ingest/wire/frame.ts";
@@ -176,6 +177,7 @@ test("a stream that would forget frames is refused until it is put right", async
 
 test("a store that ignores If-None-Match is refused", async () => {
 	const careless: ObjectStore = {
+		keys: new ObjectKeys(""),
 		putNew: async () => "created",
 		get: async () => undefined,
 		list: async function* () {},

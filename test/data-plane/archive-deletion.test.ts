@@ -46,25 +46,27 @@ function manifestOf(archive: ArchiveFixture, sourceKey = archive.sourceKey) {
 }
 
 /** What every archive does once an hour. */
-function sweep({ connection, store, keys }: ArchiveFixture): Promise<number> {
-	const tombstones = new Tombstones(store, keys);
-	const all = { connection, replicas: 1, store, keys, tombstones, log };
+function sweep({ connection, store }: ArchiveFixture): Promise<number> {
+	const tombstones = new Tombstones(store);
+	const all = { connection, replicas: 1, store, tombstones, log };
 	return sweepDeleted(all, new AbortController().signal);
 }
 
-async function objectsOf({ store, keys, sourceKey }: ArchiveFixture) {
+async function objectsOf({ store, sourceKey }: ArchiveFixture) {
 	const found: string[] = [];
-	const prefix = keys.eventsOfSource({ account: "shop", sourceKey });
+	const prefix = store.keys.eventsOfSource({ account: "shop", sourceKey });
 	for await (const { key } of store.list(prefix)) found.push(key);
 	return found;
 }
 
 /** As many objects of the source as this, with nothing in them. */
 async function fill(archive: ArchiveFixture, count: number): Promise<void> {
-	const { store, keys, sourceKey } = archive;
+	const { store, sourceKey } = archive;
 	const group = { account: "shop", sourceKey, date: utcDate(Date.now()) };
 	await mapConcurrently(
-		Array.from({ length: count }, (_, i) => keys.events(group, "filling", i)),
+		Array.from({ length: count }, (_, i) =>
+			store.keys.events(group, "filling", i),
+		),
 		32,
 		(key) => store.putNew(key, "x", "text/plain"),
 	);
@@ -150,6 +152,7 @@ test("what an archiver writes after it slept through a deletion is swept", async
 	const zombie = await archive.start({
 		maxAgeMs: 20,
 		wrapStore: (store) => ({
+			keys: store.keys,
 			putNew: async (key, body, type) => {
 				if (isOfSource(key)) {
 					asleep.resolve();

@@ -116,7 +116,7 @@ test("an event is listed and found as soon as it is in the buffer, and the same 
 		bytes: 8,
 		state: "accepted",
 	};
-	const { stream, keys } = archive;
+	const { stream, store } = archive;
 	const show = async () => {
 		const list = await listed(archive);
 		expect(list.events[0]).toEqual(newest);
@@ -138,7 +138,7 @@ test("an event is listed and found as soon as it is in the buffer, and the same 
 		sourceKey,
 		stage: "Bucket",
 		frames: { stream, first: sequence, last: sequence },
-		object: keys.events(folder, stream, sequence),
+		object: store.keys.events(folder, stream, sequence),
 		storedTime: expect.any(String),
 	});
 });

@@ -43,10 +43,11 @@ async function ledgers(archive: ArchiveFixture) {
 
 test("what a restarted archive knows needs no cut record that a snapshot has taken", async () => {
 	const { archive, running } = await archiveWith("1", "2", "3");
-	const { keys, store, shard, stream } = archive;
-	await new LedgerSnapshots(store, keys, log).write(shard, running.shard.index);
+	const { store, shard, stream } = archive;
+	await new LedgerSnapshots(store, log).write(shard, running.shard.index);
 	await running.stop();
-	for (const first of [1, 2]) await archive.tamper(keys.cut(stream, first));
+	for (const first of [1, 2])
+		await archive.tamper(store.keys.cut(stream, first));
 
 	const again = await archive.start();
 	const { sourceKey } = archive;
@@ -70,8 +71,8 @@ test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger
 	const source = index.source("shop", archive.sourceKey)!;
 	const wrong = { stream: archive.stream, first: 1, rows: 99 };
 	source.objects.set(today, DateObjects.of([wrong]));
-	const { keys, store, shard } = archive;
-	await new LedgerSnapshots(store, keys, log).write(shard, index);
+	const { store, shard } = archive;
+	await new LedgerSnapshots(store, log).write(shard, index);
 	const kv = await ledgers(archive);
 	const stood = await eventually(async () =>
 		(await kv.get(archive.sourceKey))!.json<SourceLedger>(),
@@ -100,7 +101,7 @@ test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger
 			},
 		},
 	);
-	const snapshot = await new LedgerSnapshots(store, keys, log).newest(shard);
+	const snapshot = await new LedgerSnapshots(store, log).newest(shard);
 	expect(
 		snapshot!.source("shop", archive.sourceKey)!.objects.get(today)!.rows,
 	).toBe(2);

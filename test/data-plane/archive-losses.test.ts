@@ -320,7 +320,7 @@ const otherKey = "0b".repeat(16);
 
 /** NATS loses the stream with all its data. Of its second cut, the object of one source is written, and that of the other isn't. */
 async function loseStream(archive: ArchiveFixture) {
-	const { keys, sourceKey, store, stream } = archive;
+	const { sourceKey, store, stream } = archive;
 	const running = await archive.start();
 	await archive.publish([newEvent("1", { sourceKey })]);
 	await running.flush();
@@ -331,7 +331,11 @@ async function loseStream(archive: ArchiveFixture) {
 	await running.flush();
 	await running.stop();
 	const date = utcDate(Date.now());
-	const key = keys.events({ account: "shop", sourceKey, date }, stream, 2);
+	const key = store.keys.events(
+		{ account: "shop", sourceKey, date },
+		stream,
+		2,
+	);
 	const bytes = await (await fetch(await store.presign(key, 60))).bytes();
 	await store.remove([key]);
 	const { streams } = await jetstreamManager(archive.connection);
@@ -409,10 +413,10 @@ test("while another archiver may be writing a cut's objects, a lost stream waits
 	await running.stop();
 
 	// What somebody deletes afterwards isn't lost with NATS.
-	const { keys, sourceKey, store } = archive;
+	const { sourceKey, store } = archive;
 	const date = utcDate(Date.now());
 	await store.remove([
-		keys.events({ account: "shop", sourceKey, date }, stream, 2),
+		store.keys.events({ account: "shop", sourceKey, date }, stream, 2),
 	]);
 	await archive.start();
 	expect(await archive.ask(questionOf(archive))).toMatchObject({
@@ -453,9 +457,9 @@ test("a cut whose frames are in a stream that was left isn't lost until that str
 });
 
 /** As if a cut had been decided an hour ago: whoever wrote its objects has ended since. */
-async function letWritersEnd({ keys, stream }: ArchiveFixture, first: number) {
+async function letWritersEnd({ store, stream }: ArchiveFixture, first: number) {
 	const seconds = Date.now() / 1000 - 3_600;
-	const file = join(servers.s3.bucketDirectory, keys.cut(stream, first));
+	const file = join(servers.s3.bucketDirectory, store.keys.cut(stream, first));
 	await utimes(file, seconds, seconds);
 }
 
@@ -476,7 +480,7 @@ async function rowsOfRun(
 }
 
 /** What was decided to be lost of a cut. */
-async function lossOf({ keys, store, stream }: ArchiveFixture, first: number) {
-	const record = await store.get(keys.loss(stream, first));
+async function lossOf({ store, stream }: ArchiveFixture, first: number) {
+	const record = await store.get(store.keys.loss(stream, first));
 	return record && (JSON.parse(record) as CutLoss).loss;
 }

@@ -206,7 +206,7 @@ test("questions for one Run at the same moment get one manifest", async () => {
 
 test("a Run isn't behind the flood of another account, whose own Run says how far archive is", async () => {
 	const archive = await ArchiveFixture.open(servers);
-	const { keys, sourceKey, stream } = archive;
+	const { store, sourceKey, stream } = archive;
 	const flood = { account: "flood", sourceKey: "f1".repeat(16), receivedAtMs };
 	const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
 	await archive.publish([newEvent("a", flood)]);
@@ -214,7 +214,7 @@ test("a Run isn't behind the flood of another account, whose own Run says how fa
 	for (const body of ["b", "c", "d"])
 		await archive.publish([newEvent(body, flood)]);
 	// Each frame makes a cut, and the third takes for ever.
-	const stuckAt = keys.cut(stream, 3);
+	const stuckAt = store.keys.cut(stream, 3);
 	await archive.start({
 		maxBytes: 1,
 		wrapStore: (store) =>

@@ -159,11 +159,11 @@ test("released events leave the count of quarantine once, whatever is repeated o
 
 	// As the archive leaves it that is killed before it says so, and a NATS that has lost its data.
 	const start = async () => {
-		const { connection, store, keys } = archive;
-		const tombstones = new Tombstones(store, keys);
+		const { connection, store } = archive;
+		const tombstones = new Tombstones(store);
 		const signal = new AbortController().signal;
 		const progress = () => NatsProgress.open(connection, 1);
-		const means = { progress, store, keys, tombstones, log };
+		const means = { progress, store, tombstones, log };
 		await new ReleasedLedgers(means).publishAll(signal);
 	};
 	await kv.put(key, first!.string());

@@ -61,9 +61,12 @@ async function archiveOfAges(...ages: number[]): Promise<ArchiveFixture> {
 
 /** A release of events of that date, as old in the store as that. */
 async function noteRelease(archive: ArchiveFixture, age: number, of = age) {
-	const { sourceKey, keys, store } = archive;
+	const { sourceKey, store } = archive;
 	const folder = { account: "shop", sourceKey, date: addDays(today, -of) };
-	const made = [keys.release(folder, 1), keys.released(folder, 1, "a")];
+	const made = [
+		store.keys.release(folder, 1),
+		store.keys.released(folder, 1, "a"),
+	];
 	for (const key of made) {
 		await store.putNew(key, "{}", "application/json");
 		await setAge(key, nowMs - age * dayMs);
@@ -102,7 +105,6 @@ function keeperOf(
 		() => [],
 		async () => [],
 	);
-	const keys = new ObjectKeys(archive.prefix);
 	const published: SourceRetention[] = [];
 	const publish = async (_: unknown, sources: SourceRetention[]) => {
 		published.push(...sources);
@@ -110,7 +112,7 @@ function keeperOf(
 	return {
 		registry,
 		published,
-		keeper: new RetentionKeeper({ store, keys, metrics, log, publish }),
+		keeper: new RetentionKeeper({ store, metrics, log, publish }),
 	};
 }
 
@@ -186,6 +188,7 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 	const { store } = archive;
 	const swept: string[] = [];
 	const { keeper } = keeperOf(archive, {
+		keys: store.keys,
 		list: (...which) => store.list(...which),
 		putNew: (...what) => store.putNew(...what),
 		get: (key) => store.get(key),
@@ -227,10 +230,13 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 
 test("what people upload and what Imports' Jobs leave goes after three days", async () => {
 	const archive = await archiveOfAges(0);
-	const { keys, store, sourceKey } = archive;
+	const { store, sourceKey } = archive;
 	const source = { account: "shop", sourceKey };
-	const [old, young] = [keys.upload("shop", "a"), keys.upload("shop", "b")];
-	const part = keys.importPart(source, "operation", 1);
+	const [old, young] = [
+		store.keys.upload("shop", "a"),
+		store.keys.upload("shop", "b"),
+	];
+	const part = store.keys.importPart(source, "operation", 1);
 	for (const key of [old, young, part])
 		await store.putNew(key, "1", "text/plain");
 	for (const key of [old, part]) await setAge(key, nowMs - 4 * dayMs);
@@ -267,7 +273,7 @@ test("a source that keeps its events for 400 days can load them then, whatever t
 	// As asked for a year and more ago.
 	const record = { version: 1, account: "shop", sourceKey } as const;
 	const from = addDays(today, -500);
-	await new RetentionStore(archive.store, archive.keys).write(1, {
+	await new RetentionStore(archive.store).write(1, {
 		...record,
 		days: 400,
 		from,
@@ -341,8 +347,8 @@ test("archive keeps what it is asked to, from what it still has, and lowers it o
 
 test("a bucket's rule that removes events earlier than asked is published, and nobody relies on more", async () => {
 	const archive = await archiveOfAges(0);
-	const { sourceKey, keys, store } = archive;
-	await new RetentionStore(store, keys).write(1, {
+	const { sourceKey, store } = archive;
+	await new RetentionStore(store).write(1, {
 		version: 1,
 		account: "shop",
 		sourceKey,
@@ -361,7 +367,7 @@ test("a bucket's rule that removes events earlier than asked is published, and n
 			},
 		}),
 	);
-	const kept = await new RetentionStore(store, keys).all();
+	const kept = await new RetentionStore(store).all();
 	expect((await keeper.setRules([])).enforcedBy).toBe("lifecycle");
 	mayChange = false;
 	const { problemOf } = await keeper.setRules(kept);

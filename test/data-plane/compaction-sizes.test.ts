@@ -48,7 +48,7 @@ test("bodies of a megabyte become outputs of what DuckDB can sort, and one alone
 
 test("what needs too much memory is halved until it fits", async () => {
 	const fixture = await CompactionFixture.open(servers, 12);
-	const { store, keys } = fixture.archive;
+	const { store } = fixture.archive;
 	const rewriter = await ParquetRewriter.open(
 		await passingDirectory("rewriter"),
 		fixture.signal,
@@ -59,10 +59,7 @@ test("what needs too much memory is halved until it fits", async () => {
 		return merge(files, size);
 	};
 	const idle = async () => {};
-	const work = new DateCompaction(
-		{ store, keys, rewriter, idle },
-		fixture.due(),
-	);
+	const work = new DateCompaction({ store, rewriter, idle }, fixture.due());
 	const record = await work.run();
 	await rewriter.close();
 	expect(record.outputs.map(({ inputs }) => inputs.length)).toEqual([

@@ -251,12 +251,12 @@ test("a shard that has stopped doesn't hold up the compaction of the others", as
 
 test("a deleted source's compaction records and outputs are deleted, and no more are written", async () => {
 	const fixture = await CompactionFixture.open(servers, 4);
-	const { store, keys } = fixture.archive;
+	const { store } = fixture.archive;
 	const due = fixture.due();
 	await fixture.compactor().look(Date.now(), fixture.signal);
-	const tombstones = new Tombstones(store, keys);
+	const tombstones = new Tombstones(store);
 	await tombstones.add(due);
-	await deleteSourceObjects({ store, keys }, due, () => true);
+	await deleteSourceObjects({ store }, due, () => true);
 	expect(await fixture.record()).toBeUndefined();
 	expect(await fixture.names()).toEqual([]);
 	const late = fixture.compactor({ tombstones });
@@ -280,7 +280,7 @@ test("`tidemill archive` compacts by itself", async () => {
 	process.onLine = (line) => {
 		isSaid ||= line.includes('"msg":"compacted a date"');
 	};
-	const records = new CompactionStore(archive.store, archive.keys);
+	const records = new CompactionStore(archive.store);
 	await eventually(async () =>
 		expect((await records.of(due))?.outputs).toHaveLength(1),
 	);

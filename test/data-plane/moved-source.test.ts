@@ -146,9 +146,9 @@ test("a Source that moves to and fro is whole in each manifest, whichever shard 
 		expect(due.filter((id) => !found.has(id))).toEqual([]);
 	};
 	const shardsOf = async () => {
-		const { store, keys } = archive;
+		const { store } = archive;
 		const found = new Set<string>();
-		for await (const { key } of store.list(keys.eventsOfSource(route)))
+		for await (const { key } of store.list(store.keys.eventsOfSource(route)))
 			found.add(/frames-(\d+)-/.exec(key)![1]!);
 		return [...found].sort();
 	};

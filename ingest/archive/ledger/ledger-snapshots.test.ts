@@ -2,13 +2,11 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import { ObjectKeys } from "../s3/object-keys.ts";
 import { CutStore } from "../write/cut-store.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
 
 const sourceKey = "ffeeddccbbaa99887766554433221100";
-const keys = new ObjectKeys("p");
 
 function cut(stream: string, first: number): CutRecord {
 	const time = new Date(Date.UTC(2026, 2, 1) + first * 60_000).toISOString();
@@ -38,14 +36,14 @@ function cut(stream: string, first: number): CutRecord {
 
 /** A store with these cuts, and an index that has taken them. */
 async function archived(...cuts: CutRecord[]) {
-	const store = new MemoryStore();
+	const store = new MemoryStore("p");
 	const index = new LedgerIndex();
-	const cutStore = new CutStore(store, keys);
+	const cutStore = new CutStore(store);
 	for (const each of cuts) {
 		await cutStore.decide(each);
 		index.add(each);
 	}
-	const snapshots = new LedgerSnapshots(store, keys, pino({ level: "silent" }));
+	const snapshots = new LedgerSnapshots(store, pino({ level: "silent" }));
 	return { store, index, cutStore, snapshots };
 }
 

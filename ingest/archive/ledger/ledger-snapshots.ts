@@ -1,7 +1,6 @@
 import type { Deviations } from "../../../packages/contracts/ledger.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { DateObjects } from "./date-objects.ts";
 import {
@@ -19,12 +18,10 @@ const kept = 2;
  */
 export class LedgerSnapshots {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 	readonly #log: Logger;
 
-	constructor(store: ObjectStore, keys: ObjectKeys, log: Logger) {
+	constructor(store: ObjectStore, log: Logger) {
 		this.#store = store;
-		this.#keys = keys;
 		this.#log = log;
 	}
 
@@ -48,7 +45,7 @@ export class LedgerSnapshots {
 		const time = index.archivedThrough;
 		if (time === undefined) return;
 		await this.#store.putNew(
-			this.#keys.ledger(shard, time),
+			this.#store.keys.ledger(shard, time),
 			JSON.stringify(snapshotOf(index)),
 			"application/json",
 		);
@@ -61,7 +58,7 @@ export class LedgerSnapshots {
 
 	async #listed(shard: number): Promise<string[]> {
 		const keys: string[] = [];
-		const prefix = this.#keys.ledgersOfShard(shard);
+		const prefix = this.#store.keys.ledgersOfShard(shard);
 		for await (const { key } of this.#store.list(prefix)) keys.push(key);
 		return keys;
 	}

@@ -2,7 +2,6 @@ import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import { ObjectKeys } from "../s3/object-keys.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";
 import { Tombstones } from "../write/tombstones.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
@@ -40,10 +39,9 @@ function cut(number: number, sources: number): CutRecord {
 
 function newLedger() {
 	const store = new MemoryStore();
-	const keys = new ObjectKeys("p");
 	const log = pino({ level: "silent" });
-	const snapshots = new LedgerSnapshots(store, keys, log);
-	const ledger = new ShardLedger(7, snapshots, new Tombstones(store, keys));
+	const snapshots = new LedgerSnapshots(store, log);
+	const ledger = new ShardLedger(7, snapshots, new Tombstones(store));
 	const setLedger = vi.fn<NatsProgress["setLedger"]>(async () => undefined);
 	const setShard = async () => undefined;
 	const progress = { setLedger, setShard } as unknown as NatsProgress;
@@ -100,9 +98,8 @@ test("a ledger that NATS didn't take is published again, whether it came at once
 
 test("what is lost of a cut doesn't count, whether the cut is learned before or after that is known", async () => {
 	const store = new MemoryStore();
-	const keys = new ObjectKeys("");
-	const snapshots = new LedgerSnapshots(store, keys, pino({ level: "silent" }));
-	const ledger = new ShardLedger(7, snapshots, new Tombstones(store, keys));
+	const snapshots = new LedgerSnapshots(store, pino({ level: "silent" }));
+	const ledger = new ShardLedger(7, snapshots, new Tombstones(store));
 	const lost = (from: number) => {
 		const { stream, groups } = cut(from, 1);
 		const time = "2026-03-01T12:00:00.000Z";

@@ -1,4 +1,5 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
+import type { ObjectKeys } from "./object-keys.ts";
 import type { PutLink } from "./object-links.ts";
 
 export interface ListedObject {
@@ -10,6 +11,7 @@ export interface ListedObject {
 
 /** One bucket, as archive uses it: it writes an object once and never changes it. */
 export interface ObjectStore {
+	readonly keys: ObjectKeys;
 	/** Writes an object. Returns "exists" and writes nothing if the key exists. */
 	putNew(
 		key: string,

@@ -9,6 +9,8 @@ import { trustAuthorities } from "../../../packages/service/trusted-authorities.
 
 export interface ObjectStoreSettings {
 	bucket: string;
+	/** Folder of all keys, without leading and trailing slashes; absent for a bucket of its own. */
+	prefix?: string;
 	region: string;
 	/** Absent for AWS. */
 	endpoint?: string;

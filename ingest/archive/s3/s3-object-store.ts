@@ -18,6 +18,7 @@ import {
 	partsOf,
 	uploadInParts,
 } from "./multipart-upload.ts";
+import { ObjectKeys } from "./object-keys.ts";
 import { ObjectLinks } from "./object-links.ts";
 import {
 	digest,
@@ -54,6 +55,7 @@ const removedAtOnce = 1_000;
 export class S3ObjectStore
 	implements ObjectStore, FileStore, PartStore, LifecycleStore
 {
+	readonly keys: ObjectKeys;
 	readonly #client: S3Client;
 	readonly #links: ObjectLinks;
 	readonly #quickPut: QuickPut;
@@ -64,6 +66,7 @@ export class S3ObjectStore
 
 	/** @param abortSignal Aborts all requests, present and future. */
 	constructor(settings: ObjectStoreSettings, abortSignal: AbortSignal) {
+		this.keys = new ObjectKeys(settings.prefix ?? "");
 		this.#settings = settings;
 		this.#abortSignal = abortSignal;
 		this.#client = newS3Client(settings);

@@ -22,6 +22,7 @@ const read = (env: Record<string, string>) =>
 test("AWS needs a bucket and a region, and each bucket has a host name", () => {
 	expect(read({})).toEqual({
 		bucket: "b",
+		prefix: "tidemill",
 		region: "eu-north-1",
 		forcePathStyle: false,
 		timeoutMs: 30_000,

@@ -33,6 +33,7 @@ export function readStoreSettings(
 	const encryption = readEncryption(settings);
 	return {
 		bucket: settings.text("S3_BUCKET"),
+		prefix: readPrefix(settings.text("S3_PREFIX", "tidemill")),
 		region: settings.text("AWS_REGION"),
 		...(endpoint && { endpoint }),
 		// Stores other than AWS seldom have a host name for each bucket.
@@ -51,6 +52,16 @@ export function readStoreSettings(
 			fallback: 30_000,
 		}),
 	};
+}
+
+/** Archive and the bucket's lifecycle rule remove what expires there, so a folder keeps them off what others store. */
+function readPrefix(text: string): string {
+	const prefix = text.replace(/^\/+|\/+$/g, "");
+	if (prefix === "")
+		throw new SettingError(
+			`S3_PREFIX is "${text}". It must be a folder of the bucket that Tidemill has to itself, like tidemill.`,
+		);
+	return prefix;
 }
 
 /** The store's server, to look at its certificate; none for AWS's own, which AWS looks after. */

@@ -1,18 +1,15 @@
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
 const readsAtOnce = 32;
 
 export class CutStore {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/**
@@ -20,7 +17,7 @@ export class CutStore {
 	 * Throws {@link Alarm} CutUnreadable if this archive can't read that record.
 	 */
 	async decide(cut: CutRecord): Promise<CutRecord> {
-		const key = this.#keys.cut(cut.stream, cut.first);
+		const key = this.#store.keys.cut(cut.stream, cut.first);
 		const written = await this.#store.putNew(
 			key,
 			JSON.stringify(cut),
@@ -39,7 +36,10 @@ export class CutStore {
 	): Promise<CutRecord[]> {
 		const from = new Map<string, string>();
 		for (const [stream, { first }] of known)
-			from.set(this.#keys.cutsOfStream(stream), this.#keys.cut(stream, first));
+			from.set(
+				this.#store.keys.cutsOfStream(stream),
+				this.#store.keys.cut(stream, first),
+			);
 		const keys: string[] = [];
 		let after: string | undefined;
 		do after = await this.#listUntilKnown(shard, from, after, keys);
@@ -54,7 +54,7 @@ export class CutStore {
 		after: string | undefined,
 		keys: string[],
 	): Promise<string | undefined> {
-		const prefix = this.#keys.cutsOfShard(shard);
+		const prefix = this.#store.keys.cutsOfShard(shard);
 		for await (const { key } of this.#store.list(prefix, after)) {
 			const start = from.get(key.slice(0, key.lastIndexOf("/") + 1));
 			if (start === undefined || key > start) keys.push(key);
@@ -69,8 +69,8 @@ export class CutStore {
 	/** A stream's cuts in order: all of them, or those after one cut. */
 	async ofStream(stream: string, after?: CutRecord): Promise<CutRecord[]> {
 		return this.#readAll(
-			this.#keys.cutsOfStream(stream),
-			after && this.#keys.cut(stream, after.first),
+			this.#store.keys.cutsOfStream(stream),
+			after && this.#store.keys.cut(stream, after.first),
 		);
 	}
 

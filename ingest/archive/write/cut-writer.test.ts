@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { newEvent } from "../../../test/support/fixtures/data-plane/archive-fixture.ts";
 import { decideCut, eventsOfCut } from "../decide/cut.ts";
-import { ObjectKeys } from "../s3/object-keys.ts";
 import { ArchiveMetrics } from "./archive-metrics.ts";
 import { CutWriter } from "./cut-writer.ts";
 import { Tombstones } from "./tombstones.ts";
@@ -31,11 +30,9 @@ class BusyStore extends MemoryStore {
 
 test("32 objects of a cut are written at once, so that many Sources don't wait for each other's requests", async () => {
 	const store = new BusyStore(32);
-	const keys = new ObjectKeys("p");
 	const writer = new CutWriter({
 		store,
-		keys,
-		tombstones: new Tombstones(store, keys),
+		tombstones: new Tombstones(store),
 		metrics: new ArchiveMetrics(
 			new Registry(),
 			() => [],

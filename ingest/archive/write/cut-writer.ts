@@ -10,7 +10,6 @@ import {
 import type { Tracing } from "../../../packages/service/tracing.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
-import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ArchiveMetrics } from "./archive-metrics.ts";
 import { eventFile } from "./parquet/event-file.ts";
@@ -21,20 +20,17 @@ const objectsAtOnce = 32;
 
 export class CutWriter {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 	readonly #tombstones: Tombstones;
 	readonly #metrics: ArchiveMetrics;
 	readonly #tracing: Tracing | undefined;
 
 	constructor(options: {
 		store: ObjectStore;
-		keys: ObjectKeys;
 		tombstones: Tombstones;
 		metrics: ArchiveMetrics;
 		tracing?: Tracing | undefined;
 	}) {
 		this.#store = options.store;
-		this.#keys = options.keys;
 		this.#tombstones = options.tombstones;
 		this.#metrics = options.metrics;
 		this.#tracing = options.tracing;
@@ -54,7 +50,7 @@ export class CutWriter {
 			if (this.#tombstones.has(group)) return;
 			const startMs = this.#tracing ? Date.now() : 0;
 			const body = await eventFile(events);
-			const key = this.#keys.events(group, cut.stream, cut.first);
+			const key = this.#store.keys.events(group, cut.stream, cut.first);
 			// "exists" is success, too: its writer had the same cut and the same frames.
 			const written = await this.#store.putNew(
 				key,

@@ -1,4 +1,4 @@
-import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
+import type { SourceName } from "../s3/object-keys.ts";
 import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
 export interface Tombstone extends SourceName {
@@ -13,13 +13,11 @@ export interface Tombstone extends SourceName {
  */
 export class Tombstones {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 	readonly #known = new Set<string>();
 	#readAtMs = Number.NEGATIVE_INFINITY;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/** How many sources are known to be deleted. It never falls. */
@@ -36,7 +34,7 @@ export class Tombstones {
 	async add(source: SourceName): Promise<void> {
 		const { account, sourceKey } = source;
 		await this.#store.putNew(
-			this.#keys.tombstone(source),
+			this.#store.keys.tombstone(source),
 			JSON.stringify({ version: 1, account, sourceKey }),
 			"application/json",
 		);
@@ -53,7 +51,9 @@ export class Tombstones {
 	}
 
 	async *read(): AsyncGenerator<Tombstone> {
-		for await (const object of this.#store.list(this.#keys.tombstones())) {
+		for await (const object of this.#store.list(
+			this.#store.keys.tombstones(),
+		)) {
 			const tombstone = readTombstone(object);
 			if (tombstone) yield tombstone;
 		}

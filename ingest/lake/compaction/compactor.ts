@@ -3,7 +3,6 @@ import { closedThrough } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type {
 	FileStore,
 	ListedObject,
@@ -35,7 +34,6 @@ export interface CompactedShard {
 
 export interface CompactorOptions {
 	store: ObjectStore & FileStore;
-	keys: ObjectKeys;
 	shards: readonly CompactedShard[];
 	/** How many objects a date must have to be compacted; 0 turns compaction off. */
 	minObjects: number;
@@ -63,7 +61,7 @@ export class Compactor {
 
 	constructor(options: CompactorOptions) {
 		this.#options = options;
-		this.#records = new CompactionStore(options.store, options.keys);
+		this.#records = new CompactionStore(options.store);
 	}
 
 	/** Looks for due dates until the signal fires. A later look repeats what failed. */
@@ -85,7 +83,7 @@ export class Compactor {
 
 	/** Removes superseded objects, then compacts the due dates one after the other. */
 	async look(nowMs: number, signal: AbortSignal): Promise<void> {
-		const { shards, keys, minObjects } = this.#options;
+		const { shards, store, minObjects } = this.#options;
 		const records = await this.#records.list();
 		await this.#sweep(records, nowMs);
 		if (minObjects === 0) return;
@@ -96,10 +94,10 @@ export class Compactor {
 				shard.index.sources(),
 				closedThrough(Date.parse(archivedThrough)),
 				minObjects,
-				(date) => records.has(keys.compaction(date)),
+				(date) => records.has(store.keys.compaction(date)),
 			);
 			for (const date of due) {
-				const key = keys.compaction(date);
+				const key = store.keys.compaction(date);
 				if ((this.#failed.get(key)?.againMs ?? 0) > nowMs) continue;
 				await this.#tryCompact(shard.number, date, nowMs, signal);
 			}
@@ -112,9 +110,9 @@ export class Compactor {
 		nowMs: number,
 		signal: AbortSignal,
 	): Promise<void> {
-		const { keys, intervalMs, metrics, log } = this.#options;
+		const { store, intervalMs, metrics, log } = this.#options;
 		const { account, sourceKey, date } = due;
-		const key = keys.compaction(due);
+		const key = store.keys.compaction(due);
 		try {
 			await this.compact(shard, due, signal);
 			this.#failed.delete(key);
@@ -136,11 +134,11 @@ export class Compactor {
 		due: DueDate,
 		signal: AbortSignal,
 	): Promise<CompactionRecord> {
-		const { store, keys, scratch, metrics, log } = this.#options;
+		const { store, scratch, metrics, log } = this.#options;
 		const rewriter = await ParquetRewriter.open(scratch, signal);
 		try {
 			const idle = () => this.#idle(due, signal);
-			const work = new DateCompaction({ store, keys, rewriter, idle }, due);
+			const work = new DateCompaction({ store, rewriter, idle }, due);
 			const made = await work.run();
 			const record = await this.#records.decide(made);
 			const { account, sourceKey, date, outputs } = record;
@@ -205,20 +203,22 @@ export class Compactor {
 
 	/** The latest known time of the store's clock: when it took the newest of these records and of the shards' cuts. */
 	async #storeNowMs(records: readonly ListedObject[]): Promise<number> {
-		const { store, keys, shards } = this.#options;
+		const { store, shards } = this.#options;
 		let latest = Math.max(...records.map(({ modifiedMs }) => modifiedMs));
 		for (const { index } of shards)
 			for (const [stream, { first }] of index.newestOfStream)
-				for await (const { modifiedMs } of store.list(keys.cut(stream, first)))
+				for await (const { modifiedMs } of store.list(
+					store.keys.cut(stream, first),
+				))
 					latest = Math.max(latest, modifiedMs);
 		return latest;
 	}
 
 	async #removeSuperseded(key: string): Promise<void> {
-		const { store, keys, metrics, log } = this.#options;
+		const { store, metrics, log } = this.#options;
 		const record = await this.#records.read(key);
 		if (!record) return;
-		const folder = keys.eventsOfDate(record);
+		const folder = store.keys.eventsOfDate(record);
 		const names: string[] = [];
 		for await (const object of store.list(folder))
 			names.push(object.key.slice(folder.length));

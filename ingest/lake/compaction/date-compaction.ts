@@ -1,8 +1,7 @@
 import { rm, stat } from "node:fs/promises";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import { fileDigest } from "../../archive/s3/object-read.ts";
-import type { FileStore } from "../../archive/s3/object-store.ts";
+import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { outputName } from "../../wire/output-name.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
@@ -21,8 +20,7 @@ export class CompactionMismatch extends Error {
 }
 
 export interface DateCompactionOptions {
-	store: FileStore;
-	keys: ObjectKeys;
+	store: FileStore & Pick<ObjectStore, "keys">;
 	rewriter: ParquetRewriter;
 	/** Settles when no shard is behind. Throws if the date must not be compacted any more. */
 	idle: () => Promise<void>;
@@ -78,10 +76,10 @@ export class DateCompaction {
 	}
 
 	async #download(objects: IndexedObject[]): Promise<Input[]> {
-		const { store, keys, rewriter } = this.#options;
+		const { store, rewriter } = this.#options;
 		const files = await settled(
 			objects.map(async ({ stream, first }) => {
-				const key = keys.events(this.#due, stream, first);
+				const key = store.keys.events(this.#due, stream, first);
 				const file = rewriter.newFile();
 				if ((await store.getFile(key, file)) === undefined)
 					throw new CompactionMismatch(
@@ -123,7 +121,7 @@ export class DateCompaction {
 	async #write(group: Input[]): Promise<CompactionOutput> {
 		const inputs = group.map(({ name }) => name);
 		const name = outputName(inputs);
-		const key = this.#options.keys.eventsOfDate(this.#due) + name;
+		const key = this.#options.store.keys.eventsOfDate(this.#due) + name;
 		const output =
 			(await this.#existing(key, group)) ?? (await this.#make(key, group));
 		const { rows, bytes, sha256 } = output;

@@ -1,5 +1,5 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,
 	ObjectStore,
@@ -117,16 +117,14 @@ function replacedNames(record: CompactionRecord | undefined): Set<string> {
 
 export class CompactionStore {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/** Writes a record unless the date has one, and returns the record that is in the bucket. */
 	async decide(record: CompactionRecord): Promise<CompactionRecord> {
-		const key = this.#keys.compaction(record);
+		const key = this.#store.keys.compaction(record);
 		const text = JSON.stringify(record);
 		const written = await this.#store.putNew(key, text, "application/json");
 		if (written === "created") return record;
@@ -138,7 +136,7 @@ export class CompactionStore {
 
 	/** The date's record; undefined if the date isn't compacted. */
 	of(date: SourceDate): Promise<CompactionRecord | undefined> {
-		return this.read(this.#keys.compaction(date));
+		return this.read(this.#store.keys.compaction(date));
 	}
 
 	/** Whether an output of the date's compaction holds the events of the object with this key. */
@@ -155,7 +153,7 @@ export class CompactionStore {
 
 	async list(): Promise<Map<string, ListedObject>> {
 		const records = new Map<string, ListedObject>();
-		for await (const object of this.#store.list(this.#keys.compactions()))
+		for await (const object of this.#store.list(this.#store.keys.compactions()))
 			records.set(object.key, object);
 		return records;
 	}

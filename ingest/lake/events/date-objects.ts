@@ -1,7 +1,6 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { CompactionStore, visibleObjects } from "../compaction/record.ts";
 import type { StoredRelease } from "../release/release-store.ts";
@@ -30,12 +29,12 @@ export interface EventObject {
 
 /** Finds the objects that have each event once, as manifests do. */
 export class SourceObjects {
-	readonly #keys: ObjectKeys;
+	readonly #store: ObjectStore;
 	readonly #compactions: CompactionStore;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
-		this.#keys = keys;
-		this.#compactions = new CompactionStore(store, keys);
+	constructor(store: ObjectStore) {
+		this.#store = store;
+		this.#compactions = new CompactionStore(store);
 	}
 
 	/** In the order of their cuts; a compacted object stands where its latest cut is. */
@@ -56,9 +55,9 @@ export class SourceObjects {
 		// Before the objects, as for a manifest. Quarantine isn't compacted.
 		const record = quarantined ? undefined : await this.#compactions.of(group);
 		const all = [...(ofDates.get(date) ?? [])];
-		const folder = this.#keys.eventsOfDate(group);
+		const folder = this.#store.keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
-			this.#keys.events(group, stream, first).slice(folder.length);
+			this.#store.keys.events(group, stream, first).slice(folder.length);
 		const { originals, outputs } = visibleObjects(all, nameOf, record);
 		const latest = new Map<string, string>();
 		for (const { name, inputs } of outputs)

@@ -5,7 +5,7 @@ import {
 } from "../../../packages/contracts/nats.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { readStoredBatch } from "../../../packages/service/nats/stored-batch.ts";
-import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,
 	ObjectStore,
@@ -38,7 +38,6 @@ const maxTombstonesAgeMs = 60_000;
 export interface EventStoreOptions {
 	shard: LakeShard;
 	store: ObjectStore & PartStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	/** Of all shards of this process. */
 	thread: RowThread;
@@ -65,9 +64,9 @@ export class EventStore {
 
 	constructor(options: EventStoreOptions) {
 		this.#options = options;
-		const { store, keys, thread } = options;
-		this.objects = new SourceObjects(store, keys);
-		this.releases = new ReleaseStore(store, keys);
+		const { store, thread } = options;
+		this.objects = new SourceObjects(store);
+		this.releases = new ReleaseStore(store);
 		this.reader = new ObjectReader(store, thread);
 	}
 

@@ -151,8 +151,8 @@ async function described(
 }
 
 async function cutOf(events: EventStore, stream: string, first: number) {
-	const { keys, store } = events.options;
-	const text = await store.get(keys.cut(stream, first));
+	const { store } = events.options;
+	const text = await store.get(store.keys.cut(stream, first));
 	return text === undefined ? undefined : (JSON.parse(text) as CutRecord);
 }
 

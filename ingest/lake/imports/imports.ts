@@ -8,7 +8,6 @@ import type {
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
@@ -29,7 +28,6 @@ export interface ImportOptions {
 	connection: NatsConnection;
 	shard: number;
 	store: ObjectStore & PartStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	/** Of all shards of this process, together with releases. */
 	turns: FairLimit;
@@ -52,7 +50,7 @@ export function answerImports(
 }
 
 async function addImport(
-	{ store, keys, turns, tombstones, released, log }: ImportOptions,
+	{ store, turns, tombstones, released, log }: ImportOptions,
 	request: ImportRequest,
 	task: RequestTask,
 ): Promise<ImportAnswer> {
@@ -63,14 +61,10 @@ async function addImport(
 		requireUndeleted(tombstones, request);
 	};
 	const today = utcDate(Date.now());
-	const retention = await new RetentionStore(store, keys).of(request);
+	const retention = await new RetentionStore(store).of(request);
 	// A Job that ran over midnight has seen one day more.
 	const from = keptFrom(retention?.record, utcDate(Date.now() - dayMs));
-	const manifests = new ManifestStore(
-		store,
-		keys,
-		new ManifestObjects(store, keys),
-	);
+	const manifests = new ManifestStore(store, new ManifestObjects(store));
 	const found = await manifests.newest(operation);
 	if (!found)
 		throw new RequestFailure(
@@ -78,7 +72,7 @@ async function addImport(
 			`The manifest of the Operation ${operation} is not in the bucket`,
 		);
 	const added = new SourceImport(
-		{ store, keys, idle, kept: { from, to: today } },
+		{ store, idle, kept: { from, to: today } },
 		request,
 		found.manifest,
 	);

@@ -8,7 +8,7 @@ import type { FrameEvent } from "../../wire/frame-event.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { SourceImport } from "./source-import.ts";
 
-const keys = new ObjectKeys("p");
+const keys = new ObjectKeys("");
 const source = { account: "shop", sourceKey: "aa".repeat(16) };
 const kept = { from: "2026-03-01", to: "2026-03-31" };
 const [first, second] = ["2026-03-01", "2026-03-02"];
@@ -74,7 +74,7 @@ async function add(
 ) {
 	const objects = seen.map((key) => ({ key, url: "", rows: 1, bytes: 1 }));
 	const manifest = { dates: [{ date: first!, rows: 1, objects }] };
-	const deps = { store, keys, idle, kept };
+	const deps = { store, idle, kept };
 	const added = new SourceImport(deps, request, manifest);
 	for (let part = 1; part <= request.parts; part++)
 		for (let isLeft = true; isLeft; ) isLeft = await added.add(part);
@@ -82,7 +82,7 @@ async function add(
 }
 
 async function recordsOf(store: PartStore) {
-	const releases = new ReleaseStore(store, keys);
+	const releases = new ReleaseStore(store);
 	const dates = await Promise.all(
 		[first!, second!].map((date) => releases.ofDate({ ...source, date })),
 	);
@@ -161,7 +161,7 @@ test("a part of many dates is added ten dates at a time", async () => {
 		"one",
 		days.map((date, at) => event(date, at + 1)),
 	);
-	const deps = { store, keys, idle: async () => {}, kept };
+	const deps = { store, idle: async () => {}, kept };
 	const added = new SourceImport(deps, request, { dates: [] });
 	const counts: number[] = [];
 	for (let isLeft = true; isLeft; ) {

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
-import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
 import { decodeFrame } from "../../wire/frame.ts";
@@ -19,7 +19,6 @@ const datesAtOnce = 10;
 
 export interface SourceImportOptions {
 	store: ObjectStore & PartStore;
-	keys: ObjectKeys;
 	/** Settles before anything is written. Throws if the source is deleted. */
 	idle(): Promise<void>;
 	/** The dates whose events are kept. */
@@ -52,7 +51,7 @@ export class SourceImport {
 			dates.flatMap(({ objects }) => objects.map(({ key }) => key)),
 		);
 		this.#request = request;
-		this.#releases = new ReleaseStore(options.store, options.keys);
+		this.#releases = new ReleaseStore(options.store);
 	}
 
 	/** What the Operation has added to the dates of the parts, now or before. */
@@ -72,8 +71,12 @@ export class SourceImport {
 	 * ObjectMissing or ReleasesTooMany.
 	 */
 	async add(part: number): Promise<boolean> {
-		const { store, keys, kept } = this.#options;
-		const key = keys.importPart(this.#request, this.#request.operation, part);
+		const { store, kept } = this.#options;
+		const key = store.keys.importPart(
+			this.#request,
+			this.#request.operation,
+			part,
+		);
 		const found = await store.getPart(key, "bytes=0-");
 		if (!found)
 			throw new RequestFailure(
@@ -96,7 +99,7 @@ export class SourceImport {
 		part: number,
 		events: FrameEvent[],
 	): Promise<void> {
-		const { store, keys, idle } = this.#options;
+		const { store, idle } = this.#options;
 		const { operation, account, sourceKey } = this.#request;
 		const folder = { account, sourceKey, date };
 		const range = { stream: streamOf(operation), first: part, last: part };
@@ -127,7 +130,7 @@ export class SourceImport {
 			body ??= await eventFile(events);
 			const number = known.length + 1;
 			const attempt = randomBytes(8).toString("hex");
-			const key = keys.released(folder, number, attempt);
+			const key = store.keys.released(folder, number, attempt);
 			await idle();
 			await store.putNew(key, body, "application/vnd.apache.parquet");
 			const size = { rows: events.length, bytes: body.length };

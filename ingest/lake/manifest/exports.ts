@@ -13,7 +13,6 @@ import type {
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { RequestFailure } from "../request/errors.ts";
@@ -32,18 +31,16 @@ const maxWaiting = 16;
 export function answerExports({
 	connection,
 	store,
-	keys,
 	tombstones,
 	log,
 }: {
 	connection: NatsConnection;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	log: Logger;
 }): Responder<ExportRequest> {
-	const objects = new ManifestObjects(store, keys);
-	const manifests = new ManifestStore(store, keys, objects);
+	const objects = new ManifestObjects(store);
+	const manifests = new ManifestStore(store, objects);
 	// Links take the processor.
 	const turns = new FairLimit({ atOnce: 2 });
 	const answer = async ({

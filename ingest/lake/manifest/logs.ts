@@ -5,7 +5,6 @@ import type {
 } from "../../../packages/contracts/manifest.ts";
 import { logSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { readLogRequest } from "../request/requests.ts";
 import { Responder } from "../request/responder.ts";
@@ -14,12 +13,10 @@ import { Responder } from "../request/responder.ts";
 export function answerLogs({
 	connection,
 	store,
-	keys,
 	log,
 }: {
 	connection: NatsConnection;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	log: Logger;
 }): Responder<LogRequest> {
 	return new Responder({
@@ -28,7 +25,7 @@ export function answerLogs({
 		log,
 		read: readLogRequest,
 		answer: async (request): Promise<LogAnswer> => {
-			const padded = await store.get(keys.log(request));
+			const padded = await store.get(store.keys.log(request));
 			return {
 				ok: true,
 				...(padded !== undefined && { log: logText(padded) }),

@@ -5,7 +5,7 @@ import type {
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import {
 	type CompactionRecord,
@@ -19,15 +19,13 @@ import { RequestFailure } from "../request/errors.ts";
 /** Finds the objects of a date that a manifest names: each event is in exactly one of them. */
 export class ManifestObjects {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 	readonly #compactions: CompactionStore;
 	readonly #releases: ReleaseStore;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
-		this.#compactions = new CompactionStore(store, keys);
-		this.#releases = new ReleaseStore(store, keys);
+		this.#compactions = new CompactionStore(store);
+		this.#releases = new ReleaseStore(store);
 	}
 
 	/**
@@ -40,9 +38,9 @@ export class ManifestObjects {
 		linkSeconds: number,
 	): Promise<ManifestDate> {
 		if (!objectsOf()) return { date: group.date, rows: 0, objects: [] };
-		const folder = this.#keys.eventsOfDate(group);
+		const folder = this.#store.keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
-			this.#keys.events(group, stream, first).slice(folder.length);
+			this.#store.keys.events(group, stream, first).slice(folder.length);
 		// The record is read before the objects: what it replaces is among them. The list is copied because cuts go on.
 		const record = await this.#recordOf(group);
 		const objects = [...(objectsOf() ?? [])];
@@ -104,7 +102,7 @@ export class ManifestObjects {
 		group: DateFolder,
 		date: ManifestDate,
 	): Promise<Omit<ManifestObject, "url">[]> {
-		const folder = this.#keys.eventsOfDate(group);
+		const folder = this.#store.keys.eventsOfDate(group);
 		const record =
 			date.objects.length > 0 ? await this.#recordOf(group) : undefined;
 		const same = sameEvents(

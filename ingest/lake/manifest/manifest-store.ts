@@ -6,7 +6,6 @@ import {
 	maxImportParts,
 } from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
@@ -35,12 +34,10 @@ export interface SignedManifest {
  */
 export class ManifestStore {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 	readonly #objects: ManifestObjects;
 
-	constructor(store: ObjectStore, keys: ObjectKeys, objects: ManifestObjects) {
+	constructor(store: ObjectStore, objects: ManifestObjects) {
 		this.#store = store;
-		this.#keys = keys;
 		this.#objects = objects;
 	}
 
@@ -48,7 +45,7 @@ export class ManifestStore {
 	async newest(run: string): Promise<SignedManifest | undefined> {
 		let newest: SignedManifest | undefined;
 		for (let signing = 1; ; signing++) {
-			const key = this.#keys.run(run, signing);
+			const key = this.#store.keys.run(run, signing);
 			const text = await this.#store.get(key);
 			if (text === undefined) return newest;
 			newest = { manifest: JSON.parse(text) as Manifest, key, signing };
@@ -99,9 +96,11 @@ export class ManifestStore {
 	/** What the Job of a manifest has left; undefined if it hasn't. */
 	async left({ manifest, signing }: SignedManifest) {
 		const { run, report: link } = manifest;
-		const result = await this.#store.get(this.#keys.runResult(run, signing));
+		const result = await this.#store.get(
+			this.#store.keys.runResult(run, signing),
+		);
 		const report =
-			link && (await this.#store.get(this.#keys.report(run, signing)));
+			link && (await this.#store.get(this.#store.keys.report(run, signing)));
 		return {
 			...(result !== undefined && { result }),
 			...(report !== undefined && { report }),
@@ -119,12 +118,18 @@ export class ManifestStore {
 			this.#store.presignPut(key, bytes, Math.floor(leftMs / 1000));
 		const manifest: Manifest = {
 			...common,
-			result: await sign(this.#keys.runResult(run, signing), maxResultBytes),
+			result: await sign(
+				this.#store.keys.runResult(run, signing),
+				maxResultBytes,
+			),
 			logs: await Promise.all(
-				logSizes.map((bytes) => sign(this.#keys.log(common), bytes)),
+				logSizes.map((bytes) => sign(this.#store.keys.log(common), bytes)),
 			),
 			...(report !== undefined && {
-				report: await sign(this.#keys.report(run, signing), maxReportBytes),
+				report: await sign(
+					this.#store.keys.report(run, signing),
+					maxReportBytes,
+				),
 			}),
 			...(imports && {
 				imports: {
@@ -132,14 +137,14 @@ export class ManifestStore {
 						sha256: file.sha256,
 						bytes: file.bytes,
 						url: await this.#store.presign(
-							this.#keys.upload(common.account, file.sha256),
+							this.#store.keys.upload(common.account, file.sha256),
 							Math.floor(leftMs / 1000),
 						),
 					})),
 					parts: await Promise.all(
 						Array.from({ length: maxImportParts }, (_, index) =>
 							sign(
-								this.#keys.importPart(common, run, index + 1),
+								this.#store.keys.importPart(common, run, index + 1),
 								importPartBytes,
 							),
 						),
@@ -147,7 +152,7 @@ export class ManifestStore {
 				},
 			}),
 		};
-		const key = this.#keys.run(run, signing);
+		const key = this.#store.keys.run(run, signing);
 		const text = JSON.stringify(manifest);
 		const written = await this.#store.putNew(key, text, "application/json");
 		const own = { manifest, key, signing };

@@ -18,7 +18,6 @@ import {
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
@@ -83,13 +82,13 @@ class Manifests {
 
 	constructor(options: ManifestsOptions) {
 		this.#options = options;
-		const { store, keys } = options;
-		this.#objects = new ManifestObjects(store, keys);
-		this.#releases = new ReleaseStore(store, keys);
-		this.#retentions = new RetentionStore(store, keys);
-		this.#dateLedgers = new DateLedgers(store, keys);
-		this.#uploads = new Uploads(store, keys);
-		this.#manifests = new ManifestStore(store, keys, this.#objects);
+		const { store } = options;
+		this.#objects = new ManifestObjects(store);
+		this.#releases = new ReleaseStore(store);
+		this.#retentions = new RetentionStore(store);
+		this.#dateLedgers = new DateLedgers(store);
+		this.#uploads = new Uploads(store);
+		this.#manifests = new ManifestStore(store, this.#objects);
 	}
 
 	async resultOf(request: ResultRequest): Promise<ResultAnswer> {
@@ -282,7 +281,6 @@ class Manifests {
 export interface ManifestsOptions {
 	shard: LakeShard;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
 	/** PEM certificates that a Run's Job needs in order to trust the store. */

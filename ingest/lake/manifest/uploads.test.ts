@@ -43,7 +43,7 @@ function uploading() {
 	const store = new SizedStore();
 	// Each archive has its own.
 	const ask = (asked: ReturnType<typeof files>, account = "shop") =>
-		new Uploads(store, keys).links({ account, files: asked }, seconds);
+		new Uploads(store).links({ account, files: asked }, seconds);
 	return { store, ask };
 }
 

@@ -9,7 +9,6 @@ import {
 } from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readUploadRequest } from "../request/requests.ts";
@@ -23,15 +22,13 @@ const linkSeconds = 3_600;
 export function answerUploads({
 	connection,
 	store,
-	keys,
 	log,
 }: {
 	connection: NatsConnection;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	log: Logger;
 }): Responder<UploadRequest> {
-	const uploads = new Uploads(store, keys);
+	const uploads = new Uploads(store);
 	return new Responder({
 		connection,
 		subject: uploadSubject,
@@ -52,11 +49,9 @@ const countedFor = 2;
 /** The files that people have uploaded. Archive reads none of them. */
 export class Uploads {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/** Links for those that aren't there. Throws {@link RequestFailure} UploadsTooLarge. */
@@ -65,7 +60,7 @@ export class Uploads {
 		seconds: number,
 	): Promise<UploadFile[]> {
 		let there = new Map<string, number>();
-		const links = new GivenLinks(this.#store, this.#keys);
+		const links = new GivenLinks(this.#store);
 		await links.change(account, async (given) => {
 			there = await this.#of(account);
 			const missing = files.filter(({ sha256 }) => !there.has(sha256));
@@ -76,7 +71,7 @@ export class Uploads {
 		});
 		return mapConcurrently(files, 8, async ({ sha256, bytes }) => {
 			if (there.has(sha256)) return { sha256 };
-			const key = this.#keys.upload(account, sha256);
+			const key = this.#store.keys.upload(account, sha256);
 			const link = await this.#store.presignPut(key, bytes, seconds, sha256);
 			return { sha256, link };
 		});
@@ -101,7 +96,7 @@ export class Uploads {
 	/** Bytes of each file by its digest. */
 	async #of(account: string): Promise<Map<string, number>> {
 		const found = new Map<string, number>();
-		const prefix = this.#keys.uploadsOf(account);
+		const prefix = this.#store.keys.uploadsOf(account);
 		for await (const { key, bytes } of this.#store.list(prefix))
 			found.set(key.slice(prefix.length), bytes);
 		return found;
@@ -126,11 +121,9 @@ type Given = Readonly<Record<string, GivenLink>>;
  */
 export class GivenLinks {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/**
@@ -142,7 +135,7 @@ export class GivenLinks {
 		account: string,
 		decide: (given: Given) => Promise<Given | undefined>,
 	): Promise<void> {
-		const folder = this.#keys.uploadLinksOf(account);
+		const folder = this.#store.keys.uploadLinksOf(account);
 		const records = new NumberedRecords(this.#store, folder, digits);
 		for (let tries = 0; tries < maxTries; tries++) {
 			const newest = await records.newest();

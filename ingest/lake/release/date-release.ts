@@ -5,7 +5,7 @@ import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { DateFolder, ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { fitPart, rowGroupSize, sizeOf } from "../compaction/output-size.ts";
 import {
@@ -23,7 +23,6 @@ const downloadsAtOnce = 4;
 
 export interface DateReleaseOptions {
 	store: ObjectStore & FileStore;
-	keys: ObjectKeys;
 	scratch: string;
 	/** Settles before anything is written. Throws if the source is deleted. */
 	idle(): Promise<void>;
@@ -71,7 +70,7 @@ export class DateRelease {
 	constructor(options: DateReleaseOptions, question: DateQuestion) {
 		this.#options = options;
 		this.#question = question;
-		this.#releases = new ReleaseStore(options.store, options.keys);
+		this.#releases = new ReleaseStore(options.store);
 		for (const { stream, first } of question.objects)
 			this.#end.set(stream, first);
 	}
@@ -131,7 +130,7 @@ export class DateRelease {
 
 	/** Downloads the next objects of one stream that fit together: at least one, which is bounded by a cut. */
 	async #take(rewriter: ParquetRewriter): Promise<PartObject[]> {
-		const { fits = fitPart, keys } = this.#options;
+		const { fits = fitPart, store } = this.#options;
 		const folder = { ...this.#question.folder, quarantined: true } as const;
 		const part: PartObject[] = [];
 		let size = sizeOf([]);
@@ -141,7 +140,7 @@ export class DateRelease {
 				batch,
 				downloadsAtOnce,
 				({ stream, first }) =>
-					this.#download(rewriter, keys.events(folder, stream, first)),
+					this.#download(rewriter, store.keys.events(folder, stream, first)),
 			);
 			const found = await rewriter.contents(files);
 			for (const [index, object] of batch.entries()) {
@@ -182,7 +181,7 @@ export class DateRelease {
 		part: readonly PartObject[],
 		others: Map<string, string>,
 	): Promise<boolean> {
-		const { store, keys, idle } = this.#options;
+		const { store, idle } = this.#options;
 		const { folder, operation, filter } = this.#question;
 		const { account, sourceKey, date } = folder;
 		const { stream, first } = part[0]!.object;
@@ -215,7 +214,7 @@ export class DateRelease {
 				await idle();
 				const number = this.#known.length + 1;
 				const attempt = randomBytes(8).toString("hex");
-				const key = keys.released(folder, number, attempt);
+				const key = store.keys.released(folder, number, attempt);
 				await store.putNewFile(key, file, "application/vnd.apache.parquet");
 				const { size: bytes } = await stat(file);
 				const range = { stream, first, last };

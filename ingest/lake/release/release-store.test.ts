@@ -11,12 +11,13 @@ const keys = new ObjectKeys("tidemill");
 
 function releasesWith(text: string | undefined) {
 	const store = {
+		keys,
 		async *list(): AsyncGenerator<ListedObject> {
 			yield { key: keys.release(folder, 1), bytes: 9, modifiedMs: 0 };
 		},
 		get: async () => text,
 	};
-	return new ReleaseStore(store as unknown as ObjectStore, keys);
+	return new ReleaseStore(store as unknown as ObjectStore);
 }
 
 test.each([

@@ -1,10 +1,6 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type {
-	DateFolder,
-	ObjectKeys,
-	SourceName,
-} from "../../archive/s3/object-keys.ts";
+import type { DateFolder, SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,
 	ObjectStore,
@@ -53,22 +49,22 @@ export const readsAtOnce = 8;
 
 export class ReleaseStore {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/** Of the dates that have any, ascending: one request for most sources. */
 	ofSource(source: SourceName): Promise<Map<UtcDate, DateReleases>> {
-		return this.#list(this.#keys.releasesOfSource(source));
+		return this.#list(this.#store.keys.releasesOfSource(source));
 	}
 
 	/** The sources that have releases, in the order of their keys. Each comes once. */
 	async *sources(): AsyncGenerator<SourceName> {
 		let last = "";
-		for await (const { key } of this.#store.list(this.#keys.allReleases())) {
+		for await (const { key } of this.#store.list(
+			this.#store.keys.allReleases(),
+		)) {
 			const [, account, sourceKey] =
 				/\/account=([^/]+)\/source=([^/]+)\//.exec(key) ?? [];
 			if (account === undefined || sourceKey === undefined) continue;
@@ -87,7 +83,7 @@ export class ReleaseStore {
 
 	/** The records of one date, as a listing has them. */
 	async listed(folder: DateFolder): Promise<ListedObject[]> {
-		const found = await this.#list(this.#keys.releasesOfDate(folder));
+		const found = await this.#list(this.#store.keys.releasesOfDate(folder));
 		return found.get(folder.date)?.records ?? [];
 	}
 
@@ -113,7 +109,7 @@ export class ReleaseStore {
 
 	/** Writes a record unless there is one of the number, and returns the key of the object that the record in the bucket names. */
 	async decide(number: number, record: ReleaseRecord): Promise<string> {
-		const key = this.#keys.release(record, number);
+		const key = this.#store.keys.release(record, number);
 		const text = JSON.stringify(record);
 		const written = await this.#store.putNew(key, text, "application/json");
 		if (written === "created") return record.key;

@@ -14,7 +14,7 @@ const { signal } = new AbortController();
 
 /** A bucket with release records, and what is published about it. */
 function bucket() {
-	const store = new MemoryStore();
+	const store = new MemoryStore("p");
 	const published = new Map<string, ReleasedLedger>();
 	const deleted = new Set<string>();
 	let writes = 0;
@@ -23,7 +23,6 @@ function bucket() {
 	let meanwhile = async () => {};
 	const ledgers = new ReleasedLedgers({
 		store,
-		keys,
 		tombstones: { has: ({ sourceKey }) => deleted.has(sourceKey) },
 		log: pino({ level: "silent" }),
 		progress: async () => {
@@ -65,7 +64,7 @@ function bucket() {
 			rows: number,
 			imported = false,
 		) =>
-			new ReleaseStore(store, keys).decide(number, {
+			new ReleaseStore(store).decide(number, {
 				version: 1,
 				...source,
 				date: of,

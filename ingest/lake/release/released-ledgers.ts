@@ -3,7 +3,7 @@ import type {
 	ReleasedLedger,
 } from "../../../packages/contracts/ledger.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
@@ -12,7 +12,6 @@ import { ReleaseStore } from "./release-store.ts";
 export interface ReleasedLedgersOptions {
 	progress: () => Promise<Pick<NatsProgress, "setReleased">>;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	tombstones: Pick<Tombstones, "has">;
 	log: Logger;
 }
@@ -24,7 +23,7 @@ export class ReleasedLedgers {
 
 	constructor(options: ReleasedLedgersOptions) {
 		this.#options = options;
-		this.#releases = new ReleaseStore(options.store, options.keys);
+		this.#releases = new ReleaseStore(options.store);
 	}
 
 	/** Publishes all counts. Goes through all sources, and throws at the end if some failed. */

@@ -7,7 +7,6 @@ import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { readReleaseRequest } from "../request/requests.ts";
@@ -26,7 +25,6 @@ const maxWaiting = 16;
 export interface ReleaseOptions {
 	shard: LakeShard;
 	store: ObjectStore & FileStore;
-	keys: ObjectKeys;
 	scratch: string;
 	tombstones: Tombstones;
 	/** Of all shards of this process. */
@@ -54,13 +52,12 @@ async function release(
 	{ operation, account, sourceKey, start, end, filter }: ReleaseRequest,
 	task: RequestTask,
 ): Promise<ReleaseAnswer> {
-	const { shard, store, keys, scratch, tombstones, log } = options;
+	const { shard, store, scratch, tombstones, log } = options;
 	const { released, turns } = options;
 	const source = { account, sourceKey };
 	const { shares } = await flushShares(shard, source, task);
 	const partOptions = {
 		store,
-		keys,
 		scratch,
 		signal: task.stopping,
 		idle: async () => {
@@ -73,7 +70,7 @@ async function release(
 		const objects = objectsIn(shares, "quarantined", date);
 		if (objects) apart.set(date, objects);
 	}
-	const earlier = new DateLedgers(store, keys);
+	const earlier = new DateLedgers(store);
 	for (const date of await earlier.datesOf(source)) {
 		if (date < start || date > end || apart.has(date)) continue;
 		const { quarantined } = await earlier.require({ ...source, date });

@@ -38,8 +38,8 @@ test.each([
 ])(
 	"the date of a shard that %s and gets no more events",
 	async (_, drainedAt, written) => {
-		const store = new MemoryStore();
-		const ledgers = new DateLedgers(store, keys);
+		const store = new MemoryStore("tidemill");
+		const ledgers = new DateLedgers(store);
 		const kept = await ledgers.keep(index, {
 			shard: 0,
 			drainedAt,
@@ -58,8 +58,8 @@ type Kept = { objects?: number; quarantined?: number };
 
 /** A date on which the source was in these shards, each of which has so many events in one object. */
 async function keptIn(shards: Kept[]) {
-	const store = new MemoryStore();
-	const ledgers = new DateLedgers(store, keys);
+	const store = new MemoryStore("tidemill");
+	const ledgers = new DateLedgers(store);
 	for (const [shard, kept] of shards.entries()) {
 		const stream = streamName(shard, "a");
 		const byDate = (rows: number | undefined) =>
@@ -97,7 +97,7 @@ async function compactFirst(store: MemoryStore, rows: number) {
 /** How many rows a manifest names of the date, and how many in quarantine. */
 async function rowsIn(store: MemoryStore, ledgers: DateLedgers) {
 	const { objects, quarantined } = await ledgers.require(day);
-	const named = new ManifestObjects(store, keys);
+	const named = new ManifestObjects(store);
 	return [
 		(await named.ofDate(day, objects, 60)).rows,
 		(await named.ofDate(apart, quarantined, 60)).rows,
@@ -175,10 +175,10 @@ test("of a date whose events were all lost, an object that comes later doesn't c
 	const groups = [day, apart].map((each) => ({ ...each, rows: 2 }));
 	const loss = { kind: "objects" as const, from: 1, to: 1, time, groups };
 	lost.lose({ version: 1, stream, loss });
-	const store = new MemoryStore();
-	const snapshots = new LedgerSnapshots(store, keys, pino({ level: "silent" }));
+	const store = new MemoryStore("tidemill");
+	const snapshots = new LedgerSnapshots(store, pino({ level: "silent" }));
 	await snapshots.write(0, lost);
-	const ledgers = new DateLedgers(store, keys);
+	const ledgers = new DateLedgers(store);
 	await ledgers.keep((await snapshots.newest(0))!, {
 		shard: 0,
 		drainedAt: "2026-04-01T12:00:00Z",

@@ -5,11 +5,7 @@ import {
 } from "../../../packages/contracts/utc-date.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type {
-	DateFolder,
-	ObjectKeys,
-	SourceName,
-} from "../../archive/s3/object-keys.ts";
+import type { DateFolder, SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 
@@ -30,11 +26,9 @@ interface DateLedger extends SourceName {
  */
 export class DateLedgers {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/**
@@ -63,15 +57,15 @@ export class DateLedgers {
 			if (!staysLonger(source)) continue;
 			const known = new Set<string>();
 			for await (const { key } of this.#store.list(
-				this.#keys.datesOfSource(source),
+				this.#store.keys.datesOfSource(source),
 			))
 				known.add(key);
 			const { account, sourceKey, objects, quarantined } = source;
 			const dates = new Set([...objects.keys(), ...quarantined.keys()]);
 			for (const date of dates) {
 				const group = { account, sourceKey, date };
-				const key = this.#keys.ledgerOfDate(group, shard);
-				const earlier = this.#keys.ledgerOfDate(group, undefined);
+				const key = this.#store.keys.ledgerOfDate(group, shard);
+				const earlier = this.#store.keys.ledgerOfDate(group, undefined);
 				if (date > closed || known.has(key) || known.has(earlier)) continue;
 				const ledger: DateLedger = {
 					version: 1,
@@ -90,7 +84,7 @@ export class DateLedgers {
 	/** The dates that have one, ascending. */
 	async datesOf(source: SourceName): Promise<UtcDate[]> {
 		const dates = new Set<UtcDate>();
-		const prefix = this.#keys.datesOfSource(source);
+		const prefix = this.#store.keys.datesOfSource(source);
 		for await (const { key } of this.#store.list(prefix))
 			dates.add(/\/date=([\d-]+)\//.exec(key)![1]!);
 		return [...dates];
@@ -101,7 +95,7 @@ export class DateLedgers {
 	 * shard and nothing says what they should be: such a date is not empty.
 	 */
 	async require(group: DateFolder) {
-		const prefix = this.#keys.ledgersOfDate(group);
+		const prefix = this.#store.keys.ledgersOfDate(group);
 		const ledgers: DateLedger[] = [];
 		const shards = new Set<number | undefined>();
 		for await (const { key } of this.#store.list(prefix)) {
@@ -131,9 +125,9 @@ export class DateLedgers {
 		shards: ReadonlySet<number | undefined>,
 	): Promise<void> {
 		const folders = [
-			{ folder: this.#keys.eventsOfDate(group), kind: "objects" },
+			{ folder: this.#store.keys.eventsOfDate(group), kind: "objects" },
 			{
-				folder: this.#keys.eventsOfDate({ ...group, quarantined: true }),
+				folder: this.#store.keys.eventsOfDate({ ...group, quarantined: true }),
 				kind: "quarantined",
 			},
 		] as const;
@@ -148,7 +142,7 @@ export class DateLedgers {
 					"LedgerMismatch",
 					"The ledger of a date is gone",
 					{
-						internals: `There is the object ${key}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, missing)}, is missing`,
+						internals: `There is the object ${key}, and the ledger of that date, ${this.#store.keys.ledgerOfDate(group, missing)}, is missing`,
 					},
 				);
 			}

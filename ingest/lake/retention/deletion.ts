@@ -6,7 +6,7 @@ import type {
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { dayMs, type UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
@@ -62,18 +62,18 @@ const removedAtOnce = 1_000;
  * how many objects it deleted and, if some are left, the date of the first of them.
  */
 export async function deleteSourceObjects(
-	{ store, keys }: { store: ObjectStore; keys: ObjectKeys },
+	{ store }: { store: ObjectStore },
 	source: SourceName,
 	mayGoOn: () => boolean,
 ): Promise<{ objects: number; remainsFrom?: UtcDate }> {
 	let objects = 0;
 	for (;;) {
 		const pages = [
-			await firstPage(store, keys.eventsOfSource(source)),
-			await firstPage(store, keys.quarantineOfSource(source)),
-			await firstPage(store, keys.releasesOfSource(source)),
-			await firstPage(store, keys.datesOfSource(source)),
-			await firstPage(store, keys.importsOfSource(source)),
+			await firstPage(store, store.keys.eventsOfSource(source)),
+			await firstPage(store, store.keys.quarantineOfSource(source)),
+			await firstPage(store, store.keys.releasesOfSource(source)),
+			await firstPage(store, store.keys.datesOfSource(source)),
+			await firstPage(store, store.keys.importsOfSource(source)),
 		];
 		const page = pages
 			.flat()
@@ -88,8 +88,8 @@ export async function deleteSourceObjects(
 	// Compaction records: one for each date, so they fit into memory. And how long the events would have stayed.
 	const records: string[] = [];
 	for (const prefix of [
-		keys.compactionsOfSource(source),
-		keys.retentionsOfSource(source),
+		store.keys.compactionsOfSource(source),
+		store.keys.retentionsOfSource(source),
 	])
 		for await (const { key } of store.list(prefix)) records.push(key);
 	await store.remove(records);
@@ -143,7 +143,6 @@ export async function sweepDeleted(
 export interface DeletionOptions {
 	replicas: number;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	log: Logger;
 }

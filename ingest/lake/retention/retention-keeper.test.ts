@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { startScriptedStore } from "../../../test/support/fixtures/data-plane/scripted-store.ts";
-import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { RetentionKeeper } from "./retention-keeper.ts";
 
@@ -14,7 +13,6 @@ async function refused(status: number, code: string) {
 	});
 	const keeper = new RetentionKeeper({
 		store,
-		keys: new ObjectKeys("tidemill"),
 		metrics: {} as ArchiveMetrics,
 		log: pino({ level: "silent" }),
 	});

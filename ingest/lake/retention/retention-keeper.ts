@@ -10,7 +10,7 @@ import { keptUploadDays } from "../../../packages/contracts/transfer.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
-import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ListedObject,
@@ -71,7 +71,7 @@ export class RetentionKeeper {
 	 * Returns who removes events.
 	 */
 	async keep(nowMs: number): Promise<RetentionEnforcer> {
-		const { keys, log, metrics, store, shards = [] } = this.#options;
+		const { log, metrics, store, shards = [] } = this.#options;
 		const witnesses = await this.#witnesses(nowMs);
 		const kept = await this.#lowered(witnesses);
 		const daysOf = daysBySource(kept);
@@ -92,7 +92,7 @@ export class RetentionKeeper {
 				return { ...retentionOf(one), problem: problem.message };
 			}),
 		);
-		const ledgers = new DateLedgers(store, keys);
+		const ledgers = new DateLedgers(store);
 		for (const shard of shards)
 			await ledgers.keep(shard.index, {
 				shard: shard.number,
@@ -108,17 +108,17 @@ export class RetentionKeeper {
 		if (enforcedBy === "sweep")
 			for (const prefix of this.#expiring)
 				await this.#each(prefix, expired, remove);
-		await this.#each(keys.allDates(), expired, remove);
-		for (const prefix of [keys.allUploads(), keys.allImports()])
+		await this.#each(store.keys.allDates(), expired, remove);
+		for (const prefix of [store.keys.allUploads(), store.keys.allImports()])
 			await this.#each(
 				prefix,
 				(o) => hasBeenFor(keptUploadDays, o.modifiedMs, witnesses),
 				remove,
 			);
-		await this.#each(keys.allRuns(), (o) => isAged(o, witnesses), remove);
+		await this.#each(store.keys.allRuns(), (o) => isAged(o, witnesses), remove);
 		// A record is written after the objects that it names, so it expires no earlier.
 		await this.#each(
-			keys.compactions(),
+			store.keys.compactions(),
 			(o) => isAged(o, witnesses, daysOf(o.key)),
 			remove,
 		);
@@ -126,11 +126,15 @@ export class RetentionKeeper {
 			await remove(expiredCuts(records, witnesses));
 		// As many days as any object's age is counted by.
 		await this.#each(
-			keys.allLosses(),
+			store.keys.allLosses(),
 			(o) => isAged(o, witnesses, longest),
 			remove,
 		);
-		await this.#each(keys.days(), (o) => isAged(o, witnesses, longest), remove);
+		await this.#each(
+			store.keys.days(),
+			(o) => isAged(o, witnesses, longest),
+			remove,
+		);
 		for (const prefix of this.#expiring)
 			await store.abortUploads(prefix, nowMs - abandonedMs);
 		log.info({ enforcedBy, removed, longest }, "enforced retention");
@@ -172,8 +176,8 @@ export class RetentionKeeper {
 
 	/** The newest records, after those whose reprieve is over were lowered. */
 	async #lowered(witnesses: TimeWitnesses): Promise<KeptRecord[]> {
-		const { store, keys, log } = this.#options;
-		const retentions = new RetentionStore(store, keys);
+		const { store, log } = this.#options;
+		const retentions = new RetentionStore(store);
 		const kept = await retentions.all();
 		let isChanged = false;
 		for (const one of kept) {
@@ -189,27 +193,33 @@ export class RetentionKeeper {
 
 	/** What holds events. */
 	get #expiring(): string[] {
-		const { keys } = this.#options;
-		return [keys.allEvents(), keys.allQuarantined(), keys.allReleases()];
+		const { store } = this.#options;
+		return [
+			store.keys.allEvents(),
+			store.keys.allQuarantined(),
+			store.keys.allReleases(),
+		];
 	}
 
 	/** Notes today in the store, which reveals the store's clock, and reads which days were noted before. */
 	async #witnesses(nowMs: number): Promise<TimeWitnesses> {
-		const { store, keys } = this.#options;
+		const { store } = this.#options;
 		await store.putNew(
-			keys.day(utcDate(nowMs)),
+			store.keys.day(utcDate(nowMs)),
 			"Archive was at work on this day.\n",
 			"text/plain",
 		);
 		const notes: ListedObject[] = [];
-		for await (const note of store.list(keys.days())) notes.push(note);
+		for await (const note of store.list(store.keys.days())) notes.push(note);
 		return {
 			nowMs,
 			// The newest note may be from this morning. A late clock only keeps objects longer.
 			storeNowMs: Math.max(...notes.map(({ modifiedMs }) => modifiedMs)),
 			// The store's clock must agree: archive's clock may have jumped when it wrote the note.
 			daysSeen: notes
-				.filter(({ key, modifiedMs }) => key === keys.day(utcDate(modifiedMs)))
+				.filter(
+					({ key, modifiedMs }) => key === store.keys.day(utcDate(modifiedMs)),
+				)
 				.map(({ modifiedMs }) => utcDate(modifiedMs)),
 		};
 	}
@@ -230,9 +240,9 @@ export class RetentionKeeper {
 	}
 
 	async #cutsByStream(): Promise<ListedObject[][]> {
-		const { store, keys } = this.#options;
+		const { store } = this.#options;
 		const streams = new Map<string, ListedObject[]>();
-		for await (const record of store.list(keys.allCuts())) {
+		for await (const record of store.list(store.keys.allCuts())) {
 			const stream = record.key.slice(0, record.key.lastIndexOf("/"));
 			const records = streams.get(stream);
 			if (records) records.push(record);
@@ -292,7 +302,6 @@ export interface RetentionKeeperOptions {
 	/** Of this process. */
 	shards?: readonly Pick<LakeShard, "number" | "index" | "drainedAt">[];
 	store: ObjectStore & LifecycleStore;
-	keys: ObjectKeys;
 	metrics: ArchiveMetrics;
 	log: Logger;
 }

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
-import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import { type RetentionRecord, RetentionStore } from "./source-retention.ts";
 
-const keys = new ObjectKeys("tidemill");
 const source = { account: "shop", sourceKey: "k" };
 const record: RetentionRecord = {
 	version: 1,
@@ -25,7 +23,7 @@ class BusyStore extends MemoryStore {
 
 async function busyStore(times: number) {
 	const store = new BusyStore();
-	const retentions = new RetentionStore(store, keys);
+	const retentions = new RetentionStore(store);
 	await retentions.write(1, record);
 	let number = 1;
 	store.times = times;
@@ -48,14 +46,14 @@ test.each([1, 3])(
 );
 
 test("records have names that another version's archive lists in the same order", async () => {
-	const store = new MemoryStore();
-	await new RetentionStore(store, keys).write(1, record);
+	const store = new MemoryStore("tidemill");
+	await new RetentionStore(store).write(1, record);
 	const name = "tidemill/retention/account=shop/source=k/000000000001.json";
 	expect([...store.objects.keys()]).toEqual([name]);
 });
 
 test("a record whose number was taken and removed again doesn't count: another one came first", async () => {
-	const retentions = new RetentionStore(new MemoryStore(), keys);
+	const retentions = new RetentionStore(new MemoryStore("tidemill"));
 	await retentions.write(2, record);
 	await retentions.write(3, { ...record, days: 500 });
 	expect(await retentions.write(2, record)).toBe(false);

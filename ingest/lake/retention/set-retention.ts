@@ -7,7 +7,6 @@ import {
 } from "../../../packages/contracts/retention.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
@@ -41,10 +40,10 @@ async function setRetention(
 	{ days, ...source }: RetentionRequest,
 	task: RequestTask,
 ): Promise<RetentionAnswer> {
-	const { shard, store, keys, tombstones, keeper, progress, log } = options;
+	const { shard, store, tombstones, keeper, progress, log } = options;
 	await tombstones.refresh();
 	requireUndeleted(tombstones, source);
-	const retentions = new RetentionStore(store, keys);
+	const retentions = new RetentionStore(store);
 	// Only now the index is sure to have the source's first date.
 	const { shares } = await flushShares(shard, source, task);
 	const [firstEventDate] = shares.map((share) => share.firstEventDate).sort();
@@ -89,7 +88,6 @@ async function setRetention(
 export interface RetentionOptions {
 	shard: LakeShard;
 	store: ObjectStore;
-	keys: ObjectKeys;
 	tombstones: Tombstones;
 	keeper: RetentionKeeper;
 	progress: () => Promise<Pick<NatsProgress, "setSourceRetention">>;

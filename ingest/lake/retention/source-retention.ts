@@ -10,7 +10,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { ObjectKeys, SourceName } from "../../archive/s3/object-keys.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	ListedObject,
 	ObjectStore,
@@ -100,22 +100,22 @@ const digits = 12;
  */
 export class RetentionStore {
 	readonly #store: ObjectStore;
-	readonly #keys: ObjectKeys;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore) {
 		this.#store = store;
-		this.#keys = keys;
 	}
 
 	/** The source's newest record; undefined if it never had another retention than the usual one. */
 	of(source: SourceName): Promise<KeptRecord | undefined> {
-		return this.#newestIn(this.#keys.retentionsOfSource(source));
+		return this.#newestIn(this.#store.keys.retentionsOfSource(source));
 	}
 
 	/** Of all sources that have any. */
 	async all(): Promise<KeptRecord[]> {
 		const newest = new Map<string, ListedObject>();
-		for await (const object of this.#store.list(this.#keys.allRetentions()))
+		for await (const object of this.#store.list(
+			this.#store.keys.allRetentions(),
+		))
 			newest.set(object.key.slice(0, object.key.lastIndexOf("/") + 1), object);
 		const records = await mapConcurrently(
 			[...newest],
@@ -127,7 +127,7 @@ export class RetentionStore {
 
 	/** Writes the source's next record. Returns false if another archive was first. */
 	write(number: number, record: RetentionRecord): Promise<boolean> {
-		const folder = this.#keys.retentionsOfSource(record);
+		const folder = this.#store.keys.retentionsOfSource(record);
 		return this.#recordsIn(folder).write(number, record);
 	}
 

@@ -109,9 +109,9 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	{
 		name: "objects have random names",
 		file: "ingest/archive/write/cut-writer.ts",
-		find: "this.#keys.events(group, cut.stream, cut.first);",
+		find: "this.#store.keys.events(group, cut.stream, cut.first);",
 		replace:
-			'this.#keys.events(group, cut.stream + "-" + Math.random(), cut.first);',
+			'this.#store.keys.events(group, cut.stream + "-" + Math.random(), cut.first);',
 		faults: [
 			{
 				kind: "kill",
@@ -163,8 +163,8 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		name: "what a compaction replaces goes before its record stands",
 		file: "ingest/lake/compaction/date-compaction.ts",
 		find: "		return { name, rows, bytes, sha256, inputs };\n",
-		replace: `		const { store, keys } = this.#options;
-		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
+		replace: `		const { store } = this.#options;
+		await store.remove(inputs.map((input) => store.keys.eventsOfDate(this.#due) + input));
 		return { name, rows, bytes, sha256, inputs };
 `,
 		faults: [killed({ point: "record", when: "before", nth: 1 })],

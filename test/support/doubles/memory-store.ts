@@ -1,3 +1,4 @@
+import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type {
 	ListedObject,
 	ObjectStore,
@@ -8,10 +9,15 @@ import type {
  * preconditions to S3 operations with conditional requests"), and lists are sorted by key (API reference, ListObjectsV2).
  */
 export class MemoryStore implements ObjectStore {
+	readonly keys: ObjectKeys;
 	readonly objects = new Map<string, string>();
 	readonly reads: string[] = [];
 	/** Prefixes. */
 	readonly lists: string[] = [];
+
+	constructor(prefix = "") {
+		this.keys = new ObjectKeys(prefix);
+	}
 
 	async putNew(key: string, body: Uint8Array | string) {
 		if (this.objects.has(key)) return "exists" as const;

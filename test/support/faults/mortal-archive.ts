@@ -37,6 +37,7 @@ export function mortal(
 		died: death.promise,
 		options: {
 			wrapStore: (store): ObjectStore => ({
+				keys: store.keys,
 				putNew: (key, body, type) =>
 					pass(stepOfKey(key), () => store.putNew(key, body, type)),
 				get: (key) => pass(undefined, () => store.get(key)),

@@ -102,7 +102,10 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 	const keys = new ObjectKeys("tidemill");
 	await writeObjects(s3, keys, dates);
 	const { signal } = new AbortController();
-	const store = new S3ObjectStore(accessStore(s3), signal);
+	const store = new S3ObjectStore(
+		{ ...accessStore(s3), prefix: "tidemill" },
+		signal,
+	);
 	const now = new Date().toISOString();
 	const last = objectsOfDay - 1;
 	const index = LedgerIndex.of({
@@ -123,7 +126,7 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 			},
 		],
 	});
-	await new LedgerSnapshots(store, keys, log).write(0, index);
+	await new LedgerSnapshots(store, log).write(0, index);
 	store.close();
 }
 

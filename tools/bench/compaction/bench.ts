@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DateObjects } from "../../../ingest/archive/ledger/date-objects.ts";
-import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
 import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
 import { ManifestObjects } from "../../../ingest/lake/manifest/manifest-objects.ts";
@@ -46,10 +45,8 @@ export const bench: Bench = {
 		try {
 			const settings = accessStore(s3);
 			const store = new S3ObjectStore(settings, new AbortController().signal);
-			const keys = new ObjectKeys("");
-			const lake = { store, keys };
 			const single = "single.parquet";
-			await writeObjects(s3, keys, dates, single);
+			await writeObjects(s3, store.keys, dates, single);
 			const objects = days * objectsOfDay;
 			say(`wrote ${objects} objects, and one with the same rows`);
 			const run = async (manifest: Manifest) => {
@@ -59,12 +56,12 @@ export const bench: Bench = {
 				return cost.seconds;
 			};
 			const singleObject = await singleManifest(store, single);
-			const before = await manifestOf(lake);
+			const before = await manifestOf(store);
 			const secondsBefore = await run(before);
 			say(`before compaction: ${secondsBefore.toFixed(1)} s`);
 			const compaction = await compact(settings, directory);
 			say(`compacted in ${compaction.seconds.toFixed(1)} s`);
-			const after = await manifestOf(lake);
+			const after = await manifestOf(store);
 			const loads = await alternate(
 				"load",
 				{ after: () => run(after), one: () => run(singleObject) },
@@ -91,13 +88,8 @@ export const bench: Bench = {
 	},
 };
 
-interface Lake {
-	store: S3ObjectStore;
-	keys: ObjectKeys;
-}
-
-async function manifestOf({ store, keys }: Lake): Promise<Manifest> {
-	const objects = new ManifestObjects(store, keys);
+async function manifestOf(store: S3ObjectStore): Promise<Manifest> {
+	const objects = new ManifestObjects(store);
 	const found: ManifestDate[] = [];
 	for (const date of dates)
 		found.push(

@@ -3,7 +3,6 @@ import { dirname } from "node:path";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { LedgerIndex } from "../../../ingest/archive/ledger/ledger-index.ts";
-import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
 import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
 import { ArchiveMetrics } from "../../../ingest/archive/write/archive-metrics.ts";
@@ -15,8 +14,6 @@ import type { DueDate } from "../../../ingest/lake/compaction/due-dates.ts";
 export interface CompactionWork {
 	settings: ObjectStoreSettings;
 	dates: DueDate[];
-	/** Of the bucket's keys; empty if absent. */
-	prefix?: string;
 }
 
 /** Archive's compactor in its own process, to measure its memory: `node compaction-process.ts <work.json>`. */
@@ -24,7 +21,6 @@ const file = process.argv[2]!;
 const work: CompactionWork = JSON.parse(await readFile(file, "utf8"));
 const { signal } = new AbortController();
 const store = new S3ObjectStore(work.settings, signal);
-const keys = new ObjectKeys(work.prefix ?? "");
 const shard = {
 	number: 0,
 	index: new LedgerIndex(),
@@ -32,13 +28,12 @@ const shard = {
 };
 const compactor = new Compactor({
 	store,
-	keys,
 	shards: [shard],
 	minObjects: 2,
 	intervalMs: 600_000,
 	maxLagSeconds: 1,
 	scratch: dirname(file),
-	tombstones: new Tombstones(store, keys),
+	tombstones: new Tombstones(store),
 	metrics: new ArchiveMetrics(
 		new Registry(),
 		() => [],

@@ -73,11 +73,7 @@ async function yearOf(sources: number) {
 		for (const { count } of source.objects.values()) objects += count;
 
 	const stored = new Map<string, string>();
-	const snapshots = new LedgerSnapshots(
-		storeIn(stored),
-		new ObjectKeys("bench"),
-		createLog("bench"),
-	);
+	const snapshots = new LedgerSnapshots(storeIn(stored), createLog("bench"));
 	let startedUs = cpuUs();
 	await snapshots.write(0, index);
 	const writeMs = (cpuUs() - startedUs) / 1000;
@@ -102,6 +98,7 @@ function cpuUs(): number {
 
 function storeIn(stored: Map<string, string>): ObjectStore {
 	return {
+		keys: new ObjectKeys("bench"),
 		putNew: async (key: string, text: string) => {
 			stored.set(key, text);
 			return "created";
