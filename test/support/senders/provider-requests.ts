@@ -179,7 +179,16 @@ export const traffic: Record<string, ProviderTraffic> = {
 				event: "endpoint.url_validation",
 			});
 			const encryptedToken = hmac(plainToken, "hex");
-			return [[zoom(body), asJSON({ plainToken, encryptedToken })]];
+			const check = zoom(body);
+			const forged = { ...zoom(body.replace("qgg8", "qgg9")), body };
+			return [
+				[check, asJSON({ plainToken, encryptedToken })],
+				[forged, { status: 401, body: "SignatureInvalid" }],
+				[
+					{ ...check, headers: json },
+					{ status: 401, body: "SignatureInvalid" },
+				],
+			];
 		},
 	},
 	okta: {
@@ -230,10 +239,14 @@ export const traffic: Record<string, ProviderTraffic> = {
 		challenges: () => {
 			const token = "MDFiMTk4NWYtZGM0Mi00_-";
 			const response_token = `sha256=${hmac(token, "base64")}`;
+			const ask = (text: string) =>
+				new URLSearchParams({ crc_token: text, nonce: "1" }).toString();
 			return [
+				[{ method: "GET", query: ask(token) }, asJSON({ response_token })],
+				// The signature of an event.
 				[
-					{ method: "GET", query: `crc_token=${token}&nonce=1` },
-					asJSON({ response_token }),
+					{ method: "GET", query: ask(event) },
+					{ status: 400, body: "ChallengeInvalid" },
 				],
 			];
 		},
