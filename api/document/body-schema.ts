@@ -142,10 +142,13 @@ function withInlineSecret(
 			ref === "secretRefs"
 				? { type: "array", minItems: 1, maxItems: 5, items: text }
 				: text;
+		const required = schema.required ?? [];
 		return {
 			...schema,
-			required: (schema.required ?? []).filter((name) => name !== ref),
-			oneOf: [{ required: [ref] }, { required: [inline] }],
+			required: required.filter((name) => name !== ref),
+			...(required.includes(ref)
+				? { oneOf: [{ required: [ref] }, { required: [inline] }] }
+				: { not: { required: [ref, inline] } }),
 			properties: {
 				...schema.properties,
 				[inline]: { description, writeOnly: true, ...value },

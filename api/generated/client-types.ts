@@ -402,6 +402,8 @@ export type SourceCreate = {
 						keyHosts?: Array<string>;
 						/** Header that names one of several keys, in lower case: a JWK's `kid`. Without it, all keys there are tried. A name that isn't known has the keys fetched again, at most once in 10 seconds for a namespace. */
 						keyIdHeader?: string;
+						/** The public key, instead of `secretRef`. The API keeps it in a Secret. */
+						key?: string;
 					};
 				};
 				/** The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them. */
@@ -607,6 +609,8 @@ export type SourceUpdate = {
 						keyHosts?: Array<string> | null;
 						/** Header that names one of several keys, in lower case: a JWK's `kid`. Without it, all keys there are tried. A name that isn't known has the keys fetched again, at most once in 10 seconds for a namespace. */
 						keyIdHeader?: string | null;
+						/** The public key, instead of `secretRef`. The API keeps it in a Secret. */
+						key?: string | null;
 					} | null;
 				} | null;
 				/** The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them. */

@@ -82,6 +82,13 @@ export const sources: ApiResource<Source> = {
 			description:
 				"The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them.",
 		},
+		{
+			at: ["webhook", "authorization", "signature", "custom", "publicKey"],
+			inline: "key",
+			ref: "secretRef",
+			description:
+				"The public key, instead of `secretRef`. The API keeps it in a Secret.",
+		},
 	],
 };
 

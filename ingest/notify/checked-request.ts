@@ -144,7 +144,11 @@ export async function getText(
 	maxBytes: number,
 	options: CallOptions,
 ): Promise<GetOutcome> {
-	const opened = openRequest(url, { method: "GET", headers: {} }, options);
+	const opened = openRequest(
+		url,
+		{ method: "GET", headers: { "user-agent": "tidemill-notify" } },
+		options,
+	);
 	if ("error" in opened) return opened;
 	const { request, errorOf } = opened;
 	const { promise, resolve } = Promise.withResolvers<GetOutcome>();

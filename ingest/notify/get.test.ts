@@ -22,10 +22,13 @@ async function answering(listener: RequestListener): Promise<string> {
 }
 
 test("a short answer is read whole", async () => {
-	const url = await answering(({ method, url }, response) =>
-		response.end(`${method} ${url}`),
+	const url = await answering(({ method, url, headers }, response) =>
+		// api.github.com answers nobody who doesn't say who he is.
+		response.end(`${method} ${url} ${headers["user-agent"]}`),
 	);
-	expect(await getText(url, 100, loopback)).toEqual({ text: "GET /a?b=c" });
+	expect(await getText(url, 100, loopback)).toEqual({
+		text: "GET /a?b=c tidemill-notify",
+	});
 });
 
 test("an answer that is too long isn't read to its end", async () => {

@@ -22,13 +22,13 @@ import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { getText } from "./checked-request.ts";
 import { notifyMetrics, WebhookDeliverer } from "./deliverer.ts";
 import { networkList } from "./public-address.ts";
+import { QuestionResponder } from "./question-responder.ts";
 import { DeliveryReports } from "./reports.ts";
-import { SnsResponder } from "./sns-responder.ts";
 
 /** Of calls at once: 256 receivers that hang still leave places to other accounts. */
 const limits = { overall: 256, perAccount: 4 };
 /** Less than receive waits. */
-const snsTimeoutMs = 8_000;
+const questionTimeoutMs = 8_000;
 /** More than a call's timeout, less than a Pod's 30 s. */
 const stopTimeoutMs = 20_000;
 
@@ -98,12 +98,15 @@ export async function main(): Promise<number> {
 	};
 
 	const questions: ProcessPart = {
-		name: "Amazon SNS",
+		name: "questions of receive",
 		start: async () =>
-			new SnsResponder({
+			new QuestionResponder({
 				nats: connection,
 				get: (url, maxBytes) =>
-					getText(url, maxBytes, { allowedNetworks, timeoutMs: snsTimeoutMs }),
+					getText(url, maxBytes, {
+						allowedNetworks,
+						timeoutMs: questionTimeoutMs,
+					}),
 				log,
 			}).start(),
 	};

@@ -24,7 +24,9 @@ import { openTracing } from "../../packages/service/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { MemoryBudget } from "./admission/budget.ts";
 import { RequestLimits } from "./admission/limits.ts";
-import { AmazonSns, askThrough } from "./body/amazon-sns.ts";
+import { AmazonSns } from "./body/amazon-sns.ts";
+import { askThrough, NotifyQuestions } from "./body/notify-questions.ts";
+import { PublicKeysByURL } from "./body/public-keys-by-url.ts";
 import { KeyClaims, readShardProgress } from "./commit/claims.ts";
 import { LivingArchives } from "./commit/living-archives.ts";
 import { ShardWriter } from "./commit/shard-writer.ts";
@@ -153,7 +155,9 @@ export async function main(): Promise<number> {
 	const refused = new RefusedRequests(connection);
 	metrics.observeRefused(refused);
 	receiver.refused = refused;
-	receiver.sns = new AmazonSns(askThrough(connection));
+	const questions = new NotifyQuestions(askThrough(connection));
+	receiver.sns = new AmazonSns(questions);
+	receiver.publicKeys = new PublicKeysByURL(questions);
 	const kvm = new Kvm(connection);
 	const watches = [
 		new BucketWatch(() => kvm.open(bucket.routes), routes, log),

@@ -15,11 +15,11 @@ import {
 } from "../wire/frame-event.ts";
 import { RequestAdmission } from "./admission/admission.ts";
 import type { RequestLimits } from "./admission/limits.ts";
-import type { AmazonSns } from "./body/amazon-sns.ts";
 import { BodyParts } from "./body/body-parts.ts";
 import {
 	type AcceptedBody,
 	type BodyOutcome,
+	type NotifyHelp,
 	SentBody,
 } from "./body/sent-body.ts";
 import type { KeyClaim, KeyClaims } from "./commit/claims.ts";
@@ -159,11 +159,16 @@ export class WebhookRequest implements PendingEvent {
 		const admission = this.#admission!;
 		admission.endReading();
 		const { headers } = this.#request;
-		const { limits, sns } = this.#receiver;
+		const receiver = this.#receiver;
 		// For people, if the request is refused.
 		if (!this.#head!.encoding) this.encoded = parts;
-		new SentBody(this.#head!, headers, admission, limits, sns, (outcome) =>
-			this.#accept(outcome),
+		new SentBody(
+			this.#head!,
+			headers,
+			admission,
+			receiver.limits,
+			receiver,
+			(outcome) => this.#accept(outcome),
 		).validate(parts);
 	}
 
@@ -324,7 +329,7 @@ export class WebhookRequest implements PendingEvent {
 }
 
 /** What all webhook requests of this receiver share. */
-export interface ReceiverParts {
+export interface ReceiverParts extends NotifyHelp {
 	routes: RouteTable;
 	/** By shard number. */
 	shards: readonly Pick<ShardWriter, "add" | "hasRoomFor">[];
@@ -335,8 +340,6 @@ export interface ReceiverParts {
 	tracing?: Tracing | undefined;
 	/** Undefined until NATS is reached. */
 	claims?: Pick<KeyClaims, "claim" | "settle">;
-	/** Undefined until NATS is reached. */
-	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
 	/** Undefined until NATS is reached. */
 	refused?: Pick<RefusedRequests, "record">;
 }

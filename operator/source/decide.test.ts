@@ -18,6 +18,7 @@ import {
 	url,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
 import { decide } from "./decide.ts";
+import { authorize } from "./routes/authorization.ts";
 import { routeOf } from "./routes/decide.ts";
 import type { SourceState } from "./state.ts";
 
@@ -89,6 +90,59 @@ test("a published Source is Active with its URL", () => {
 	expect(actions).toContainEqual(
 		expect.objectContaining({ type: "recordKubeEvent", severity: "Normal" }),
 	);
+});
+
+test.each([
+	["{timestamp}{body}", ""],
+	["{timestamp}{bodyDigest:sha256}", ""],
+	[
+		"{bodyDigest:crc32}",
+		" A signature is weak proof that the body is the provider's, because signedString has only its CRC-32: who sees a request can make another body with the same one and send it for ever.",
+	],
+	[
+		"{timestamp}{bodyPointer:/token}",
+		" A signature doesn't prove that the body is the provider's, because bodyUnsigned is true: who sees a request can send its signature with another body for 300 s.",
+	],
+	[
+		"{bodyPointer:/token}",
+		" A signature doesn't prove that the body is the provider's, because bodyUnsigned is true: who sees a request can send its signature with another body for ever.",
+	],
+])("Ready says what a signature of %j doesn't prove", (signedString, rest) => {
+	const bodyUnsigned =
+		!signedString.includes("{body}") && !signedString.includes("{bodyDigest");
+	const source = withAuthorization({
+		type: "Signature",
+		signature: {
+			scheme: "Custom",
+			toleranceSeconds: 300,
+			secretRefs: [{ name: "token", key: "value" }],
+			custom: {
+				header: "x-signature",
+				algorithm: "SHA256",
+				encoding: "Hex",
+				signedString,
+				...(bodyUnsigned && { bodyUnsigned }),
+				...(signedString.includes("{timestamp}") && {
+					timestampHeader: "x-time",
+				}),
+			},
+		},
+	});
+	const state = stateWith({ source, sealKey });
+	state.secrets = secretsOf(tokenSecret("hush"));
+	const { authorization } = authorize(source, {
+		secretOf: (name) => state.secrets.get(name),
+		sealKey,
+		receiveURL: state.receiveURL,
+		sourceKey: keys.sourceKey,
+	});
+	state.published = routeOf(source, keys, authorization);
+	const { conditions } = statusIn(decide(state, now))!;
+	expect(conditions![0]).toMatchObject({
+		type: "Ready",
+		status: "True",
+		message: `The URL in status.webhookURL accepts events.${rest}`,
+	});
 });
 
 /** Kubernetes drops a field that is undefined. */

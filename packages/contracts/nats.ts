@@ -146,6 +146,9 @@ export const sns = {
 	confirmation: "tidemill.sns.confirmation",
 } as const;
 
+/** Receive asks any notify for the public keys at a URL (request/reply, {@link file://./public-key.ts}). */
+export const publicKeysSubject = "tidemill.public-keys";
+
 /** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */
 export const maxFrameBytes = 8 * 1024 * 1024;
 

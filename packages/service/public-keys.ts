@@ -5,6 +5,8 @@ import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 export interface PublishedKey {
 	id?: string | undefined;
 	key: KeyObject;
+	/** Until when its certificate is valid. */
+	validToMs?: number;
 }
 
 /** More than any provider has. Each is tried on a signature that names none. */
@@ -96,7 +98,10 @@ function pemKeys(text: string, nowMs: number | undefined): PublishedKey[] {
 	);
 	const isValid =
 		nowMs === undefined || (+validFromDate <= nowMs && nowMs < +validToDate);
-	return isValid ? [{ key: publicKey }] : [];
+	if (!isValid) return [];
+	return [
+		{ key: publicKey, ...(nowMs !== undefined && { validToMs: +validToDate }) },
+	];
 }
 
 type PublishedJSON = webcrypto.JsonWebKey & {
@@ -114,11 +119,11 @@ function keysOf(
 	// docs.github.com, "Verifying webhook signatures" of secret scanning.
 	if (Array.isArray(json.public_keys))
 		return json.public_keys.flatMap(({ key_identifier: id, key }) =>
-			pemKeys(key, nowMs).map(({ key }) => ({ id: idOf(id), key })),
+			pemKeys(key, nowMs).map((found) => ({ ...found, id: idOf(id) })),
 		);
 	return Object.entries(json).flatMap(([id, text]) =>
 		typeof text === "string"
-			? pemKeys(text, nowMs).map(({ key }) => ({ id, key }))
+			? pemKeys(text, nowMs).map((found) => ({ ...found, id }))
 			: [],
 	);
 }

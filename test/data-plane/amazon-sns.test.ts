@@ -1,7 +1,18 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	beforeEach,
+	describe,
+	expect,
+	test,
+	vi,
+} from "vitest";
 import type { getText } from "../../ingest/notify/checked-request.ts";
-import { SnsResponder } from "../../ingest/notify/sns-responder.ts";
+import { QuestionResponder } from "../../ingest/notify/question-responder.ts";
+import type { PublicKeyPlace } from "../../packages/contracts/route.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {
 	type ReceiveFixture,
@@ -15,7 +26,10 @@ import {
 	snsTopic,
 } from "../support/senders/sns-topic.ts";
 
-/* A subscription of Amazon SNS: real receive and NATS, and notify's side under its own user. Only Amazon is a double. */
+/*
+ * What receive asks of notify, about subscriptions of Amazon SNS and public keys: real receive and NATS, and notify's side under its
+ * own user. Only what is called is a double.
+ */
 
 let fixture: ReceiveFixture;
 let nats: NatsConnection;
@@ -33,7 +47,11 @@ beforeAll(async () => {
 		pass: password,
 		inboxPrefix: "_INBOX_notify",
 	});
-	responder = new SnsResponder({ nats, get, log: createLog("test") }).start();
+	responder = new QuestionResponder({
+		nats,
+		get,
+		log: createLog("test"),
+	}).start();
 	await nats.flush();
 });
 
@@ -135,6 +153,126 @@ test("a forged message is refused, whatever its certificate's URL says, and Amaz
 	expect(await storedBodies(url)).toEqual([]);
 	for (const [called] of get.mock.calls)
 		expect(called).toBe(topic.certificateURL);
+});
+
+describe("public keys at a URL", () => {
+	const body = '{"id":1}';
+	const keyURL = "https://keys.example/a.json";
+	const pairs = {
+		a: generateKeyPairSync("rsa", { modulusLength: 2_048 }),
+		b: generateKeyPairSync("rsa", { modulusLength: 2_048 }),
+	};
+	const published = (...ids: (keyof typeof pairs)[]) =>
+		JSON.stringify({
+			keys: ids.map((kid) => ({
+				...pairs[kid].publicKey.export({ format: "jwk" }),
+				kid,
+			})),
+		});
+
+	async function newSignedURL(
+		account: string,
+		publicKey: PublicKeyPlace,
+	): Promise<string> {
+		const { path } = await fixture.routes.add({
+			account,
+			authorization: {
+				type: "Signature",
+				scheme: "Custom",
+				keys: [],
+				toleranceSeconds: 300,
+				custom: {
+					header: "x-signature",
+					algorithm: "RSA-SHA256",
+					encoding: "Base64",
+					signedString: "{header:x-id}|{bodyDigest:crc32}",
+					publicKey,
+				},
+			},
+		});
+		const url = fixture.receiver.url + path;
+		await untilKnown(url);
+		return url;
+	}
+
+	const sendSigned = (
+		url: string,
+		own: Record<string, string>,
+		id: keyof typeof pairs = "a",
+		text = body,
+	) =>
+		send(url, {
+			headers: {
+				"content-type": "application/json",
+				"x-id": "1",
+				"x-signature": sign(
+					"sha256",
+					Buffer.from(`1|${crc32(body)}`),
+					pairs[id].privateKey,
+				).toString("base64"),
+				...own,
+			},
+			body: text,
+		});
+	const invalid = {
+		status: 401,
+		json: { error: { code: "SignatureInvalid" } },
+	};
+
+	test("check signatures, where a sender says they are, if its host may publish them", async () => {
+		get.mockImplementation(async (url) =>
+			url === keyURL ? { text: published("a") } : { error: "status 404" },
+		);
+		const url = await newSignedURL("paid", {
+			urlHeader: "x-key-url",
+			keyHosts: ["keys.example"],
+		});
+		const at = (keyURL: string, id?: keyof typeof pairs, text?: string) =>
+			sendSigned(url, { "x-key-url": keyURL }, id, text);
+		expect(await at(keyURL)).toMatchObject({ status: 200 });
+		expect(await at(keyURL, "b")).toMatchObject(invalid);
+		expect(await at(keyURL, "a", `${body} `)).toMatchObject(invalid);
+		for (const other of [
+			"https://other.example/a.json",
+			"https://keys.example.other.example/a.json",
+			"https://keys.example:8443/a.json",
+			"https://keys.example@other.example/a.json",
+			"http://keys.example/a.json",
+			"",
+		])
+			expect(await at(other)).toMatchObject(invalid);
+		expect(get).toHaveBeenCalledExactlyOnceWith(keyURL, 16_384);
+
+		// The first URL was unknown, too.
+		for (let n = 0; n < 10; n++)
+			expect(await at(`${keyURL}?${n}`)).toMatchObject({
+				status: 503,
+				json: { error: { code: "KeysUnavailable" } },
+			});
+		expect(get).toHaveBeenCalledTimes(1);
+		expect(await at(keyURL)).toMatchObject({ status: 200 });
+		expect(await storedBodies(url)).toEqual([body, body]);
+	});
+
+	test("check signatures by the id that a header names", async () => {
+		get.mockImplementation(async () => ({ text: published("a", "b") }));
+		const url = await newSignedURL("named", {
+			url: keyURL,
+			keyIdHeader: "x-key-id",
+		});
+		expect(await sendSigned(url, { "x-key-id": "b" }, "b")).toMatchObject({
+			status: 200,
+		});
+		expect(await sendSigned(url, { "x-key-id": "a" }, "b")).toMatchObject(
+			invalid,
+		);
+		for (let n = 0; n < 10; n++)
+			expect(await sendSigned(url, { "x-key-id": `${n}` })).toMatchObject(
+				invalid,
+			);
+		expect(await sendSigned(url, {})).toMatchObject(invalid);
+		expect(get).toHaveBeenCalledTimes(1);
+	});
 });
 
 test("if Amazon doesn't confirm, or notify is away, SNS is asked to send again", async () => {

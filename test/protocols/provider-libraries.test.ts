@@ -11,6 +11,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { MemoryBudget } from "../../ingest/receive/admission/budget.ts";
 import { RequestLimits } from "../../ingest/receive/admission/limits.ts";
 import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
+import { NotifyQuestions } from "../../ingest/receive/body/notify-questions.ts";
 import { verifiedMessage } from "../../ingest/receive/body/sns-message.ts";
 import { isTimely } from "../../ingest/receive/request/signature-check.ts";
 import { readSignature } from "../../ingest/receive/request/signature-schemes.ts";
@@ -377,10 +378,12 @@ describe("Amazon SNS", () => {
 	}
 
 	async function received(text: string): Promise<boolean> {
-		const sns = new AmazonSns(async () => ({
-			ok: true,
-			text: topic.certificate,
-		}));
+		const sns = new AmazonSns(
+			new NotifyQuestions(async () => ({
+				ok: true,
+				text: topic.certificate,
+			})),
+		);
 		const limits = new RequestLimits(new MemoryBudget(10, 1_000_000));
 		const outcome = await verifiedMessage(
 			Buffer.from(text),

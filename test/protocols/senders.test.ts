@@ -13,6 +13,7 @@ import { RequestAdmission } from "../../ingest/receive/admission/admission.ts";
 import { MemoryBudget } from "../../ingest/receive/admission/budget.ts";
 import { RequestLimits } from "../../ingest/receive/admission/limits.ts";
 import { AmazonSns } from "../../ingest/receive/body/amazon-sns.ts";
+import { NotifyQuestions } from "../../ingest/receive/body/notify-questions.ts";
 import {
 	type BodyOutcome,
 	SentBody,
@@ -92,14 +93,21 @@ async function received(name: string, sent: Sent): Promise<BodyOutcome> {
 	})!;
 	const body = Buffer.from(sent.body);
 	admission.take(body.length);
-	const sns = new AmazonSns(async () => ({
-		ok: true,
-		text: topic.certificate,
-	}));
+	const sns = new AmazonSns(
+		new NotifyQuestions(async () => ({
+			ok: true,
+			text: topic.certificate,
+		})),
+	);
 	return new Promise((resolve) => {
-		new SentBody(head, sent.headers, admission, limits, sns, resolve).validate([
-			body,
-		]);
+		new SentBody(
+			head,
+			sent.headers,
+			admission,
+			limits,
+			{ sns },
+			resolve,
+		).validate([body]);
 	});
 }
 

@@ -2,7 +2,8 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { sns } from "../../../packages/contracts/nats.ts";
 import type { SnsAnswer } from "../../../packages/contracts/sns.ts";
 import { snsTopic } from "../../../test/support/senders/sns-topic.ts";
-import { AmazonSns, type AskNotify } from "./amazon-sns.ts";
+import { AmazonSns } from "./amazon-sns.ts";
+import { type AskNotify, NotifyQuestions } from "./notify-questions.ts";
 
 const day = 24 * 3_600_000;
 const start = Date.parse("2026-03-01T00:00:00Z");
@@ -29,7 +30,7 @@ function asking(answer: () => SnsAnswer | undefined) {
 	let nowMs = start;
 	const ask = vi.fn<AskNotify>(async () => answer());
 	return {
-		amazon: new AmazonSns(ask, () => nowMs),
+		amazon: new AmazonSns(new NotifyQuestions(ask), () => nowMs),
 		ask,
 		pass: (ms: number) => {
 			nowMs += ms;

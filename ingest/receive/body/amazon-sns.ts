@@ -1,15 +1,7 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
-import type { NatsConnection } from "@nats-io/transport-node";
 import { sns } from "../../../packages/contracts/nats.ts";
-import type {
-	SnsAnswer,
-	SnsQuestion,
-} from "../../../packages/contracts/sns.ts";
+import { type NotifyQuestions, remember } from "./notify-questions.ts";
 
-/** SNS waits 15 s for an answer: docs.aws.amazon.com/sns/latest/dg/SendMessageToHttp.prepare.html. */
-const timeoutMs = 10_000;
-/** Of one account: who waits for Amazon holds a place. */
-const maxAtOnce = 4;
 /** A URL that gave no certificate is asked about again after this: SNS tries four times in a minute, and then gives up. */
 const restMs = 5_000;
 /** A certificate is fetched anew once a day. Until that succeeds it serves for as long as it is valid. */
@@ -17,24 +9,6 @@ const freshMs = 24 * 3_600_000;
 /** More than SNS has. Only what Amazon publishes is kept. */
 const maxKept = 200;
 const maxMissing = 1_000;
-
-/** Asks notify. Undefined without an answer. */
-export type AskNotify = (
-	subject: string,
-	question: SnsQuestion,
-) => Promise<SnsAnswer | undefined>;
-
-export function askThrough(connection: NatsConnection): AskNotify {
-	return async (subject, question) => {
-		try {
-			const options = { timeout: timeoutMs };
-			const text = JSON.stringify(question);
-			return (await connection.request(subject, text, options)).json();
-		} catch {
-			return undefined;
-		}
-	};
-}
 
 interface Certificate {
 	key: KeyObject;
@@ -45,16 +19,15 @@ interface Certificate {
 
 /** What receive needs of Amazon SNS, by way of notify: certificates, which it remembers, and confirmations. */
 export class AmazonSns {
-	readonly #ask: AskNotify;
+	readonly #notify: NotifyQuestions;
 	readonly #now: () => number;
 	readonly #certificates = new Map<string, Certificate>();
 	/** By account and URL: where no certificate was found, and until when nobody asks. */
 	readonly #missing = new Map<string, number>();
 	readonly #asking = new Map<string, Promise<KeyObject | undefined>>();
-	readonly #atOnce = new Map<string, number>();
 
-	constructor(ask: AskNotify, now: () => number = Date.now) {
-		this.#ask = ask;
+	constructor(notify: NotifyQuestions, now: () => number = Date.now) {
+		this.#notify = notify;
 		this.#now = now;
 	}
 
@@ -84,7 +57,7 @@ export class AmazonSns {
 
 	/** Confirms a subscription; false if that failed. @param url allowed by packages/contracts/sns.ts. */
 	async confirm(account: string, url: string): Promise<boolean> {
-		const answer = await this.#question(sns.confirmation, { account, url });
+		const answer = await this.#notify.ask(sns.confirmation, { account, url });
 		return answer !== "busy" && answer?.ok === true;
 	}
 
@@ -93,7 +66,7 @@ export class AmazonSns {
 		url: string,
 		name: string,
 	): Promise<KeyObject | undefined> {
-		const answer = await this.#question(sns.certificate, { account, url });
+		const answer = await this.#notify.ask(sns.certificate, { account, url });
 		if (answer === "busy") return undefined;
 		const found = answer?.ok
 			? certificateIn(answer.text, this.#now())
@@ -101,21 +74,6 @@ export class AmazonSns {
 		if (found) remember(this.#certificates, url, found, maxKept);
 		else remember(this.#missing, name, this.#now() + restMs, maxMissing);
 		return found?.key;
-	}
-
-	async #question(
-		subject: string,
-		question: SnsQuestion,
-	): Promise<SnsAnswer | "busy" | undefined> {
-		const { account } = question;
-		const count = this.#atOnce.get(account) ?? 0;
-		if (count >= maxAtOnce) return "busy";
-		this.#atOnce.set(account, count + 1);
-		const answer = await this.#ask(subject, question);
-		const left = this.#atOnce.get(account)! - 1;
-		if (left > 0) this.#atOnce.set(account, left);
-		else this.#atOnce.delete(account);
-		return answer;
 	}
 }
 
@@ -130,15 +88,4 @@ function certificateIn(pem: string, nowMs: number): Certificate | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-function remember<T>(
-	map: Map<string, T>,
-	name: string,
-	value: T,
-	max: number,
-): void {
-	map.delete(name);
-	map.set(name, value);
-	if (map.size > max) map.delete(map.keys().next().value!);
 }

@@ -9,7 +9,7 @@ import type { PresentedSignature } from "../request/presented-signature.ts";
 import { refusals } from "../request/refusal.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import type { SigningKey } from "../request/signature-check.ts";
-import { type BodyOutcome, SentBody } from "./sent-body.ts";
+import { type BodyOutcome, type NotifyHelp, SentBody } from "./sent-body.ts";
 
 const key = "0".repeat(32);
 const nothing = Buffer.alloc(0);
@@ -33,6 +33,7 @@ async function validated(
 	body: Buffer,
 	change: Partial<AcceptedHead> = {},
 	signingKeys: SigningKey[] = [],
+	help: NotifyHelp = {},
 ): Promise<{ outcome: BodyOutcome; atOnce: boolean; held: number }> {
 	const head: AcceptedHead = {
 		route: { ...routeWith(key, key), signingKeys },
@@ -53,7 +54,7 @@ async function validated(
 	admission.take(body.length);
 	const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
 	let isKnown = false;
-	new SentBody(head, {}, admission, limits, undefined, (outcome) => {
+	new SentBody(head, {}, admission, limits, help, (outcome) => {
 		expect(isKnown).toBe(false);
 		isKnown = true;
 		resolve(outcome);

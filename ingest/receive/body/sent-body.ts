@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
+import type {
+	PublicKeyAlgorithm,
+	SignatureAuthorization,
+} from "../../../packages/contracts/route.ts";
 import type { RequestAdmission } from "../admission/admission.ts";
 import type { RequestLimits } from "../admission/limits.ts";
 import { doNow, type LongWork } from "../admission/long-work.ts";
@@ -16,6 +19,7 @@ import {
 	isSignedWithPrivateKey,
 	isTimely,
 	mayBeSignedWithPrivateKey,
+	type SigningKey,
 } from "../request/signature-check.ts";
 import {
 	answerChallenge,
@@ -26,6 +30,7 @@ import {
 import { isJSON, isOneStep } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
+import type { PublicKeysByURL } from "./public-keys-by-url.ts";
 import { ReadableBody } from "./readable-body.ts";
 import {
 	type EventText,
@@ -44,7 +49,11 @@ export interface AcceptedBody {
 	key: string | undefined;
 }
 
-type SnsHelp = Pick<AmazonSns, "keyOf" | "confirm">;
+/** What is asked of notify. Undefined until NATS is reached. */
+export interface NotifyHelp {
+	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
+	publicKeys?: Pick<PublicKeysByURL, "keysAt">;
+}
 
 export type BodyOutcome = AcceptedBody | ChallengeAnswer | RequestRefusal;
 
@@ -62,24 +71,24 @@ export class SentBody {
 	readonly #headers: IncomingHttpHeaders;
 	readonly #admission: RequestAdmission;
 	readonly #limits: RequestLimits;
-	readonly #sns: SnsHelp | undefined;
+	readonly #help: NotifyHelp;
 	readonly #onValidated: (outcome: BodyOutcome) => void;
 	#signedKey: string | undefined;
 
-	/** @param sns undefined until NATS is reached. @param onValidated called once. */
+	/** @param onValidated called once. */
 	constructor(
 		head: AcceptedHead,
 		headers: IncomingHttpHeaders,
 		admission: RequestAdmission,
 		limits: RequestLimits,
-		sns: SnsHelp | undefined,
+		help: NotifyHelp,
 		onValidated: (outcome: BodyOutcome) => void,
 	) {
 		this.#head = head;
 		this.#headers = headers;
 		this.#admission = admission;
 		this.#limits = limits;
-		this.#sns = sns;
+		this.#help = help;
 		this.#onValidated = onValidated;
 	}
 
@@ -111,25 +120,48 @@ export class SentBody {
 	}
 
 	#check(signature: PresentedSignature, parts: readonly Buffer[]): void {
-		const { signingKeys } = this.#head.route;
-		if (mayBeSignedWithPrivateKey(signature, signingKeys!))
-			void this.#verify(signature, parts);
+		const keys = this.#head.route.signingKeys!;
+		if (signature.keyAt) void this.#fetchKeys(signature, parts);
+		else if (mayBeSignedWithPrivateKey(signature, keys))
+			void this.#verify(signature, parts, keys);
 		else this.#do(this.#validateSender(signature, parts, false));
+	}
+
+	/** Gets the public keys, which are at a URL. */
+	async #fetchKeys(
+		signature: PresentedSignature,
+		parts: readonly Buffer[],
+	): Promise<void> {
+		const { account } = this.#head.route;
+		const algorithm = signature.texts[0]!.algorithm as PublicKeyAlgorithm;
+		const keys = await this.#help.publicKeys?.keysAt(
+			account,
+			algorithm,
+			signature.keyAt!,
+		);
+		if (!keys) this.#onValidated(refusals.KeysUnavailable);
+		else
+			await this.#verify(
+				signature,
+				parts,
+				keys.map((key) => ({ algorithm, key })),
+			);
 	}
 
 	/** Checks a public-key signature, which needs a copy of the body. */
 	async #verify(
 		signature: PresentedSignature,
 		parts: readonly Buffer[],
+		keys: readonly SigningKey[],
 	): Promise<void> {
-		const { account, signingKeys } = this.#head.route;
+		const { account } = this.#head.route;
 		const sentBytes = this.#admission.bytes;
 		if (!this.#take(sentBytes)) {
 			this.#onValidated(refusals.Overloaded);
 			return;
 		}
 		const isVerified = await this.#limits.threads.run(account, () =>
-			isSignedWithPrivateKey(signature, signingKeys!, parts),
+			isSignedWithPrivateKey(signature, keys, parts),
 		);
 		this.#admission.keep(sentBytes);
 		this.#do(this.#validateSender(signature, parts, isVerified));
@@ -148,7 +180,7 @@ export class SentBody {
 			authorization as { topicARNs: string[] },
 			account,
 			this.#limits,
-			this.#sns,
+			this.#help.sns,
 		);
 		this.#admission.keep(sentBytes);
 		const refusal =
@@ -253,7 +285,10 @@ export class SentBody {
 
 	/** Confirms a subscription of Amazon SNS, as its owner would by opening the URL. */
 	async #confirm(url: string): Promise<void> {
-		const isConfirmed = await this.#sns?.confirm(this.#head.route.account, url);
+		const isConfirmed = await this.#help.sns?.confirm(
+			this.#head.route.account,
+			url,
+		);
 		this.#onValidated(isConfirmed ? done : refusals.ConfirmationFailed);
 	}
 

@@ -23,7 +23,7 @@ export interface PresentedSignature {
 /** A public key at a URL. */
 export interface NamedKey {
 	url: string;
-	/** The sender named it, so it may lead to no key. */
+	/** The sender named the URL, so it may lead to no key. */
 	isSenders: boolean;
 	/** Which of the keys there; any, if it is undefined. */
 	id: string | undefined;

@@ -160,6 +160,12 @@ export const refusals = {
 		"The certificate of Amazon SNS that checks this message can't be fetched now. Send the message again. If this goes on, see whether notify runs and reaches sns.<region>.amazonaws.com.",
 		["retry-after", "20"],
 	),
+	KeysUnavailable: refusal(
+		503,
+		"KeysUnavailable",
+		"The public key that checks this signature can't be fetched now. Send the event again. If this goes on, see whether notify runs and reaches the key's URL, and whether a key of the Source's algorithm is there.",
+		["retry-after", "10"],
+	),
 	ConfirmationFailed: refusal(
 		503,
 		"ConfirmationFailed",

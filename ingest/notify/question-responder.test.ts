@@ -1,9 +1,9 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
-import { expect, test, vi } from "vitest";
-import { sns } from "../../packages/contracts/nats.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { publicKeysSubject, sns } from "../../packages/contracts/nats.ts";
 import { createLog } from "../../packages/service/log.ts";
 import type { GetOutcome } from "./checked-request.ts";
-import { SnsResponder } from "./sns-responder.ts";
+import { QuestionResponder } from "./question-responder.ts";
 
 const url =
 	"https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-a1.pem";
@@ -22,7 +22,7 @@ function responder(outcome: () => Promise<GetOutcome>) {
 		},
 	} as unknown as NatsConnection;
 	const get = vi.fn(outcome);
-	const started = new SnsResponder({
+	const started = new QuestionResponder({
 		nats,
 		get,
 		log: createLog("test"),
@@ -101,4 +101,92 @@ test("made-up certificates don't keep an account from one that exists", async ()
 	const before = get.mock.calls.length;
 	for (let i = 0; i < 100; i++) await ask(sns.certificate, question);
 	expect(get.mock.calls.length - before).toBeLessThan(25);
+});
+
+describe("public keys", () => {
+	afterEach(() => {
+		vi.useRealTimers();
+	});
+
+	const place = "https://keys.example/webhooks.json";
+	const question = { account: "shop", url: place };
+	const asks = (
+		{ ask }: ReturnType<typeof responder>,
+		change: object = {},
+	): Promise<unknown> => ask(publicKeysSubject, { ...question, ...change });
+
+	test("are handed on as they are", async () => {
+		const notify = responder(found);
+		expect(await asks(notify)).toEqual({ ok: true, text: "PEM" });
+		expect(notify.get).toHaveBeenCalledExactlyOnceWith(place, 16_384);
+	});
+
+	test.each([
+		"http://keys.example/",
+		"https://user:password@keys.example/",
+		"https://keys.example\\@other.example/",
+		"https://[::1]/",
+		"ftp://keys.example/",
+		`https://keys.example/${"a".repeat(500)}`,
+		"",
+	])("aren't fetched from %s", async (url) => {
+		const notify = responder(found);
+		expect(await asks(notify, { url })).toEqual({ ok: false });
+		expect(notify.get).not.toHaveBeenCalled();
+	});
+
+	test("are fetched once in ten seconds, for whichever receive asks", async () => {
+		vi.useFakeTimers({ toFake: ["performance"] });
+		const notify = responder(found);
+		const both = await Promise.all([asks(notify), asks(notify)]);
+		expect(both).toEqual([
+			{ ok: true, text: "PEM" },
+			{ ok: true, text: "PEM" },
+		]);
+		vi.advanceTimersByTime(9_999);
+		await asks(notify, { unknown: "KeyId" });
+		expect(notify.get).toHaveBeenCalledTimes(1);
+		vi.advanceTimersByTime(1);
+		await asks(notify);
+		expect(notify.get).toHaveBeenCalledTimes(2);
+	});
+
+	test.each(["KeyId", "URL"])(
+		"that senders name by an unknown %s cost an account one fetch in ten seconds",
+		async (unknown) => {
+			vi.useFakeTimers({ toFake: ["performance"] });
+			const notify = responder(found);
+			const many = async (account: string) => {
+				const answers = [];
+				for (let n = 0; n < 50; n++)
+					answers.push(
+						await asks(notify, { account, unknown, url: `${place}?${n}` }),
+					);
+				return answers.filter((answer) => (answer as { ok: boolean }).ok)
+					.length;
+			};
+			expect(await many("mallory")).toBe(1);
+			expect(await many("shop")).toBe(1);
+			expect(notify.get).toHaveBeenCalledTimes(2);
+			// A URL in the spec doesn't wait for that.
+			expect(await asks(notify, { account: "mallory" })).toHaveProperty(
+				"ok",
+				true,
+			);
+			vi.advanceTimersByTime(10_000);
+			expect(
+				await asks(notify, { account: "mallory", unknown, url: `${place}?x` }),
+			).toHaveProperty("ok", true);
+		},
+	);
+
+	test("made-up URLs don't keep an account from one that exists", async () => {
+		vi.useFakeTimers({ toFake: ["performance"] });
+		const notify = responder(found);
+		expect(await asks(notify, { unknown: "URL" })).toHaveProperty("ok", true);
+		vi.advanceTimersByTime(10_000);
+		notify.get.mockResolvedValueOnce({ error: "status 404" });
+		await asks(notify, { unknown: "URL", url: `${place}?made-up` });
+		expect(await asks(notify, { unknown: "URL" })).toHaveProperty("ok", true);
+	});
 });

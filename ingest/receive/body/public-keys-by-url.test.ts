@@ -1,0 +1,132 @@
+import { generateKeyPairSync } from "node:crypto";
+import { expect, test, vi } from "vitest";
+import { publicKeysSubject } from "../../../packages/contracts/nats.ts";
+import type { KeyAnswer } from "../../../packages/contracts/public-key.ts";
+import type { NamedKey } from "../request/presented-signature.ts";
+import { type AskNotify, NotifyQuestions } from "./notify-questions.ts";
+import { PublicKeysByURL } from "./public-keys-by-url.ts";
+
+const url = "https://keys.example/webhooks.json";
+const minute = 60_000;
+
+function jwks(...ids: string[]): KeyAnswer {
+	const keys = ids.map((kid) => ({
+		...generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }),
+		kid,
+	}));
+	return { ok: true, text: JSON.stringify({ keys }) };
+}
+
+const inSpec = (id?: string): NamedKey => ({ url, isSenders: false, id });
+
+function asking(answer: KeyAnswer | undefined) {
+	let nowMs = 1e9;
+	let current = answer;
+	const ask = vi.fn<AskNotify>(async () => current);
+	const keys = new PublicKeysByURL(new NotifyQuestions(ask), () => nowMs);
+	const count = async (place: NamedKey, account = "shop") =>
+		(await keys.keysAt(account, "Ed25519", place))?.length;
+	return {
+		ask,
+		count,
+		become: (next: KeyAnswer | undefined) => {
+			current = next;
+		},
+		pass: (ms: number) => {
+			nowMs += ms;
+		},
+	};
+}
+
+test("keys are asked for once, whoever waits, and again after ten minutes beside what needs them", async () => {
+	const { ask, count, pass, become } = asking(jwks("a", "b"));
+	expect(await Promise.all([count(inSpec()), count(inSpec("a"))])).toEqual([
+		2, 1,
+	]);
+	pass(10 * minute - 1);
+	expect(await count(inSpec())).toBe(2);
+	expect(ask).toHaveBeenCalledExactlyOnceWith(publicKeysSubject, {
+		account: "shop",
+		url,
+	});
+	pass(1);
+	become(jwks("c"));
+	expect(await count(inSpec("a"))).toBe(1);
+	await new Promise(setImmediate);
+	expect(await count(inSpec("a"))).toBe(0);
+	expect(await count(inSpec("c"))).toBe(1);
+	expect(ask).toHaveBeenCalledTimes(2);
+});
+
+test("keys that can't be fetched anew serve for a day", async () => {
+	const { count, pass, become } = asking(jwks("a"));
+	await count(inSpec());
+	become(undefined);
+	pass(24 * 60 * minute - 1);
+	expect(await count(inSpec())).toBe(1);
+	await new Promise(setImmediate);
+	pass(1);
+	expect(await count(inSpec())).toBeUndefined();
+});
+
+test("an unknown key id asks again, once in ten seconds", async () => {
+	const { ask, count, pass, become } = asking(jwks("a"));
+	const unknown = (n: number) => count(inSpec(`made-up-${n}`));
+	// What has just been fetched has no such key.
+	expect(await unknown(0)).toBe(0);
+	expect(await unknown(1)).toBe(0);
+	expect(ask).toHaveBeenCalledTimes(1);
+	pass(10_000);
+	become({ ok: false });
+	expect(await unknown(2)).toBeUndefined();
+	expect(await unknown(3)).toBeUndefined();
+	expect(ask).toHaveBeenCalledTimes(2);
+	expect(ask).toHaveBeenLastCalledWith(publicKeysSubject, {
+		account: "shop",
+		url,
+		unknown: "KeyId",
+	});
+	// The known key serves meanwhile.
+	expect(await count(inSpec("a"))).toBe(1);
+	pass(10_000);
+	become(jwks("a", "made-up-4"));
+	expect(await unknown(4)).toBe(1);
+	expect(ask).toHaveBeenCalledTimes(3);
+});
+
+test("a URL that a sender names says so, until a key was found there", async () => {
+	const { ask, count, pass } = asking(jwks("a"));
+	const place = { url, isSenders: true, id: undefined };
+	expect(await count(place)).toBe(1);
+	pass(10 * minute);
+	expect(await count(place)).toBe(1);
+	await new Promise(setImmediate);
+	expect(ask.mock.calls.map(([, question]) => question)).toEqual([
+		{ account: "shop", url, unknown: "URL" },
+		{ account: "shop", url },
+	]);
+});
+
+test("what has no key of the algorithm is asked about again after ten seconds", async () => {
+	const { ask, count, pass } = asking({ ok: true, text: "<html>" });
+	for (let n = 0; n < 3; n++) expect(await count(inSpec())).toBeUndefined();
+	expect(ask).toHaveBeenCalledTimes(1);
+	pass(10_000);
+	await count(inSpec());
+	expect(ask).toHaveBeenCalledTimes(2);
+});
+
+test("an account's keys, and what it lacks, are its own", async () => {
+	const { ask, count, become } = asking({ ok: false });
+	expect(await count(inSpec())).toBeUndefined();
+	become(jwks("a"));
+	expect(await count(inSpec(), "bank")).toBe(1);
+	expect(await count(inSpec())).toBeUndefined();
+	expect(ask).toHaveBeenCalledTimes(2);
+	// More URLs than an account may keep push out none of another's.
+	for (let n = 0; n < 50; n++)
+		await count({ ...inSpec(), url: `${url}?${n}` }, "mallory");
+	const before = ask.mock.calls.length;
+	expect(await count(inSpec(), "bank")).toBe(1);
+	expect(ask).toHaveBeenCalledTimes(before);
+});

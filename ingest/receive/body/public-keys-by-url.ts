@@ -1,0 +1,125 @@
+import type { KeyObject } from "node:crypto";
+import { publicKeysSubject } from "../../../packages/contracts/nats.ts";
+import { unknownKeyRestMs } from "../../../packages/contracts/public-key.ts";
+import type { PublicKeyAlgorithm } from "../../../packages/contracts/route.ts";
+import { RecentOwners } from "../../../packages/fair/token-bucket.ts";
+import {
+	type PublishedKey,
+	publicKeysIn,
+} from "../../../packages/service/public-keys.ts";
+import type { NamedKey } from "../request/presented-signature.ts";
+import { type NotifyQuestions, remember } from "./notify-questions.ts";
+
+/** Keys are fetched anew after this. */
+const freshMs = 10 * 60_000;
+/** Until that succeeds they serve for this long. */
+const keptMs = 24 * 3_600_000;
+/** URLs of an account. */
+const maxKept = 20;
+const maxMissing = 100;
+/** Accounts. One that is forgotten begins anew. */
+const maxAccounts = 10_000;
+
+interface KeptKeys {
+	keys: readonly PublishedKey[];
+	fetchedAtMs: number;
+}
+
+/** What an account's Sources have of keys at URLs. No account sees what another has fetched. */
+class AccountKeys {
+	readonly kept = new Map<string, KeptKeys>();
+	/** Where no keys were found, and until when nobody asks. */
+	readonly missing = new Map<string, number>();
+	readonly asking = new Map<string, Promise<KeptKeys | undefined>>();
+}
+
+/** Public keys that their owner publishes at a URL, by way of notify. */
+export class PublicKeysByURL {
+	readonly #notify: NotifyQuestions;
+	readonly #now: () => number;
+	readonly #accounts = new RecentOwners(maxAccounts, () => new AccountKeys());
+
+	/** @param now milliseconds of a monotonic clock. */
+	constructor(
+		notify: NotifyQuestions,
+		now: () => number = () => performance.now(),
+	) {
+		this.#notify = notify;
+		this.#now = now;
+	}
+
+	/** The keys that may check a signature: none if there is no such key, undefined if they can't be had now. */
+	async keysAt(
+		account: string,
+		algorithm: PublicKeyAlgorithm,
+		place: NamedKey,
+	): Promise<KeyObject[] | undefined> {
+		const of = this.#accounts.of(account);
+		const name = `${algorithm} ${place.url}`;
+		const kept = this.#keptIn(of, name);
+		const found = kept && named(kept, place);
+		const ageMs = kept ? this.#now() - kept.fetchedAtMs : 0;
+		const fetch = (unknown?: "URL" | "KeyId") => {
+			const asking =
+				of.asking.get(name) ??
+				this.#fetch(of, account, algorithm, place.url, unknown).finally(() =>
+					of.asking.delete(name),
+				);
+			of.asking.set(name, asking);
+			return asking;
+		};
+		if (found?.length) {
+			// The request doesn't wait for it.
+			if (ageMs >= freshMs) void fetch();
+			return found;
+		}
+		// What was fetched a moment ago has no such key.
+		if (kept && ageMs < unknownKeyRestMs) return [];
+		const unknown = kept ? "KeyId" : place.isSenders ? "URL" : undefined;
+		const fetched = await fetch(unknown);
+		return fetched && named(fetched, place);
+	}
+
+	#keptIn({ kept }: AccountKeys, name: string): KeptKeys | undefined {
+		const found = kept.get(name);
+		return found && this.#now() - found.fetchedAtMs < keptMs
+			? found
+			: undefined;
+	}
+
+	async #fetch(
+		{ kept, missing }: AccountKeys,
+		account: string,
+		algorithm: PublicKeyAlgorithm,
+		url: string,
+		unknown: "URL" | "KeyId" | undefined,
+	): Promise<KeptKeys | undefined> {
+		const name = `${algorithm} ${url}`;
+		if (this.#now() < (missing.get(name) ?? 0)) return undefined;
+		const answer = await this.#notify.ask(publicKeysSubject, {
+			account,
+			url,
+			...(unknown && { unknown }),
+		});
+		if (answer === "busy") return undefined;
+		const fetchedAtMs = this.#now();
+		const keys = answer?.ok && publicKeysIn(answer.text, algorithm, Date.now());
+		if (Array.isArray(keys)) {
+			const fetched = { keys, fetchedAtMs };
+			remember(kept, name, fetched, maxKept);
+			return fetched;
+		}
+		remember(missing, name, fetchedAtMs + unknownKeyRestMs, maxMissing);
+		return undefined;
+	}
+}
+
+function named({ keys }: KeptKeys, wanted: NamedKey): KeyObject[] {
+	const nowMs = Date.now();
+	return keys
+		.filter(
+			({ id, validToMs = Number.POSITIVE_INFINITY }) =>
+				(wanted.id === undefined || id === wanted.id) && nowMs < validToMs,
+		)
+		.map(({ key }) => key);
+}
