@@ -31,7 +31,7 @@ const waiting = [
 	"local/{binaries/resolve,servers/pki,machine/lock}.test.ts",
 	"operator/tracking-plan/schema-check.test.ts",
 	"packages/tracking-plan/{compile,fuel,github,vectors}.test.ts",
-	"test/protocols/{provider-libraries,senders}.test.ts",
+	"test/protocols/provider-libraries.test.ts",
 	"test/transport/nats-tls.test.ts",
 	"test/warehouse-type.test.ts",
 ];

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -11,8 +12,10 @@ import {
 } from "../../crds/resource-schema.ts";
 import { validateSpec } from "../../crds/spec-validator.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
+import { QuestionResponder } from "../../ingest/notify/question-responder.ts";
 import { authorize } from "../../operator/source/routes/authorization.ts";
 import { routeOf } from "../../operator/source/routes/decide.ts";
+import { createLog } from "../../packages/service/log.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -20,26 +23,58 @@ import {
 	startReceiveFixture,
 } from "../support/fixtures/data-plane/receiver.ts";
 import { untilKnown } from "../support/senders/http-client.ts";
+import { pageTraffic, topic } from "../support/senders/page-requests.ts";
 import {
 	type ProviderAnswer,
 	type ProviderRequest,
+	published,
 	secret,
 	traffic,
 } from "../support/senders/provider-requests.ts";
 
-/* Each example of examples/senders: operator's half of the way, then what its provider sends to a real receive. */
+/* Each example of docs/senders.md and examples/senders: operator's half of the way, then what its provider sends to a real receive. */
 
-const files = globSync(
-	join(import.meta.dirname, "../../examples/senders/*.yaml"),
+const root = join(import.meta.dirname, "../..");
+const files = globSync("examples/senders/*.yaml", { cwd: root });
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const byFile = new Map<string, Source>(
+	files.map((path) => [basename(path, ".yaml"), parse(read(path))]),
+);
+const onPage = new Map<string, Source>(
+	[...read("docs/senders.md").matchAll(/^```yaml\n(.*?)^```/gms)].map(
+		([, yaml]) => {
+			const source = parse(yaml!) as Source;
+			return [source.metadata.name, source];
+		},
+	),
 );
 let fixture: ReceiveFixture;
+let nats: NatsConnection;
+let notify: { stop(): Promise<void> };
 
 beforeAll(async () => {
 	fixture = await startReceiveFixture();
 	await openKeyBucket(fixture.admin, { maxKeys: 1_000, replicas: 1 });
+	// Notify's side, which fetches keys. Only who publishes them is a double.
+	const { host, username, password } = new URL(fixture.nats.urlFor("notify"));
+	nats = await connect({
+		servers: host,
+		user: username,
+		pass: password,
+		inboxPrefix: "_INBOX_notify",
+	});
+	const texts = { ...published, [topic.certificateURL]: topic.certificate };
+	const get = async (url: string) => ({ text: texts[url] ?? "" });
+	const log = createLog("test");
+	notify = new QuestionResponder({ nats, get, log }).start();
+	await nats.flush();
 });
 
-afterAll(() => fixture.stop());
+afterAll(async () => {
+	await notify.stop();
+	await nats.close();
+	await fixture.stop();
+});
 
 /** What the apiserver makes of a value: the CRD's defaults filled in. */
 function withDefaults(value: unknown, schema: Schema): unknown {
@@ -58,10 +93,8 @@ function withDefaults(value: unknown, schema: Schema): unknown {
 const { schema } = readResourceSchemas().find(({ kind }) => kind === "Source")!;
 
 /** Serves an example's Source. Returns its URL. */
-async function served(name: string): Promise<string> {
-	const file = files.find((path) => basename(path) === `${name}.yaml`)!;
-	const source: Source = parse(readFileSync(file, "utf8"));
-	expect(source.metadata.name).toBe(name);
+async function served(example: Source, secretText: string): Promise<string> {
+	const source = structuredClone(example);
 	expect(validateSpec("Source", source.spec)).toEqual([]);
 	source.spec = withDefaults(
 		source.spec,
@@ -73,11 +106,10 @@ async function served(name: string): Promise<string> {
 		urlKey: randomBytes(16).toString("hex"),
 		shard: 0,
 	};
-	const text = traffic[name]!.secret ?? secret;
 	const { authorization, problem } = authorize(source, {
 		secretOf: () => ({
 			metadata: { name: "provider", labels: { "tidemill.dev/use": "true" } },
-			data: { secret: Buffer.from(text).toString("base64") },
+			data: { secret: Buffer.from(secretText).toString("base64") },
 		}),
 		sealKey,
 		sourceKey: keys.sourceKey,
@@ -134,14 +166,31 @@ async function storedIds(url: string): Promise<string[]> {
 }
 
 test("each example is tried", () => {
-	const names = files.map((path) => basename(path, ".yaml"));
-	expect(names.toSorted()).toEqual(Object.keys(traffic).toSorted());
+	for (const [examples, tried] of [
+		[byFile, traffic],
+		[onPage, pageTraffic],
+	] as const)
+		expect([...examples.keys()].toSorted()).toEqual(
+			Object.keys(tried).toSorted(),
+		);
+	for (const [name, { metadata }] of byFile) expect(metadata.name).toBe(name);
 });
 
-describe.each(Object.entries(traffic))("%s", (name, provider) => {
+const all = [
+	...Object.entries(traffic).map(
+		([name, provider]) =>
+			[`examples/senders/${name}.yaml`, byFile.get(name)!, provider] as const,
+	),
+	...Object.entries(pageTraffic).map(
+		([name, provider]) =>
+			[`${name} in docs/senders.md`, onPage.get(name)!, provider] as const,
+	),
+];
+
+describe.each(all)("%s", (_, example, provider) => {
 	let url: string;
 	beforeAll(async () => {
-		url = await served(name);
+		url = await served(example, provider.secret ?? secret);
 	});
 
 	test.runIf(provider.challenges)(
@@ -154,7 +203,7 @@ describe.each(Object.entries(traffic))("%s", (name, provider) => {
 	);
 
 	test("has its event stored, once if it has a key", async () => {
-		const event = provider.event(url);
+		const event = await provider.event(url);
 		const answers = [
 			await eventAnswer(url, event),
 			await eventAnswer(url, event),
@@ -169,7 +218,7 @@ describe.each(Object.entries(traffic))("%s", (name, provider) => {
 	test.skipIf(provider.isOpen)(
 		"is the only one whose events are stored",
 		async () => {
-			const { headers, query, ...event } = provider.event(url);
+			const { headers, query, ...event } = await provider.event(url);
 			const other = { headers, body: provider.otherBody ?? '{"id":"evt_2"}' };
 			const { length } = await storedIds(url);
 			for (const forged of [

@@ -1,5 +1,11 @@
-import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import {
+	createHmac,
+	generateKeyPairSync,
+	type KeyObject,
+	sign,
+} from "node:crypto";
 import { createRequire } from "node:module";
+import { crc32 } from "node:zlib";
 
 /*
  * What providers send, as their pages say that the examples in examples/senders name. Where a provider's own library verifies webhooks
@@ -32,7 +38,7 @@ export interface ProviderTraffic {
 	/** What the Secret holds, if not a plain one. */
 	secret?: string;
 	/** An event. @param url that the provider calls. */
-	event(url: string): ProviderRequest;
+	event(url: string): ProviderRequest | Promise<ProviderRequest>;
 	/** Another event of the same form, which the signature of the first doesn't cover. */
 	otherBody?: string;
 	/** The answer to an event, if not Tidemill's own. */
@@ -142,6 +148,27 @@ const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const p256Text = p256.publicKey
 	.export({ format: "der", type: "spki" })
 	.toString("base64");
+/** What PayPal's certificate holds. */
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const pem = (key: KeyObject) =>
+	key.export({ format: "pem", type: "spki" }).toString();
+const payPalKeys =
+	"https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-aecacc47";
+
+/** Texts that providers publish, by URL. */
+export const published: Record<string, string> = {
+	[payPalKeys]: pem(rsa.publicKey),
+	"https://api.github.com/meta/public_keys/secret_scanning": JSON.stringify({
+		public_keys: [
+			{
+				key_identifier: "f9525bf080f75b3506ca1ead061add62b8633a34",
+				key: pem(p256.publicKey),
+				is_current: true,
+			},
+		],
+	}),
+};
+
 const discord = timed(
 	"x-signature-ed25519",
 	"x-signature-timestamp",
@@ -471,6 +498,38 @@ export const traffic: Record<string, ProviderTraffic> = {
 		},
 		otherBody: '{"signature":{"timestamp":"1","token":"a","signature":"00"}}',
 		isProvenInBody: true,
+		hasKey: true,
+	},
+	paypal: {
+		event: () => {
+			const time = isoNow();
+			const id = "69cd13f0-d67a-11e5-baa3-778b53f4ae55";
+			const text = `${id}|${time}|WEBHOOK_ID|${crc32(event)}`;
+			const signature = sign("sha256", Buffer.from(text), rsa.privateKey);
+			return {
+				headers: {
+					...json,
+					"paypal-transmission-id": id,
+					"paypal-transmission-time": time,
+					"paypal-cert-url": payPalKeys,
+					"paypal-auth-algo": "SHA256withRSA",
+					"paypal-transmission-sig": signature.toString("base64"),
+				},
+				body: event,
+			};
+		},
+		hasKey: true,
+	},
+	"github-secret-scanning": {
+		event: signed(
+			"github-public-key-signature",
+			(body) =>
+				sign("sha256", Buffer.from(body), p256.privateKey).toString("base64"),
+			{
+				"github-public-key-identifier":
+					"f9525bf080f75b3506ca1ead061add62b8633a34",
+			},
+		),
 		hasKey: true,
 	},
 	twilio: {
