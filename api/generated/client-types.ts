@@ -2170,7 +2170,7 @@ export type Operation = {
 		/** Their size, compressed. */
 		bytes: number;
 	};
-	/** What an Import reads. */
+	/** What an Import reads. Rule: body is not allowed if rows is Bodies, since a whole row is a body then. */
 	import?: {
 		/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
 		files: Array<{
@@ -2179,8 +2179,12 @@ export type Operation = {
 			/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
 			sha256: string;
 		}>;
-		/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+		/** The UTC date of the rows that have no time, or a number for one, which isn't read. Without it, such a row is invalid. */
 		date?: string;
+		/** What a row is. `Events`: what its `body` has, with its time, id and `headers`. `Bodies`: the whole row is the event's body. Without it, a row of NDJSON with nothing but a `body` and a row as an Export writes it are events, a row without a `body` is a body, and any other row must be decided on: nothing is added. */
+		rows?: "Events" | "Bodies";
+		/** What a text in a row's `body` is, unless its `bodyFormat` says so. `JSON`: the body, a string of JSON. `Text`: the body's JSON text, as in rows of `tidemill sql --format json`. It makes `rows` `Events`. Without it, a text that isn't JSON is `JSON`, one that is must be decided on, and a Parquet file's text is `Text`. */
+		body?: "JSON" | "Text";
 		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
 		skipInvalidRows?: boolean;
 	};
@@ -2434,7 +2438,7 @@ export type OperationCreate = {
 		/** The last date. */
 		end: string;
 	};
-	/** What an Import reads. */
+	/** What an Import reads. Rule: body is not allowed if rows is Bodies, since a whole row is a body then. */
 	import?: {
 		/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
 		files: Array<{
@@ -2443,8 +2447,12 @@ export type OperationCreate = {
 			/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
 			sha256: string;
 		}>;
-		/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+		/** The UTC date of the rows that have no time, or a number for one, which isn't read. Without it, such a row is invalid. */
 		date?: string;
+		/** What a row is. `Events`: what its `body` has, with its time, id and `headers`. `Bodies`: the whole row is the event's body. Without it, a row of NDJSON with nothing but a `body` and a row as an Export writes it are events, a row without a `body` is a body, and any other row must be decided on: nothing is added. */
+		rows?: "Events" | "Bodies";
+		/** What a text in a row's `body` is, unless its `bodyFormat` says so. `JSON`: the body, a string of JSON. `Text`: the body's JSON text, as in rows of `tidemill sql --format json`. It makes `rows` `Events`. Without it, a text that isn't JSON is `JSON`, one that is must be decided on, and a Parquet file's text is `Text`. */
+		body?: "JSON" | "Text";
 		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
 		skipInvalidRows?: boolean;
 	};
@@ -2639,7 +2647,7 @@ export type OperationUpdate = {
 		/** The last date. */
 		end?: string | null;
 	} | null;
-	/** What an Import reads. */
+	/** What an Import reads. Rule: body is not allowed if rows is Bodies, since a whole row is a body then. */
 	import?: {
 		/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
 		files?: Array<{
@@ -2648,8 +2656,12 @@ export type OperationUpdate = {
 			/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
 			sha256: string;
 		}> | null;
-		/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+		/** The UTC date of the rows that have no time, or a number for one, which isn't read. Without it, such a row is invalid. */
 		date?: string | null;
+		/** What a row is. `Events`: what its `body` has, with its time, id and `headers`. `Bodies`: the whole row is the event's body. Without it, a row of NDJSON with nothing but a `body` and a row as an Export writes it are events, a row without a `body` is a body, and any other row must be decided on: nothing is added. */
+		rows?: "Events" | "Bodies" | null;
+		/** What a text in a row's `body` is, unless its `bodyFormat` says so. `JSON`: the body, a string of JSON. `Text`: the body's JSON text, as in rows of `tidemill sql --format json`. It makes `rows` `Events`. Without it, a text that isn't JSON is `JSON`, one that is must be decided on, and a Parquet file's text is `Text`. */
+		body?: "JSON" | "Text" | null;
 		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
 		skipInvalidRows?: boolean | null;
 	} | null;

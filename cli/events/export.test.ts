@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { apiserver, refusal } from "../../test/support/cli/apiserver.ts";
 import { inProcess } from "../../test/support/cli/in-process.ts";
+import { ndjsonLine } from "./ndjson.ts";
 
 const firstName = "2026-03-01-0a.parquet";
 const secondName = "2026-03-02-0b.parquet";
@@ -151,4 +152,20 @@ test("without the REST API no Operation is created", async () => {
 	expect(exitCode).toBe(1);
 	expect(stderr).toContain("TIDEMILL_API_TOKEN");
 	expect(asked).toEqual([]);
+});
+
+test("a folder with bodies in the other way is left as it is, and the message says which way", async () => {
+	const { output, run } = await exported();
+	await mkdir(output);
+	const path = join(output, "2026-03-01-0a.ndjson");
+	await writeFile(path, ndjsonLine(["e", "t", "[1]", null], "text"));
+	const { exitCode, stderr } = await run();
+	expect(exitCode).toBe(1);
+	expect(stderr).toContain(`${path} is there already`);
+	expect(stderr).toContain("--body text");
+	const both = ["--format", "parquet", "--body", "json"];
+	expect(await run(...both)).toMatchObject({
+		exitCode: 2,
+		stderr: expect.stringContaining("in a Parquet file a body is text"),
+	});
 });

@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -7,12 +7,12 @@ import { Option } from "@commander-js/extra-typings";
 import type { Operation } from "../../crds/generated/types.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "../command/dates.ts";
-import { CommandError } from "../command/errors.ts";
+import { CommandError, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
 import { transferFailed } from "./bucket-error.ts";
-import { writeNdjson } from "./ndjson.ts";
+import { type BodyFormat, bodyFormatIn, writeNdjson } from "./ndjson.ts";
 
 /** `tidemill events export`. */
 export function defineExport(events: CommandGroup): void {
@@ -32,6 +32,12 @@ export function defineExport(events: CommandGroup): void {
 		)
 		.addOption(
 			new Option(
+				"--body <format>",
+				"how a body stands in a line of NDJSON. json: as a value, whose white space may change; text: as a string, which has each byte that was sent. Default: json. Each line says it (bodyFormat)",
+			).choices(["json", "text"] as const),
+		)
+		.addOption(
+			new Option(
 				"-o, --output <directory>",
 				"where the files go",
 			).makeOptionMandatory(),
@@ -40,10 +46,15 @@ export function defineExport(events: CommandGroup): void {
 			"after",
 			examples(
 				"tidemill events export shop --from 2026-01-01 --to 2026-01-31 -o january",
+				"tidemill events export shop --days 7 --body text -o week",
 				"tidemill events export shop --days 7 --format parquet -o week",
 			),
 		)
-		.action(async (source, { format, output, ...days }, command) => {
+		.action(async (source, { format, body, output, ...days }, command) => {
+			if (format === "parquet" && body === "json")
+				throw new UsageError(
+					"--body json is for --format ndjson: in a Parquet file a body is text",
+				);
 			const dates = datesOf(days);
 			const options = command.optsWithGlobals();
 			const cluster = await chooseCluster(options);
@@ -58,7 +69,7 @@ export function defineExport(events: CommandGroup): void {
 			for await (const files of pagesOf(api, operation)) {
 				otherExports(output, await readdir(output), files);
 				for (const file of files) {
-					const path = await download(file, output, format);
+					const path = await download(file, output, format, body ?? "json");
 					process.stdout.write(`${path}\n`);
 				}
 			}
@@ -95,13 +106,17 @@ async function download(
 	{ name, bytes, url }: ExportedFile,
 	directory: string,
 	format: "ndjson" | "parquet",
+	bodyFormat: BodyFormat,
 ): Promise<string> {
 	if (!/^[0-9a-f-]+\.parquet$/.test(name))
 		throw new CommandError(`the REST API names a file "${name}"`);
 	const parquet = join(directory, name);
 	const path =
 		format === "parquet" ? parquet : parquet.replace(/parquet$/, "ndjson");
-	if (await exists(path)) return path;
+	if (await exists(path)) {
+		if (format === "ndjson") await otherBodies(path, bodyFormat);
+		return path;
+	}
 	const part = `${parquet}.part`;
 	try {
 		const failed = (error: Error) => {
@@ -122,13 +137,25 @@ async function download(
 			throw new CommandError(`${name} has ${size} bytes instead of ${bytes}`);
 		if (format === "parquet") await rename(part, path);
 		else {
-			await writeNdjson(part, `${path}.part`);
+			await writeNdjson(part, `${path}.part`, bodyFormat);
 			await rename(`${path}.part`, path);
 		}
 		return path;
 	} finally {
 		await rm(part, { force: true });
 	}
+}
+
+/** Refuses a file of an export whose bodies stand in it in the other way. */
+async function otherBodies(path: string, format: BodyFormat): Promise<void> {
+	const file = await open(path);
+	const { buffer, bytesRead } = await file.read(Buffer.alloc(200), 0, 200, 0);
+	await file.close();
+	const there = bodyFormatIn(buffer.toString("utf8", 0, bytesRead));
+	if (there !== format)
+		throw new CommandError(
+			`${path} is there already, of an export with --body ${there}. Remove it, or choose another folder, to have its bodies as ${format}.`,
+		);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -106,3 +106,19 @@ test.each([
 		expect(asked).toEqual([]);
 	},
 );
+
+test("what a row and its body are is said in the Operation, and the two that exclude each other are refused", async () => {
+	const { specs, path, run } = await importing();
+	await run(path, "--rows", "bodies");
+	await run(path, "--rows", "events", "--body", "text");
+	expect(specs).toMatchObject([
+		{ import: { rows: "Bodies" } },
+		{ import: { rows: "Events", body: "Text" } },
+	]);
+	const { exitCode, stderr } = await run(
+		...[path, "--rows", "bodies", "--body", "json"],
+	);
+	expect(exitCode).toBe(2);
+	expect(stderr).toContain("--body is for --rows events");
+	expect(specs).toHaveLength(2);
+});

@@ -3,6 +3,7 @@ import { createReadStream, openAsBlob } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { Option } from "@commander-js/extra-typings";
 import {
 	maxImportFiles,
 	maxUploadBytes,
@@ -19,11 +20,26 @@ export function defineImport(events: CommandGroup): void {
 	events
 		.command("import")
 		.description(
-			"Make the rows of files events of a source, on their dates. A line of NDJSON with a body, or a row of Parquet, is an event; its time is in timestamp, received_at or time. A repeated import adds nothing. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN, a token that may create operations).",
+			"Make the rows of files events of a source, on their dates. Each row is an event with its body, or a body itself; its time is in timestamp, received_at or time. A repeated import adds nothing. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN, a token that may create operations).",
 		)
 		.argument("<source>")
 		.argument("<files...>", "NDJSON (.ndjson, .jsonl) or Parquet (.parquet)")
-		.option("--date <date>", "the UTC date of rows that have no time")
+		.option(
+			"--date <date>",
+			"the UTC date of rows that have no time, or a number for one",
+		)
+		.addOption(
+			new Option(
+				"--rows <form>",
+				"what a row is. events: an event, in body; bodies: a body itself. Needed if rows have a body and other members, unless an export wrote them",
+			).choices(["events", "bodies"] as const),
+		)
+		.addOption(
+			new Option(
+				"--body <format>",
+				"what a string in body is, unless the row's bodyFormat says it. text: the body's JSON text, as in rows of tidemill sql --format json; json: the body itself. Needed if such a string holds JSON",
+			).choices(["json", "text"] as const),
+		)
 		.option(
 			"--skip-invalid-rows",
 			"add the other rows, if some are invalid. Otherwise, nothing is added then",
@@ -33,9 +49,16 @@ export function defineImport(events: CommandGroup): void {
 			examples(
 				"tidemill events import shop week/*.ndjson",
 				"tidemill events import shop old.parquet --date 2026-01-31",
+				"tidemill events import shop other-system.ndjson --rows bodies",
+				"tidemill events import shop rows-of-sql.ndjson --body text",
 			),
 		)
-		.action(async (source, paths, { date, skipInvalidRows }, command) => {
+		.action(async (source, paths, chosen, command) => {
+			const { date, rows, body, skipInvalidRows } = chosen;
+			if (rows === "bodies" && body !== undefined)
+				throw new UsageError(
+					"--body is for --rows events: with --rows bodies, a whole row is a body",
+				);
 			if (date !== undefined && !/^\d{4}-\d\d-\d\d$/.test(date))
 				throw new UsageError(
 					`--date is "${date}", but must be a date such as 2026-01-31`,
@@ -56,6 +79,8 @@ export function defineImport(events: CommandGroup): void {
 				import: {
 					files: files.map(({ name, sha256 }) => ({ name, sha256 })),
 					...(date !== undefined && { date }),
+					...(rows !== undefined && { rows: rowForms[rows] }),
+					...(body !== undefined && { body: bodyForms[body] }),
 					...(skipInvalidRows && { skipInvalidRows }),
 				},
 			});
@@ -64,6 +89,9 @@ export function defineImport(events: CommandGroup): void {
 			process.stdout.write(`${status!.summary}\n`);
 		});
 }
+
+const rowForms = { events: "Events", bodies: "Bodies" } as const;
+const bodyForms = { json: "JSON", text: "Text" } as const;
 
 interface LocalFile {
 	path: string;

@@ -3,15 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, onTestFinished, test } from "vitest";
-import { ndjsonLine, writeNdjson } from "./ndjson.ts";
+import { bodyFormatIn, ndjsonLine, writeNdjson } from "./ndjson.ts";
 
-test("a body stands in its line as it was sent, numbers and all, and line breaks between its tokens are spaces", () => {
+test("a body stands in its line as a value, numbers and all, with spaces for line breaks between its tokens, or as its text", () => {
 	const body = '{\r\n  "big": 12345678901234567890.10,\n  "text": "a\\nb"\n}';
 	const line = ndjsonLine(["e1", "2026-03-01T00:00:00.000Z", body, null]);
 	expect(line).toBe(
-		'{"event_id":"e1","timestamp":"2026-03-01T00:00:00.000Z","body":{   "big": 12345678901234567890.10,   "text": "a\\nb" }}\n',
+		'{"event_id":"e1","timestamp":"2026-03-01T00:00:00.000Z","bodyFormat":"json","body":{   "big": 12345678901234567890.10,   "text": "a\\nb" }}\n',
 	);
 	expect(JSON.parse(line).body.text).toBe("a\nb");
+	const text = ndjsonLine(
+		["e1", "2026-03-01T00:00:00.000Z", body, null],
+		"text",
+	);
+	expect(JSON.parse(text)).toMatchObject({ bodyFormat: "text", body });
+	expect([text, line].map(bodyFormatIn)).toEqual(["text", "json"]);
 });
 
 test("each event of a Parquet file is a line, with its time in UTC and its headers", async () => {
@@ -29,10 +35,16 @@ test("each event of a Parquet file is a line, with its time in UTC and its heade
 	const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
 	expect(lines).toHaveLength(3_000);
 	expect(lines.slice(0, 2).map((line) => JSON.parse(line))).toEqual([
-		{ event_id: "e0", timestamp: "2026-03-01T00:00:00.250Z", body: [0] },
+		{
+			event_id: "e0",
+			timestamp: "2026-03-01T00:00:00.250Z",
+			bodyFormat: "json",
+			body: [0],
+		},
 		{
 			event_id: "e1",
 			timestamp: "2026-03-01T00:00:00.250Z",
+			bodyFormat: "json",
 			headers: { "x-a": "b" },
 			body: [1],
 		},

@@ -2,8 +2,15 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** Writes the events of a Parquet file of the bucket as NDJSON, an object on each line; a body stands in it as it was sent. */
-export async function writeNdjson(parquet: string, file: string) {
+/** How a body stands in a line: as a JSON value, or as the text that was sent. */
+export type BodyFormat = "json" | "text";
+
+/** Writes the events of a Parquet file of the bucket as NDJSON, an object on each line. */
+export async function writeNdjson(
+	parquet: string,
+	file: string,
+	format: BodyFormat = "json",
+) {
 	// @duckdb/node-api: reads Parquet. Loaded here alone, since it is large.
 	const { DuckDBInstance } = await import("@duckdb/node-api");
 	const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
@@ -18,12 +25,15 @@ export async function writeNdjson(parquet: string, file: string) {
 				const chunk = await rows.fetchChunk();
 				if (!chunk || chunk.rowCount === 0) return;
 				for (const [id, time, body, headers] of chunk.getRows() as Row[])
-					yield ndjsonLine([
-						id,
-						new Date(Number(time.micros / 1000n)).toISOString(),
-						body,
-						headers,
-					]);
+					yield ndjsonLine(
+						[
+							id,
+							new Date(Number(time.micros / 1000n)).toISOString(),
+							body,
+							headers,
+						],
+						format,
+					);
 			}
 		};
 		await pipeline(Readable.from(lines()), createWriteStream(file));
@@ -40,18 +50,30 @@ type Row = [
 	headers: string | null,
 ];
 
-/** Ends with the line's end. No string of JSON has a raw line break, so those of a body are between its tokens (RFC 8259 §7). */
-export function ndjsonLine([id, time, body, headers]: [
-	id: string,
-	time: string,
-	body: string,
-	headers: string | null,
-]): string {
-	const head = `{"event_id":${JSON.stringify(id)},"timestamp":${JSON.stringify(time)}`;
+/** Ends with the line's end, and says how the body stands in it. */
+export function ndjsonLine(
+	[id, time, body, headers]: [
+		id: string,
+		time: string,
+		body: string,
+		headers: string | null,
+	],
+	format: BodyFormat = "json",
+): string {
+	const head = `{"event_id":${JSON.stringify(id)},"timestamp":${JSON.stringify(time)},"bodyFormat":"${format}"`;
 	const captured = headers === null ? "" : `,"headers":${oneLine(headers)}`;
-	return `${head}${captured},"body":${oneLine(body)}}\n`;
+	const value = format === "text" ? JSON.stringify(body) : oneLine(body);
+	return `${head}${captured},"body":${value}}\n`;
 }
 
+/** The format of the bodies of a file that {@link writeNdjson} has written; `json` if it doesn't say. */
+export function bodyFormatIn(start: string): BodyFormat {
+	return start.split('"headers":')[0]!.includes('"bodyFormat":"text"')
+		? "text"
+		: "json";
+}
+
+/** No string of JSON has a raw line break, so those of a body are between its tokens (RFC 8259 §7). */
 function oneLine(json: string): string {
 	return json.replaceAll(/[\r\n]+/g, " ");
 }

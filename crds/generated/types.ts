@@ -329,8 +329,12 @@ export interface OperationFile {
 export interface OperationImport {
 	/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
 	files: OperationFile[];
-	/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+	/** The UTC date of the rows that have no time, or a number for one, which isn't read. Without it, such a row is invalid. */
 	date?: string;
+	/** What a row is. `Events`: what its `body` has, with its time, id and `headers`. `Bodies`: the whole row is the event's body. Without it, a row of NDJSON with nothing but a `body` and a row as an Export writes it are events, a row without a `body` is a body, and any other row must be decided on: nothing is added. */
+	rows?: "Events" | "Bodies";
+	/** What a text in a row's `body` is, unless its `bodyFormat` says so. `JSON`: the body, a string of JSON. `Text`: the body's JSON text, as in rows of `tidemill sql --format json`. It makes `rows` `Events`. Without it, a text that isn't JSON is `JSON`, one that is must be decided on, and a Parquet file's text is `Text`. */
+	body?: "JSON" | "Text";
 	/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
 	skipInvalidRows?: boolean;
 }
@@ -569,6 +573,8 @@ export interface OperationStatusImport {
 	invalidRows: number;
 	/** The first of those. */
 	invalid?: OperationInvalid[];
+	/** How many rows have a number for a time, or another value that is no text, and so the date of `spec.import.date`. */
+	otherTimes?: number;
 	/** How many parts the Job left for archive. */
 	parts?: number;
 	/** To which dates events were added, the latest 400. */

@@ -61,7 +61,13 @@ export async function performOperation(
 	const directory = await mkdtemp(join(context.scratch, "operation-"));
 	try {
 		if (work.type === "Import") {
-			const result = await importFiles(work, manifest, directory, context);
+			const result = await importFiles(
+				work,
+				manifest,
+				directory,
+				context,
+				operation.source,
+			);
 			const report: OperationReport = { version: 1, type: "Import", ...result };
 			await storeReport(reportLink, JSON.stringify(report), context);
 			const { events: rows } = result;

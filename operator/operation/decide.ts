@@ -400,11 +400,16 @@ function succeedImport(
 	done: OperationStatusImport,
 	now: number,
 ): OperationAction[] {
-	const { events, duplicates, invalidRows } = done;
+	const { events, duplicates, invalidRows, otherTimes = 0 } = done;
 	const summary = [
 		`${countText(events, "event")} added`,
 		...(duplicates > 0 ? [`${duplicates} stored already`] : []),
 		...(invalidRows > 0 ? [`${invalidRows} invalid rows left out`] : []),
+		...(otherTimes > 0
+			? [
+					`${countText(otherTimes, "row")} on ${operation.spec.import?.date}, since a time that is a number isn't read`,
+				]
+			: []),
 	].join(", ");
 	return transition.succeed(operation, summary, { import: done, summary }, now);
 }

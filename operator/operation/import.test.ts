@@ -94,6 +94,18 @@ test("once the Job has left its parts archive is asked to add them, also after t
 	});
 });
 
+test("rows whose time is a number are counted, with the date that they got", () => {
+	const operation = importOf({ import: { ...left, otherTimes: 2 } });
+	operation.spec.import!.date = "2026-03-05";
+	const done = decide(
+		answeredWith(state(operation), { ok: true, dates: [] }, now),
+		now,
+	);
+	expect(statusOf(done).summary).toBe(
+		"2 events added, 1 stored already, 2 rows on 2026-03-05, since a time that is a number isn't read",
+	);
+});
+
 test("an Import that adds nothing doesn't ask archive", () => {
 	const nothing = { ...left, events: 0, parts: 0 };
 	const actions = decide(state(importOf({ import: nothing })), now);

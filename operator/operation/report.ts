@@ -152,9 +152,11 @@ function importFacts(
 	report: Partial<Record<keyof ImportResult, unknown>>,
 ): ReportFacts | undefined {
 	const { events, duplicates, invalidRows, parts, invalid } = report;
+	// A Job of an earlier version doesn't count them.
+	const { otherTimes = 0 } = report;
 	const counts = { events, duplicates, invalidRows, parts };
 	if (!areCounts(counts) || counts.parts > maxImportParts) return undefined;
-	if (!Array.isArray(invalid)) return undefined;
+	if (!Array.isArray(invalid) || !isCount(otherTimes)) return undefined;
 	const listed = invalid.slice(0, maxListedRows).map((each) => ({
 		file: cut(each?.file),
 		row: isCount(each?.row) ? each.row : 0,
@@ -162,7 +164,11 @@ function importFacts(
 	}));
 	return {
 		summary: `${countText(counts.events, "event")} to add`,
-		import: { ...counts, ...(listed.length > 0 && { invalid: listed }) },
+		import: {
+			...counts,
+			...(otherTimes > 0 && { otherTimes }),
+			...(listed.length > 0 && { invalid: listed }),
+		},
 	};
 }
 

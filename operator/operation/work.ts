@@ -50,12 +50,14 @@ export function workOf(
 	if (spec.type === "Release" || spec.type === "Export")
 		return { work: undefined };
 	if (spec.type === "Import") {
-		const { files, date, skipInvalidRows = false } = spec.import!;
+		const { files, date, rows, body, skipInvalidRows = false } = spec.import!;
 		return {
 			work: {
 				type: "Import",
 				files,
 				...(date !== undefined && { date }),
+				...(rows !== undefined && { rows }),
+				...(body !== undefined && { body }),
 				skipInvalidRows,
 				keptFrom: keptFromDate,
 			},

@@ -46,6 +46,10 @@ export interface ImportWork {
 	/** Of rows without a time. */
 	date?: UtcDate;
 	skipInvalidRows: boolean;
+	/** What a row is: an event with a `body`, or a body itself. Else each row must say it. */
+	rows?: "Events" | "Bodies";
+	/** What a text in a row's `body` is, unless the row says it: a JSON value itself, or JSON text. */
+	body?: "JSON" | "Text";
 	/** The first date whose events are kept. */
 	keptFrom: UtcDate;
 }
@@ -59,6 +63,8 @@ export interface ImportResult {
 	invalidRows: number;
 	/** Of the first {@link maxListedRows} of them. */
 	invalid: InvalidRow[];
+	/** Rows with a number or its like for a time, which have the Import's date instead. */
+	otherTimes: number;
 	parts: number;
 }
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeNdjson } from "../../cli/events/ndjson.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
 import { newEventId } from "../../ingest/wire/frame-event.ts";
+import type { TableColumn } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type {
 	ImportResult,
@@ -16,10 +17,13 @@ import type {
 	StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
 import { addDays, dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
+import { output } from "../../packages/warehouses/duckdb/load/sql-output.ts";
+import { withDuckDB } from "../support/duckdb.ts";
 import {
 	ArchiveFixture,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
 import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
 import {
 	type Servers,
@@ -161,9 +165,10 @@ const rowsOf = ({ dates }: Manifest) =>
 const lines = [
 	`{"received_at":"${before}T10:00:00Z","body":{"n": 1.0}}`,
 	`{"time":"${yesterday}T10:00:00Z","body":12345678901234567890}`,
-	`{"timestamp":"${yesterday}T11:00:00Z","n":3}`,
+	`{"timestamp":"${yesterday}T11:00:00Z","body":{"n":3}}`,
 ].join("\n");
 const file = { name: "other.ndjson", content: lines };
+const asEvents = { rows: "Events" } as const;
 
 test("files become events of their dates, as they stand, and the next Run loads those dates again", async () => {
 	const archive = await ArchiveFixture.open(servers);
@@ -172,7 +177,7 @@ test("files become events of their dates, as they stand, and the next Run loads 
 	await archive.publish([newEvent('"own"', { sourceKey })]);
 	// Twenty minutes for clocks that differ.
 	const since = new Date(Date.now() - 1000).toISOString();
-	const { report, answer } = await imported(archive, [file]);
+	const { report, answer } = await imported(archive, [file], asEvents);
 	expect(report).toMatchObject({ events: 3, duplicates: 0, parts: 1 });
 	expect(answer).toEqual({
 		ok: true,
@@ -186,7 +191,7 @@ test("files become events of their dates, as they stand, and the next Run loads 
 		'"own"',
 		"12345678901234567890",
 		'{"n": 1.0}',
-		`{"timestamp":"${yesterday}T11:00:00Z","n":3}`,
+		'{"n":3}',
 	]);
 	expect(all.firstEventDate).toBe(before);
 	expect(rowsOf(await manifestOf(archive, since))).toEqual(rowsOf(all));
@@ -236,8 +241,8 @@ test("a Source that keeps its events longer takes those of another tool from bef
 test("a second import of the same file adds nothing, and a repeated one says what it added", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
-	const { operation, report } = await imported(archive, [file]);
-	const again = await imported(archive, [file]);
+	const { operation, report } = await imported(archive, [file], asEvents);
+	const again = await imported(archive, [file], asEvents);
 	expect(again.report).toMatchObject({ events: 0, duplicates: 3, parts: 0 });
 	expect(
 		await archive.askImport({ operation, parts: report.parts }),
@@ -253,8 +258,8 @@ test("of two imports of a file at once only one adds it", async () => {
 	await archive.start();
 	const named = await uploaded(archive, [file]);
 	const [one, other] = [randomUUID(), randomUUID()];
-	const { parts } = await worked(archive, one, named);
-	expect((await worked(archive, other, named)).parts).toBe(parts);
+	const { parts } = await worked(archive, one, named, asEvents);
+	expect((await worked(archive, other, named, asEvents)).parts).toBe(parts);
 	const answers = await Promise.all(
 		[one, other].map((operation) => archive.askImport({ operation, parts })),
 	);
@@ -268,15 +273,16 @@ test("of two imports of a file at once only one adds it", async () => {
 	]);
 });
 
-test.each(["parquet", "ndjson"])(
-	"what was exported as %s adds nothing to its source, and is the same in another one",
+test.each(["parquet", "json", "text"] as const)(
+	"what was exported with bodies as %s adds nothing to its source, and is the same in another one",
 	async (format) => {
 		const archive = await ArchiveFixture.open(servers);
 		const { sourceKey } = archive;
 		const first = await archive.start();
 		const of = { sourceKey, headers: '{"x-a":"b"}' };
 		const [now, then] = [Date.now(), Date.now() - 2 * dayMs];
-		const own = newEvent('{"order": 1}', {
+		const sent = '{"order": 1,\r\n\t"text": "{}"}';
+		const own = newEvent(sent, {
 			...of,
 			id: newEventId(now),
 			receivedAtMs: now,
@@ -294,11 +300,11 @@ test.each(["parquet", "ndjson"])(
 			const path = join(scratch, randomUUID());
 			const content = await (await fetch(url)).arrayBuffer();
 			await writeFile(path, new Uint8Array(content));
-			if (format === "ndjson") await writeNdjson(path, `${path}.ndjson`);
-			const made = await readFile(
-				format === "ndjson" ? `${path}.ndjson` : path,
-			);
-			files.push({ name: `${files.length}.${format}`, content: made });
+			const isParquet = format === "parquet";
+			if (!isParquet) await writeNdjson(path, `${path}.ndjson`, format);
+			const made = await readFile(isParquet ? path : `${path}.ndjson`);
+			const name = `${files.length}.${isParquet ? "parquet" : "ndjson"}`;
+			files.push({ name, content: made });
 		}
 		const again = await imported(archive, files);
 		expect(again.report).toMatchObject({ events: 0, duplicates: 2 });
@@ -311,7 +317,11 @@ test.each(["parquet", "ndjson"])(
 			duplicates: 0,
 		});
 		const there = await manifestOf(other);
-		expect(await bodies(there)).toEqual(["[2]", '{"order": 1}']);
+		// Bytes for bytes, but for the line breaks of a body that is a value in its line.
+		expect(await bodies(there)).toEqual([
+			"[2]",
+			format === "json" ? sent.replace("\r\n", " ") : sent,
+		]);
 		// Its rows are read by the same reader as any other: those that are there are known by their ids.
 		expect((await imported(other, files)).report).toMatchObject({ events: 0 });
 	},
@@ -322,14 +332,17 @@ test("a file with a row that is no event adds nothing, unless such rows are skip
 	await archive.start();
 	const content = `${lines}\n{"body":1}\nnothing`;
 	const files = [{ name: "bad.jsonl", content }];
-	await expect(imported(archive, files)).rejects.toMatchObject({
+	await expect(imported(archive, files, asEvents)).rejects.toMatchObject({
 		code: "RowsInvalid",
 		message: expect.stringMatching(
 			/bad\.jsonl, row 4: .*no time.* and 1 more rows/,
 		),
 	});
 	expect(rowsOf(await manifestOf(archive))).toEqual([]);
-	const { report } = await imported(archive, files, { skipInvalidRows: true });
+	const { report } = await imported(archive, files, {
+		...asEvents,
+		skipInvalidRows: true,
+	});
 	expect(report).toMatchObject({
 		events: 3,
 		invalidRows: 2,
@@ -338,6 +351,111 @@ test("a file with a row that is no event adds nothing, unless such rows are skip
 			{ file: "bad.jsonl", row: 5, message: "the line is not JSON" },
 		],
 	});
+});
+
+test.each([
+	[
+		"has other members beside a body",
+		{ name: "it's old.ndjson", content: '{"id":7,"body":"hello"}' },
+		/it's old\.ndjson, row 1: it has body beside id, .*tidemill events import s 'it'\\''s old\.ndjson' --rows events .*tidemill events import s .* --rows bodies/,
+	],
+	[
+		"has JSON as a text",
+		{ name: "a.ndjson", content: String.raw`{"body":"{\"n\":1}"}` },
+		/a\.ndjson, row 1: .*tidemill events import s a\.ndjson --body text .*tidemill events import s a\.ndjson --body json/,
+	],
+])(
+	"a file that %s isn't imported until people say what it is, and they read both commands",
+	async (_, file, message) => {
+		const archive = await ArchiveFixture.open(servers);
+		await archive.start();
+		const others = { ...file, content: `${lines}\n${file.content}` };
+		for (const options of [{}, { skipInvalidRows: true }])
+			await expect(
+				imported(archive, [options.skipInvalidRows ? others : file], {
+					date: yesterday,
+					...options,
+				}),
+			).rejects.toMatchObject({
+				code: "RowsInvalid",
+				message: expect.stringMatching(
+					options.skipInvalidRows ? /--rows events/ : message,
+				),
+			});
+		const options = { date: yesterday, rows: "Bodies" } as const;
+		const { report } = await imported(archive, [file], options);
+		expect(report).toMatchObject({ events: 1, otherTimes: 0 });
+		expect(await bodies(await manifestOf(archive))).toEqual([file.content]);
+	},
+);
+
+test("rows whose time is a number get the import's date, and the report counts them", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const content = `{"timestamp":1772323200}\n{"time":"${before}T00:00:00Z"}`;
+	const files = [{ name: "a.ndjson", content }];
+	await expect(imported(archive, files)).rejects.toMatchObject({
+		message: expect.stringContaining(
+			"timestamp is 1772323200, and a time must",
+		),
+	});
+	const { report } = await imported(archive, files, { date: yesterday });
+	expect(report).toMatchObject({ events: 2, otherTimes: 1 });
+	expect(rowsOf(await manifestOf(archive))).toEqual([
+		[before, 1],
+		[yesterday, 1],
+	]);
+});
+
+test("rows of `tidemill sql --format json` become the events that they were, and what doesn't fit is counted", async () => {
+	const sent = ['{"n": 1.0,\n "s": "a"}', '{"n":"x"}', "null"];
+	const columns: TableColumn[] = [
+		{ name: "event_id", from: "EventID" },
+		{ name: "timestamp", from: "Timestamp" },
+		{ name: "n", from: { bodyPointer: "/n", type: "Integer" } },
+		{ name: "body", from: "Body" },
+		{ name: "date", from: "Date" },
+	];
+	const input = { table: { name: "orders", columns, description: "" } };
+	const events = async (archive: ArchiveFixture, content?: string) => {
+		const running = await archive.start();
+		if (content === undefined)
+			await archive.publish(
+				sent.map((body) =>
+					newEvent(body, {
+						sourceKey: archive.sourceKey,
+						id: newEventId(Date.now()),
+					}),
+				),
+			);
+		else
+			await imported(archive, [{ name: "rows.ndjson", content }], {
+				body: "Text",
+			});
+		const { load, rows, file } = await loadFixture();
+		const { result } = await load(await manifestOf(archive), { input });
+		expect(result).toMatchObject({
+			rows: 3,
+			unfitValues: [{ column: "n", rows: 1 }],
+		});
+		const printed = await withDuckDB(async (duckdb) => {
+			await duckdb.run(`ATTACH '${file}' AS w (READ_ONLY)`);
+			const all = await duckdb.stream(
+				"SELECT * FROM w.orders ORDER BY n, body",
+			);
+			const lines = await Array.fromAsync(output(all, "json"));
+			await duckdb.run("DETACH w");
+			return lines.join("");
+		});
+		expect((await rows("select body from orders")).flat().sort()).toEqual(
+			[...sent].sort(),
+		);
+		await running.stop();
+		return printed;
+	};
+	const printed = await events(await ArchiveFixture.open(servers));
+	const again = await events(await ArchiveFixture.open(servers), printed);
+	expect(again).toBe(printed);
 });
 
 test("a file that is not what it says is refused, and one that was not uploaded is named", async () => {
@@ -394,7 +512,7 @@ test("nobody uploads more than an account may have, and another account's file i
 test("the deletion of a source takes what its imports left along", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
-	const { operation, report } = await imported(archive, [file]);
+	const { operation, report } = await imported(archive, [file], asEvents);
 	await archive.askDeletion();
 	const { parts } = report;
 	const left: string[] = [];

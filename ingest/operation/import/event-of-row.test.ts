@@ -40,6 +40,7 @@ test("the same row of the same file has the same id, of version 7 with the row's
 	expect(id).toMatch(/^.{12}7.{3}[89ab]/);
 	expect(Number.parseInt(id.slice(0, 12), 16)).toBe(timeMs);
 	expect(idOf({ row: 2 })).not.toBe(id);
+	expect(idOf({ reading: "Text" })).not.toBe(id);
 	expect(idOf({}, { digest: Buffer.alloc(32, 8) })).not.toBe(id);
 });
 
@@ -48,6 +49,14 @@ test("an id that Tidemill gave for that time is kept, and no other", () => {
 	expect(idOf({ id: own })).toBe(hex);
 	expect(idOf({ id: own, time: timeMs + 1 })).not.toContain(hex.slice(12));
 	expect(idOf({ id: own.replace("-7abc", "-4abc") })).toBe(idOf({}));
+});
+
+test.each([
+	["2026-03-05 21:30:00.5+00", "2026-03-05T21:30:00.500Z"],
+	["2026-03-05t21:30:00z", "2026-03-05T21:30:00.000Z"],
+	["2026-03-05 21:30:00-03", "2026-03-06T00:30:00.000Z"],
+])("the time %s, as some tools write it, is %s", (time, expected) => {
+	expect(new Date(eventOf({ time }).timeMs).toISOString()).toBe(expected);
 });
 
 test("a row without a time has that of the Import's date", () => {
@@ -62,6 +71,13 @@ test.each<[string, Partial<ImportedRow>, RegExp]>([
 	["what its reader found", { fault: "too long" }, /too long/],
 	["no time", { time: undefined }, /spec\.import\.date/],
 	["a time without a zone", { time: "2026-03-05T00:00:00" }, /RFC 3339/],
+	["a day that isn't there", { time: "2026-02-30T00:00:00Z" }, /RFC 3339/],
+	[
+		"a number for a time",
+		{ time: undefined, otherTime: "timestamp is 17" },
+		/timestamp is 17.*RFC 3339.*spec\.import\.date/,
+	],
+	["half of a pair", { body: '"\ud800"' }, /surrogate/],
 	["a time before all", { time: -1 }, /too early/],
 	["a time to come", { time: rules.nowMs + 1 }, /future/],
 	[

@@ -30,7 +30,7 @@ export function eventOfRow(
 ): ImportedEvent | { fault: string } {
 	if (row.fault !== undefined || row.body === undefined)
 		return { fault: row.fault ?? "there is no body" };
-	const timeMs = timeOf(row.time, date);
+	const timeMs = timeOf(row, date);
 	if (typeof timeMs === "string") return { fault: timeMs };
 	if (timeMs > nowMs) return { fault: "its time is in the future" };
 	const own = utcDate(timeMs);
@@ -38,6 +38,8 @@ export function eventOfRow(
 		return {
 			fault: `events of ${own} are not kept; the first date is ${keptFrom} (spec.retentionDays of the Source)`,
 		};
+	if (!row.body.isWellFormed())
+		return { fault: "its body has half of a surrogate pair" };
 	const body = Buffer.from(row.body);
 	if (body.length > maxEventBodyBytes)
 		return { fault: `its body has more than ${maxEventBodyBytes} bytes` };
@@ -47,25 +49,32 @@ export function eventOfRow(
 		return {
 			fault: "its headers are no object of texts in Unicode of 60 KiB at most",
 		};
-	const id = ownId(row.id, timeMs) ?? madeId(timeMs, digest, row.row);
+	const id = ownId(row.id, timeMs) ?? madeId(timeMs, digest, row);
 	return { id, timeMs, date: own, headers, body };
 }
 
+/** Or with an offset of hours alone, as in rows of `tidemill sql`. */
 const rfc3339 =
-	/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+	/^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d+)?)([Zz]|[+-]\d\d(?::\d\d)?)$/;
 
 function timeOf(
-	time: ImportedRow["time"],
+	{ time, otherTime }: ImportedRow,
 	date: UtcDate | undefined,
 ): number | string {
-	if (time === undefined)
-		return date === undefined
+	if (time === undefined) {
+		if (date !== undefined) return Date.parse(date);
+		return otherTime === undefined
 			? "it has no time: no timestamp, received_at or time. Set spec.import.date to give it one"
-			: Date.parse(date);
+			: `${otherTime}, and a time must be text of RFC 3339 such as "2026-01-01T00:00:00Z". Set spec.import.date to give it a date instead`;
+	}
 	if (typeof time === "number")
 		return time < 0 ? "its time is too early" : time;
-	const ms = rfc3339.test(time) ? Date.parse(time) : Number.NaN;
-	return ms >= 0
+	const [, day, clock, offset = ""] = rfc3339.exec(time) ?? [];
+	const zone = offset.length === 3 ? `${offset}:00` : offset.toUpperCase();
+	const ms = Date.parse(`${day}T${clock}${zone}`);
+	// JavaScript takes 30 February for 2 March.
+	const isDay = new Date(Date.parse(`${day}`)).toJSON()?.startsWith(day!);
+	return ms >= 0 && isDay
 		? ms
 		: `its time is ${JSON.stringify(time.slice(0, 40))}, and must be one of RFC 3339 such as 2026-01-01T00:00:00Z`;
 }
@@ -79,13 +88,18 @@ function ownId(text: string | undefined, timeMs: number): Buffer | undefined {
 	return id.readUIntBE(0, 6) === timeMs ? id : undefined;
 }
 
-/** The same for the same row of the same file. */
-function madeId(timeMs: number, digest: Buffer, row: number): Buffer {
+/** The same for the same row of the same file, read in the same way. */
+function madeId(
+	timeMs: number,
+	digest: Buffer,
+	{ row, reading }: ImportedRow,
+): Buffer {
 	const number = Buffer.alloc(8);
 	number.writeBigUInt64BE(BigInt(row));
 	const id = createHash("sha256")
 		.update(digest)
 		.update(number)
+		.update(reading ?? "")
 		.digest()
 		.subarray(0, 16);
 	id.writeUIntBE(timeMs, 0, 6);
@@ -94,7 +108,7 @@ function madeId(timeMs: number, digest: Buffer, row: number): Buffer {
 	return id;
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
 	try {
 		JSON.parse(text);
 		return true;

@@ -28,6 +28,7 @@ import { eventOfRow } from "./event-of-row.ts";
 import { ndjsonRows } from "./ndjson-rows.ts";
 import { readParquetRows } from "./parquet-rows.ts";
 import { PartWriter } from "./part-writer.ts";
+import type { RowChoice } from "./row.ts";
 import { EventSpool } from "./spool.ts";
 
 /** Else they don't fit into the parts. The disk holds no more. */
@@ -42,6 +43,7 @@ export async function importFiles(
 	manifest: Manifest,
 	scratch: string,
 	context: JobContext,
+	source: string,
 ): Promise<ImportResult> {
 	const links = manifest.imports;
 	if (!links)
@@ -56,6 +58,7 @@ export async function importFiles(
 			spool,
 			session,
 			context,
+			source,
 		});
 		if (read.invalidRows > 0 && !work.skipInvalidRows)
 			throw new JobFailure("RowsInvalid", rowsText(read));
@@ -87,19 +90,24 @@ export async function importFiles(
 	}
 }
 
-type Read = Pick<ImportResult, "duplicates" | "invalidRows" | "invalid">;
+type Read = Omit<ImportResult, "events" | "parts">;
 
 async function readFiles(
-	{ files, date, keptFrom }: ImportWork,
+	{ files, keptFrom, ...form }: ImportWork,
 	links: (Manifest["imports"] & object)["files"],
 	scratch: string,
-	deps: { spool: EventSpool; session: Session; context: JobContext },
+	deps: {
+		spool: EventSpool;
+		session: Session;
+		context: JobContext;
+		source: string;
+	},
 ): Promise<Read> {
-	const { spool, session, context } = deps;
+	const { spool, session, context, source } = deps;
 	const { log, signal } = context;
 	const reader = new LinkReader(log, signal);
 	const invalid: InvalidRow[] = [];
-	let [duplicates, invalidRows] = [0, 0];
+	let [duplicates, invalidRows, otherTimes] = [0, 0, 0];
 	const nowMs = Date.now();
 	for (const { name, sha256 } of files) {
 		const link = links.find((each) => each.sha256 === sha256);
@@ -118,17 +126,31 @@ async function readFiles(
 				`The file ${name} has another SHA-256 than ${sha256}`,
 			);
 		const rows = name.endsWith(".parquet")
-			? readParquetRows(session, { path, name })
-			: ndjsonRows(path);
-		const rules = { digest: Buffer.from(sha256, "hex"), date, keptFrom, nowMs };
+			? readParquetRows(session, { path, name }, form)
+			: ndjsonRows(path, form);
+		const digest = Buffer.from(sha256, "hex");
+		const rules = { digest, date: form.date, keptFrom, nowMs };
 		for await (const row of rows) {
 			signal.throwIfAborted();
+			if (row.undecided) {
+				const { has, choices } = row.undecided;
+				throw new JobFailure(
+					"RowsInvalid",
+					undecidedText(`${name}, row ${row.row}: it has ${has}`, choices, {
+						source,
+						name,
+					}),
+				);
+			}
 			const event = eventOfRow(row, rules);
 			if ("fault" in event) {
 				invalidRows++;
 				if (invalid.length < maxListedRows)
 					invalid.push({ file: name, row: row.row, message: event.fault });
-			} else if (!(await spool.add(event))) duplicates++;
+			} else {
+				if (row.otherTime !== undefined) otherTimes++;
+				if (!(await spool.add(event))) duplicates++;
+			}
 			if (spool.events > maxImportEvents || spool.bytes > maxBytes)
 				throw new JobFailure(
 					"ImportTooLarge",
@@ -139,7 +161,7 @@ async function readFiles(
 		log.info({ file: name, events: spool.events, invalidRows }, "read a file");
 	}
 	await spool.flush();
-	return { duplicates, invalidRows, invalid };
+	return { duplicates, invalidRows, invalid, otherTimes };
 }
 
 /** The IDs among those of the spool that the source has already. */
@@ -175,6 +197,23 @@ async function digestOf(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	await pipeline(createReadStream(path), hash);
 	return hash.digest("hex");
+}
+
+function undecidedText(
+	what: string,
+	choices: readonly RowChoice[],
+	{ source, name }: { source: string; name: string },
+): string {
+	const file = /[^\w.-]/.test(name)
+		? `'${name.replaceAll("'", "'\\''")}'`
+		: name;
+	const commands = choices
+		.map(
+			([option, meaning]) =>
+				`tidemill events import ${source} ${file} ${option} (${meaning})`,
+		)
+		.join(", or ");
+	return `${what}, so say what it is: ${commands}`;
 }
 
 function rowsText({ invalidRows, invalid }: Read): string {

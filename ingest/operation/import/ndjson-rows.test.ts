@@ -3,16 +3,17 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { ndjsonRows } from "./ndjson-rows.ts";
+import type { RowForm } from "./row.ts";
 
-async function rowsOf(content: string | Buffer) {
+async function rowsOf(content: string | Buffer, form?: RowForm) {
 	const file = join(await passingDirectory("rows"), "a.ndjson");
 	await writeFile(file, content);
-	return Array.fromAsync(ndjsonRows(file));
+	return Array.fromAsync(ndjsonRows(file, form));
 }
 
 test("a line as an Export writes it is an event with its id, time, headers and body", async () => {
 	const line =
-		'{"event_id":"i","timestamp":"2026-03-01T00:00:00Z","headers":{"a": "b"},"body":{"n": 1.0}}';
+		'{"event_id":"i","timestamp":"2026-03-01T00:00:00Z","bodyFormat":"json","headers":{"a": "b"},"body":{"n": 1.0}}';
 	expect(await rowsOf(`${line}\n`)).toEqual([
 		{
 			row: 1,
@@ -30,7 +31,12 @@ test("any other line is a body with its own time, and empty lines count as rows 
 	).toEqual([
 		{ row: 1, body: '{"n": 1, "received_at": "t"}', time: "t" },
 		{ row: 3, body: "[1]", time: undefined },
-		{ row: 4, body: '{"time": 5}', time: undefined },
+		{
+			row: 4,
+			body: '{"time": 5}',
+			time: undefined,
+			otherTime: "time is 5",
+		},
 	]);
 });
 
@@ -53,4 +59,66 @@ test("a line that is no JSON, or too long, is invalid, and the next ones are rea
 		{ row: 2, fault: expect.stringContaining("more than") },
 		{ row: 3, body: "1", time: undefined },
 	]);
+});
+
+const event = '{"event_id":"e","body":[1]}';
+const text = String.raw`{"body":"{\"a\": 1.10}"}`;
+const undecided = (option: string) => ({
+	undecided: { choices: [[option, expect.any(String)], expect.anything()] },
+});
+const rowsNeeded = undecided("--rows events");
+const bodyNeeded = undecided("--body text");
+
+test.each<[string, RowForm, object]>([
+	['{"body":[1]}', {}, { body: "[1]" }],
+	['{"body":[1]}', { rows: "Bodies" }, { body: '{"body":[1]}' }],
+	[event, {}, rowsNeeded],
+	['{"time":"t","body":"hello"}', {}, rowsNeeded],
+	[event, { rows: "Events" }, { id: "e", body: "[1]" }],
+	[event, { rows: "Bodies" }, { body: event }],
+	[event, { body: "JSON" }, { id: "e", body: "[1]" }],
+	// Another system's member of the name says nothing.
+	['{"bodyFormat":"text","body":"[1]"}', {}, rowsNeeded],
+	['{"event_id":"e","bodyFormat":"html","body":"[1]"}', {}, rowsNeeded],
+	[text, {}, bodyNeeded],
+	[text, { rows: "Events" }, bodyNeeded],
+	['{"body":" 1"}', {}, bodyNeeded],
+	[text, { body: "Text" }, { body: '{"a": 1.10}' }],
+	[text, { body: "JSON" }, { body: String.raw`"{\"a\": 1.10}"` }],
+	[text, { rows: "Bodies" }, { body: text }],
+	['{"body":"hello"}', {}, { body: '"hello"' }],
+	['{"body":[1]}', { body: "Text" }, { fault: /no text/ }],
+	['{"body":null}', { body: "Text" }, { fault: /no text/ }],
+	['{"n":1}', { rows: "Events" }, { fault: /no member body/ }],
+	['{"n":1}', { body: "Text" }, { fault: /no member body/ }],
+	["[1]", { rows: "Events" }, { fault: /no member body/ }],
+	["[1]", { rows: "Bodies" }, { body: "[1]" }],
+	// What an Export writes says it itself, whatever is said of other rows.
+	[
+		String.raw`{"event_id":"e","bodyFormat":"text","headers":{"a":"b"},"body":"{\n}"}`,
+		{ body: "JSON" },
+		{ id: "e", headers: '{"a":"b"}', body: "{\n}" },
+	],
+	[
+		'{"event_id":"e","bodyFormat":"json","body":"[1]"}',
+		{ body: "Text" },
+		{ id: "e", body: '"[1]"' },
+	],
+	// A row of `tidemill sql` has JSON as text everywhere.
+	[
+		String.raw`{"event_id":"e","headers":"{\"a\":\"b\"}","body":"[1]"}`,
+		{ body: "Text" },
+		{ headers: '{"a":"b"}', body: "[1]" },
+	],
+	['{"time":7,"n":1}', {}, { time: undefined, otherTime: "time is 7" }],
+	['{"time":null,"timestamp":[1]}', {}, { otherTime: "timestamp is [1]" }],
+	['{"time":7,"received_at":"t"}', {}, { time: "t" }],
+])("the line %s, with %j, is %j", async (line, form, expected) => {
+	const { fault, ...others } = expected as { fault?: RegExp };
+	const [row] = await rowsOf(`\uFEFF${line}`, form);
+	expect(row).toMatchObject({
+		...others,
+		...(fault && { fault: expect.stringMatching(fault) }),
+	});
+	if (!("otherTime" in others)) expect(row).not.toHaveProperty("otherTime");
 });

@@ -1,13 +1,24 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
-import { type ImportedRow, timeNames } from "./row.ts";
+import { isJson } from "./event-of-row.ts";
+import {
+	bodyChoices,
+	type ImportedRow,
+	otherNames,
+	type RowForm,
+	rowsChoices,
+	timeNames,
+} from "./row.ts";
 
 /** A body beside its headers and the names. */
 const maxLineBytes = maxEventBodyBytes + 128 * 1024;
 
-/** A line that has a `body` is an event as an Export writes it. Any other line is a body itself. Empty lines are left out. */
-export async function* ndjsonRows(file: string): AsyncGenerator<ImportedRow> {
+/** A line is an event with a `body`, or a body itself. Empty lines are left out. */
+export async function* ndjsonRows(
+	file: string,
+	form: RowForm = {},
+): AsyncGenerator<ImportedRow> {
 	let row = 0;
 	for await (const line of lines(file)) {
 		row++;
@@ -15,31 +26,77 @@ export async function* ndjsonRows(file: string): AsyncGenerator<ImportedRow> {
 			yield { row, fault: `the line has more than ${maxLineBytes} bytes` };
 		else if (!isUtf8(line)) yield { row, fault: "the line is not UTF-8" };
 		else {
-			const text = line.toString("utf8");
-			if (/\S/.test(text)) yield { row, ...rowOf(text) };
+			// Some tools begin a file with a byte order mark.
+			const text = line.toString("utf8").replace(/^\uFEFF/, "");
+			if (/\S/.test(text)) yield { row, ...rowOf(text, form) };
 		}
 	}
 }
 
-function rowOf(line: string): Omit<ImportedRow, "row"> {
-	try {
-		JSON.parse(line);
-	} catch {
-		return { fault: "the line is not JSON" };
-	}
+type Row = Omit<ImportedRow, "row">;
+
+function rowOf(line: string, form: RowForm): Row {
+	if (!isJson(line)) return { fault: "the line is not JSON" };
 	const members = rawMembers(line);
-	const time = timeNames
-		.map((name) => textIn(members?.get(name)))
-		.find((text) => text !== undefined);
+	const time = timeIn(members);
+	// Who says what the text in `body` is says that rows are events.
+	const rows = form.rows ?? (form.body && "Events");
 	const body = members?.get("body");
-	if (body === undefined) return { body: line.trim(), time };
-	const headers = members?.get("headers");
+	if (rows === "Bodies" || (rows === undefined && body === undefined))
+		return {
+			...(body !== undefined && { reading: "Bodies" }),
+			body: line.trim(),
+			...time,
+		};
+	if (!members || body === undefined)
+		return { fault: "it has no member body, which --rows events asks for" };
+	const written = formats.get(textIn(members.get("bodyFormat")));
+	const isExported = written !== undefined && members.has("event_id");
+	if (rows === undefined && !isExported && members.size > 1) {
+		const has = `body beside ${otherNames(members.keys())}`;
+		return { undecided: { has, choices: rowsChoices } };
+	}
+	const headers = members.get("headers");
 	return {
-		body,
-		time,
-		id: textIn(members?.get("event_id")),
-		headers: headers === "null" ? undefined : headers,
+		...bodyOf(body, written ?? form.body),
+		...time,
+		id: textIn(members.get("event_id")),
+		headers: headers === "null" ? undefined : (textIn(headers) ?? headers),
 	};
+}
+
+const formats: ReadonlyMap<string | undefined, RowForm["body"]> = new Map([
+	["json", "JSON"],
+	["text", "Text"],
+]);
+
+function bodyOf(json: string, format: RowForm["body"]): Row {
+	if (format === "JSON") return { body: json };
+	const text = textIn(json);
+	if (format === "Text")
+		return text === undefined
+			? { fault: "its body is no text, which --body text asks for" }
+			: { reading: "Text", body: text };
+	return text !== undefined && isJson(text)
+		? { undecided: { has: "JSON as a text in body", choices: bodyChoices } }
+		: { body: json };
+}
+
+/** The first time that is text; else the first value that might be one. */
+function timeIn(
+	members: ReadonlyMap<string, string> | undefined,
+): Pick<ImportedRow, "time" | "otherTime"> {
+	const found = timeNames.flatMap((name) => {
+		const json = members?.get(name);
+		return json === undefined || json === "null" ? [] : [{ name, json }];
+	});
+	const time = found
+		.map(({ json }) => textIn(json))
+		.find((text) => text !== undefined);
+	const [other] = found;
+	return time === undefined && other
+		? { time, otherTime: `${other.name} is ${other.json.slice(0, 40)}` }
+		: { time };
 }
 
 /** Undefined if the value is no text. */

@@ -4,8 +4,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { Session } from "../../../packages/duckdb/session.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { readParquetRows } from "./parquet-rows.ts";
+import type { RowForm } from "./row.ts";
 
-async function rowsOf(select: string | Buffer, config = {}, zone = "UTC") {
+async function rowsOf(
+	select: string | Buffer,
+	config = {},
+	zone = "UTC",
+	form: RowForm = { rows: "Events" },
+) {
 	const directory = await passingDirectory("parquet");
 	const path = join(directory, "a.parquet");
 	const { signal } = new AbortController();
@@ -19,7 +25,7 @@ async function rowsOf(select: string | Buffer, config = {}, zone = "UTC") {
 	else await writeFile(path, select);
 	// The machine's, by default.
 	await session.run(`SET TimeZone = '${zone}'`);
-	return Array.fromAsync(readParquetRows(session, { path, name: "a" }));
+	return Array.fromAsync(readParquetRows(session, { path, name: "a" }, form));
 }
 
 const ms = Date.parse("2026-03-01T10:00:00.123Z");
@@ -83,5 +89,46 @@ test.each([
 	await expect(rowsOf(select)).rejects.toMatchObject({
 		code: "UploadInvalid",
 		message: expect.stringMatching(message),
+	});
+});
+
+const archived =
+	"'e' AS event_id, TIMESTAMPTZ '2026-03-01' AS timestamp, 'Stored' AS kind, NULL AS headers, NULL AS violations";
+
+test.each<[string, RowForm, object]>([
+	["'[1]' AS body", {}, { body: "[1]" }],
+	[`'[1]' AS body, ${archived}`, {}, { body: "[1]", id: "e" }],
+	[
+		"'[1]' AS body, 'e' AS event_id",
+		{},
+		{ undecided: { choices: [["--rows events", expect.any(String)], {}] } },
+	],
+	["'[1]' AS body, 7 AS n", { body: "Text" }, { body: "[1]" }],
+	["'[1]' AS body, 7 AS n", { body: "JSON" }, { body: '"[1]"' }],
+	[
+		"'[1]' AS body, 12345678901234567.89::DECIMAL(19,2) AS n, DATE '2026-03-02' AS time",
+		{ rows: "Bodies" },
+		{
+			body: '{"body":"[1]","n":12345678901234567.89,"time":"2026-03-02"}',
+			time: Date.parse("2026-03-02"),
+			id: undefined,
+		},
+	],
+	["7 AS n", { rows: "Bodies" }, { body: '{"n":7}' }],
+	[
+		"7 AS n, 1772323200 AS time",
+		{ rows: "Bodies", date: "2026-03-01" },
+		{ time: undefined, otherTime: "time is 1772323200" },
+	],
+])("the row %s, with %j, is %j", async (select, form, expected) => {
+	const [row] = await rowsOf(`SELECT ${select}`, {}, "UTC", form);
+	expect(row).toMatchObject(expected);
+});
+
+test("a body that is no text isn't taken for JSON text", async () => {
+	const rows = rowsOf("SELECT {a: 1} AS body", {}, "UTC", { body: "Text" });
+	await expect(rows).rejects.toMatchObject({
+		code: "UploadInvalid",
+		message: expect.stringContaining("--body json"),
 	});
 });
