@@ -145,7 +145,7 @@ export type Source = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader and timestampBodyPointer are not allowed unless signedString contains {timestamp}. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat is not allowed unless signedString contains {timestamp}. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string;
@@ -159,13 +159,13 @@ export type Source = {
 					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. */
+					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. */
 					signedString?: string;
 					/** Header that holds the time of signing, in lower case. */
 					timestampHeader?: string;
 					/** Name of that header's part that holds the time, such as `t`, if it has several. */
 					timestampHeaderPart?: string;
-					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. It may stand in a body that is signed whole, without `{timestamp}`. */
 					timestampBodyPointer?: string;
 					/** How the time is written. `UnixSeconds` unless this says another. */
 					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
@@ -359,7 +359,7 @@ export type SourceCreate = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader and timestampBodyPointer are not allowed unless signedString contains {timestamp}. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat is not allowed unless signedString contains {timestamp}. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string;
@@ -373,13 +373,13 @@ export type SourceCreate = {
 					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
+					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string;
 					/** Header that holds the time of signing, in lower case. */
 					timestampHeader?: string;
 					/** Name of that header's part that holds the time, such as `t`, if it has several. */
 					timestampHeaderPart?: string;
-					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. It may stand in a body that is signed whole, without `{timestamp}`. */
 					timestampBodyPointer?: string;
 					/** How the time is written. `UnixSeconds` unless this says another. */
 					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
@@ -566,7 +566,7 @@ export type SourceUpdate = {
 				}> | null;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number | null;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader and timestampBodyPointer are not allowed unless signedString contains {timestamp}. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat is not allowed unless signedString contains {timestamp}. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string | null;
@@ -580,13 +580,13 @@ export type SourceUpdate = {
 					algorithm?: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256" | null;
 					/** How the signature is encoded. */
 					encoding?: "Hex" | "Base64" | null;
-					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
+					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string | null;
 					/** Header that holds the time of signing, in lower case. */
 					timestampHeader?: string | null;
 					/** Name of that header's part that holds the time, such as `t`, if it has several. */
 					timestampHeaderPart?: string | null;
-					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+					/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. It may stand in a body that is signed whole, without `{timestamp}`. */
 					timestampBodyPointer?: string | null;
 					/** How the time is written. `UnixSeconds` unless this says another. */
 					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339" | null;

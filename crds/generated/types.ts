@@ -1038,7 +1038,7 @@ export interface SourceCustom {
 	timestampHeader?: string;
 	/** Name of that header's part that holds the time, such as `t`, if it has several. */
 	timestampHeaderPart?: string;
-	/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. */
+	/** JSON Pointer (RFC 6901) to the time of signing in the body, instead of `timestampHeader`. It may stand in a body that is signed whole, without `{timestamp}`. */
 	timestampBodyPointer?: string;
 	/** How the time is written. `UnixSeconds` unless this says another. */
 	timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";

@@ -35,17 +35,32 @@ export function customSignature(
 
 const templates = new WeakMap<CustomSignature, SignedString>();
 
-function templateOf(custom: CustomSignature): SignedString {
+/** The signed string of a route, taken apart once. Throws if a later operator wrote what this receive doesn't know. */
+export function templateOf(custom: CustomSignature): SignedString {
 	const known = templates.get(custom);
 	if (known) return known;
+	const { algorithm, timestampFormat = "UnixSeconds" } = custom;
+	if (!(algorithm in algorithms) || !(timestampFormat in timestampFormats))
+		throw new Error(
+			`this receive doesn't know ${algorithm} or ${timestampFormat}: upgrade receive before operator`,
+		);
 	const template = new SignedString(custom.signedString);
 	templates.set(custom, template);
 	return template;
 }
 
-const hashes: Partial<
-	Record<CustomSignature["algorithm"], PresentedSignature["hash"]>
-> = { SHA1: "sha1", SHA256: "sha256", SHA512: "sha512" };
+/** An HMAC's hash; undefined for a private key's signature. */
+const algorithms: Record<
+	CustomSignature["algorithm"],
+	PresentedSignature["hash"] | undefined
+> = {
+	SHA1: "sha1",
+	SHA256: "sha256",
+	SHA512: "sha512",
+	"ECDSA-P256": undefined,
+	Ed25519: undefined,
+	"RSA-SHA256": undefined,
+};
 
 function* read(
 	custom: CustomSignature,
@@ -55,7 +70,7 @@ function* read(
 ): LongWork<PresentedSignature | undefined> {
 	const { header, headerPart, bodyPointer, prefix = "", publicKey } = custom;
 	const { headers } = head;
-	const hash = hashes[custom.algorithm];
+	const hash = algorithms[custom.algorithm];
 	const algorithm = (hash ? "HMAC" : custom.algorithm) as SigningAlgorithm;
 	const found =
 		bodyPointer === undefined
@@ -68,7 +83,10 @@ function* read(
 
 	const timestamp = yield* timestampOf(custom, head, body);
 	const signedAt = timestamp && secondsOf(timestamp, custom.timestampFormat);
-	if (template.signsTime && signedAt === undefined) return undefined;
+	const isTimed =
+		custom.timestampHeader !== undefined ||
+		custom.timestampBodyPointer !== undefined;
+	if (isTimed && signedAt === undefined) return undefined;
 	const keyAt = publicKey && placeOf(publicKey, headers);
 	if (publicKey && !keyAt) return undefined;
 	const signed = yield* template.fill({ ...head, timestamp }, body);

@@ -233,3 +233,46 @@ test("a closed source key has no route, in a reading and after a change", () => 
 	table.set(key("a"), route("a2"));
 	expect(table.find("a")).toBeUndefined();
 });
+
+test.each([
+	{ signedString: "{body}{nonce}" },
+	{ algorithm: "ML-DSA" },
+	{ timestampFormat: "TAI64" },
+])(
+	"a route with a signature of a later version accepts nothing: %j",
+	(later) => {
+		const sealKey = new SealKey(Buffer.alloc(32, 1));
+		const table = new RouteTable(sealKey);
+		const set = (custom: object) =>
+			table.set(
+				key("a"),
+				JSON.stringify({
+					version: 1,
+					sourceKey: "a",
+					authorization: {
+						type: "Signature",
+						scheme: "Custom",
+						keys: [
+							{
+								algorithm: "HMAC",
+								sealed: sealKey.seal(Buffer.from("x"), "a"),
+							},
+						],
+						custom: {
+							header: "x-signature",
+							algorithm: "SHA256",
+							encoding: "Hex",
+							signedString: "{body}",
+							...custom,
+						},
+					},
+				}),
+			);
+		set({});
+		table.begin();
+		expect(() => set(later)).toThrow("upgrade receive before operator");
+		table.complete();
+		expect(table.find("a")).toMatchObject({ sourceKey: "a" });
+		expect(table.find("a")!.signingKeys).toBeUndefined();
+	},
+);

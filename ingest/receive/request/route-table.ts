@@ -8,6 +8,7 @@ import type { BucketReader } from "../../../packages/service/nats/bucket-watch.t
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
 import { parseAddress, type WebhookAddress } from "./address.ts";
 import { hasUrlKey } from "./credentials.ts";
+import { templateOf } from "./custom-signature.ts";
 import { type RequestRefusal, refusals } from "./refusal.ts";
 import { openSigningKeys, type SigningKey } from "./signature-check.ts";
 
@@ -146,8 +147,10 @@ export class RouteTable implements BucketReader {
 			const { sealKeyId } = authorization;
 			const key = sealKeyId ? sealKeys.named(sealKeyId) : sealKeys.current;
 			route.tokenDigest = (token) => key.digest(token, sourceKey);
-		} else
+		} else {
+			if (authorization.custom) templateOf(authorization.custom);
 			route.signingKeys = openSigningKeys(authorization, sourceKey, sealKeys);
+		}
 	}
 
 	/** Opens again what a new key may open. What a former key has opened stays open. */

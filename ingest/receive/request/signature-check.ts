@@ -49,8 +49,10 @@ export function isTimely(
 	);
 }
 
-/** More than any provider sends while it rotates a key. A public key's check of each one reads the whole body. */
+/** More than any provider sends while it rotates a key. */
 const maxSignatures = 10;
+/** Of signatures by public keys. Each reads the whole body. */
+const maxKeyChecks = 20;
 
 /**
  * Whether one of the presented texts is an HMAC of the raw body with one of the keys.
@@ -120,9 +122,11 @@ export async function isSignedWithPrivateKey(
 	body: readonly Uint8Array[],
 ): Promise<boolean> {
 	const signed = Buffer.concat([...signedPieces(presented, body)]);
+	let checks = 0;
 	for (const { algorithm, key } of keys) {
 		if (algorithm === "HMAC") continue;
 		for (const text of textsOf(presented, algorithm)) {
+			if (++checks > maxKeyChecks) return false;
 			const signature = Buffer.from(text, presented.encoding);
 			const hash = algorithm === "Ed25519" ? undefined : "sha256";
 			const how =

@@ -30,6 +30,12 @@ interface Placeholder {
 	argument: string;
 }
 
+/**
+ * Of a signed text beside the body. A head has at most 16 KiB, so only a template that repeats much of it, or a long value in
+ * the body, has more.
+ */
+const maxFilledBytes = 20 * 1024;
+
 /** Letters after a brace begin a placeholder. Any other brace stands for itself. */
 const placeholder = /\{([A-Za-z]+)(?::([^{}]*))?\}/;
 
@@ -37,7 +43,6 @@ const placeholder = /\{([A-Za-z]+)(?::([^{}]*))?\}/;
 export class SignedString {
 	/** Whether more than the head and the raw body must be known: it must be read before anything can be checked. */
 	readonly readsBody: boolean;
-	readonly signsTime: boolean;
 	/** Text and placeholders in turn. */
 	readonly #pieces: readonly (string | Placeholder)[];
 
@@ -50,16 +55,15 @@ export class SignedString {
 			if (n % 3 === 2) return [];
 			return [placeholderOf(text, split[n + 1] ?? "")];
 		});
-		const names = this.#pieces.map((piece) =>
-			typeof piece === "string" ? "" : piece.name,
+		this.readsBody = this.#pieces.some(
+			(piece) => typeof piece === "object" && inBody.has(piece.name),
 		);
-		this.readsBody = names.some((name) => inBody.has(name));
-		this.signsTime = names.includes("timestamp");
 	}
 
 	/** @param body may be left out unless {@link readsBody}. */
 	*fill(head: SignedHead, body?: SignedBody): LongWork<SignedText> {
 		const parts: Buffer[][] = [[]];
+		let bytes = 0;
 		for (const piece of this.#pieces) {
 			if (typeof piece === "object" && piece.name === "body") parts.push([]);
 			else {
@@ -68,7 +72,9 @@ export class SignedString {
 						? Buffer.from(piece)
 						: (headValue(piece, head) ??
 							(body && (yield* bodyValue(piece, body))));
-				if (!value) return { missing: wordsOf(piece as Placeholder) };
+				bytes += value?.length ?? 0;
+				if (!value || bytes > maxFilledBytes)
+					return { missing: wordsOf(piece as Placeholder) };
 				parts.at(-1)!.push(value);
 			}
 		}
