@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { parseExact } from "../../packages/service/exact-json.ts";
 import { RequestError } from "./errors.ts";
 
 // Not @fastify/accepts: it chooses among several types, and each endpoint has one, which is allowed or not.
@@ -23,7 +24,10 @@ function rangeOf(text: string): { name: string; quality: number } {
 	return { name: name.trim().toLowerCase(), quality: Number(quality ?? 1) };
 }
 
-/** Parses bodies of JSON alone. An empty body is allowed too: many clients name a content type for it. */
+/**
+ * Parses bodies of JSON alone, and keeps the numbers of tracking plans as they are written. An empty body is allowed too: many
+ * clients name a content type for it.
+ */
 export function parseJsonBodies(api: FastifyInstance): void {
 	const parse = api.getDefaultJsonParser("error", "error");
 	api.removeContentTypeParser(["text/plain", "application/json"]);
@@ -35,7 +39,7 @@ export function parseJsonBodies(api: FastifyInstance): void {
 			else
 				void parse(request, body, (error, value) => {
 					if (!error && isTooDeep(value)) done(tooDeep());
-					else done(error, value);
+					else done(error, error ? value : parseExact(body));
 				});
 		},
 	);

@@ -17,6 +17,7 @@ import type {
 	UploadRequest,
 } from "../../packages/contracts/transfer.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { rawNumberOf } from "../../packages/service/exact-json.ts";
 import type { Logger } from "../../packages/service/log.ts";
 
 /** One endpoint of the API. The routes and the OpenAPI document both derive from these. */
@@ -121,7 +122,12 @@ export const writeOptions = { fieldManager: "tidemill-api" };
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
+	return (
+		typeof value === "object" &&
+		value !== null &&
+		!Array.isArray(value) &&
+		rawNumberOf(value) === undefined
+	);
 }
 
 /** A request that takes effect once, however often it is sent. */

@@ -1,5 +1,6 @@
 import { Option } from "@commander-js/extra-typings";
 import type { KubeObject } from "../../packages/kube/resource.ts";
+import { rawNumberOf } from "../../packages/service/exact-json.ts";
 import {
 	linesForTerminal,
 	unsafeOnTerminal,
@@ -79,7 +80,7 @@ export async function objectsText(
 export async function yamlText(value: unknown): Promise<string> {
 	// yaml: writes YAML 1.2. Loaded late, because it costs every other command.
 	const { Document, visit } = await import("yaml");
-	const document = new Document(value);
+	const document = new Document(value, bigIntOf);
 	visit(document, {
 		Scalar: (_, node) => {
 			const { value } = node;
@@ -88,6 +89,12 @@ export async function yamlText(value: unknown): Promise<string> {
 		},
 	});
 	return linesForTerminal(document.toString({ lineWidth: 0 }));
+}
+
+/** YAML's library writes no other numbers that JavaScript can't hold, nor does Kubernetes have any. */
+function bigIntOf(_: unknown, value: unknown): unknown {
+	const text = rawNumberOf(value);
+	return text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : value;
 }
 
 /** As kubectl names it: `source/shop`. */

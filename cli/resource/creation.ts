@@ -7,6 +7,7 @@ import {
 } from "../../packages/kube/conditions.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
+import { rawNumber } from "../../packages/service/exact-json.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
@@ -128,6 +129,8 @@ export async function readManifest(
 	try {
 		manifest = parse(
 			file === "-" ? await text(process.stdin) : await readFile(file, "utf8"),
+			exactInteger,
+			{ intAsBigInt: true },
 		);
 	} catch (error) {
 		throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
@@ -137,6 +140,13 @@ export async function readManifest(
 			`${file} is not the manifest of a ${kind}: its kind is "${manifest?.kind}".`,
 		);
 	return manifest;
+}
+
+/** Kubernetes holds integers of 64 bits, of which JavaScript would change some. */
+function exactInteger(_: unknown, value: unknown): unknown {
+	if (typeof value !== "bigint") return value;
+	const number = Number(value);
+	return BigInt(number) === value ? number : rawNumber(String(value));
 }
 
 type CheckedObject = KubeObject & { status?: { conditions?: Condition[] } };

@@ -11,6 +11,7 @@ import type {
 } from "../../packages/contracts/operation.ts";
 import { boundedMemory } from "../../packages/duckdb/memory.ts";
 import { Session } from "../../packages/duckdb/session.ts";
+import { parseExact } from "../../packages/service/exact-json.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
@@ -196,7 +197,7 @@ const types: ReadonlySet<unknown> = new Set<OperationInput["work"]["type"]>([
 export function parseOperationInput(text: string): OperationInput {
 	let input: Partial<OperationInput> | null;
 	try {
-		input = JSON.parse(text);
+		input = parseExact(text) as Partial<OperationInput> | null;
 	} catch {
 		throw new JobFailure("InputInvalid", "The Job's input is not JSON");
 	}

@@ -9,6 +9,7 @@ import type {
 } from "../../packages/contracts/tracking-plan.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
+import { parseExact } from "../../packages/service/exact-json.ts";
 import { configMapNamesOf, type Informers } from "../reconcile/informers.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 
@@ -114,7 +115,7 @@ function schemaIn(
 
 function parse(text: string, place: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseExact(text);
 	} catch (error) {
 		throw new Unreadable(
 			"InvalidSchema",

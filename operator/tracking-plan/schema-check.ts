@@ -15,7 +15,7 @@ export type CheckedPlan = { bytes: number } | { fault: string };
  * nothing.
  */
 export class SchemaCheck {
-	readonly #thread: LimitedThread<PlanDocument, CheckedPlan>;
+	readonly #thread: LimitedThread<string, CheckedPlan>;
 
 	constructor(limits: ThreadLimits = { cpuMs: 10_000, maxMegabytes: 256 }) {
 		// The image has JavaScript in place of TypeScript.
@@ -25,7 +25,7 @@ export class SchemaCheck {
 
 	async check(document: PlanDocument): Promise<CheckedPlan> {
 		try {
-			return await this.#thread.ask(document);
+			return await this.#thread.ask(JSON.stringify(document));
 		} catch (error) {
 			if (!(error instanceof BeyondLimits)) throw error;
 			const fault = `The plan's schemas take ${error.message} to compile. Make them smaller, or use fewer references.`;

@@ -3,9 +3,10 @@ import { Ajv, type Options } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standaloneCode from "ajv/dist/standalone/index.js";
-import type { PlanDocument } from "../contracts/tracking-plan.ts";
+import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { regExp, useMeteredKeywords } from "./metered/keywords.ts";
 import { meter } from "./metered/meter.ts";
+import { ExactNumbers } from "./metered/numbers.ts";
 import { patternFault } from "./metered/pattern.ts";
 import { escapeToken } from "./metered/tools.ts";
 import {
@@ -38,10 +39,22 @@ export function compilePlan(
 }
 
 function compile(document: PlanDocument): { code: string } | { fault: string } {
-	const schemas = schemasOf(document);
+	const numbers = new ExactNumbers();
+	const { common, events } = document;
+	const schemas = schemasOf({
+		...document,
+		...(common !== undefined && { common: held(common, numbers) }),
+		events: events.map(({ type, schema }) => ({
+			type,
+			...(schema !== undefined && { schema: held(schema, numbers) }),
+		})),
+	});
 	const byDraft = Map.groupBy(schemas, ({ draft }) => draft.uri);
 	const compilers = new Map(
-		[...byDraft].map(([uri, own]) => [uri, compilerOf(uri, own, options)]),
+		[...byDraft].map(([uri, own]) => [
+			uri,
+			compilerOf(uri, own, options, numbers),
+		]),
 	);
 	for (const schema of schemas) {
 		const fault =
@@ -53,7 +66,8 @@ function compile(document: PlanDocument): { code: string } | { fault: string } {
 		if (fault !== undefined) return { fault: `${schema.place} ${fault}` };
 	}
 	const codes = [...byDraft].flatMap(([uri, own]) => {
-		const quick = compilerOf(uri, own, { ...options, allErrors: false });
+		const first = { ...options, allErrors: false };
+		const quick = compilerOf(uri, own, first, numbers);
 		for (const { schema, uri: id } of own)
 			quick.addSchema(schema as object, id);
 		return [
@@ -62,6 +76,10 @@ function compile(document: PlanDocument): { code: string } | { fault: string } {
 		];
 	});
 	return { code: `"use strict";${codes.join("")}` };
+}
+
+function held(schema: EventSchema, numbers: ExactNumbers): EventSchema {
+	return numbers.valueOf(schema) as EventSchema;
 }
 
 /** @param nameOf the name in the plan's code of a schema with this name. */
@@ -94,10 +112,15 @@ const options: Options = {
 const makers: (new (options: Options) => Ajv)[] = [Ajv2020, Ajv2019, Ajv];
 
 /** New for each plan, since an instance keeps every schema that it has compiled. */
-function compilerOf(uri: string, schemas: PlanSchema[], options: Options): Ajv {
+function compilerOf(
+	uri: string,
+	schemas: PlanSchema[],
+	options: Options,
+	numbers: ExactNumbers,
+): Ajv {
 	const index = drafts.findIndex((draft) => draft.uri === uri);
 	const ajv = new (makers[index] ?? Ajv)(options);
-	useMeteredKeywords(ajv);
+	useMeteredKeywords(ajv, numbers);
 	// Its code is long, and few schemas need it.
 	if (!/"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schemas)))
 		ajv.opts.unevaluated = false;

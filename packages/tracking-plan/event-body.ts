@@ -1,4 +1,5 @@
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
+import { ExactNumbers } from "./metered/numbers.ts";
 
 /** Validating takes at least a step for each value, and memory for each before the first step. */
 const maxValues = 250_000;
@@ -9,12 +10,26 @@ const openBracket = 0x5b;
 const backslash = 0x5c;
 const openBrace = 0x7b;
 
-/** The value of a JSON text; undefined if it is made of more values than an event may have. @param json valid JSON. */
-export function parseBody(json: Uint8Array): { value: unknown } | undefined {
+/** The value of a JSON text, and its numbers that JavaScript would change. */
+export interface EventBody {
+	value: unknown;
+	numbers: ExactNumbers;
+}
+
+/**
+ * Undefined if it is made of more values than an event may have, or has numbers to keep and is nested too deeply to find them.
+ * @param json valid JSON.
+ */
+export function parseBody(json: Uint8Array): EventBody | undefined {
 	const text = Buffer.from(json.buffer, json.byteOffset, json.length);
-	return hasTooManyValues(text)
-		? undefined
-		: { value: JSON.parse(text.toString()) };
+	if (hasTooManyValues(text)) return undefined;
+	const numbers = new ExactNumbers();
+	try {
+		return { value: numbers.parse(text.toString()), numbers };
+	} catch (error) {
+		if (error instanceof RangeError) return undefined;
+		throw error;
+	}
 }
 
 /** A comma or a bracket stands before each value but the first. */
@@ -41,14 +56,14 @@ function endOfString(json: Buffer, from: number): number {
 /** An event's type; undefined if it has none. A number or a boolean counts as its JSON text. */
 export function eventTypeOf(
 	eventType: PlanDocument["eventType"],
-	body: unknown,
+	{ value: body, numbers }: EventBody,
 	header: string | undefined,
 ): string | undefined {
 	if ("constant" in eventType) return eventType.constant;
 	if ("header" in eventType) return header || undefined;
 	const value = valueAt(body, eventType.bodyPointer);
-	if (typeof value === "number" || typeof value === "boolean")
-		return String(value);
+	if (typeof value === "number") return numbers.textOf(value) ?? String(value);
+	if (typeof value === "boolean") return String(value);
 	return typeof value === "string" && value !== "" ? value : undefined;
 }
 

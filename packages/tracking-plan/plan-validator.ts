@@ -5,8 +5,9 @@ import {
 	type ValidationRecord,
 	type Violation,
 } from "../contracts/tracking-plan.ts";
-import { eventTypeOf, parseBody } from "./event-body.ts";
+import { type EventBody, eventTypeOf, parseBody } from "./event-body.ts";
 import { Fuel, OutOfFuel } from "./metered/fuel.ts";
+import { ExactNumbers, isTooLarge } from "./metered/numbers.ts";
 import { PlanTools } from "./metered/tools.ts";
 import { programOf } from "./program.ts";
 import { PropertyWalk } from "./property-walk.ts";
@@ -35,6 +36,7 @@ export class PlanValidator {
 	readonly #fuel = new Fuel();
 	readonly #validators: Record<string, Validator> = Object.create(null);
 	readonly #types: Map<string, string>;
+	readonly #tools: PlanTools;
 	readonly #walk: PropertyWalk;
 
 	/**
@@ -47,20 +49,21 @@ export class PlanValidator {
 		this.#types = new Map(
 			document.events.map(({ type }, index) => [type, eventName(index)]),
 		);
-		const tools = new PlanTools(this.#fuel);
-		programOf(code, cache)(this.#validators, tools, this.#fuel);
-		this.#walk = new PropertyWalk(schemasOf(document), tools, this.#fuel);
+		this.#tools = new PlanTools(this.#fuel);
+		programOf(code, cache)(this.#validators, this.#tools, this.#fuel);
+		const schemas = schemasOf(document);
+		this.#walk = new PropertyWalk(schemas, this.#tools, this.#fuel);
 	}
 
 	/** Validates a JSON text, which must be valid. One of more values than an event may have is too complex, and isn't parsed. */
 	validateText(json: Uint8Array, header: string | undefined): Validated {
 		const body = parseBody(json);
-		if (body) return this.validate(body.value, header);
+		if (body) return this.#validateBody(body, header);
 		const { eventType, onUnplannedEvent } = this.#document;
 		const type =
 			"bodyPointer" in eventType
 				? undefined
-				: eventTypeOf(eventType, undefined, header);
+				: eventTypeOf(eventType, nothing, header);
 		const found = new Findings();
 		found.add(
 			strictest(this.#whenTooComplex(), onUnplannedEvent),
@@ -70,10 +73,17 @@ export class PlanValidator {
 		return this.#result(type, found);
 	}
 
+	/** Validates a value of JSON.parse. */
+	validate(value: unknown, header: string | undefined): Validated {
+		return this.#validateBody({ value, numbers: new ExactNumbers() }, header);
+	}
+
 	/** @param header Value of the header that eventType names. */
-	validate(body: unknown, header: string | undefined): Validated {
+	#validateBody(event: EventBody, header: string | undefined): Validated {
 		const { eventType, onViolation, onUnplannedEvent } = this.#document;
-		const type = eventTypeOf(eventType, body, header);
+		const { value: body, numbers } = event;
+		this.#tools.numbers = numbers;
+		const type = eventTypeOf(eventType, event, header);
 		const name = type === undefined ? undefined : this.#types.get(type);
 		const found = new Findings();
 		if (name === undefined)
@@ -88,6 +98,7 @@ export class PlanValidator {
 		this.#fuel.left = maxSteps;
 		try {
 			checkDepth(body);
+			if (numbers.hasTooLarge) this.#findTooLarge(body, found);
 			if (onViolation !== "Allow") this.#validate(body, name, found);
 			if (name !== undefined) this.#findUnplanned(body, name, found);
 		} catch (error) {
@@ -129,6 +140,29 @@ export class PlanValidator {
 		}
 	}
 
+	/** Nobody counts with these: such a number is of the type, and neither within bounds nor out of them. */
+	#findTooLarge(value: unknown, found: Findings, path = ""): void {
+		this.#fuel.burn(1);
+		if (typeof value === "number") {
+			const text = this.#tools.numbers.textOf(value);
+			if (text !== undefined && isTooLarge(text))
+				found.add(
+					this.#document.onViolation,
+					{ kind: "NumberTooLarge", path },
+					() => tooLarge,
+				);
+		} else if (typeof value === "object" && value !== null)
+			for (const key of this.#tools.keys(value)) {
+				const inside = (value as Record<string, unknown>)[key];
+				if (typeof inside === "number" || typeof inside === "object")
+					this.#findTooLarge(
+						inside,
+						found,
+						`${path}/${this.#tools.escape(key)}`,
+					);
+			}
+	}
+
 	#findUnplanned(body: unknown, name: string, found: Findings): void {
 		const policy = this.#document.onUnplannedProperty;
 		if (policy === "Allow") return;
@@ -151,6 +185,10 @@ export class PlanValidator {
 		);
 	}
 }
+
+const nothing: EventBody = { value: undefined, numbers: new ExactNumbers() };
+
+const tooLarge = "has more than 400 digits, or an exponent beyond 400";
 
 /** About a tenth of a second at most; an event of a megabyte that is as planned takes less than a fifth of them. */
 const maxSteps = 1_000_000;

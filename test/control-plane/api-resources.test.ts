@@ -7,6 +7,7 @@ import {
 import { inUseFinalizer } from "../../crds/labels.ts";
 import { KubeClient } from "../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { parseExact } from "../../packages/service/exact-json.ts";
 import {
 	type ApiClient,
 	startAccountApi,
@@ -21,9 +22,10 @@ let api: TestApi;
 let account: string;
 let editor: ApiClient;
 let viewer: ApiClient;
+let tokens: Awaited<ReturnType<typeof startAccountApi>>["tokens"];
 
 beforeAll(async () => {
-	({ api, account, editor, viewer } = await startAccountApi());
+	({ api, account, editor, viewer, tokens } = await startAccountApi());
 });
 
 afterAll(() => api?.api.close());
@@ -263,6 +265,29 @@ test.each([
 		expect(body.id).not.toBe(created.body.id);
 	},
 );
+
+test("integers of a plan's schemas go through REST and kubectl as they are written", async () => {
+	const common = '{"properties":{"id":{"maximum":9007199254740993}}}';
+	const plan = { name: "exact", eventType: { constant: "x" } };
+	const body = { ...plan, common: parseExact(common) };
+	await editor("POST", "/v1/tracking-plans", body);
+	const path = "/v1/tracking-plans/exact";
+	const shown = async () => {
+		const url = `${api.url}${path}`;
+		const headers = { authorization: `Bearer ${tokens.viewer}` };
+		return (await fetch(url, { headers })).text();
+	};
+	expect(await shown()).toContain(`"common":${common}`);
+	// What GET has answered is sent back.
+	const changed = parseExact(await shown()) as Record<string, unknown>;
+	const put = { ...changed, onViolation: "Reject" };
+	expect((await editor("PUT", path, put)).status).toBe(200);
+	expect(await shown()).toContain(`"common":${common}`);
+	const object = ["get", "trackingplan", "exact", `--namespace=${account}`];
+	expect(await kubectlDone([...object, "-o=json"])).toContain(
+		"9007199254740993",
+	);
+});
 
 test("the tool that keeps a resource in step with a repository is named", async () => {
 	await kubectlDone(

@@ -293,3 +293,26 @@ data: { order.json: '${schema}' }
 		expect(plan?.version).not.toBe(first);
 	}, soon);
 });
+
+test("integers of a plan and all numbers of a schema in a ConfigMap are published as they are written", async () => {
+	const [namespace] = fixture.namespaces;
+	await applyYaml(
+		namespace,
+		`apiVersion: v1
+kind: ConfigMap
+metadata: { name: exact, labels: { tidemill.dev/use: "true" } }
+data: { order.json: '{"maximum":0.30000000000000000001}' }
+`,
+	);
+	await kubectlDone(
+		["apply", "--filename=-", `--namespace=${namespace}`],
+		`${namedPlan("exact", "{ maximum: 9007199254740993 }")}  commonFrom: { configMapKeyRef: { name: exact, key: order.json } }
+`,
+	);
+	await applyYaml(namespace, sourceYaml("exact", "exact"));
+	const version = await planAt("exact", "PlanCurrent", "Current");
+	const kv = await new Kvm(fixture.connection).open(bucket.routes);
+	const found = await kv.get(`plan.${namespace}.exact.${version}`);
+	expect(found?.string()).toContain('"maximum":9007199254740993}');
+	expect(found?.string()).toContain('"maximum":0.30000000000000000001}');
+});

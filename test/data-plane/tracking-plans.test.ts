@@ -11,6 +11,7 @@ import type {
 	ValidationRecord,
 	ViolationKind,
 } from "../../packages/contracts/tracking-plan.ts";
+import { rawNumber } from "../../packages/service/exact-json.ts";
 import {
 	announceArchive,
 	metric,
@@ -101,6 +102,11 @@ const deviations: [ViolationKind, unknown, PlanPolicyField][] = [
 	["FormatMismatch", { type: "order", id: 1, email: "@" }, "onViolation"],
 	["OutOfRange", { type: "order", id: 1_001 }, "onViolation"],
 	["SchemaMismatch", { type: "order", id: 1, lines: [1, 1] }, "onViolation"],
+	[
+		"NumberTooLarge",
+		{ type: "order", id: 1, lines: [rawNumber("1e401")] },
+		"onViolation",
+	],
 	["TooComplex", { type: "order", id: 1, deep: deep(300) }, "onViolation"],
 ];
 
@@ -438,3 +444,33 @@ test.each(["draft2020-12", "draft2019-09", "draft7"])(
 		);
 	},
 );
+
+test("numbers of an event count as they are written, against those of a plan as they are written", async () => {
+	const path = await sourceWith(
+		orders({
+			events: [
+				{
+					type: "order",
+					schema: {
+						properties: {
+							id: { maximum: rawNumber("9007199254740993") },
+							price: { multipleOf: 0.01 },
+						},
+					},
+				},
+			],
+			onViolation: "Reject",
+		}),
+	);
+	const answers = async (id: string, price: string) =>
+		(
+			await post(path, {
+				type: "order",
+				id: rawNumber(id),
+				price: rawNumber(price),
+			})
+		).status;
+	expect(await answers("9007199254740993", "19.99")).toBe(200);
+	expect(await answers("9007199254740994", "19.99")).toBe(400);
+	expect(await answers("9007199254740993", "19.9900000000000000001")).toBe(400);
+});

@@ -5,7 +5,10 @@ import {
 	maxReportBytes,
 } from "../../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
-import { eventTypeOf } from "../../../packages/tracking-plan/event-body.ts";
+import {
+	eventTypeOf,
+	parseBody,
+} from "../../../packages/tracking-plan/event-body.ts";
 import type { EventRow } from "../events/stored-events.ts";
 import { TypeHeader } from "../events/type-header.ts";
 import { schemaOf } from "./schema-of.ts";
@@ -41,13 +44,14 @@ export class PlanDraft {
 
 	take(event: EventRow): void {
 		this.#events++;
-		const body: unknown = JSON.parse(event.body);
 		const header = this.#header.of(event);
+		const body = parseBody(Buffer.from(event.body));
+		if (!body) return;
 		const type = eventTypeOf(this.#eventType, body, header);
 		if (type === undefined || type === "" || type.length > maxTypeLength)
 			return;
 		const shape = this.#shapeOf(type);
-		if (shape) observe(shape, body, this.#room);
+		if (shape) observe(shape, body.value, this.#room);
 	}
 
 	/** Throws JobFailure EventTypeUnknown. */

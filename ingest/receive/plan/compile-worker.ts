@@ -3,6 +3,7 @@ import { setPriority } from "node:os";
 import { basename } from "node:path";
 import { parentPort } from "node:worker_threads";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
+import { parseExact } from "../../../packages/service/exact-json.ts";
 import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
 import { cacheOf } from "../../../packages/tracking-plan/program.ts";
 import { type CompileAnswer, packed } from "./thread-messages.ts";
@@ -10,7 +11,7 @@ import { type CompileAnswer, packed } from "./thread-messages.ts";
 // The thread that compiles plans: a plan document comes in, its code goes out.
 yieldToOthers();
 parentPort!.on("message", (document: string) =>
-	parentPort!.postMessage(compile(JSON.parse(document))),
+	parentPort!.postMessage(compile(parseExact(document) as PlanDocument)),
 );
 
 function compile(document: PlanDocument): CompileAnswer {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
+import { parseExact } from "../../../packages/service/exact-json.ts";
 import { PlanValidator } from "../../../packages/tracking-plan/plan-validator.ts";
 import {
 	type BatchAnswer,
@@ -125,7 +126,7 @@ interface Ready {
 function readyPlan({ document, code, cache }: LearnedPlan): Ready {
 	const text = unpacked(code);
 	const validator = new PlanValidator(
-		JSON.parse(document) as PlanDocument,
+		parseExact(document) as PlanDocument,
 		text.toString(),
 		cache && unpacked(cache),
 	);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
+import { parseExact } from "../../service/exact-json.ts";
 import {
 	apiVersionOf,
 	type KubeObject,
@@ -271,7 +272,9 @@ function metadataAs(kind: string): string {
 }
 
 function watchEvent(line: string): WatchEvent {
-	const event = JSON.parse(line);
+	const event = parseExact(line) as
+		| WatchEvent
+		| { type: "ERROR"; object: { code?: number } };
 	if (event.type === "ERROR")
 		throw new ApiError(event.object.code ?? 500, event.object);
 	return event;

@@ -3,6 +3,7 @@ import https from "node:https";
 // @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
 // Types only: loading it costs 70 MB, which a process without credentials of its own need not pay.
 import type { KubeConfig } from "@kubernetes/client-node";
+import { parseExact } from "../../service/exact-json.ts";
 import { metrics } from "../metrics.ts";
 import { ApiError, TransportError } from "./errors.ts";
 
@@ -159,9 +160,10 @@ function textOf(
 	});
 }
 
+/** Numbers in the schemas of people stay as Kubernetes has stored them. */
 export function parseJson(body: string): unknown {
 	try {
-		return JSON.parse(body);
+		return parseExact(body);
 	} catch {
 		return body;
 	}

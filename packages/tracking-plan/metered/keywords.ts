@@ -5,17 +5,24 @@ import {
 	type KeywordCxt,
 	type Name,
 } from "ajv";
+import { operators } from "ajv/dist/compile/codegen/index.js";
 import { type FormatName, formatNames } from "./formats.ts";
 import { Fuel } from "./fuel.ts";
+import type { ExactNumbers } from "./numbers.ts";
 import { patternFault } from "./pattern.ts";
 import { PlanTools } from "./tools.ts";
 
-/** Puts keywords that burn fuel in the place of ajv's whose time a schema's text doesn't show. */
-export function useMeteredKeywords(ajv: Ajv): void {
+/**
+ * Puts keywords that burn fuel in the place of ajv's whose time a schema's text doesn't show, and keywords that count with numbers as
+ * they are written in the place of those for numbers.
+ * @param numbers Of the schemas.
+ */
+export function useMeteredKeywords(ajv: Ajv, numbers: ExactNumbers): void {
 	const unions = ["anyOf", "oneOf"].map((keyword) =>
 		union(ajv.getKeyword(keyword) as CodeKeywordDefinition),
 	);
-	for (const definition of [...definitions, ...unions]) {
+	const all = [...definitions, ...numeric(numbers), ...unions];
+	for (const definition of all) {
 		for (const keyword of [definition.keyword].flat())
 			ajv.removeKeyword(keyword);
 		ajv.addKeyword(definition);
@@ -62,25 +69,6 @@ const definitions: CodeKeywordDefinition[] = [
 		},
 	},
 	{
-		keyword: ["enum", "const"],
-		error: {
-			message: "",
-			params: ({ params }) => _`{values: ${params.values as Name}.values}`,
-		},
-		code(cxt) {
-			const { gen, keyword, data, schema } = cxt;
-			const given = keyword === "enum" ? schema : [schema];
-			if (!Array.isArray(given)) throw new Error("enum must be an array");
-			const values = gen.scopeValue("obj", {
-				ref: tools.oneOf(given),
-				// As text: a property named __proto__ stays one.
-				code: _`tools.oneOf(JSON.parse(${JSON.stringify(given)}))`,
-			});
-			cxt.setParams({ values });
-			cxt.pass(_`${values}.has(${data})`);
-		},
-	},
-	{
 		keyword: "uniqueItems",
 		type: "array",
 		schemaType: "boolean",
@@ -113,6 +101,78 @@ const definitions: CodeKeywordDefinition[] = [
 		},
 	},
 ];
+
+/** The keywords for numbers, and those that compare values. */
+function numeric(numbers: ExactNumbers): CodeKeywordDefinition[] {
+	const limitOf = ({ gen, schema }: KeywordCxt) => {
+		const text = numbers.textOf(schema);
+		return gen.scopeValue("obj", {
+			ref: tools.limit(schema, text),
+			code: _`tools.limit(${schema}, ${text ?? String(schema)})`,
+		});
+	};
+	return [
+		...comparisons.map(
+			([keyword, words, fails]): CodeKeywordDefinition => ({
+				keyword,
+				type: "number",
+				schemaType: "number",
+				error: {
+					message: "",
+					params: ({ params }) =>
+						_`{comparison: ${words}, limit: ${params.limit as Name}.text}`,
+				},
+				code(cxt) {
+					const limit = limitOf(cxt);
+					cxt.setParams({ limit });
+					const compared = _`${toolsOf(cxt)}.compare(${cxt.data}, ${limit})`;
+					cxt.fail(_`${compared} ${fails} 0`);
+				},
+			}),
+		),
+		{
+			keyword: "multipleOf",
+			type: "number",
+			schemaType: "number",
+			error: {
+				message: "",
+				params: ({ params }) => _`{multipleOf: ${params.limit as Name}.text}`,
+			},
+			code(cxt) {
+				const limit = limitOf(cxt);
+				cxt.setParams({ limit });
+				cxt.pass(_`${toolsOf(cxt)}.isMultiple(${cxt.data}, ${limit})`);
+			},
+		},
+		{
+			keyword: ["enum", "const"],
+			error: {
+				message: "",
+				params: ({ params }) => _`{values: ${params.values as Name}.values}`,
+			},
+			code(cxt) {
+				const { gen, keyword, data, schema } = cxt;
+				const given = keyword === "enum" ? schema : [schema];
+				if (!Array.isArray(given)) throw new Error("enum must be an array");
+				const text = numbers.textIn(given);
+				const values = gen.scopeValue("obj", {
+					ref: tools.oneOf(text),
+					// As text: a property named __proto__ stays one.
+					code: _`tools.oneOf(${text})`,
+				});
+				cxt.setParams({ values });
+				cxt.pass(_`${values}.has(${data})`);
+			},
+		},
+	];
+}
+
+const comparisons = [
+	["maximum", "<=", operators.GT],
+	["minimum", ">=", operators.LT],
+	["exclusiveMaximum", "<", operators.GTE],
+	["exclusiveMinimum", ">", operators.LTE],
+] as const;
 
 /** Says how many of the errors before its own are those of its branches. */
 function union(definition: CodeKeywordDefinition): CodeKeywordDefinition {

@@ -1,13 +1,16 @@
+import { parseExact } from "../../service/exact-json.ts";
 import { type FormatName, formats } from "./formats.ts";
-import type { Fuel } from "./fuel.ts";
+import { Fuel } from "./fuel.ts";
+import { ExactNumbers, NumberTools } from "./numbers.ts";
 import { MeteredPattern } from "./pattern.ts";
 
 /** What the generated code calls instead of what would take longer than its text shows. All of it burns fuel. */
-export class PlanTools {
+export class PlanTools extends NumberTools {
 	readonly #fuel: Fuel;
 	readonly #patterns = new Map<string, MeteredPattern>();
 
 	constructor(fuel: Fuel) {
+		super(fuel);
 		this.#fuel = fuel;
 	}
 
@@ -65,23 +68,34 @@ export class PlanTools {
 		};
 	}
 
-	/** For `enum` and `const`: whether a value is one of these. */
-	oneOf(values: unknown[]): {
+	/**
+	 * For `enum` and `const`: whether a value is one of these.
+	 * @param json A list, whose numbers count as they are written.
+	 */
+	oneOf(json: string): {
 		values: unknown[];
 		has(value: unknown): boolean;
 	} {
-		const simple = new Set(values.filter((value) => !isObject(value)));
+		const numbers = new ExactNumbers();
+		const values = numbers.parse(json) as unknown[];
+		const own = new PlanTools(new Fuel());
+		own.numbers = numbers;
+		const simple = new Set(
+			values
+				.filter((value) => !isObject(value))
+				.map((value) => own.#simpleKey(value)),
+		);
 		const objects = new Set(
-			values.filter(isObject).map((value) => this.#canonical(value)),
+			values.filter(isObject).map((value) => own.#canonical(value)),
 		);
 		const fuel = this.#fuel;
 		return {
-			values,
+			values: parseExact(json) as unknown[],
 			has: (value) => {
 				if (isObject(value))
 					return objects.size > 0 && objects.has(this.#canonical(value));
 				if (typeof value === "string") fuel.burn(value.length >> 6);
-				return simple.has(value);
+				return simple.has(this.#simpleKey(value));
 			},
 		};
 	}
@@ -91,7 +105,9 @@ export class PlanTools {
 		for (const item of items) {
 			this.#fuel.burn(1);
 			// No value that isn't an object equals a symbol-like text: simple values keep their own type.
-			const key = isObject(item) ? `${this.#canonical(item)}` : simpleKey(item);
+			const key = isObject(item)
+				? this.#canonical(item)
+				: this.#simpleKey(item);
 			if (seen.has(key)) return false;
 			seen.add(key);
 		}
@@ -113,7 +129,15 @@ export class PlanTools {
 			return `{${entries.join()}}`;
 		}
 		if (typeof value === "string") this.#fuel.burn(value.length >> 4);
-		return JSON.stringify(value);
+		return typeof value === "number"
+			? String(this.key(value))
+			: JSON.stringify(value);
+	}
+
+	/** Never the canonical text of an object, which begins with a brace or a bracket, nor a number's key. */
+	#simpleKey(value: unknown): unknown {
+		if (typeof value === "number") return this.key(value);
+		return typeof value === "string" ? `"${value}` : value;
 	}
 }
 
@@ -129,9 +153,4 @@ export function escapeToken(key: string): string {
 
 function isObject(value: unknown): value is object {
 	return typeof value === "object" && value !== null;
-}
-
-/** Never the canonical text of an object, which begins with a brace or a bracket. */
-function simpleKey(value: unknown): unknown {
-	return typeof value === "string" ? `"${value}` : value;
 }

@@ -10,6 +10,7 @@ export function plannedDates(
 	const now = Date.parse(`${today}T12:00:00Z`);
 	const plan = planDates(spec, layout, status?.lastSuccess, {}, now);
 	if ("problem" in plan) throw new Error(plan.problem.message);
-	const { start, end = today } = plan;
+	const { start } = plan;
+	const end = [plan.end ?? today, today].sort()[0]!;
 	return start <= end ? { start, end } : undefined;
 }
