@@ -9,7 +9,7 @@ import {
 } from "../packages/service/health-server.ts";
 import { createLog } from "../packages/service/log.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
-import { SettingError, Settings } from "../packages/service/settings.ts";
+import { explainTakenPort, Settings } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import {
@@ -29,17 +29,13 @@ const requestTimeoutMs = 10_000;
 export async function main(): Promise<number> {
 	const log = createLog("api");
 	const settings = new Settings();
-	const port = { min: 0, max: 65_535 };
 	const cluster = loadCluster(settings.optional("KUBECONFIG"));
 	const stopping = stopSignal();
 
 	const registry = processRegistry();
 	const natsState = new NatsState();
 	let isListening = false;
-	const health = await startHealthServer({
-		port: settings.integer("HEALTH_PORT", { ...port, fallback: 0 }),
-		host: settings.text("HEALTH_HOST", "127.0.0.1"),
-		live: () => undefined,
+	const health = await startHealthServer(settings, {
 		ready: () =>
 			stopping.aborted
 				? "stopping"
@@ -52,11 +48,7 @@ export async function main(): Promise<number> {
 		registry,
 	});
 
-	const replicas = settings.integer("STREAM_REPLICAS", {
-		min: 1,
-		max: 5,
-		fallback: 1,
-	});
+	const replicas = settings.replicas();
 	let nats: NatsConnection | undefined;
 	const connection = () => {
 		if (!nats || nats.isClosed()) throw new Error("not connected to NATS");
@@ -110,9 +102,9 @@ export async function main(): Promise<number> {
 		const address = await api
 			.listen({
 				host: settings.text("API_HOST", "127.0.0.1"),
-				port: settings.integer("API_PORT", { ...port, fallback: 8_090 }),
+				port: settings.port("API_PORT", 8_090),
 			})
-			.catch(explainTakenPort);
+			.catch(explainTakenPort("API_PORT"));
 		isListening = true;
 		log.info({ address }, "serving the REST API");
 		await Promise.all([connecting, fired(stopping)]);
@@ -124,13 +116,6 @@ export async function main(): Promise<number> {
 	}
 	log.info("stopped");
 	return 0;
-}
-
-function explainTakenPort(error: NodeJS.ErrnoException): never {
-	if (error.code !== "EADDRINUSE") throw error;
-	throw new SettingError(
-		`${error.message}: another process uses that port. Set API_PORT to a free one.`,
-	);
 }
 
 async function fired(signal: AbortSignal): Promise<void> {

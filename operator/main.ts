@@ -23,6 +23,8 @@ import { natsServers } from "../packages/service/nats/address.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
 import { Settings } from "../packages/service/settings.ts";
 import {
+	healthPart,
+	natsPart,
 	type ProcessPart,
 	runInOrder,
 } from "../packages/service/start-order.ts";
@@ -136,44 +138,25 @@ export async function main(): Promise<number> {
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
 	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
-	const healthServer: ProcessPart = {
-		name: "health server",
-		start: async () => {
-			const registry = processRegistry();
-			registerKubeMetrics(registry);
-			observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
-			observeCertificates(registry, natsServers(env, log));
-			metrics = new OperatorMetrics(registry, informers, claims, permissions);
-			const server = await startHealthServer({
-				port: env.integer("HEALTH_PORT", {
-					min: 0,
-					max: 65_535,
-					fallback: 8_081,
-				}),
-				host: env.text("HEALTH_HOST", "127.0.0.1"),
-				live: () => reasonNotAlive(health),
-				ready: () => reasonNotReady(health),
-				registry,
-			});
-			log.info({ healthPort: server.port }, "operator starts");
-			return { stop: () => server.close() };
-		},
-	};
+	const healthServer = healthPart("operator", log, () => {
+		const registry = processRegistry();
+		registerKubeMetrics(registry);
+		observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
+		observeCertificates(registry, natsServers(env, log));
+		metrics = new OperatorMetrics(registry, informers, claims, permissions);
+		return startHealthServer(env, {
+			port: env.port("HEALTH_PORT", 8_081),
+			live: () => reasonNotAlive(health),
+			ready: () => reasonNotReady(health),
+			registry,
+		});
+	});
 
-	const natsConnection: ProcessPart = {
-		name: "NATS",
-		start: async (stopping) => {
-			nats = await connectNats(
-				env,
-				"operator",
-				log,
-				stopping,
-				health.natsState,
-			);
-			health.hasNats = true;
-			return { failed: failsWhenClosed(nats), stop: () => nats.close() };
-		},
-	};
+	const natsConnection = natsPart(async (stopping) => {
+		nats = await connectNats(env, "operator", log, stopping, health.natsState);
+		health.hasNats = true;
+		return nats;
+	});
 
 	let served: ServedNamespaces;
 	const claiming: ProcessPart = {
@@ -345,10 +328,4 @@ export async function main(): Promise<number> {
 	await tracing?.stop();
 	log.info("operator has stopped");
 	return 0;
-}
-
-/** The client reconnects for ever, whatever happens. */
-async function failsWhenClosed(nats: NatsConnection): Promise<never> {
-	const cause = await nats.closed();
-	throw new Error("NATS closed the connection for good", { cause });
 }

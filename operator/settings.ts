@@ -79,12 +79,8 @@ export function readOperatorSettings(
 			}),
 		maxRetentionDays: maxRetentionDaysOf(settings),
 		image: settings.text("TIDEMILL_IMAGE"),
-		shards: settings.integer("TIDEMILL_SHARDS", {
-			min: 1,
-			max: 1024,
-			fallback: 1,
-		}),
-		watchNamespaces: watchNamespacesOf(settings.text("WATCH_NAMESPACES")),
+		shards: settings.shards(),
+		watchNamespaces: watchNamespacesOf(settings),
 		namespaceRole: settings.text(
 			"NAMESPACE_ROLE",
 			"tidemill-operator-in-namespace",
@@ -103,9 +99,8 @@ export function readOperatorSettings(
 		localWarehouse,
 		allowedEndpoints: allowedEndpointsOf(settings),
 		podPolicy: {
-			annotations: listOf(settings.optional("TIDEMILL_JOB_ANNOTATIONS")) ?? [],
-			priorityClasses:
-				listOf(settings.optional("TIDEMILL_JOB_PRIORITY_CLASSES")) ?? [],
+			annotations: settings.list("TIDEMILL_JOB_ANNOTATIONS") ?? [],
+			priorityClasses: settings.list("TIDEMILL_JOB_PRIORITY_CLASSES") ?? [],
 		},
 		sealKey: readSealKeys(settings, log),
 		jobLimits: {
@@ -124,11 +119,7 @@ export function readOperatorSettings(
 			settings.optional("OTEL_EXPORTER_OTLP_HEADERS") === undefined
 				? settings.optional("OTEL_EXPORTER_OTLP_ENDPOINT")
 				: undefined,
-		bucketReplicas: settings.integer("STREAM_REPLICAS", {
-			min: 1,
-			max: 5,
-			fallback: 1,
-		}),
+		bucketReplicas: settings.replicas(),
 	};
 }
 
@@ -139,9 +130,7 @@ function allowedEndpointsOf(settings: Settings): AllowedEndpoints {
 	return Object.fromEntries(
 		names.map((name) => [
 			name,
-			(listOf(settings.optional(name)) ?? []).map((url) =>
-				url.replace(/\/+$/, ""),
-			),
+			(settings.list(name) ?? []).map((url) => url.replace(/\/+$/, "")),
 		]),
 	);
 }
@@ -160,9 +149,10 @@ function maxRetentionDaysOf(settings: Settings): number {
 }
 
 /** Undefined for all, which needs a permission for all, so nobody gets it by leaving something out. */
-function watchNamespacesOf(text: string): string[] | undefined {
+function watchNamespacesOf(settings: Settings): string[] | undefined {
+	const text = settings.text("WATCH_NAMESPACES");
 	if (text === "*") return undefined;
-	const namespaces = listOf(text)!;
+	const namespaces = settings.list("WATCH_NAMESPACES")!;
 	if (namespaces.length === 0 || namespaces.includes("*"))
 		throw new SettingError(
 			`WATCH_NAMESPACES is "${text}". It must be namespaces separated by commas, or * for all.`,
@@ -171,18 +161,11 @@ function watchNamespacesOf(text: string): string[] | undefined {
 }
 
 function exclusiveStoresOf(settings: Settings): string[] {
-	const addresses = listOf(settings.optional("EXCLUSIVE_STORES")) ?? [];
+	const addresses = settings.list("EXCLUSIVE_STORES") ?? [];
 	for (const address of addresses)
 		if (!/^[a-z][a-z0-9+]*:\/\/[^@]+$/.test(address))
 			throw new SettingError(
 				`EXCLUSIVE_STORES has "${address.replace(/.*@/, "…@")}". It must have addresses without credentials, such as nats://nats.example.com:4222, separated by commas.`,
 			);
 	return addresses;
-}
-
-function listOf(text: string | undefined): string[] | undefined {
-	return text
-		?.split(",")
-		.map((item) => item.trim())
-		.filter(Boolean);
 }

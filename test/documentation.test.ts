@@ -4,6 +4,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { sidebar } from "../docs/.vitepress/sidebar.ts";
 import { startHealthServer } from "../packages/service/health-server.ts";
+import { Settings } from "../packages/service/settings.ts";
 
 const root = join(import.meta.dirname, "..");
 const pages = globSync("**/*.md", {
@@ -53,10 +54,7 @@ test("every path that settings.md names for HEALTH_PORT is served there", async 
 	);
 	const paths = [...row![0].matchAll(/`(\/\w+)`/g)].map(([, path]) => path!);
 	expect(paths).toHaveLength(3);
-	const server = await startHealthServer({
-		port: 0,
-		host: "127.0.0.1",
-		live: () => undefined,
+	const server = await startHealthServer(new Settings({}), {
 		ready: () => undefined,
 		registry: new Registry(),
 	});

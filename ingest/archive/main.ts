@@ -56,10 +56,7 @@ export async function main(): Promise<number> {
 		async () => (nats ? readBacklogs(nats, archive.shards, framesSubject) : []),
 	);
 	observeCertificates(registry, tlsServersOf(archive.store));
-	const health = await startHealthServer({
-		port: archive.healthPort,
-		host: archive.healthHost,
-		live: () => undefined,
+	const health = await startHealthServer(settings, {
 		ready: () => (stop.aborted ? "stopping" : reasonNotReady(state, shards)),
 		registry,
 	});

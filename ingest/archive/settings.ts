@@ -23,8 +23,6 @@ export interface ArchiveSettings {
 	};
 	stream: StreamSettings & KeySettings;
 	scratch: string;
-	healthPort: number;
-	healthHost: string;
 }
 
 const mib = 1024 * 1024;
@@ -68,11 +66,7 @@ export function readArchiveSettings(
 				max: largest,
 				fallback: 8 * 1024 * mib,
 			}),
-			replicas: settings.integer("STREAM_REPLICAS", {
-				min: 1,
-				max: 5,
-				fallback: 1,
-			}),
+			replicas: settings.replicas(),
 			maxKeys: settings.integer("IDEMPOTENCY_MAX_KEYS", {
 				min: 1,
 				max: 100_000_000,
@@ -83,12 +77,6 @@ export function readArchiveSettings(
 			"ARCHIVE_SCRATCH",
 			join(tmpdir(), "tidemill-archive"),
 		),
-		healthPort: settings.integer("HEALTH_PORT", {
-			min: 0,
-			max: 65_535,
-			fallback: 0,
-		}),
-		healthHost: settings.text("HEALTH_HOST", "127.0.0.1"),
 	};
 }
 

@@ -15,6 +15,8 @@ import {
 } from "../../packages/service/seal-key.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import {
+	healthPart,
+	natsPart,
 	type ProcessPart,
 	runInOrder,
 } from "../../packages/service/start-order.ts";
@@ -44,35 +46,20 @@ export async function main(): Promise<number> {
 	let deliverer: WebhookDeliverer | undefined;
 	const metrics = notifyMetrics(registry, () => deliverer?.inHand ?? 0);
 
-	const healthServer: ProcessPart = {
-		name: "health server",
-		start: async () => {
-			const port = { min: 0, max: 65_535, fallback: 0 };
-			const server = await startHealthServer({
-				port: env.integer("HEALTH_PORT", port),
-				host: env.text("HEALTH_HOST", "127.0.0.1"),
-				live: () => undefined,
-				ready: () =>
-					nats && !state.isRefused ? undefined : (state.reason ?? "starting"),
-				registry,
-			});
-			log.info({ healthPort: server.port }, "notify starts");
-			return { stop: () => server.close() };
-		},
-	};
+	const healthServer = healthPart("notify", log, () =>
+		startHealthServer(env, {
+			ready: () =>
+				nats && !state.isRefused ? undefined : (state.reason ?? "starting"),
+			registry,
+		}),
+	);
 
 	let connection: NatsConnection;
-	const natsConnection: ProcessPart = {
-		name: "NATS",
-		start: async (stopping) => {
-			connection = await connectNats(env, "notify", log, stopping, state);
-			nats = connection;
-			return {
-				failed: failsWhenClosed(connection),
-				stop: () => connection.close(),
-			};
-		},
-	};
+	const natsConnection = natsPart(async (stopping) => {
+		connection = await connectNats(env, "notify", log, stopping, state);
+		nats = connection;
+		return connection;
+	});
 
 	const deliveries: ProcessPart = {
 		name: "deliveries",
@@ -119,12 +106,6 @@ export async function main(): Promise<number> {
 	return 0;
 }
 
-/** The client reconnects for ever, whatever happens. */
-async function failsWhenClosed(nats: NatsConnection): Promise<never> {
-	const cause = await nats.closed();
-	throw new Error("NATS closed the connection for good", { cause });
-}
-
 /** Notify's settings, beside NATS_URL and the health server's address. */
 interface NotifySettings {
 	sealKey: SecretSealer;
@@ -153,11 +134,7 @@ export function readNotifySettings(
 			max: 15_000,
 			fallback: 10_000,
 		}),
-		replicas: settings.integer("STREAM_REPLICAS", {
-			min: 1,
-			max: 5,
-			fallback: 1,
-		}),
+		replicas: settings.replicas(),
 	};
 }
 

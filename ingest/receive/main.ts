@@ -18,7 +18,11 @@ import {
 import { keepOutput } from "../../packages/service/nats/kept-output.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { readSealKeys } from "../../packages/service/seal-key.ts";
-import { SettingError, Settings } from "../../packages/service/settings.ts";
+import {
+	explainTakenPort,
+	SettingError,
+	Settings,
+} from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
@@ -56,13 +60,7 @@ export async function main(): Promise<number> {
 	setFlagsFromString("--external-memory-accounted-in-global-limit");
 	const log = createLog("receive");
 	const settings = new Settings();
-	const port = (name: string, fallback: number) =>
-		settings.integer(name, { min: 0, max: 65_535, fallback });
-	const shardCount = settings.integer("TIDEMILL_SHARDS", {
-		min: 1,
-		max: 1_024,
-		fallback: 1,
-	});
+	const shardCount = settings.shards();
 	// Like kube-apiserver's --shutdown-delay-duration: until all load balancers have seen that this Pod isn't ready.
 	const shutdownDelayMs = settings.integer("RECEIVE_SHUTDOWN_DELAY_MS", {
 		min: 0,
@@ -87,10 +85,7 @@ export async function main(): Promise<number> {
 	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: ShardWriter[] = [];
 
-	const health = await startHealthServer({
-		port: port("HEALTH_PORT", 0),
-		host: settings.text("HEALTH_HOST", "127.0.0.1"),
-		live: () => undefined,
+	const health = await startHealthServer(settings, {
 		ready: () =>
 			stop.aborted ? "stopping" : reasonNotReady(state, shards, routes, plans),
 		registry,
@@ -108,12 +103,12 @@ export async function main(): Promise<number> {
 	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
 		.listen(
-			port("RECEIVE_PORT", 8_080),
+			settings.port("RECEIVE_PORT", 8_080),
 			settings.text("RECEIVE_HOST", "127.0.0.1"),
 		)
 		.catch(async (error: NodeJS.ErrnoException) => {
 			await health.close();
-			throw explained(error);
+			return explainTakenPort("RECEIVE_PORT")(error);
 		});
 	log.info({ port: listening, healthPort: health.port }, "receive listens");
 
@@ -204,21 +199,13 @@ export async function main(): Promise<number> {
 }
 
 function readClosedSources(settings: Settings): string[] {
-	const keys = settings.text("TIDEMILL_CLOSED_SOURCES", "").split(",");
-	const closed = keys.map((key) => key.trim()).filter(Boolean);
+	const closed = settings.list("TIDEMILL_CLOSED_SOURCES") ?? [];
 	const wrong = closed.find((key) => !/^[0-9a-f]{32}$/.test(key));
 	if (wrong !== undefined)
 		throw new SettingError(
 			`TIDEMILL_CLOSED_SOURCES has "${wrong}". It takes source keys, separated by commas: the 32 hex digits after /hooks/ in a webhook URL.`,
 		);
 	return closed;
-}
-
-function explained(error: NodeJS.ErrnoException): Error {
-	if (error.code !== "EADDRINUSE") return error;
-	return new SettingError(
-		`${error.message}: another process uses that port. Set RECEIVE_PORT to a free one.`,
-	);
 }
 
 function reasonNotReady(

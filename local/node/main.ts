@@ -80,7 +80,7 @@ export async function main(): Promise<number> {
 
 	const logs = await startLogServer({
 		host: nodeAddress,
-		port: settings.integer("NODE_PORT", { min: 0, max: 65_535 }),
+		port: settings.port("NODE_PORT"),
 		tls: {
 			cert: textOf(settings, "NODE_CERT_FILE"),
 			key: textOf(settings, "NODE_KEY_FILE"),
@@ -95,10 +95,7 @@ export async function main(): Promise<number> {
 			),
 		log,
 	});
-	const health = await startHealthServer({
-		port: settings.integer("HEALTH_PORT", { min: 0, max: 65_535, fallback: 0 }),
-		host: settings.text("HEALTH_HOST", "127.0.0.1"),
-		live: () => undefined,
+	const health = await startHealthServer(settings, {
 		ready: () => {
 			if (!isRegistered)
 				return "waiting for the apiserver to register the Node";

@@ -51,10 +51,7 @@ export async function main(options: ReloaderOptions): Promise<number> {
 	const settings = new Settings();
 	const stop = stopSignal();
 	let reason: string | undefined;
-	const health = await startHealthServer({
-		port: settings.integer("HEALTH_PORT", { min: 0, max: 65_535, fallback: 0 }),
-		host: settings.text("HEALTH_HOST", "127.0.0.1"),
-		live: () => undefined,
+	const health = await startHealthServer(settings, {
 		ready: () => reason,
 		registry: new Registry(),
 	});

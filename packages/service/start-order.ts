@@ -1,3 +1,5 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { HealthServer } from "./health-server.ts";
 import type { Logger } from "./log.ts";
 
 /** A part of a process. It needs the parts before it. */
@@ -16,6 +18,38 @@ export interface StartedPart {
 	failed?: Promise<never>;
 	/** Settles when the part has ended. */
 	stop(): Promise<void>;
+}
+
+/** A server of health checks, which logs its port. */
+export function healthPart(
+	role: string,
+	log: Logger,
+	start: () => Promise<HealthServer>,
+): ProcessPart {
+	return {
+		name: "health server",
+		start: async () => {
+			const server = await start();
+			log.info({ healthPort: server.port }, `${role} starts`);
+			return { stop: () => server.close() };
+		},
+	};
+}
+
+/** A connection to NATS. The client reconnects for ever, so one that closes can't go on. */
+export function natsPart(
+	connect: (stopping: AbortSignal) => Promise<NatsConnection>,
+): ProcessPart {
+	return {
+		name: "NATS",
+		start: async (stopping) => {
+			const nats = await connect(stopping);
+			const failed = nats.closed().then((cause): never => {
+				throw new Error("NATS closed the connection for good", { cause });
+			});
+			return { failed, stop: () => nats.close() };
+		},
+	};
 }
 
 /**

@@ -20,7 +20,7 @@ function rowOf(name: string): string | undefined {
 
 test("docs/reference/settings.md lists exactly the variables that the code reads", () => {
 	const read = code.matchAll(
-		/\.(?:optional|text|integer|url|boolean)\(\s*"([A-Z]\w+)"|readAuthorities\(settings, "(\w+)"|\bport\("(\w+)"|process\.env\.(LOG_\w+)|\b(?:setting|env): "([A-Z]\w+)"/g,
+		/\.(?:optional|text|integer|port|list|url|boolean)\(\s*"([A-Z]\w+)"|readAuthorities\(settings, "(\w+)"|process\.env\.(LOG_\w+)|\b(?:setting|env): "([A-Z]\w+)"/g,
 	);
 	const names = [...read].map(([, ...groups]) => groups.find(Boolean)!);
 	const told = [...page.matchAll(/^\|.*$/gm)].flatMap(([line]) =>
@@ -33,6 +33,7 @@ test("docs/reference/settings.md lists exactly the variables that the code reads
 
 const integers = [
 	...code.matchAll(/\.integer\(\s*"(\w+)",\s*\{([^}]*)\}/g),
+	...code.matchAll(/\.port\(\s*"(\w+)",\s*([\d_]+)\)/g),
 ].map(([, name, bounds]) => [name!, bounds!] as const);
 
 /** The bounds of every port and the smallest numbers, which the page may leave out. */
@@ -42,7 +43,9 @@ test.each(integers)(
 	"the row of %s has its bounds and its default",
 	(name, bounds) => {
 		// A computed bound isn't a literal here, so this test can't check it.
-		const numbers = [...bounds.matchAll(/(?:min|max|fallback): ([\d_]+),/g)]
+		const numbers = [
+			...bounds.matchAll(/(?:min: |max: |fallback: |^)([\d_]+)(?:,|$)/g),
+		]
 			.map(([, digits]) => digits!.replaceAll("_", ""))
 			.filter((digits) => !obvious.includes(digits));
 		for (const number of numbers)
