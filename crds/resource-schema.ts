@@ -47,14 +47,6 @@ export interface CelRule {
 	fieldPath?: string;
 }
 
-interface Definition {
-	spec: {
-		group: string;
-		names: { kind: string; plural: string; shortNames: string[] };
-		versions: { name: string; schema: { openAPIV3Schema: Schema } }[];
-	};
-}
-
 let schemas: ResourceSchema[] | undefined;
 
 /** All custom resources, ordered by file name. They are read once: whoever changes one copies it first. */
@@ -68,7 +60,13 @@ export function readResourceSchemas(): ResourceSchema[] {
 
 function readResourceSchema(file: string): ResourceSchema {
 	const text = readFileSync(join(import.meta.dirname, file), "utf8");
-	const { spec } = parse(text) as Definition;
+	const { spec } = parse(text) as {
+		spec: {
+			group: string;
+			names: { kind: string; plural: string; shortNames: string[] };
+			versions: { name: string; schema: { openAPIV3Schema: Schema } }[];
+		};
+	};
 	const version = spec.versions[0]!;
 	return {
 		group: spec.group,

@@ -16,7 +16,8 @@ import { s3Region } from "./servers/s3.ts";
 /** The only image whose Pods the process node runs. */
 const localImage = "tidemill.local/tidemill:dev";
 
-interface RoleSettings {
+/** Tidemill's own processes with their settings. */
+export function roles(settings: {
 	home: LocalHome;
 	ports: LocalPorts;
 	pki: Pki;
@@ -25,10 +26,7 @@ interface RoleSettings {
 	s3: { bucket: string; accessKeyId: string; secretAccessKey: string };
 	/** Path of a user's kubeconfig. */
 	kubeconfig: (user: "operator" | "api" | "node" | "scheduler") => string;
-}
-
-/** Tidemill's own processes with their settings. */
-export function roles(settings: RoleSettings): Record<RoleName, ChildProgram> {
+}): Record<RoleName, ChildProgram> {
 	const { home, ports, pki, natsUrl, kubeconfig } = settings;
 	return {
 		receive: tidemill("receive", ports.receiveHealth, {

@@ -106,11 +106,9 @@ export async function prepareStack(
 	};
 }
 
-type Programs = Awaited<ReturnType<typeof describePrograms>>;
-
 /** Each part starts as soon as the parts that it needs are ready. */
 async function startInOrder(
-	programs: Programs,
+	programs: Awaited<ReturnType<typeof describePrograms>>,
 	kubectl: Kubectl,
 	startProgram: (program: ChildProgram) => Promise<void>,
 	terminal: Terminal,

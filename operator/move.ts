@@ -148,14 +148,12 @@ async function routeIn(
 	return entry?.operation === "PUT" ? entry.json<Route>() : undefined;
 }
 
-export interface MoveOptions {
+/** `tidemill operator move`: has the new events of a Source go to another shard. It reads the operator's settings and runs beside it. */
+export async function main(options: {
 	namespace: string;
 	source: string;
 	shard: string;
-}
-
-/** `tidemill operator move`: has the new events of a Source go to another shard. It reads the operator's settings and runs beside it. */
-export async function main(options: MoveOptions): Promise<number> {
+}): Promise<number> {
 	const settings = new Settings();
 	const log = createLog("move");
 	const { shards } = readOperatorSettings(settings, log);

@@ -13,14 +13,6 @@ const counterTtlMs = 10 * 60_000;
 const maxBytes = 64 * 1024 * 1024;
 const nanosecondsPerMs = 1_000_000;
 
-interface NatsRateCounterOptions {
-	/** Throws while there is no connection. */
-	connection: () => NatsConnection;
-	replicas: number;
-	/** No request waits longer for its count. */
-	timeoutMs?: number;
-}
-
 /** Counts requests in a JetStream counter, which all replicas share. */
 export class NatsRateCounter implements SharedCounter {
 	readonly #connection: () => NatsConnection;
@@ -31,7 +23,13 @@ export class NatsRateCounter implements SharedCounter {
 		connection,
 		replicas,
 		timeoutMs = 250,
-	}: NatsRateCounterOptions) {
+	}: {
+		/** Throws while there is no connection. */
+		connection: () => NatsConnection;
+		replicas: number;
+		/** No request waits longer for its count. */
+		timeoutMs?: number;
+	}) {
 		this.#connection = connection;
 		this.#replicas = replicas;
 		this.#timeoutMs = timeoutMs;

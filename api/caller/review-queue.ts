@@ -1,16 +1,14 @@
 import { FairLimit, NoTurn } from "../../packages/fair/fair-limit.ts";
 import { RequestError } from "../http/errors.ts";
 
-interface ReviewLimits {
+/** Some thousand reviews a second: an apiserver answers one in milliseconds. */
+const usualLimits: {
 	/** Reviews at once. */
 	maxRunning: number;
 	/** Requests that wait for a review. */
 	maxWaiting: number;
 	maxWaitMs: number;
-}
-
-/** Some thousand reviews a second: an apiserver answers one in milliseconds. */
-const usualLimits: ReviewLimits = {
+} = {
 	maxRunning: 16,
 	maxWaiting: 4_000,
 	maxWaitMs: 10_000,

@@ -5,15 +5,13 @@ import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { table, yamlText } from "../command/output.ts";
 
-type Described = KubeObject & {
-	spec?: object;
-	status?: { conditions?: Condition[] };
-};
-
 /** What `describe` prints of an object: its fields, its conditions and what happened to it. */
 export async function description(
 	cluster: Cluster,
-	object: Described,
+	object: KubeObject & {
+		spec?: object;
+		status?: { conditions?: Condition[] };
+	},
 	nowMs: number,
 ): Promise<string> {
 	const { metadata, spec, status = {} } = object;

@@ -9,16 +9,6 @@ import { type OutputFormat, objectsText, table } from "../command/output.ts";
 
 const pageSize = 500;
 
-interface Listing {
-	kind: ResourceKind<KubeObject>;
-	format: OutputFormat;
-	/** Only this object. Throws as the client does if there is none. */
-	name?: string;
-	allNamespaces?: boolean | undefined;
-	selector?: string | undefined;
-	newestFirst?: boolean | undefined;
-}
-
 /** A page of a collection as the apiserver prints it for kubectl (KEP-2334: `as=Table;g=meta.k8s.io`). */
 interface TablePage {
 	metadata: { continue?: string };
@@ -29,7 +19,15 @@ interface TablePage {
 /** Prints the objects of a namespace, or of all. */
 export async function printObjects(
 	{ client, namespace }: Cluster,
-	listing: Listing,
+	listing: {
+		kind: ResourceKind<KubeObject>;
+		format: OutputFormat;
+		/** Only this object. Throws as the client does if there is none. */
+		name?: string;
+		allNamespaces?: boolean | undefined;
+		selector?: string | undefined;
+		newestFirst?: boolean | undefined;
+	},
 ): Promise<void> {
 	const { kind, format, name, allNamespaces, selector } = listing;
 	const path = resourcePath(kind, allNamespaces ? undefined : namespace, name);

@@ -6,14 +6,6 @@ import { isIP, isIPv4 } from "node:net";
 /** Within one call's time, so that a name server that is silent isn't all that is asked. */
 const patience = { timeout: 2_000, tries: 2 };
 
-interface ResolveOptions {
-	signal: AbortSignal;
-	/** Instead of those of /etc/resolv.conf. */
-	nameServers?: string[];
-	hostsFile?: string;
-	resolvFile?: string;
-}
-
 /**
  * The addresses of a name, by /etc/hosts or by DNS. Not by the system's resolver: a question to that one holds one of the few
  * threads of the process until it is answered, so one account's slow name server would stop the calls of all.
@@ -25,7 +17,13 @@ export async function resolveName(
 		nameServers,
 		hostsFile = "/etc/hosts",
 		resolvFile = "/etc/resolv.conf",
-	}: ResolveOptions,
+	}: {
+		signal: AbortSignal;
+		/** Instead of those of /etc/resolv.conf. */
+		nameServers?: string[];
+		hostsFile?: string;
+		resolvFile?: string;
+	},
 ): Promise<LookupAddress[]> {
 	const known = await addressesIn(hostsFile, name);
 	if (known.length > 0) return known.map(withFamily);

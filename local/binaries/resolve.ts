@@ -24,14 +24,12 @@ import {
 
 interface Surroundings {
 	env: NodeJS.ProcessEnv;
-	report: Report;
+	report: (name: BinaryName, text: string) => void;
 	/** Cancels a download or build. */
 	signal: AbortSignal;
 	/** SHA-256 of the releases that may be downloaded, by path; the committed ones unless given. */
 	digests: Record<string, string>;
 }
-
-type Report = (name: BinaryName, text: string) => void;
 
 const thisPlatform: Platform = { os: process.platform, arch: process.arch };
 

@@ -17,17 +17,15 @@ export interface RunningChild {
 	kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-interface ChildOptions {
-	/** Receives both outputs. A file, because a pipe would break when the supervisor dies. */
-	logFile: string;
-	/** Its own process group: Ctrl-C reaches only the supervisor, which stops all programs in order. */
-	ownGroup: boolean;
-}
-
 /** Starts a program. Throws a LocalError when that fails. */
 export async function startChild(
 	program: ChildProgram,
-	options: ChildOptions,
+	options: {
+		/** Receives both outputs. A file, because a pipe would break when the supervisor dies. */
+		logFile: string;
+		/** Its own process group: Ctrl-C reaches only the supervisor, which stops all programs in order. */
+		ownGroup: boolean;
+	},
 ): Promise<RunningChild> {
 	mkdirSync(dirname(options.logFile), { recursive: true });
 	const log = openSync(options.logFile, "a", 0o600);

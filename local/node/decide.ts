@@ -11,16 +11,6 @@ export interface LocalPod {
 	killAtMs?: number | undefined;
 }
 
-type Action =
-	/** Reconcile again at `requeueAtMs`, if nothing changes before. */
-	| { do: "start" | "report"; requeueAtMs?: number | undefined }
-	| { do: "stop"; failure?: PodFailure; killAtMs: number }
-	/** Fail a Pod that has no running container. */
-	| { do: "fail"; failure: PodFailure }
-	/** Tell the apiserver that nothing of the Pod runs here. */
-	| { do: "delete" }
-	| { do: "rest" };
-
 /**
  * The next step for a Pod bound to this node.
  * @param facts.startedBefore a former node process started the Pod, whose processes are gone.
@@ -31,7 +21,14 @@ export function decide(
 	local: LocalPod | undefined,
 	facts: { startedBefore: boolean; unsupported: string | undefined },
 	nowMs: number,
-): Action {
+):
+	| { do: "start" | "report"; requeueAtMs?: number | undefined }
+	| { do: "stop"; failure?: PodFailure; killAtMs: number }
+	/** Fail a Pod that has no running container. */
+	| { do: "fail"; failure: PodFailure }
+	/** Tell the apiserver that nothing of the Pod runs here. */
+	| { do: "delete" }
+	| { do: "rest" } {
 	const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
 	const deadlineMs = deadlineOf(pod);
 	const isOverdue = deadlineMs !== undefined && nowMs >= deadlineMs;

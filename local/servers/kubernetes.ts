@@ -1,17 +1,15 @@
 import { answersOk, type ChildProgram } from "../machine/program.ts";
 import type { Pki } from "./pki.ts";
 
-interface ApiserverSettings {
+/** The Kubernetes API on loopback, with RBAC, Node authorization and admission as in a cluster. */
+export function kubeApiserver(settings: {
 	command: string;
 	port: number;
 	etcdPort: number;
 	pki: Pki;
 	/** More flags, such as those of another way to sign in. */
 	flags?: string[] | undefined;
-}
-
-/** The Kubernetes API on loopback, with RBAC, Node authorization and admission as in a cluster. */
-export function kubeApiserver(settings: ApiserverSettings): ChildProgram {
+}): ChildProgram {
 	const { pki, port } = settings;
 	return {
 		name: "kube-apiserver",
@@ -56,7 +54,8 @@ export function kubeApiserver(settings: ApiserverSettings): ChildProgram {
 	};
 }
 
-interface EtcdSettings {
+/** Kubernetes' storage. It listens on loopback and requires a certificate of etcd's own authority. */
+export function etcd(settings: {
 	command: string;
 	dataDirectory: string;
 	clientPort: number;
@@ -64,10 +63,7 @@ interface EtcdSettings {
 	pki: Pki;
 	/** False only in tests: without flushing, etcd is faster and survives anything but a crash of the machine. */
 	fsync?: boolean;
-}
-
-/** Kubernetes' storage. It listens on loopback and requires a certificate of etcd's own authority. */
-export function etcd(settings: EtcdSettings): ChildProgram {
+}): ChildProgram {
 	const { pki, clientPort, peerPort } = settings;
 	const client = `https://127.0.0.1:${clientPort}`;
 	const peer = `https://127.0.0.1:${peerPort}`;
@@ -106,19 +102,15 @@ export function etcd(settings: EtcdSettings): ChildProgram {
 	};
 }
 
-interface ControllerManagerSettings {
+/** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the other defaults. */
+export function kubeControllerManager(settings: {
 	command: string;
 	kubeconfigFile: string;
 	apiserverPort: number;
 	pki: Pki;
 	/** More flags, such as those of a cluster whose Pods have addresses. */
 	flags?: string[] | undefined;
-}
-
-/** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the other defaults. */
-export function kubeControllerManager(
-	settings: ControllerManagerSettings,
-): ChildProgram {
+}): ChildProgram {
 	const { pki } = settings;
 	return {
 		name: "kube-controller-manager",

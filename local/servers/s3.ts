@@ -1,6 +1,9 @@
 import { answersOk, type ChildProgram } from "../machine/program.ts";
 
-interface S3Settings {
+export const s3Region = "us-east-1";
+
+/** An S3 gateway over a folder (versitygw with the posix backend, which needs extended attributes). */
+export function s3(settings: {
 	command: string;
 	port: number;
 	/** Each of its folders is a bucket. */
@@ -9,12 +12,7 @@ interface S3Settings {
 	secretAccessKey: string;
 	/** A bucket is also served at `<bucket>.<this name>`, on any port. */
 	virtualDomain?: string;
-}
-
-export const s3Region = "us-east-1";
-
-/** An S3 gateway over a folder (versitygw with the posix backend, which needs extended attributes). */
-export function s3(settings: S3Settings): ChildProgram {
+}): ChildProgram {
 	const { virtualDomain } = settings;
 	const endpoint = `127.0.0.1:${settings.port}`;
 	return {

@@ -18,19 +18,6 @@ import { passwordVariable } from "./nats-config.ts";
 import { type NatsUser, natsUsers } from "./nats-users.ts";
 import { randomPassword } from "./random-password.ts";
 
-export interface ReloaderOptions {
-	/** Folder with a file for each user; its content is the password. */
-	passwords?: string | undefined;
-	/** Folder with tls.crt, tls.key and ca.crt; undefined without TLS. */
-	tls?: string | undefined;
-	/** The file to write, which nats-server's configuration includes. */
-	usersFile?: string | undefined;
-	/** nats-server's configuration, by which its process is found. */
-	config?: string | undefined;
-	/** URL of nats-server's monitoring port. */
-	monitor?: string | undefined;
-}
-
 const tickMs = 1_000;
 /** nats-server loads its configuration in much less. */
 const loadMs = 5_000;
@@ -41,7 +28,18 @@ const refusedBackoff = { baseMs: 5_000, maxMs: 60_000 };
  * the passwords into one that the configuration includes, and has nats-server read all again whenever a password or a
  * certificate has changed. Returns the exit code.
  */
-export async function main(options: ReloaderOptions): Promise<number> {
+export async function main(options: {
+	/** Folder with a file for each user; its content is the password. */
+	passwords?: string | undefined;
+	/** Folder with tls.crt, tls.key and ca.crt; undefined without TLS. */
+	tls?: string | undefined;
+	/** The file to write, which nats-server's configuration includes. */
+	usersFile?: string | undefined;
+	/** nats-server's configuration, by which its process is found. */
+	config?: string | undefined;
+	/** URL of nats-server's monitoring port. */
+	monitor?: string | undefined;
+}): Promise<number> {
 	const { passwords, usersFile, config, monitor, tls } = options;
 	if (!passwords || !usersFile || !config || !monitor)
 		throw new SettingError(

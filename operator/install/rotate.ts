@@ -14,22 +14,6 @@ import {
 } from "./rotation.ts";
 import { authorityName, type SecretData } from "./secret-changes.ts";
 
-export interface RotateOptions {
-	client: KubeClient;
-	namespace: string;
-	/** Of Helm. */
-	release: string;
-	/** The Secret, if its name isn't the chart's. */
-	secret?: string | undefined;
-	settleSeconds: number;
-	/** Removes the former seal key at once. */
-	isNow: boolean;
-	/** Gets what happens, for people. */
-	say(line: string): void;
-	now?: () => number;
-	pause?: (ms: number) => Promise<unknown>;
-}
-
 const annotation = "tidemill.dev/rotation";
 const statefulSets: ResourceKind<KubeObject> = {
 	group: "apps",
@@ -51,7 +35,21 @@ const suffixes: Record<SecretRotation, string> = {
  */
 export async function rotate(
 	what: string,
-	options: RotateOptions,
+	options: {
+		client: KubeClient;
+		namespace: string;
+		/** Of Helm. */
+		release: string;
+		/** The Secret, if its name isn't the chart's. */
+		secret?: string | undefined;
+		settleSeconds: number;
+		/** Removes the former seal key at once. */
+		isNow: boolean;
+		/** Gets what happens, for people. */
+		say(line: string): void;
+		now?: () => number;
+		pause?: (ms: number) => Promise<unknown>;
+	},
 ): Promise<number> {
 	const rotation = rotations.find((each) => each === what);
 	if (!rotation)

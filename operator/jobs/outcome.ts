@@ -274,11 +274,9 @@ export const jobEndings = {
 		"The process left no readable result, so it is unknown what it loaded. Start a new Run. If that ends the same way, make sure that operator and Jobs have the same version.",
 } as const;
 
-type JobEnding = keyof typeof jobEndings;
-
 /** @param facts What is known, as sentences or in Kubernetes' words. Undefined and empty ones are dropped. */
 export function endedAs(
-	code: JobEnding,
+	code: keyof typeof jobEndings,
 	...facts: (string | undefined)[]
 ): JobError {
 	return unexplained(code, jobEndings[code], ...facts);

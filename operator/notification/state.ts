@@ -101,15 +101,6 @@ function counted(count: number, noun: string): string {
 const maxPending = 10;
 const keepMs = 2 * 24 * 3_600_000;
 
-interface DueNotifications {
-	/** To hand over now. */
-	due: Notification[];
-	/** To keep in the status until a webhook is usable, or NATS takes them. */
-	kept: Notification[];
-	/** When to try again what NATS didn't take. */
-	retryMs: number | undefined;
-}
-
 const retryMs = 15_000;
 
 /** What is to be done with what has changed, and with what earlier attempts left. */
@@ -118,7 +109,14 @@ export function dueNotifications(
 	changes: readonly Notification[],
 	{ webhooks: { usable, problem }, handedOver }: NotificationState,
 	now: number,
-): DueNotifications {
+): {
+	/** To hand over now. */
+	due: Notification[];
+	/** To keep in the status until a webhook is usable, or NATS takes them. */
+	kept: Notification[];
+	/** When to try again what NATS didn't take. */
+	retryMs: number | undefined;
+} {
 	const all = [...pendingOf(status), ...changes]
 		.filter(({ time }) => Date.parse(time) > now - keepMs)
 		.slice(-maxPending);

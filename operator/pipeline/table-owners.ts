@@ -57,15 +57,13 @@ export class TableOwners {
 	}
 }
 
-type Table = Pick<Layout, "destination" | "table">;
-
 /**
  * Whether Runs may take over a table that isn't the Pipeline's. Who leaves `spec.table.adopt` in the spec has said so of the
  * table as it was then, and not of one that somebody else takes later.
  */
 export function mayAdopt(
 	{ spec, status }: Pick<Pipeline, "spec" | "status">,
-	{ destination, table }: Table,
+	{ destination, table }: Pick<Layout, "destination" | "table">,
 ): boolean {
 	const used = status?.adoptedTable;
 	const isUsedUp = used?.destination === destination && used.table === table;

@@ -30,8 +30,6 @@ export const runErrors = {
 		"Start a Run whose spec.dates are among the days that the message names.",
 } as const;
 
-type RunErrorCode = keyof typeof runErrors;
-
 /**
  * The dates to ask archive for; archive begins at the first event's date. None if start is after end. Without an end, the last
  * is the date of archive's snapshot: the operator's clock may not have reached it.
@@ -44,7 +42,7 @@ export type DatePlan = AskedDates & { start: UtcDate } & Pick<
 /** Of a Source's status. */
 type Retention = Parameters<typeof keptFrom>[0];
 
-export type DateProblem = { code: RunErrorCode; message: string };
+export type DateProblem = { code: keyof typeof runErrors; message: string };
 
 /**
  * The days that a Run loads. FullReload: the whole window. Incremental: from the first date that wasn't closed at the

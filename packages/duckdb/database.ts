@@ -8,7 +8,11 @@ export class DatabaseBusy extends Error {
 	override name = "DatabaseBusy";
 }
 
-export interface OpenOptions {
+/**
+ * Opens a DuckDB file, waiting while another process holds it.
+ * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when it fires, or DuckDB's own error.
+ */
+export async function openDatabase(options: {
 	/** An existing file, or ":memory:". */
 	file: string;
 	readOnly?: boolean;
@@ -19,15 +23,7 @@ export interface OpenOptions {
 	signal?: AbortSignal;
 	/** Called once, if the file is in use. */
 	onWait?: (holder: string) => void;
-}
-
-/**
- * Opens a DuckDB file, waiting while another process holds it.
- * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when it fires, or DuckDB's own error.
- */
-export async function openDatabase(
-	options: OpenOptions,
-): Promise<DuckDBInstance> {
+}): Promise<DuckDBInstance> {
 	const config = {
 		...options.config,
 		...(options.readOnly && { access_mode: "READ_ONLY" }),

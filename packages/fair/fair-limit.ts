@@ -10,11 +10,6 @@ export interface FairLimits {
 	maxWaitMs?: number;
 }
 
-interface Waiter {
-	begin(): void;
-	refuse(): void;
-}
-
 /** The work didn't begin: too much waited, it waited too long, or nobody wants it any more. */
 export class NoTurn extends Error {
 	override name = "NoTurn";
@@ -26,7 +21,10 @@ export class NoTurn extends Error {
  */
 export class FairLimit {
 	readonly #limits: Required<FairLimits>;
-	readonly #waiting = new OwnerTurns<Waiter>();
+	readonly #waiting = new OwnerTurns<{
+		begin(): void;
+		refuse(): void;
+	}>();
 	readonly #running = new Map<string, number>();
 	#total = 0;
 

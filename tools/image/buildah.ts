@@ -23,15 +23,6 @@ const project = join(import.meta.dirname, "../..");
 /** Runs Buildah with these arguments, and returns what it prints. */
 export type Buildah = (...args: string[]) => Promise<string>;
 
-export interface ImageBuild {
-	/** `registry/repository:tag`. */
-	name: string;
-	buildArguments: Record<string, string>;
-	/** The file that gets the image, as `docker load` and `ctr images import` take it. */
-	archive: string;
-	say: (text: string) => void;
-}
-
 /** Why Buildah can't build on this machine; undefined if it can, at least once it is installed. */
 export function reasonWithoutBuildah(): string | undefined {
 	if (process.platform !== "linux")
@@ -47,7 +38,14 @@ export function reasonWithoutBuildah(): string | undefined {
  * Builds the Dockerfile without a daemon and, where the base image can't be pulled, without an image registry: then a root file
  * system of Debian's packages stands in for it, under the same name. Needs root.
  */
-export async function buildArchive(build: ImageBuild): Promise<void> {
+export async function buildArchive(build: {
+	/** `registry/repository:tag`. */
+	name: string;
+	buildArguments: Record<string, string>;
+	/** The file that gets the image, as `docker load` and `ctr images import` take it. */
+	archive: string;
+	say: (text: string) => void;
+}): Promise<void> {
 	const { name, buildArguments, archive, say } = build;
 	await withBuildah(say, async (buildah, directory) => {
 		await provideBaseImage(buildah, say);

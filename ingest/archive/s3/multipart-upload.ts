@@ -14,18 +14,16 @@ import {
 /** S3 takes up to 10,000 parts of at least 5 MiB; these make 156 GiB. Memory holds one part. */
 export const partBytes = 16 * 1024 * 1024;
 
-type Target = CreateMultipartUploadCommandInput & {
-	Bucket: string;
-	Key: string;
-};
-
 /**
  * Uploads parts, which the SDK repeats one by one, and makes an object of them. Throws the store's 412 if the key exists.
  * Aborts the upload after a failure; retention's sweep aborts uploads of killed processes.
  */
 export async function uploadInParts(
 	client: S3Client,
-	target: Target,
+	target: CreateMultipartUploadCommandInput & {
+		Bucket: string;
+		Key: string;
+	},
 	parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 	abortSignal: AbortSignal,
 ): Promise<void> {

@@ -13,15 +13,6 @@ const waitMs = 50;
 /** Frames that are purged meanwhile never come. */
 const maxReadMs = 10_000;
 
-interface CatchUp {
-	connection: NatsConnection;
-	/** Its new frames are being read already. */
-	stream: string;
-	lease: TailLease;
-	turns: FairLimit;
-	isWanted: () => boolean;
-}
-
 /** Gives a tail the frames after the place that it asks for, as far as the stream has them. Afterwards it takes new ones. */
 export async function catchUp({
 	connection,
@@ -29,7 +20,14 @@ export async function catchUp({
 	lease,
 	turns,
 	isWanted,
-}: CatchUp): Promise<void> {
+}: {
+	connection: NatsConnection;
+	/** Its new frames are being read already. */
+	stream: string;
+	lease: TailLease;
+	turns: FairLimit;
+	isWanted: () => boolean;
+}): Promise<void> {
 	const { after, account, sourceKey } = lease.request;
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const { first_seq: first, last_seq: last } = (await streams.info(stream))

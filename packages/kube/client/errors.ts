@@ -74,13 +74,11 @@ export const kubeconfigErrors = {
 		),
 };
 
-interface Status {
+function asStatus(body: unknown): {
 	reason?: string;
 	message?: string;
 	details?: unknown;
-}
-
-function asStatus(body: unknown): Status {
+} {
 	if (typeof body === "object" && body !== null) return body;
 	return typeof body === "string" && body
 		? { message: body.slice(0, 500) }

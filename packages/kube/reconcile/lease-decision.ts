@@ -6,14 +6,6 @@ export interface LeaseSighting {
 	sinceMs: number;
 }
 
-export type LeaseDecision =
-	| { action: "create" }
-	/** We hold it. */
-	| { action: "renew" }
-	/** It is free, was released, or expired while we watched. */
-	| { action: "take" }
-	| { action: "wait"; owner: string };
-
 /**
  * What a candidate does next. A lease expires only after we have seen it unchanged for its whole duration. Clocks differ, so
  * the time that the owner wrote is never compared with ours (as client-go's leaderelection).
@@ -23,7 +15,13 @@ export function decideLease(
 	sighting: LeaseSighting | undefined,
 	identity: string,
 	nowMs: number,
-): LeaseDecision {
+):
+	| { action: "create" }
+	/** We hold it. */
+	| { action: "renew" }
+	/** It is free, was released, or expired while we watched. */
+	| { action: "take" }
+	| { action: "wait"; owner: string } {
 	if (!sighting) return { action: "create" };
 	const { holderIdentity, leaseDurationSeconds = 0 } =
 		sighting.lease.spec ?? {};
