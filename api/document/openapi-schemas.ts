@@ -16,6 +16,17 @@ import {
 	refusedSchemas,
 	testEventSchemas,
 } from "./event-schemas.ts";
+import {
+	choice,
+	count,
+	integer,
+	list,
+	object,
+	schemaRef,
+	text,
+	texts,
+	time,
+} from "./fields.ts";
 import { problemSchema } from "./responses.ts";
 import { tokenSchemas } from "./token-schemas.ts";
 import { exportSchemas, importSchemas } from "./transfer-schemas.ts";
@@ -43,47 +54,38 @@ export function openApiSchemas(): Record<string, SchemaObject> {
 	};
 }
 
-const time = { type: "string", format: "date-time", readOnly: true };
+const readOnly = { readOnly: true };
 
 const head = {
-	name: {
-		description: "Name of the resource. It can't change.",
-		type: "string",
+	name: text("Name of the resource. It can't change.", {
 		maxLength: 63,
-		readOnly: true,
-	},
-	id: {
-		description:
-			"Identifies the resource for ever: a later one of the same name has another `id`.",
-		type: "string",
-		readOnly: true,
-	},
-	createTime: { description: "When it was created.", ...time },
-	updateTime: {
-		description: "When anything in it last changed, its status too.",
-		...time,
-	},
-	generation: {
-		description:
-			"Increases with every change of what people set. The other fields show it once `observedGeneration` is the same.",
-		type: "integer",
-		readOnly: true,
-	},
+		...readOnly,
+	}),
+	id: text(
+		"Identifies the resource for ever: a later one of the same name has another `id`.",
+		readOnly,
+	),
+	createTime: time("When it was created.", readOnly),
+	updateTime: time(
+		"When anything in it last changed, its status too.",
+		readOnly,
+	),
+	generation: integer(
+		"Increases with every change of what people set. The other fields show it once `observedGeneration` is the same.",
+		readOnly,
+	),
 	managedBy: {
-		description:
+		...choice(
 			"The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does.",
-		type: "string",
-		enum: ["ArgoCD", "Flux", "Helm"],
-		readOnly: true,
+			["ArgoCD", "Flux", "Helm"],
+		),
+		...readOnly,
 	},
 };
-const labels = {
-	description:
-		"Labels to select by. Kubernetes says what a key and a value may have.",
-	type: "object",
-	additionalProperties: { type: "string" },
-	examples: [{ team: "shop" }],
-};
+const labels = texts(
+	"Labels to select by. Kubernetes says what a key and a value may have.",
+	{ examples: [{ team: "shop" }] },
+);
 const removableLabels = {
 	...labels,
 	additionalProperties: { type: ["string", "null"] },
@@ -111,11 +113,9 @@ function resourceSchemas(
 			...wanted,
 			description: `A new ${kind}. If name is absent, it is derived from displayName.`,
 			properties: {
-				name: {
-					description: "Name of the resource. It can't change.",
-					type: "string",
+				name: text("Name of the resource. It can't change.", {
 					pattern: resourceNamePattern,
-				},
+				}),
 				labels,
 				...wanted.properties,
 			},
@@ -139,7 +139,6 @@ function runSchemas({ schema }: ResourceSchema): Record<string, SchemaObject> {
 	const { spec, status } = bodyParts(schema);
 	const { pipelineRef: _, cancel, dates, full } = spec.properties;
 	const { status: state } = status.properties;
-	const rows = { type: "integer", minimum: 0 };
 	return {
 		Run: {
 			description: schema.description,
@@ -149,7 +148,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, SchemaObject> {
 				properties: {
 					...head,
 					labels,
-					pipeline: { description: "Name of the Pipeline.", type: "string" },
+					pipeline: text("Name of the Pipeline."),
 					cancel,
 					full,
 					...status.properties,
@@ -157,83 +156,56 @@ function runSchemas({ schema }: ResourceSchema): Record<string, SchemaObject> {
 			}),
 		},
 		RunList: listSchema("Run"),
-		RunStart: {
-			description: "The days to load. If empty, the pipeline's rules decide.",
-			type: "object",
-			properties: { dates, full },
-			additionalProperties: false,
-			examples: [
-				{},
-				{ dates: { start: "2026-01-01", end: "2026-01-02" } },
-				{ full: true },
-			],
-		},
-		RunProgress: {
-			description: "The progress of a run. Unknown fields are absent.",
-			type: "object",
-			required: ["status"],
-			properties: {
-				status: state!,
-				daysDone: { description: "Days loaded so far.", ...rows },
-				daysTotal: { description: "Days to load.", ...rows },
-				rowsDone: { description: "Rows loaded so far.", ...rows },
-				rowsTotal: { description: "Rows to load.", ...rows },
+		RunStart: object(
+			"The days to load. If empty, the pipeline's rules decide.",
+			{ "dates?": dates!, "full?": full! },
+			{
+				additionalProperties: false,
+				examples: [
+					{},
+					{ dates: { start: "2026-01-01", end: "2026-01-02" } },
+					{ full: true },
+				],
 			},
-		},
+		),
+		RunProgress: object("The progress of a run. Unknown fields are absent.", {
+			status: state!,
+			"daysDone?": count("Days loaded so far."),
+			"daysTotal?": count("Days to load."),
+			"rowsDone?": count("Rows loaded so far."),
+			"rowsTotal?": count("Rows to load."),
+		}),
 	};
 }
 
 function listSchema(kind: string): SchemaObject {
-	return {
-		description: "A page of a list.",
-		type: "object",
-		required: ["items"],
-		properties: {
-			items: {
-				type: "array",
-				items: { $ref: `#/components/schemas/${kind}` },
-			},
-			cursor: {
-				description: "Pass it to get the next page. Absent on the last page.",
-				type: "string",
-			},
-			total: {
-				description:
-					"How many there are on all pages. Absent where counting them would cost more.",
-				type: "integer",
-			},
-		},
-	};
+	return object("A page of a list.", {
+		items: { type: "array", items: schemaRef(kind) },
+		"cursor?": text("Pass it to get the next page. Absent on the last page."),
+		"total?": integer(
+			"How many there are on all pages. Absent where counting them would cost more.",
+		),
+	});
 }
 
-const date = { type: "string", format: "date" };
+const day = { type: "string", format: "date" };
 
 /** The answer of a preview. */
-const previewSchema: SchemaObject = {
-	description:
-		"When a pipeline runs next, and what a run that starts now loads. If the table, the columns or the source have changed since the last run, it loads all dates of the pipeline instead.",
-	type: "object",
-	required: ["name", "nextRuns", "table", "strategy"],
-	properties: {
-		name: { description: "Name of the pipeline.", type: "string" },
-		nextRuns: {
-			description:
-				"The next five times of the schedule. None if it is manual or suspended.",
-			type: "array",
-			items: { type: "string", format: "date-time" },
-		},
-		table: { description: "Name of the table.", type: "string" },
-		strategy: {
-			description:
-				"`Incremental`: a run replaces the days that it loads. `FullReload`: it replaces the whole table.",
-			type: "string",
-		},
-		dates: {
-			description:
-				"The UTC dates, both included. Those before the source's first event have nothing. Absent if there is none.",
-			type: "object",
-			required: ["start", "end"],
-			properties: { start: date, end: date },
-		},
+const previewSchema = object(
+	"When a pipeline runs next, and what a run that starts now loads. If the table, the columns or the source have changed since the last run, it loads all dates of the pipeline instead.",
+	{
+		name: text("Name of the pipeline."),
+		nextRuns: list(
+			"The next five times of the schedule. None if it is manual or suspended.",
+			{ type: "string", format: "date-time" },
+		),
+		table: text("Name of the table."),
+		strategy: text(
+			"`Incremental`: a run replaces the days that it loads. `FullReload`: it replaces the whole table.",
+		),
+		"dates?": object(
+			"The UTC dates, both included. Those before the source's first event have nothing. Absent if there is none.",
+			{ start: day, end: day },
+		),
 	},
-};
+);

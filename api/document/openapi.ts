@@ -1,5 +1,6 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { schemaRef } from "./fields.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 import { parameters, parametersOf } from "./parameters.ts";
 import { errorResponses, headers, responsesOf } from "./responses.ts";
@@ -86,7 +87,7 @@ function describe(endpoints: Endpoint[], endpoint: Endpoint) {
 					[method === "PATCH"
 						? "application/merge-patch+json"
 						: "application/json"]: {
-						schema: { $ref: `#/components/schemas/${body.schema}` },
+						schema: schemaRef(body.schema),
 					},
 				},
 			},

@@ -1,3 +1,4 @@
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { apiResources } from "../resources/api-resource.ts";
@@ -9,6 +10,14 @@ import {
 import { resourceNamePattern } from "../resources/resource-body.ts";
 import { defaultLogLines, maxLogLines } from "../runs/logs.ts";
 import { runFilters } from "../runs/runs.ts";
+import {
+	choice,
+	flag,
+	integer,
+	type SchemaField,
+	text,
+	time,
+} from "./fields.ts";
 
 /** The parameters of an endpoint: those of the path, the query and the headers. */
 export function parametersOf(endpoint: Endpoint): object[] {
@@ -23,181 +32,159 @@ export function parametersOf(endpoint: Endpoint): object[] {
 	];
 }
 
+const inPath = (name: string, schema: SchemaObject, description?: string) => ({
+	name,
+	in: "path",
+	...(description !== undefined && { description }),
+	required: true,
+	schema,
+});
+const inQuery = (
+	name: string,
+	{ description, example, ...schema }: SchemaField,
+) => ({
+	name,
+	in: "query",
+	description,
+	schema,
+	...(example !== undefined && { example }),
+});
+const inHeader = (...parameter: Parameters<typeof inQuery>) => ({
+	...inQuery(...parameter),
+	in: "header",
+});
+const isOff = { default: false };
+
 /** Parameters that several endpoints have. */
 export const parameters = {
-	name: {
-		name: "name",
-		in: "path",
-		required: true,
-		schema: { type: "string", pattern: resourceNamePattern },
-	},
-	run: {
-		name: "name",
-		in: "path",
-		required: true,
-		schema: {
-			type: "string",
-			pattern: "^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$",
-		},
-	},
-	limit: {
-		name: "limit",
-		in: "query",
-		description: "Maximum number of items in a page.",
-		schema: {
-			type: "integer",
+	name: inPath("name", { type: "string", pattern: resourceNamePattern }),
+	run: inPath("name", {
+		type: "string",
+		pattern: "^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$",
+	}),
+	limit: inQuery(
+		"limit",
+		integer("Maximum number of items in a page.", {
 			minimum: 1,
 			maximum: maxPageSize,
 			default: defaultPageSize,
-		},
-	},
-	cursor: {
-		name: "cursor",
-		in: "query",
-		description:
-			"The `cursor` of the previous page. Omit it for the first page.",
-		schema: { type: "string" },
-	},
+		}),
+	),
+	cursor: inQuery(
+		"cursor",
+		text("The `cursor` of the previous page. Omit it for the first page."),
+	),
 	...Object.fromEntries(
 		["pipeline", "source", "destination"].map((name) => [
 			name,
-			{
+			inQuery(
 				name,
-				in: "query",
-				description: `Only those of this ${name}.`,
-				schema: { type: "string", pattern: resourceNamePattern },
-			},
+				text(`Only those of this ${name}.`, { pattern: resourceNamePattern }),
+			),
 		]),
 	),
-	eventId: {
-		name: "event_id",
-		in: "path",
-		description: "The `event_id` that the webhook answered.",
-		required: true,
-		schema: { type: "string", format: "uuid" },
-	},
-	to: {
-		name: "to",
-		in: "query",
-		description: "Only those at this time or earlier.",
-		schema: { type: "string", format: "date-time" },
-		example: "2026-03-01T13:00:00Z",
-	},
-	type: {
-		name: "type",
-		in: "query",
-		description:
-			"Only events of this type, as the source's tracking plan has it.",
-		schema: { type: "string", minLength: 1, maxLength: 200 },
-	},
-	state: {
-		name: "state",
-		in: "query",
-		description: "Only events in this state.",
-		schema: { type: "string", enum: eventStates },
-	},
-	labelSelector: {
-		name: labelSelector,
-		in: "query",
-		description:
-			"Only those with these labels, as in `kubectl get --selector`.",
-		schema: { type: "string" },
-		example: "team=shop",
-	},
-	force: {
-		name: "force",
-		in: "query",
-		description: "Delete it although other resources use it.",
-		schema: { type: "boolean", default: false },
-	},
-	queue: {
-		name: "queue",
-		in: "query",
-		description:
+	eventId: inPath(
+		"event_id",
+		{ type: "string", format: "uuid" },
+		"The `event_id` that the webhook answered.",
+	),
+	to: inQuery(
+		"to",
+		time("Only those at this time or earlier.", {
+			example: "2026-03-01T13:00:00Z",
+		}),
+	),
+	type: inQuery(
+		"type",
+		text("Only events of this type, as the source's tracking plan has it.", {
+			minLength: 1,
+			maxLength: 200,
+		}),
+	),
+	state: inQuery("state", choice("Only events in this state.", eventStates)),
+	labelSelector: inQuery(
+		labelSelector,
+		text("Only those with these labels, as in `kubectl get --selector`.", {
+			example: "team=shop",
+		}),
+	),
+	force: inQuery(
+		"force",
+		flag("Delete it although other resources use it.", isOff),
+	),
+	queue: inQuery(
+		"queue",
+		flag(
 			"Accept the run although the pipeline can't run yet. It waits until the pipeline can, or until the pipeline's `pendingDeadlineSeconds` are over.",
-		schema: { type: "boolean", default: false },
-	},
-	dryRun: {
-		name: "dryRun",
-		in: "query",
-		description: "Check the request and answer as if it took effect.",
-		schema: { type: "boolean", default: false },
-	},
-	wait: {
-		name: "wait",
-		in: "query",
-		description:
+			isOff,
+		),
+	),
+	dryRun: inQuery(
+		"dryRun",
+		flag("Check the request and answer as if it took effect.", isOff),
+	),
+	wait: inQuery(
+		"wait",
+		text(
 			"Wait until the run has ended, or for this many seconds, 60 at most.",
-		schema: { type: "string", pattern: "^([0-9]|[1-5][0-9]|60)s?$" },
-		example: "30s",
-	},
-	tail: {
-		name: "tail",
-		in: "query",
-		description: "Maximum number of lines.",
-		schema: {
-			type: "integer",
+			{ pattern: "^([0-9]|[1-5][0-9]|60)s?$", example: "30s" },
+		),
+	),
+	tail: inQuery(
+		"tail",
+		integer("Maximum number of lines.", {
 			minimum: 1,
 			maximum: maxLogLines,
 			default: defaultLogLines,
-		},
-	},
-	follow: {
-		name: "follow",
-		in: "query",
-		description: "Continue with new lines until the run ends.",
-		schema: { type: "boolean", default: false },
-	},
-	from: {
-		name: "from",
-		in: "query",
-		description: "Only those at this time or later.",
-		schema: { type: "string", format: "date-time" },
-		example: "2026-03-01T12:00:00Z",
-	},
-	refused: {
-		name: "refused",
-		in: "query",
-		description: "Also the requests that are refused.",
-		schema: { type: "boolean", default: false },
-	},
-	body: {
-		name: "body",
-		in: "query",
-		description:
+		}),
+	),
+	follow: inQuery(
+		"follow",
+		flag("Continue with new lines until the run ends.", isOff),
+	),
+	from: inQuery(
+		"from",
+		time("Only those at this time or later.", {
+			example: "2026-03-01T12:00:00Z",
+		}),
+	),
+	refused: inQuery(
+		"refused",
+		flag("Also the requests that are refused.", isOff),
+	),
+	body: inQuery(
+		"body",
+		flag(
 			"Also what the body holds. This needs the right to `get` `sources/bodies`.",
-		schema: { type: "boolean", default: false },
-	},
-	account: {
-		name: "Tidemill-Account",
-		in: "header",
-		description:
+			isOff,
+		),
+	),
+	account: inHeader(
+		"Tidemill-Account",
+		text(
 			"The account (namespace) of the request. Only for tokens that do not belong to a service account.",
-		schema: { type: "string" },
-	},
-	prefer: {
-		name: "Prefer",
-		in: "header",
-		description:
+		),
+	),
+	prefer: inHeader(
+		"Prefer",
+		text(
 			"`respond-async` (RFC 7240): don't wait until the operator has checked the change. Otherwise an answer waits for that, for 5 seconds at most.",
-		schema: { type: "string" },
-		example: "respond-async",
-	},
-	ifMatch: {
-		name: "If-Match",
-		in: "header",
-		description:
+			{ example: "respond-async" },
+		),
+	),
+	ifMatch: inHeader(
+		"If-Match",
+		text(
 			"The resource must still have this ETag; otherwise the answer is 412.",
-		schema: { type: "string" },
-		example: '"1"',
-	},
-	idempotencyKey: {
-		name: "Idempotency-Key",
-		in: "header",
-		description:
-			"Repeating a key within 24 hours returns the existing resource.",
-		schema: { type: "string", pattern: "^[ -~]{1,255}$" },
-	},
+			{ example: '"1"' },
+		),
+	),
+	idempotencyKey: inHeader(
+		"Idempotency-Key",
+		text("Repeating a key within 24 hours returns the existing resource.", {
+			pattern: "^[ -~]{1,255}$",
+		}),
+	),
 };
 
 function sharedParameters(endpoint: Endpoint): string[] {
@@ -225,14 +212,7 @@ function filterParameters({ tag, query = [] }: Endpoint) {
 				{});
 	return Object.entries(filters).flatMap(([name, { values }]) =>
 		values && query.includes(name)
-			? [
-					{
-						name,
-						in: "query",
-						description: `Only those of this ${name}.`,
-						schema: { type: "string", enum: values },
-					},
-				]
+			? [inQuery(name, choice(`Only those of this ${name}.`, values))]
 			: [],
 	);
 }

@@ -1,4 +1,3 @@
-import type { SchemaObject } from "../../crds/json-schema.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import {
 	type ErrorCode,
@@ -6,7 +5,7 @@ import {
 	maxDetails,
 	problemType,
 } from "../http/errors.ts";
-import { integer, text } from "./fields.ts";
+import { choice, integer, list, object, schemaRef, text } from "./fields.ts";
 
 /** The responses of an endpoint by status: its answers, then its errors. */
 export function responsesOf(endpoint: Endpoint, endpoints: Endpoint[]) {
@@ -47,11 +46,7 @@ export function errorResponses() {
 					...commonHeaders,
 					...(status === 429 || status === 503 ? ["Retry-After"] : []),
 				]),
-				content: {
-					[problemType]: {
-						schema: { $ref: "#/components/schemas/Problem" },
-					},
-				},
+				content: { [problemType]: { schema: schemaRef("Problem") } },
 			},
 		]),
 	);
@@ -102,11 +97,7 @@ function contentOf({ produces }: Endpoint, schema: string | undefined): object {
 		return { content: { [produces]: { schema: { type: "string" } } } };
 	if (!schema) return {};
 	return {
-		content: {
-			"application/json": {
-				schema: { $ref: `#/components/schemas/${schema}` },
-			},
-		},
+		content: { "application/json": { schema: schemaRef(schema) } },
 	};
 }
 
@@ -141,44 +132,26 @@ function header(description: string, type: "string" | "integer" = "integer") {
 }
 
 /** The body of every error. */
-export const problemSchema: SchemaObject = {
-	description:
-		"An error: what is wrong and what to do next, as problem details (RFC 9457).",
-	type: "object",
-	required: ["type", "title", "status", "detail", "code", "details"],
-	properties: {
-		type: {
-			description: "Where the error is explained.",
-			type: "string",
-			format: "uri-reference",
-		},
+export const problemSchema = object(
+	"An error: what is wrong and what to do next, as problem details (RFC 9457).",
+	{
+		type: text("Where the error is explained.", { format: "uri-reference" }),
 		title: text("What is wrong, in general."),
 		status: integer("The HTTP status."),
 		detail: text("What is wrong with this request and what to do next."),
-		instance: {
-			description: "The `X-Request-Id`, as a URN.",
-			type: "string",
+		"instance?": text("The `X-Request-Id`, as a URN.", {
 			format: "uri-reference",
-		},
-		code: {
-			description: "For programs. Codes never change.",
-			type: "string",
-			enum: Object.keys(errorCodes),
-		},
-		details: {
-			description: `All invalid fields, if fields are invalid, ${maxDetails} at most.`,
-			type: "array",
-			maxItems: maxDetails,
-			items: {
-				type: "object",
-				required: ["path", "message"],
-				properties: {
-					path: text(
-						"A field of the body, such as `dates.start`, or a query parameter or header.",
-					),
-					message: { type: "string" },
-				},
-			},
-		},
+		}),
+		code: choice("For programs. Codes never change.", Object.keys(errorCodes)),
+		details: list(
+			`All invalid fields, if fields are invalid, ${maxDetails} at most.`,
+			object(undefined, {
+				path: text(
+					"A field of the body, such as `dates.start`, or a query parameter or header.",
+				),
+				message: { type: "string" },
+			}),
+			{ maxItems: maxDetails },
+		),
 	},
-};
+);

@@ -1,77 +1,56 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import { resourceNamePattern } from "../resources/resource-body.ts";
 import { maxSeconds, minSeconds, tokenScopes } from "../resources/token.ts";
-import { text, time } from "./fields.ts";
+import { choice, integer, object, text, time } from "./fields.ts";
 
-const scope = {
-	description:
-		"What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything.",
-	type: "string",
-	enum: Object.keys(tokenScopes),
-};
+const scope = choice(
+	"What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything.",
+	Object.keys(tokenScopes),
+);
 
 const fields = {
 	name: text("Name of the token."),
 	id: text("Never reused."),
 	createTime: time("When it was created."),
-	scope: {
-		description: `${scope.description} \`custom\`: somebody bound another role by hand.`,
-		type: "string",
-		enum: [...scope.enum, "custom"],
-	},
-	expireTime: time(
+	scope: choice(
+		`${scope.description} \`custom\`: somebody bound another role by hand.`,
+		[...scope.enum, "custom"],
+	),
+	"expireTime?": time(
 		"When it expires. The cluster may allow less time than was asked for. Absent if it never does (`tidemill tokens create --long-lived`).",
 	),
-	status: {
-		description: "Whether it has expired.",
-		type: "string",
-		enum: ["Active", "Expired"],
-	},
+	status: choice("Whether it has expired.", ["Active", "Expired"]),
 };
-
-const required = Object.keys(fields).filter((name) => name !== "expireTime");
 
 /** The bodies of the endpoints for tokens. */
 export const tokenSchemas: Record<string, SchemaObject> = {
-	Token: {
-		description:
-			"A token of this API. It is a token of a Kubernetes service account of its own.",
-		type: "object",
-		required,
-		properties: fields,
-	},
-	IssuedToken: {
-		description: "A new token.",
-		type: "object",
-		required,
-		properties: {
-			...fields,
-			token: text(
-				"The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key.",
+	Token: object(
+		"A token of this API. It is a token of a Kubernetes service account of its own.",
+		fields,
+	),
+	IssuedToken: object("A new token.", {
+		...fields,
+		"token?": text(
+			"The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key.",
+		),
+	}),
+	TokenCreate: object(
+		"A token to create.",
+		{
+			name: text("Name of the token. It can't change.", {
+				pattern: resourceNamePattern,
+			}),
+			scope,
+			"expiresInSeconds?": integer(
+				"For how long it is valid; 30 days if absent.",
+				{ minimum: minSeconds, maximum: maxSeconds },
 			),
 		},
-	},
-	TokenCreate: {
-		description: "A token to create.",
-		type: "object",
-		required: ["name", "scope"],
-		properties: {
-			name: {
-				description: "Name of the token. It can't change.",
-				type: "string",
-				pattern: resourceNamePattern,
-			},
-			scope,
-			expiresInSeconds: {
-				description: "For how long it is valid; 30 days if absent.",
-				type: "integer",
-				minimum: minSeconds,
-				maximum: maxSeconds,
-			},
+		{
+			additionalProperties: false,
+			examples: [
+				{ name: "orchestrator", scope: "run", expiresInSeconds: 7_776_000 },
+			],
 		},
-		additionalProperties: false,
-		examples: [
-			{ name: "orchestrator", scope: "run", expiresInSeconds: 7_776_000 },
-		],
-	},
+	),
 };
