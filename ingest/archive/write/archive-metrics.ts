@@ -101,24 +101,26 @@ export class ArchiveMetrics {
 			help: "Objects removed after a compaction had replaced them.",
 			registers: [registry],
 		});
-		this.alarm = new Gauge({
-			name: "tidemill_archive_alarm",
-			help: "1 while the shard is stopped because continuing would need a guess about events.",
-			labelNames: ["shard"],
-			registers: [registry],
-		});
-		this.active = new Gauge({
-			name: "tidemill_archive_active",
-			help: "1 while this process archives the shard, 0 while it stands by for another that does.",
-			labelNames: ["shard"],
-			registers: [registry],
-		});
-		this.retention = new Gauge({
-			name: "tidemill_archive_retention",
-			help: "1 for whoever removes expired events: a lifecycle rule of the bucket, or archive's own sweep.",
-			labelNames: ["enforced_by"],
-			registers: [registry],
-		});
+		const gauge = (name: string, help: string, label = "shard") =>
+			new Gauge({
+				name: `tidemill_archive_${name}`,
+				help,
+				labelNames: [label],
+				registers: [registry],
+			});
+		this.alarm = gauge(
+			"alarm",
+			"1 while the shard is stopped because continuing would need a guess about events.",
+		);
+		this.active = gauge(
+			"active",
+			"1 while this process archives the shard, 0 while it stands by for another that does.",
+		);
+		this.retention = gauge(
+			"retention",
+			"1 for whoever removes expired events: a lifecycle rule of the bucket, or archive's own sweep.",
+			"enforced_by",
+		);
 		const observed = (
 			name: string,
 			help: string,

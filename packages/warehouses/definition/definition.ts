@@ -1,3 +1,4 @@
+import type { ErrorRule } from "../../contracts/error-rule.ts";
 import type { DestinationInput, TableColumn } from "../../contracts/job.ts";
 
 /**
@@ -53,7 +54,7 @@ export interface WarehouseDefinition<Spec extends object = object> {
 		specOf(values: CliValues): Spec | string;
 	};
 	/** The failures of its Jobs, beside those of all Jobs. */
-	errors: Readonly<Record<string, JobErrorRule>>;
+	errors: Readonly<Record<string, ErrorRule>>;
 }
 
 export type CliValues = Readonly<Record<string, string | true | undefined>>;
@@ -102,13 +103,4 @@ export interface SecretFile {
 	env: string;
 	/** In base64. A secret. */
 	content: string;
-}
-/** What holds for a failure of a Job. */
-export interface JobErrorRule {
-	/** Whether another attempt can help. */
-	retryable: boolean;
-	/** What a person should do. */
-	advice: string;
-	/** The same for a check, where `advice` is about Runs. Tidemill repeats a check that failed. */
-	checkAdvice?: string;
 }

@@ -1,37 +1,31 @@
-import type {
-	JobErrorRule,
-	WarehouseDefinition,
-} from "../definition/definition.ts";
+import {
+	type ErrorRule,
+	passing,
+	permanent,
+} from "../../contracts/error-rule.ts";
+import type { WarehouseDefinition } from "../definition/definition.ts";
 import type { DuckDBSpec } from "../generated/specs.ts";
 
 /** The failures of Jobs that only a DuckDB file has. */
 export const duckDBErrors = {
-	DestinationBusy: {
-		retryable: true,
-		advice: "Close the program that has the file open, then start a new Run.",
-		checkAdvice: "Close the program that has the file open.",
-	},
-	DestinationFull: {
-		retryable: true,
-		advice: "The table is unchanged. Grow the volume or free space on it.",
-		checkAdvice: "Grow the volume or free space on it.",
-	},
-	DestinationUnreadable: {
-		retryable: false,
-		advice:
-			"Restore the file from a backup, or move it away so that a new one is created.",
-	},
-	DestinationNotWritable: {
-		retryable: false,
-		advice:
-			"Make the volume writable for the Job's user, or set another spec.duckDB.path.",
-	},
-	PathOutsideVolume: {
-		retryable: false,
-		advice:
-			"Set the Destination's spec.duckDB.path to a file inside the volume.",
-	},
-} as const satisfies Record<string, JobErrorRule>;
+	DestinationBusy: passing(
+		"Close the program that has the file open, then start a new Run.",
+		"Close the program that has the file open.",
+	),
+	DestinationFull: passing(
+		"The table is unchanged. Grow the volume or free space on it.",
+		"Grow the volume or free space on it.",
+	),
+	DestinationUnreadable: permanent(
+		"Restore the file from a backup, or move it away so that a new one is created.",
+	),
+	DestinationNotWritable: permanent(
+		"Make the volume writable for the Job's user, or set another spec.duckDB.path.",
+	),
+	PathOutsideVolume: permanent(
+		"Set the Destination's spec.duckDB.path to a file inside the volume.",
+	),
+} satisfies Record<string, ErrorRule>;
 
 /** A DuckDB file on a volume. */
 export const definition = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JobErrorRule } from "../definition/definition.ts";
+import type { ErrorRule } from "../../contracts/error-rule.ts";
 import { duckDBErrors } from "../duckdb/definition.ts";
 import { warehouses } from "../registry.ts";
 import { JobFailure, jobErrors } from "./failure.ts";
@@ -46,7 +46,7 @@ test.each(
 	expect(message).not.toMatch(
 		/\b(new|next|later) Runs?\b|Pipeline|\b[Dd]ays?\b/,
 	);
-	const { checkAdvice, advice } = (rules as Record<string, JobErrorRule>)[
+	const { checkAdvice, advice } = (rules as Record<string, ErrorRule>)[
 		code
 	]!;
 	expect(message).toContain(checkAdvice ?? advice);

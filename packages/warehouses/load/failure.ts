@@ -1,121 +1,83 @@
+import {
+	type ErrorRule,
+	passing,
+	permanent,
+} from "../../contracts/error-rule.ts";
 import { type JobError, jobExitCode } from "../../contracts/job.ts";
-import type { JobErrorRule } from "../definition/definition.ts";
 
 /**
  * The failures of `tidemill load`, `check` and `operation`, whatever the warehouse; each type has others of its own. The code
  * and the message appear in the status of the Run, Destination or Operation.
  */
 export const jobErrors = {
-	InputInvalid: {
-		retryable: false,
-		advice: "Run the same version of the operator and the Job image.",
-	},
-	ManifestUnavailable: {
-		retryable: true,
-		advice: "Check that the Job's network can reach the S3 endpoint.",
-	},
+	InputInvalid: permanent(
+		"Run the same version of the operator and the Job image.",
+	),
+	ManifestUnavailable: passing(
+		"Check that the Job's network can reach the S3 endpoint.",
+	),
 	// Every attempt of a Run has the same links.
-	ManifestExpired: {
-		retryable: false,
-		advice: "Start a new Run to get new links.",
-	},
-	ManifestInvalid: {
-		retryable: false,
-		advice:
-			"Start a new Run. If it fails too, check that archive and the Job image have the same version.",
-	},
-	ObjectUnavailable: {
-		retryable: true,
-		advice: "Check that the Job's network can reach the S3 endpoint.",
-	},
-	ObjectMissing: {
-		retryable: false,
-		advice:
-			"Start a new Run. If the object is still missing, it was deleted from the bucket: restore it.",
-	},
-	ObjectMismatch: {
-		retryable: false,
-		advice:
-			"The table is unchanged. Restore the object in the bucket, then start a new Run.",
-	},
-	ScratchFull: {
-		retryable: true,
-		advice:
-			"Raise ephemeral-storage in the Pipeline's spec.runTemplate.resources, or free space on the node.",
-		checkAdvice:
-			"Raise ephemeral-storage in the Destination's spec.checkTemplate.resources, or free space on the node.",
-	},
-	TableIncompatible: {
-		retryable: false,
-		advice:
-			"Change the Pipeline's spec.table.name, or set spec.table.onIncompatible: Rebuild to replace the table.",
-	},
-	TableNotOurs: {
-		retryable: false,
-		advice:
-			"Set the Pipeline's spec.table.name to another name; or set spec.table.adopt: true to take the table over (if it is true already, a Run has used it up: remove it first); or drop the table and start a Run.",
-	},
+	ManifestExpired: permanent("Start a new Run to get new links."),
+	ManifestInvalid: permanent(
+		"Start a new Run. If it fails too, check that archive and the Job image have the same version.",
+	),
+	ObjectUnavailable: passing(
+		"Check that the Job's network can reach the S3 endpoint.",
+	),
+	ObjectMissing: permanent(
+		"Start a new Run. If the object is still missing, it was deleted from the bucket: restore it.",
+	),
+	ObjectMismatch: permanent(
+		"The table is unchanged. Restore the object in the bucket, then start a new Run.",
+	),
+	ScratchFull: passing(
+		"Raise ephemeral-storage in the Pipeline's spec.runTemplate.resources, or free space on the node.",
+		"Raise ephemeral-storage in the Destination's spec.checkTemplate.resources, or free space on the node.",
+	),
+	TableIncompatible: permanent(
+		"Change the Pipeline's spec.table.name, or set spec.table.onIncompatible: Rebuild to replace the table.",
+	),
+	TableNotOurs: permanent(
+		"Set the Pipeline's spec.table.name to another name; or set spec.table.adopt: true to take the table over (if it is true already, a Run has used it up: remove it first); or drop the table and start a Run.",
+	),
 	// The operator answers with the whole window, so people see this only if the Run's time is over.
-	TableIncomplete: {
-		retryable: false,
-		advice:
-			"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",
-	},
-	OutOfMemory: {
-		retryable: false,
-		advice:
-			"Every day in the table is complete. Raise the memory in the Pipeline's spec.runTemplate.resources.",
-		checkAdvice:
-			"Raise the memory in the Destination's spec.checkTemplate.resources.",
-	},
-	RowsDiffer: {
-		retryable: false,
-		advice:
-			"Start a new Run, which replaces the day again. If it keeps failing, report it with the end of the log, which the status has.",
-	},
-	PlanInvalid: {
-		retryable: false,
-		advice: "Correct the plan, then create another Operation.",
-	},
-	EventTypeUnknown: {
-		retryable: false,
-		advice:
-			"Add the header to the Source's spec.webhook.capturedHeaders. Then the events that come from now on can be read.",
-	},
-	UploadInvalid: {
-		retryable: false,
-		advice: "Correct the file, upload it again, then create another Operation.",
-	},
-	RowsInvalid: {
-		retryable: false,
-		advice:
-			"Nothing was added. Correct the file, or set spec.import.skipInvalidRows to add the other rows, then create another Operation.",
-	},
-	ImportTooLarge: {
-		retryable: false,
-		advice: "Nothing was added. Split the files among several Operations.",
-	},
-	ReportNotStored: {
-		retryable: true,
-		advice: "Check that the Job's network can reach the S3 endpoint.",
-	},
-	Superseded: {
-		retryable: false,
-		advice:
-			"No action is needed: a later Run has loaded newer data into the table.",
-	},
-	Stopped: {
-		retryable: true,
-		advice:
-			"Every day in the table is complete. The next attempt loads the rest.",
-		checkAdvice: "The next attempt checks it.",
-	},
-	Unexpected: {
-		retryable: true,
-		advice:
-			"If it keeps failing, report it with the end of the log, which the status has.",
-	},
-} as const satisfies Record<string, JobErrorRule>;
+	TableIncomplete: permanent(
+		"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",
+	),
+	OutOfMemory: permanent(
+		"Every day in the table is complete. Raise the memory in the Pipeline's spec.runTemplate.resources.",
+		"Raise the memory in the Destination's spec.checkTemplate.resources.",
+	),
+	RowsDiffer: permanent(
+		"Start a new Run, which replaces the day again. If it keeps failing, report it with the end of the log, which the status has.",
+	),
+	PlanInvalid: permanent("Correct the plan, then create another Operation."),
+	EventTypeUnknown: permanent(
+		"Add the header to the Source's spec.webhook.capturedHeaders. Then the events that come from now on can be read.",
+	),
+	UploadInvalid: permanent(
+		"Correct the file, upload it again, then create another Operation.",
+	),
+	RowsInvalid: permanent(
+		"Nothing was added. Correct the file, or set spec.import.skipInvalidRows to add the other rows, then create another Operation.",
+	),
+	ImportTooLarge: permanent(
+		"Nothing was added. Split the files among several Operations.",
+	),
+	ReportNotStored: passing(
+		"Check that the Job's network can reach the S3 endpoint.",
+	),
+	Superseded: permanent(
+		"No action is needed: a later Run has loaded newer data into the table.",
+	),
+	Stopped: passing(
+		"Every day in the table is complete. The next attempt loads the rest.",
+		"The next attempt checks it.",
+	),
+	Unexpected: passing(
+		"If it keeps failing, report it with the end of the log, which the status has.",
+	),
+} satisfies Record<string, ErrorRule>;
 
 export type JobErrorCode = keyof typeof jobErrors;
 
@@ -131,13 +93,13 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	readonly code: Code;
 	/** A sentence, without advice. */
 	readonly what: string;
-	readonly #rule: JobErrorRule;
+	readonly #rule: ErrorRule;
 
 	constructor(
 		code: Code,
 		what: string,
 		options?: ErrorOptions,
-		rules: Record<string, JobErrorRule> = jobErrors,
+		rules: Record<string, ErrorRule> = jobErrors,
 	) {
 		const sentence = what.replace(/[.\s]*$/, ".");
 		super(`${sentence} ${rules[code]!.advice}`, options);

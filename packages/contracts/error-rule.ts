@@ -1,0 +1,25 @@
+/** What holds of an error, whatever happened to what. */
+export interface ErrorRule {
+	/** Whether another attempt may succeed without a person's help. */
+	retryable: boolean;
+	/** What a person should do. */
+	advice: string;
+	/** The same for a Destination's check, where `advice` is about Runs. Tidemill repeats a check that failed. */
+	checkAdvice?: string;
+}
+
+/** An error that stays until a person acts. */
+export const permanent = (advice: string, checkAdvice?: string) =>
+	ruleOf(false, advice, checkAdvice);
+
+/** An error that another attempt may not have. */
+export const passing = (advice: string, checkAdvice?: string) =>
+	ruleOf(true, advice, checkAdvice);
+
+function ruleOf(
+	retryable: boolean,
+	advice: string,
+	checkAdvice: string | undefined,
+): ErrorRule {
+	return { retryable, advice, ...(checkAdvice && { checkAdvice }) };
+}
