@@ -1,0 +1,238 @@
+import { Agent } from "node:http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type {
+	BodyColumnType,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import {
+	ArchiveFixture,
+	eventually,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
+import {
+	startReceiver,
+	type TestReceiver,
+	TestRoutes,
+	untilReady,
+} from "../support/fixtures/data-plane/receiver.ts";
+import { makeBody } from "../support/fuzz/bodies.ts";
+import {
+	canonicalText,
+	expectedValue,
+	readBody,
+} from "../support/fuzz/body-oracle.ts";
+import { SeededChoices } from "../support/fuzz/choices.ts";
+import { sendJSON } from "../support/senders/http-client.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+/* Bodies of any kind from POST to both warehouses: each value in a table is the one that was sent. `make fuzz` sends more. */
+
+const seed = Number(process.env.SEED || 39);
+const count = Number(process.env.BODIES || 4_000);
+/** To do it again. */
+const again = `make fuzz SEED=${seed} BODIES=${count}`;
+
+let servers: Servers;
+let receiver: TestReceiver;
+beforeAll(async () => {
+	servers = await startServers();
+	receiver = await startReceiver(servers.nats);
+});
+afterAll(async () => {
+	await receiver?.stop();
+	await servers?.stop();
+});
+
+const types = [
+	...(["String", "Integer", "Number", "Boolean"] as const),
+	...(["Timestamp", "Date", "JSON"] as const),
+];
+const read: readonly [pointer: string, type: BodyColumnType][] = [
+	...types.map((type) => ["/v", type] as const),
+	...(["String", "Integer", "JSON"] as const).map(
+		(type) => ["/n/v", type] as const,
+	),
+	["/a~1b~0", "JSON"],
+	["/a~1b~0", "Number"],
+	["/list/0", "String"],
+	["/list/0", "Timestamp"],
+	// GitHub's.
+	["/id", "Integer"],
+	["/id", "String"],
+	["/created_at", "Timestamp"],
+	["/private", "Boolean"],
+	["/name", "String"],
+	["/size", "Number"],
+	["/owner", "JSON"],
+	["/sender/login", "String"],
+].map(([pointer, type]) => [pointer, type] as [string, BodyColumnType]);
+const columns = read.map(
+	([bodyPointer, type], index): TableColumn & { name: string } => ({
+		name: `c${index}`,
+		from: { bodyPointer, type },
+	}),
+);
+const input = {
+	table: {
+		name: "orders",
+		description: "",
+		columns: [
+			{ name: "event_id", from: "EventID" },
+			{ name: "body", from: "Body" },
+			{ name: "date", from: "Date" },
+			...columns,
+		] satisfies TableColumn[],
+	},
+};
+
+/** By event ID, the bodies that were accepted. All that are JSON (RFC 8259) are, and no others. */
+async function sendAll(url: string): Promise<Map<string, string>> {
+	const random = new SeededChoices(seed);
+	const accepted = new Map<string, string>();
+	const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+	const wrong: unknown[] = [];
+	let left = count;
+	const send = async () => {
+		while (left-- > 0) {
+			const body = makeBody(random);
+			const { status, json } = await sendJSON(url, body, { agent });
+			if (status === 200) accepted.set(json.event_id, body);
+			if ((status === 200) !== isJSON(body)) wrong.push([status, json, body]);
+		}
+	};
+	await Promise.all(Array.from({ length: 64 }, send));
+	agent.destroy();
+	expect(wrong.slice(0, 3), again).toEqual([]);
+	return accepted;
+}
+
+function isJSON(body: string): boolean {
+	try {
+		JSON.parse(body);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+async function manifestOf(archive: ArchiveFixture, events: number) {
+	return eventually(async () => {
+		const answer = await archive.ask({
+			run: "0c6d3a4e-7d1b-4f0e-8f5e-6a1d2b3c4d5e",
+			account: "shop",
+			sourceKey: archive.sourceKey,
+		});
+		if (!answer.ok) throw new Error(answer.error.message);
+		const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+		const rows = manifest.dates.reduce((sum, { rows }) => sum + rows, 0);
+		expect(rows).toBe(events);
+		return manifest;
+	});
+}
+
+/** As text that both warehouses and the reader write alike. */
+function textSql({ name, from }: (typeof columns)[number]): string {
+	const { type } = from as { type: BodyColumnType };
+	return type === "Timestamp"
+		? `epoch_us(${name})::varchar`
+		: `${name}::varchar`;
+}
+
+function textOf(type: BodyColumnType, value: string | null): string | null {
+	if (value === null) return null;
+	if (type === "Number") return String(Number(value));
+	return type === "JSON" ? canonicalText(value) : value;
+}
+
+interface Fault {
+	column: string;
+	read: string;
+	found: string | null;
+	expected: readonly (string | null)[];
+	body: string;
+}
+
+/** What differs from what the bodies have, by column. */
+function faultsIn(
+	rows: readonly (string | null)[][],
+	sent: ReadonlyMap<string, string>,
+): { faults: Fault[]; unfit: { least: number; most: number }[] } {
+	const faults: Fault[] = [];
+	const unfit = columns.map(() => ({ least: 0, most: 0 }));
+	for (const [id, stored, ...values] of rows) {
+		const body = sent.get(id!)!;
+		if (stored !== body)
+			faults.push({
+				column: "body",
+				read: "",
+				found: stored!,
+				expected: [body],
+				body,
+			});
+		const { json } = readBody(body)!;
+		for (const [index, [pointer, type]] of read.entries()) {
+			const { values: expected, isUnfit } = expectedValue(json, pointer, type);
+			const found = textOf(type, values[index]!);
+			if (!expected.includes(found))
+				faults.push({
+					...{ column: `c${index}`, read: `${pointer} as ${type}` },
+					...{ found, expected, body },
+				});
+			unfit[index]!.least += isUnfit ? 1 : 0;
+			unfit[index]!.most += isUnfit === false ? 0 : 1;
+		}
+	}
+	return { faults, unfit };
+}
+
+test.runIf(process.env.BODIES)(
+	"each value of a body is in DuckDB and in BigQuery as an independent reader of JSON with exact numbers reads it",
+	async () => {
+		const archive = await ArchiveFixture.open(servers, 0);
+		await archive.start();
+		const routes = new TestRoutes(archive.connection);
+		await routes.markSynced();
+		const { path } = await routes.add({
+			shard: 0,
+			sourceKey: archive.sourceKey,
+		});
+		await untilReady(receiver);
+		const sent = await sendAll(receiver.url + path);
+		const manifest = await manifestOf(archive, sent.size);
+		for (const fixtureOf of [loadFixture, bigQueryFixture]) {
+			const { load, rows } = await fixtureOf();
+			const { exitCode, log, result } = await load(manifest, { input });
+			expect(exitCode, log).toBe(0);
+			const table = fixtureOf === loadFixture ? "orders" : "shop.orders";
+			const found = (await rows(
+				`select event_id, body, ${columns.map(textSql).join(", ")} from ${table}`,
+			)) as (string | null)[][];
+			expect(found.map(([id]) => id).sort()).toEqual([...sent.keys()].sort());
+			const { faults, unfit } = faultsIn(found, sent);
+			const kinds = Map.groupBy(faults, ({ read }) => read);
+			const examples = [...kinds.values()].map(([first, ...others]) => ({
+				...first,
+				others: others.length,
+			}));
+			expect(examples, `${table}: ${again}`).toEqual([]);
+			const counted = new Map(
+				(
+					result as { unfitValues?: { column: string; rows: number }[] }
+				).unfitValues?.map(({ column, rows }) => [column, rows]),
+			);
+			const miscounted = columns.flatMap(({ name }, index) => {
+				const { least, most } = unfit[index]!;
+				const rows = counted.get(name) ?? 0;
+				return rows < least || rows > most
+					? [{ read: read[index], rows, least, most }]
+					: [];
+			});
+			expect(miscounted, `${table}: ${again}`).toEqual([]);
+		}
+	},
+);

@@ -1,0 +1,220 @@
+// bignumber.js: decimal arithmetic without rounding, of another implementation than the product's.
+import { BigNumber } from "bignumber.js";
+// lossless-json: reads JSON and keeps the text of numbers; the product never uses it.
+import { parse } from "lossless-json";
+import type { BodyColumnType } from "../../../packages/contracts/job.ts";
+
+/* What a table must have for a body, by a reader of JSON that shares no code with the product. */
+
+/** A number as it was written. */
+class WrittenNumber {
+	readonly text: string;
+
+	constructor(text: string) {
+		this.text = text;
+	}
+}
+
+/** What a column may have: each a text, or null. More than one where the documentation leaves it open. */
+export interface ExpectedValue {
+	values: readonly (string | null)[];
+	/** Whether it counts in the Run's `unfitValues`; undefined where it may. */
+	isUnfit: boolean | undefined;
+}
+
+const repeated = Symbol("repeated");
+
+/** A body as JSON (RFC 8259); undefined if it is none. */
+export function readBody(body: string): { json: unknown } | undefined {
+	try {
+		const json = parse(body, null, {
+			parseNumber: (text) => new WrittenNumber(text),
+			onDuplicateKey: ({ newValue }) => ({ [repeated]: true, last: newValue }),
+		});
+		// Without this, a body with a broken name would pass.
+		JSON.parse(body);
+		return { json };
+	} catch {
+		return undefined;
+	}
+}
+
+/** What a column of this pointer and type has. */
+export function expectedValue(
+	json: unknown,
+	pointer: string,
+	type: BodyColumnType,
+): ExpectedValue {
+	const found = valueAt(json, pointer);
+	if (found === undefined || found === null) return fits(null);
+	if (isRepeated(found)) {
+		const last = expectedOf(found.last, type);
+		return { values: [null, ...last.values], isUnfit: true };
+	}
+	return expectedOf(found, type);
+}
+
+function expectedOf(value: unknown, type: BodyColumnType): ExpectedValue {
+	if (value === null) return fits(null);
+	return expectedBy[type](
+		value,
+		value instanceof WrittenNumber ? value.text : value,
+	);
+}
+
+const fits = (value: string | null): ExpectedValue => ({
+	values: [value],
+	isUnfit: false,
+});
+const unfit: ExpectedValue = { values: [null], isUnfit: true };
+const orUnfit = (value: string | undefined) =>
+	value === undefined ? unfit : fits(value);
+
+const expectedBy: Record<
+	BodyColumnType,
+	/** @param plain A number's text, a string, or any other value. */
+	(value: unknown, plain: unknown) => ExpectedValue
+> = {
+	String: (_, plain) =>
+		typeof plain === "boolean"
+			? fits(String(plain))
+			: typeof plain === "string"
+				? wellFormed(plain)
+				: unfit,
+	Integer: (_, plain) => orUnfit(integerOf(plain)),
+	Number: (_, plain) => {
+		const text = numberText(plain);
+		const number = text === undefined ? Number.NaN : Number(text);
+		return Number.isFinite(number) ? fits(String(number + 0)) : unfit;
+	},
+	Boolean: (_, plain) =>
+		["true", "false"].includes(String(plain)) && typeof plain !== "object"
+			? fits(String(plain))
+			: unfit,
+	Timestamp: (value, plain) =>
+		typeof value === "string" ? timestampOf(plain as string) : unfit,
+	Date: (value) =>
+		typeof value === "string" && isDate(value) ? fits(value) : unfit,
+	JSON: (value) => {
+		const text = canonical(value);
+		return wellFormed(text);
+	},
+};
+
+/** Half of a surrogate pair reads U+FFFD, or nothing, and counts. */
+function wellFormed(text: string): ExpectedValue {
+	return text.isWellFormed()
+		? fits(text)
+		: { values: [text.toWellFormed(), null], isUnfit: true };
+}
+
+function numberText(plain: unknown): string | undefined {
+	return typeof plain === "string" &&
+		/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(plain)
+		? plain
+		: undefined;
+}
+
+function integerOf(plain: unknown): string | undefined {
+	const text = numberText(plain);
+	if (text === undefined) return undefined;
+	const exact = new BigNumber(text);
+	const isWhole = exact.isInteger();
+	const isIn =
+		exact.gte("-9223372036854775808") && exact.lte("9223372036854775807");
+	return isWhole && isIn ? BigInt(exact.toFixed(0)).toString() : undefined;
+}
+
+const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function isDate(text: string): boolean {
+	const [, year = "", month = "", day = ""] =
+		/^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+	const isLeap = +year % 4 === 0 && (+year % 100 !== 0 || +year % 400 === 0);
+	const days = month === "02" && isLeap ? 29 : (daysIn[+month - 1] ?? 0);
+	return +year >= 1 && +day >= 1 && +day <= days;
+}
+
+/** Microseconds since the epoch. */
+function timestampOf(text: string): ExpectedValue {
+	const [
+		,
+		date,
+		hour = "",
+		minute = "",
+		second = "",
+		fraction = "",
+		offset = "",
+	] =
+		/^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)$/.exec(
+			text,
+		) ?? [];
+	if (date === undefined || !isDate(date)) return unfit;
+	const isMidnight = +hour === 24 && +minute === 0 && +second === 0;
+	if ((+hour > 23 && !isMidnight) || +minute > 59 || +second > 60) return unfit;
+	if (isMidnight && +fraction > 0) return unfit;
+	const [, sign, hours, minutes = "0"] =
+		/^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
+	const offsetMinutes = sign
+		? (sign === "-" ? -1 : 1) * (+hours! * 60 + +minutes)
+		: 0;
+	// Date.UTC takes years below 100 for those of the 20th century.
+	const days = Date.parse(`${date}T00:00:00Z`) / 86_400_000;
+	const seconds =
+		BigInt(days) * 86_400n +
+		BigInt(+hour * 3600 + +minute * 60 + +second - offsetMinutes * 60);
+	const micros =
+		seconds * 1_000_000n + BigInt(fraction.padEnd(6, "0").slice(0, 6));
+	const isKept = micros >= -62135596800000000n && micros < 253402300800000000n;
+	return isKept ? fits(String(micros)) : unfit;
+}
+
+function valueAt(json: unknown, pointer: string): unknown {
+	let value = json;
+	const names = pointer
+		.split("/")
+		.slice(1)
+		.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+	let wasRepeated = false;
+	for (const name of names) {
+		if (isRepeated(value)) {
+			wasRepeated = true;
+			value = value.last;
+		}
+		if (typeof value !== "object" || value === null) return undefined;
+		if (value instanceof WrittenNumber) return undefined;
+		if (!Object.hasOwn(value, name)) return undefined;
+		value = (value as Record<string, unknown>)[name];
+	}
+	return wasRepeated && value !== undefined && !isRepeated(value)
+		? { [repeated]: true, last: value }
+		: value;
+}
+
+function isRepeated(value: unknown): value is { last: unknown } {
+	return typeof value === "object" && value !== null && repeated in value;
+}
+
+/** A JSON text without white space; numbers as they are written in it. */
+export function canonicalText(json: string): string {
+	return canonical(readBody(json)?.json);
+}
+
+/** JSON without white space; numbers as they were written. */
+function canonical(value: unknown): string {
+	if (value instanceof WrittenNumber) return value.text;
+	if (isRepeated(value)) return canonical(value.last);
+	if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+	if (typeof value === "object" && value !== null)
+		return `{${Object.entries(value)
+			.map(([name, each]) => `${text(name)}:${canonical(each)}`)
+			.join(",")}}`;
+	return typeof value === "string" ? text(value) : String(value);
+}
+
+/** JSON.stringify escapes halves of pairs, which would hide them. */
+function text(value: string): string {
+	return value.isWellFormed()
+		? JSON.stringify(value)
+		: JSON.stringify(value.toWellFormed()).replace("\ufffd", "\ud800");
+}
