@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import {
+	defineConfig,
+	type TestProjectInlineConfiguration,
+} from "vitest/config";
 
 const report = process.env.TEST_REPORT;
 /** What else runs on the machine would be taken for receive's own slowness. */
@@ -66,6 +69,25 @@ const realServers = {
 /** The same in one process for all files: each would load the code anew for a second or two. */
 const oneProcess = { ...realServers, isolate: false };
 
+/** A project on real servers, of the tests in its folder unless it says others. */
+function lane(
+	groupOrder: number,
+	name: string,
+	servers: typeof realServers,
+	test: TestProjectInlineConfiguration["test"],
+): TestProjectInlineConfiguration {
+	return {
+		test: {
+			name,
+			sequence: { groupOrder },
+			include: [`test/${name}/**/*.test.ts`],
+			exclude: elsewhere,
+			...servers,
+			...test,
+		},
+	};
+}
+
 export default defineConfig({
 	test: {
 		// TEST_REPORT names a file for machines to read (test/run.ts counts by it).
@@ -108,86 +130,36 @@ export default defineConfig({
 					hookTimeout: 600_000,
 				},
 			},
-			{
-				test: {
-					name: "chart",
-					sequence: { groupOrder: 1 },
-					include: ["test/chart/**/*.test.ts"],
-					exclude: elsewhere,
-					globalSetup: ["test/lanes/program.ts", "test/control-plane/setup.ts"],
-					...realServers,
-				},
-			},
-			{
-				test: {
-					name: "image",
-					sequence: { groupOrder: 1 },
-					include: ["test/image/**/*.test.ts"],
-					exclude: elsewhere,
-					...realServers,
-				},
-			},
-			{
-				test: {
-					name: "control-plane",
-					sequence: { groupOrder: 2 },
-					include: ["test/{,faults/}control-plane/**/*.test.ts"],
-					exclude: elsewhere,
-					// One control plane for all files: an apiserver costs 5 s and 250 MB.
-					globalSetup: ["test/lanes/program.ts", "test/control-plane/setup.ts"],
-					...oneProcess,
-				},
-			},
-			{
-				test: {
-					name: "data-plane",
-					sequence: { groupOrder: 3 },
-					include: ["test/{,faults/}data-plane/**/*.test.ts"],
-					exclude: [...sensitive, ...elsewhere],
-					globalSetup: "test/lanes/program.ts",
-					...oneProcess,
-				},
-			},
-			{
-				test: {
-					name: "promises",
-					sequence: { groupOrder: 4 },
-					include: ["test/promises/**/*.test.ts"],
-					exclude: elsewhere,
-					globalSetup: ["test/lanes/program.ts", "test/promises/setup.ts"],
-					...oneProcess,
-				},
-			},
-			{
-				test: {
-					name: "chaos",
-					sequence: { groupOrder: 5 },
-					include: ["test/faults/chaos/**/*.test.ts"],
-					exclude: elsewhere,
-					globalSetup: "test/lanes/program.ts",
-					...realServers,
-				},
-			},
-			{
-				test: {
-					name: "alone",
-					sequence: { groupOrder: 6 },
-					include: sensitive,
-					exclude: elsewhere,
-					globalSetup: "test/lanes/program.ts",
-					...realServers,
-				},
-			},
-			{
-				test: {
-					name: "e2e",
-					include: ["test/node/*.test.ts"],
-					// One node for all files, or the cluster of TIDEMILL_E2E_KUBECONFIG.
-					globalSetup: "test/node/setup.ts",
-					sequence: { groupOrder: 7 },
-					...realServers,
-				},
-			},
+			lane(1, "chart", realServers, {
+				globalSetup: ["test/lanes/program.ts", "test/control-plane/setup.ts"],
+			}),
+			lane(1, "image", realServers, {}),
+			// One control plane for all files: an apiserver costs 5 s and 250 MB.
+			lane(2, "control-plane", oneProcess, {
+				include: ["test/{,faults/}control-plane/**/*.test.ts"],
+				globalSetup: ["test/lanes/program.ts", "test/control-plane/setup.ts"],
+			}),
+			lane(3, "data-plane", oneProcess, {
+				include: ["test/{,faults/}data-plane/**/*.test.ts"],
+				exclude: [...sensitive, ...elsewhere],
+				globalSetup: "test/lanes/program.ts",
+			}),
+			lane(4, "promises", oneProcess, {
+				globalSetup: ["test/lanes/program.ts", "test/promises/setup.ts"],
+			}),
+			lane(5, "chaos", realServers, {
+				include: ["test/faults/chaos/**/*.test.ts"],
+				globalSetup: "test/lanes/program.ts",
+			}),
+			lane(6, "alone", realServers, {
+				include: sensitive,
+				globalSetup: "test/lanes/program.ts",
+			}),
+			// One node for all files, or the cluster of TIDEMILL_E2E_KUBECONFIG.
+			lane(7, "e2e", realServers, {
+				include: ["test/node/*.test.ts"],
+				globalSetup: "test/node/setup.ts",
+			}),
 		],
 	},
 });
