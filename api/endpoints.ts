@@ -30,6 +30,8 @@ import {
 	startRun,
 } from "./runs/runs.ts";
 
+const ok = (about: string, schema: string) => ({ 200: { about, schema } });
+
 const listParameters = [labelSelector, "limit", "cursor"];
 
 function endpointsOf(resource: ApiResource): Endpoint[] {
@@ -48,9 +50,7 @@ function endpointsOf(resource: ApiResource): Endpoint[] {
 			summary: `List ${many}`,
 			handler: listOf(resource),
 			query: [...Object.keys(resource.filters), ...listParameters],
-			answers: {
-				200: { about: `A page of ${many}.`, schema: `${kind.kind}List` },
-			},
+			answers: ok(`A page of ${many}.`, `${kind.kind}List`),
 			errors: [410],
 		},
 		{
@@ -129,7 +129,7 @@ const eventEndpoints: Endpoint[] = [
 		tag: "events",
 		handler: listSourceEvents,
 		query: ["from", "to", "type", "state", "limit", "cursor"],
-		answers: { 200: { about: "A page of events.", schema: "EventList" } },
+		answers: ok("A page of events.", "EventList"),
 		errors: [404, 410],
 	},
 	{
@@ -140,7 +140,7 @@ const eventEndpoints: Endpoint[] = [
 		tag: "events",
 		handler: getSourceEvent,
 		query: ["body"],
-		answers: { 200: { about: "The event.", schema: "Event" } },
+		answers: ok("The event.", "Event"),
 		errors: [404],
 	},
 	{
@@ -150,9 +150,7 @@ const eventEndpoints: Endpoint[] = [
 		summary: "Show where an event of the account is, and which runs loaded it",
 		tag: "events",
 		handler: getReceipt,
-		answers: {
-			200: { about: "The receipt of the event.", schema: "EventReceipt" },
-		},
+		answers: ok("The receipt of the event.", "EventReceipt"),
 		errors: [404],
 	},
 ];
@@ -167,12 +165,10 @@ const exportEndpoints: Endpoint[] = [
 		tag: "operations",
 		handler: listExportFiles,
 		query: ["cursor"],
-		answers: {
-			200: {
-				about: "Files by date, and until when their links work.",
-				schema: "ExportFileList",
-			},
-		},
+		answers: ok(
+			"Files by date, and until when their links work.",
+			"ExportFileList",
+		),
 		errors: [409],
 	},
 ];
@@ -187,12 +183,7 @@ const importEndpoints: Endpoint[] = [
 		tag: "operations",
 		handler: createUploads,
 		body: { schema: "UploadCreate", isRequired: true },
-		answers: {
-			200: {
-				about: "A link for each file that isn't there yet.",
-				schema: "UploadList",
-			},
-		},
+		answers: ok("A link for each file that isn't there yet.", "UploadList"),
 		errors: [409, 413, 415],
 	},
 ];
@@ -207,12 +198,10 @@ const refusedEndpoints: Endpoint[] = [
 		tag: "sources",
 		handler: listRefused,
 		query: ["from", "limit", "body"],
-		answers: {
-			200: {
-				about: "The refused requests that were kept, newest first.",
-				schema: "RefusedRequestList",
-			},
-		},
+		answers: ok(
+			"The refused requests that were kept, newest first.",
+			"RefusedRequestList",
+		),
 		errors: [],
 	},
 ];
@@ -251,7 +240,7 @@ const tokenEndpoints: Endpoint[] = [
 		tag,
 		handler: listTokens,
 		query: ["limit", "cursor"],
-		answers: { 200: { about: "A page of tokens.", schema: "TokenList" } },
+		answers: ok("A page of tokens.", "TokenList"),
 		errors: [410],
 	},
 	{
@@ -274,7 +263,7 @@ const tokenEndpoints: Endpoint[] = [
 		summary: "Show a token, without the token itself",
 		tag,
 		handler: getToken,
-		answers: { 200: { about: "The token.", schema: "Token" } },
+		answers: ok("The token.", "Token"),
 		errors: [404],
 	},
 	{
@@ -322,12 +311,7 @@ export const endpoints: Endpoint[] = [
 		tag: "sources",
 		handler: sendTestEvent,
 		body: { schema: "TestEvent", isRequired: false },
-		answers: {
-			200: {
-				about: "What the sender of the event gets.",
-				schema: "TestEventResult",
-			},
-		},
+		answers: ok("What the sender of the event gets.", "TestEventResult"),
 		errors: [404, 409, 413, 415],
 	},
 	{
@@ -357,9 +341,7 @@ export const endpoints: Endpoint[] = [
 		summary: "Show when a pipeline runs next, and what it loads",
 		tag: "pipelines",
 		handler: previewPipeline,
-		answers: {
-			200: { about: "The next runs.", schema: "PipelinePreview" },
-		},
+		answers: ok("The next runs.", "PipelinePreview"),
 		errors: [404],
 	},
 	{
@@ -382,7 +364,7 @@ export const endpoints: Endpoint[] = [
 		tag: "runs",
 		handler: listRuns,
 		query: [...Object.keys(runFilters), ...listParameters],
-		answers: { 200: { about: "A page of runs.", schema: "RunList" } },
+		answers: ok("A page of runs.", "RunList"),
 		errors: [410],
 	},
 	{
@@ -393,7 +375,7 @@ export const endpoints: Endpoint[] = [
 		tag: "runs",
 		handler: getRun,
 		query: ["wait"],
-		answers: { 200: { about: "The run.", schema: "Run" } },
+		answers: ok("The run.", "Run"),
 		errors: [404],
 	},
 	{
@@ -437,9 +419,7 @@ export const endpoints: Endpoint[] = [
 		summary: "Show the progress of a run",
 		tag: "runs",
 		handler: getRunProgress,
-		answers: {
-			200: { about: "The progress of the run.", schema: "RunProgress" },
-		},
+		answers: ok("The progress of the run.", "RunProgress"),
 		errors: [404],
 	},
 ];

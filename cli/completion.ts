@@ -22,8 +22,7 @@ export function define(completion: CommandGroup): void {
 			new Argument("<shell>").choices(["bash", "zsh", "fish"] as const),
 		)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"source <(tidemill completion bash)   # in ~/.bashrc",
 				"source <(tidemill completion zsh)    # in ~/.zshrc, after compinit",
 				"tidemill completion fish > ~/.config/fish/completions/tidemill.fish",

@@ -42,8 +42,7 @@ export function define(destinations: CommandGroup): void {
 		.addOption(dryRunOption)
 		.addOption(readyOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				...types.map(
 					({ example }) => `tidemill destinations create lake ${example}`,
 				),
@@ -68,7 +67,7 @@ export function define(destinations: CommandGroup): void {
 			"Verify once more that the destination can be written, and print the result. The exit code is 1 if it can't.",
 		)
 		.argument("<destination>")
-		.addHelpText("after", examples("tidemill destinations check lake"))
+		.addHelpText(...examples("tidemill destinations check lake"))
 		.action(async (name, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const checked = await askOperator<Destination>(

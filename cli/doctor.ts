@@ -34,8 +34,7 @@ export function define(doctor: CommandGroup): void {
 	doctor
 		.addOption(tableOrJson)
 		.addHelpText(
-			"after",
-			examples("tidemill doctor", "tidemill doctor -n shop -o json"),
+			...examples("tidemill doctor", "tidemill doctor -n shop -o json"),
 		)
 		.action(async ({ output }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());

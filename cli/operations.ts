@@ -21,10 +21,7 @@ export function define(operations: CommandGroup): void {
 			).makeOptionMandatory(),
 		)
 		.addOption(dryRunOption)
-		.addHelpText(
-			"after",
-			examples("tidemill operations create -f release.yaml"),
-		)
+		.addHelpText(...examples("tidemill operations create -f release.yaml"))
 		.action(async (options, command) => {
 			await createObject<Operation>(command.optsWithGlobals(), operationKind, {
 				name: undefined,

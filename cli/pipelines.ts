@@ -47,8 +47,7 @@ export function define(pipelines: CommandGroup): void {
 		.addOption(dryRunOption)
 		.addOption(readyOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill pipelines create orders --source shop --destination lake --daily 06:30 --time-zone Europe/Berlin",
 				"tidemill pipelines create -f pipeline.yaml",
 			),

@@ -34,7 +34,7 @@ export function define(quarantine: CommandGroup): void {
 		.command("list")
 		.description("List how the source's events deviate from the tracking plan.")
 		.argument("<source>")
-		.addHelpText("after", examples("tidemill quarantine list shop"))
+		.addHelpText(...examples("tidemill quarantine list shop"))
 		.action(async (name, _, command) =>
 			list(await chooseCluster(command.optsWithGlobals()), name),
 		);
@@ -53,8 +53,7 @@ export function define(quarantine: CommandGroup): void {
 		.addOption(fromOption)
 		.addOption(toOption)
 		.addHelpText(
-			"after",
-			examples("tidemill quarantine inspect shop --type order.paid"),
+			...examples("tidemill quarantine inspect shop --type order.paid"),
 		)
 		.action(async (name, { limit, before, ...chosen }, command) => {
 			if (limit !== undefined && !/^([1-9]\d?|100)$/.test(limit))
@@ -86,8 +85,7 @@ export function define(quarantine: CommandGroup): void {
 		.addOption(fromOption)
 		.addOption(toOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill quarantine release shop --type order.paid --kind TypeMismatch",
 			),
 		)

@@ -26,7 +26,7 @@ export function define(runs: CommandGroup): void {
 			"Show the progress of a run until it ends. The exit code is 1 if it fails or is cancelled.",
 		)
 		.argument("<run>")
-		.addHelpText("after", examples("tidemill runs wait orders-1a2b3c"))
+		.addHelpText(...examples("tidemill runs wait orders-1a2b3c"))
 		.action(async (name, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const run = await requireObject<Run>(cluster, runKind, name);
@@ -56,8 +56,7 @@ export function defineStart(group: CommandGroup, verb: string): void {
 		.addOption(new Option("--full", "load all dates").conflicts(["from", "to"]))
 		.addOption(waitOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				`${command} orders --wait`,
 				`${command} orders --from 2026-01-01 --to 2026-01-31`,
 			),
@@ -78,7 +77,7 @@ export function defineFullReload(pipelines: CommandGroup): void {
 		)
 		.argument("<pipeline>")
 		.addOption(waitOption)
-		.addHelpText("after", examples("tidemill pipelines full-reload orders"))
+		.addHelpText(...examples("tidemill pipelines full-reload orders"))
 		.action(async (pipeline, { wait }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			await start(cluster, pipeline, { full: true }, wait);
@@ -98,8 +97,7 @@ export function defineReload(pipelines: CommandGroup): void {
 		.addOption(daysOption)
 		.addOption(waitOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill pipelines reload orders --from 2026-01-01 --to 2026-01-31",
 				"tidemill pipelines reload orders --days 7 --wait",
 			),

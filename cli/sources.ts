@@ -39,8 +39,7 @@ export function define(sources: CommandGroup): void {
 		.addOption(dryRunOption)
 		.addOption(readyOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill sources create shop --wait",
 				"tidemill sources create -f source.yaml",
 			),
@@ -85,7 +84,7 @@ export function define(sources: CommandGroup): void {
 			"Replace the webhook URL and print the new one. The old one answers 404 from then on.",
 		)
 		.argument("<source>")
-		.addHelpText("after", examples("tidemill sources rotate-url shop"))
+		.addHelpText(...examples("tidemill sources rotate-url shop"))
 		.action(async (name, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const { status } = await askOperator<Source>(

@@ -51,10 +51,7 @@ export function define(tokens: CommandGroup): void {
 				"make a token that is valid until it is revoked",
 			).conflicts("duration"),
 		)
-		.addHelpText(
-			"after",
-			examples("tidemill tokens create orchestrator --scope run"),
-		)
+		.addHelpText(...examples("tidemill tokens create orchestrator --scope run"))
 		.action(async (name, { scope, duration, longLived }, command) => {
 			const seconds = secondsOf(duration);
 			const cluster = await chooseCluster(command.optsWithGlobals());
@@ -84,7 +81,7 @@ export function define(tokens: CommandGroup): void {
 		.alias("ls")
 		.description("List tokens, those of the REST API too, without the tokens.")
 		.addOption(outputIn(["table", "json", "name"]))
-		.addHelpText("after", examples("tidemill tokens list -n shop"))
+		.addHelpText(...examples("tidemill tokens list -n shop"))
 		.action(async ({ output }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			process.stdout.write(await listing(cluster, output));
@@ -93,7 +90,7 @@ export function define(tokens: CommandGroup): void {
 		.command("revoke")
 		.description("End tokens. Kubernetes refuses them within seconds.")
 		.argument("<names...>", "the tokens")
-		.addHelpText("after", examples("tidemill tokens revoke orchestrator"))
+		.addHelpText(...examples("tidemill tokens revoke orchestrator"))
 		.action(async (names, _, command) => {
 			const { client, namespace } = await chooseCluster(
 				command.optsWithGlobals(),

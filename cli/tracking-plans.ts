@@ -36,10 +36,7 @@ export function define(plans: CommandGroup): void {
 		)
 		.addOption(dryRunOption)
 		.addOption(readyOption)
-		.addHelpText(
-			"after",
-			examples("tidemill tracking-plans create -f plan.yaml"),
-		)
+		.addHelpText(...examples("tidemill tracking-plans create -f plan.yaml"))
 		.action(async (options, command) => {
 			await createObject<TrackingPlan>(
 				command.optsWithGlobals(),
@@ -66,8 +63,7 @@ export function define(plans: CommandGroup): void {
 		.addOption(fromOption)
 		.addOption(toOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill tracking-plans dry-run shop --file plan.yaml --days 30",
 			),
 		)
@@ -108,8 +104,7 @@ export function define(plans: CommandGroup): void {
 		.addOption(fromOption)
 		.addOption(toOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill tracking-plans draft shop --body-pointer /type > plan.yaml",
 			),
 		)

@@ -11,10 +11,7 @@ export function define(version: CommandGroup): void {
 	version
 		.option("--client", "only this command's version, without the cluster's")
 		.addOption(tableOrJson)
-		.addHelpText(
-			"after",
-			examples("tidemill version", "tidemill version --client"),
-		)
+		.addHelpText(...examples("tidemill version", "tidemill version --client"))
 		.action(async ({ client, output }, command) => {
 			const versions = {
 				tidemill: ownVersion(),

@@ -59,12 +59,12 @@ export function defineRoles(program: Program): void {
 		.helpGroup("Commands for administrators, with the settings of archive:")
 		.description("the counts of archived events")
 		.helpCommand(false)
-		.addHelpText("after", examples("tidemill ledger rebuild"))
+		.addHelpText(...examples("tidemill ledger rebuild"))
 		.command("rebuild")
 		.description(
 			"Count the archived events again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived and how many in quarantine. Of a date that the ledger no longer holds, and of a Source in another archive's shards, only the imported events are printed. It reads the same settings as archive and can run beside it.",
 		)
-		.addHelpText("after", examples("tidemill ledger rebuild"))
+		.addHelpText(...examples("tidemill ledger rebuild"))
 		.action(() =>
 			start(() => import("../../ingest/lake/ledger-command.ts"), undefined),
 		);
@@ -149,8 +149,7 @@ function defineRotate(setup: CommandUnknownOpts) {
 			"remove the former seal key at once; what it has sealed is lost",
 		)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill setup rotate nats-passwords --namespace tidemill-system",
 			),
 		)
@@ -185,8 +184,7 @@ function defineMove(operator: CommandUnknownOpts) {
 		.requiredOption("--source <name>", "the Source, in --namespace")
 		.requiredOption("--shard <number>", "the shard of its new events")
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill operator move --namespace shop --source orders --shard 1",
 			),
 		)

@@ -31,8 +31,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 				.default("table" as const),
 		)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill sql 'select count(*) from orders'",
 				"tidemill sql --destination warehouse --format csv 'from orders'",
 			),

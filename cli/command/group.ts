@@ -12,7 +12,10 @@ export type ClusterOptions = {
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
 export type CommandGroup = Command<[], {}, ClusterOptions>;
 
-/** The part of a command's help that shows how it is used. */
-export function examples(...lines: string[]): string {
-	return `\nExamples:\n${lines.map((line) => `  $ ${line}\n`).join("")}`;
+/** What shows how a command is used, for its `addHelpText`. */
+export function examples(...lines: string[]): ["after", string] {
+	return [
+		"after",
+		`\nExamples:\n${lines.map((line) => `  $ ${line}\n`).join("")}`,
+	];
 }

@@ -46,8 +46,7 @@ export function defineStored(events: CommandGroup): void {
 		.option("--limit <n>", `how many at most; without it ${defaultEvents}`)
 		.addOption(tableOrJson)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill events list shop",
 				"tidemill events list shop --state quarantined --from 2026-03-01T00:00:00Z",
 			),
@@ -73,8 +72,7 @@ export function defineStored(events: CommandGroup): void {
 		.argument("<event-id>")
 		.addOption(bodyOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill events get shop 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11 --body",
 			),
 		)

@@ -43,8 +43,7 @@ export function defineExport(events: CommandGroup): void {
 			).makeOptionMandatory(),
 		)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill events export shop --from 2026-01-01 --to 2026-01-31 -o january",
 				"tidemill events export shop --days 7 --body text -o week",
 				"tidemill events export shop --days 7 --format parquet -o week",

@@ -45,8 +45,7 @@ export function defineImport(events: CommandGroup): void {
 			"add the other rows, if some are invalid. Otherwise, nothing is added then",
 		)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill events import shop week/*.ndjson",
 				"tidemill events import shop old.parquet --date 2026-01-31",
 				"tidemill events import shop other-system.ndjson --rows bodies",

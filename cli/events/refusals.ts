@@ -32,7 +32,7 @@ export function defineRefusals(sources: CommandGroup): void {
 		.option("--limit <n>", "how many at most")
 		.addOption(bodyOption)
 		.addOption(tableOrJson)
-		.addHelpText("after", examples("tidemill sources refusals shop"))
+		.addHelpText(...examples("tidemill sources refusals shop"))
 		.action(async (name, { from, limit, body, output }, command) => {
 			const answer = await restApi(command.optsWithGlobals()).get(
 				`/sources/${encodeURIComponent(name)}/refusals`,

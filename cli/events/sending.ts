@@ -21,8 +21,7 @@ export function defineSend(group: CommandGroup): void {
 		.option("-f, --file <path>", "a file with the event; - is standard input")
 		.option("--token <token>", "the token of a source with authorization")
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				`tidemill ${group.name()} send shop --data '{"order": 1}'`,
 				`tidemill ${group.name()} send shop --file - < order.json`,
 			),

@@ -24,8 +24,7 @@ export function defineTail(events: CommandGroup): void {
 			outputIn(["table", "json"], "how to print; json is one object in a line"),
 		)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				"tidemill events tail shop",
 				"tidemill events tail shop --refused --output json",
 			),

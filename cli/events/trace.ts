@@ -31,8 +31,7 @@ export function define(trace: CommandGroup): void {
 		.argument("<event-id>", "the event_id that the webhook answered")
 		.addOption(tableOrJson)
 		.addHelpText(
-			"after",
-			examples("tidemill trace 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11"),
+			...examples("tidemill trace 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11"),
 		)
 		.action(async (id, { output }, command) => {
 			const answer = await restApi(command.optsWithGlobals()).get(

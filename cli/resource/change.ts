@@ -90,10 +90,7 @@ export function defineSuspension(
 			.command(verb)
 			.description(about[verb])
 			.argument(`<${kind.kind.toLowerCase()}>`)
-			.addHelpText(
-				"after",
-				examples(`tidemill ${group.name()} ${verb} ${example}`),
-			)
+			.addHelpText(...examples(`tidemill ${group.name()} ${verb} ${example}`))
 			.action(async (name: string, _, command) => {
 				const cluster = await chooseCluster(command.optsWithGlobals());
 				await changeSpec(cluster, kind, name, { suspend }, done);
@@ -112,8 +109,7 @@ export function defineCancel(
 		.description(about.description)
 		.argument(`<${noun}>`)
 		.addHelpText(
-			"after",
-			examples(`tidemill ${group.name()} cancel ${about.example}`),
+			...examples(`tidemill ${group.name()} cancel ${about.example}`),
 		)
 		.action(async (name: string, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());

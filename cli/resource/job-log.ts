@@ -151,10 +151,7 @@ export function defineLogs(
 		.argument(`<${noun}>`)
 		.option("-f, --follow", `print new lines until the ${noun} ends`)
 		.option("--tail <lines>", "only the last lines", "1000")
-		.addHelpText(
-			"after",
-			examples(`tidemill ${group.name()} logs ${example} -f`),
-		)
+		.addHelpText(...examples(`tidemill ${group.name()} logs ${example} -f`))
 		.action(async (name: string, { follow = false, tail }, command) => {
 			const lines = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
 			if (lines < 1 || lines > 10_000)

@@ -31,8 +31,7 @@ export function defineVerbs(
 		.option("-l, --selector <labels>", "only those with these labels")
 		.addOption(outputOption)
 		.addHelpText(
-			"after",
-			examples(
+			...examples(
 				`tidemill ${noun} list -n shop`,
 				`tidemill ${noun} list -o json -l team=sales`,
 			),
@@ -50,7 +49,7 @@ export function defineVerbs(
 		.description(`Print one ${one}.`)
 		.argument(name)
 		.addOption(outputOption)
-		.addHelpText("after", examples(`tidemill ${noun} get example -o yaml`))
+		.addHelpText(...examples(`tidemill ${noun} get example -o yaml`))
 		.action(async (name, { output: format }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			await requireObject(cluster, kind, name);
@@ -62,7 +61,7 @@ export function defineVerbs(
 			`Show the settings and the state of one ${one}, and what Kubernetes recorded about it.`,
 		)
 		.argument(name)
-		.addHelpText("after", examples(`tidemill ${noun} describe example`))
+		.addHelpText(...examples(`tidemill ${noun} describe example`))
 		.action(async (name, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const object = await requireObject(cluster, kind, name);
@@ -75,7 +74,7 @@ export function defineVerbs(
 		.argument(`<names...>`, `the ${many}`)
 		.option("--ignore-not-found", "succeed if there is none of that name")
 		.option("-w, --wait", "wait until it is gone")
-		.addHelpText("after", examples(`tidemill ${noun} delete example`))
+		.addHelpText(...examples(`tidemill ${noun} delete example`))
 		.action(async (names, options, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			for (const name of names as string[])
