@@ -12,6 +12,7 @@ import { oneAtATime } from "../../packages/fair/fair-limit.ts";
 import {
 	bodyColumnsOf,
 	bodyValueSql,
+	defineBodyValues,
 	eventRows,
 } from "../../packages/warehouses/load/columns.ts";
 import type {
@@ -96,8 +97,12 @@ export class DownloadedDays implements DayFiles {
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
 	#opened(): Promise<Session> {
 		this.#session ??= import("../../packages/duckdb/session.ts").then(
-			({ Session }) =>
-				Session.inMemory(boundedMemory(this.directory), this.#context.signal),
+			async ({ Session }) => {
+				const memory = boundedMemory(this.directory);
+				const session = await Session.inMemory(memory, this.#context.signal);
+				defineBodyValues(session);
+				return session;
+			},
 		);
 		return this.#session;
 	}

@@ -163,11 +163,11 @@ test.each(destinations)(
 		expect(end.result).toMatchObject({
 			rows: 5,
 			unfitValues: expect.arrayContaining([
-				...["s", "i", "f", "b", "t", "d"].map((each) => ({
+				{ column: "i", rows: 2 },
+				...["s", "f", "b", "t", "d"].map((each) => ({
 					column: each,
-					rows: 2,
+					rows: 1,
 				})),
-				{ column: "j", rows: 1 },
 			]),
 		});
 		expect(

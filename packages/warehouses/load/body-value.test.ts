@@ -7,7 +7,7 @@ import { countUnfit } from "../../../ingest/load/day-files.ts";
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
-import { bodyValueSql, eventRows } from "./columns.ts";
+import { bodyValueSql, defineBodyValues, eventRows } from "./columns.ts";
 
 let directory: string;
 let session: Session;
@@ -15,6 +15,7 @@ beforeAll(async () => {
 	directory = await mkdtemp(join(tmpdir(), "body-"));
 	session = await Session.inMemory({}, new AbortController().signal);
 	await session.run("SET TimeZone = 'Asia/Tokyo'");
+	defineBodyValues(session);
 });
 afterAll(async () => {
 	session.close();
@@ -40,26 +41,35 @@ function column(
 	return { name, from: { bodyPointer, type } };
 }
 
-/** The value that a column has for a body, as text, and whether the body has another one there. */
-async function columnOf(body: string, type: BodyColumnType, pointer = "/a") {
+/** The value that a column has for a body, as text, and whether it is counted as one that doesn't fit. */
+async function readOf(body: string, type: BodyColumnType, pointer = "/a") {
 	const file = await fileOf(body);
-	const {
-		type: sqlType,
-		value,
-		isUnfit,
-	} = bodyValueSql({ type, bodyPointer: pointer }, 0);
+	const place = { type, bodyPointer: pointer };
+	const { type: sqlType, value, isUnfit } = bodyValueSql(place, 0);
 	const [found] = await session.rows<Record<string, string | boolean | null>>(
 		`SELECT typeof(${value}) AS type, (${value})::VARCHAR AS value, ${isUnfit} AS is_unfit` +
 			` FROM ${eventRows([file], [column(type, pointer)])}`,
 	);
 	expect(found!.type).toBe(sqlType);
-	return found!.is_unfit ? "unfit" : found!.value;
+	return { value: found!.value, isUnfit: found!.is_unfit };
+}
+
+/** Of values that don't fit, none is there. */
+async function columnOf(body: string, type: BodyColumnType, pointer = "/a") {
+	const { value, isUnfit } = await readOf(body, type, pointer);
+	if (isUnfit) expect(value).toBeNull();
+	return isUnfit ? "unfit" : value;
 }
 
 test.each<[BodyColumnType, string, string]>([
 	["String", '"ü \\"1\\""', 'ü "1"'],
 	["String", '""', ""],
 	["String", "12345678901234567890123", "12345678901234567890123"],
+	["String", "12345678901234567.89", "12345678901234567.89"],
+	["String", "1.10", "1.10"],
+	["String", "1e3", "1e3"],
+	["String", "-0.0", "-0.0"],
+	["String", "0.30000000000000000001", "0.30000000000000000001"],
 	["String", "true", "true"],
 	["String", "[]", "unfit"],
 	["String", '"{"', "{"],
@@ -72,7 +82,13 @@ test.each<[BodyColumnType, string, string]>([
 	["Integer", "1e3", "1000"],
 	["Integer", "1.5", "unfit"],
 	["Integer", "1e300", "unfit"],
-	["Integer", "9007199254740993.0", "unfit"],
+	["Integer", "9007199254740993.0", "9007199254740993"],
+	["Integer", "900719925474099.3e1", "9007199254740993"],
+	["Integer", "1.00000000000000000001", "unfit"],
+	["Integer", "-0.0", "0"],
+	["Integer", "1e-1", "unfit"],
+	["Integer", "10e-1", "1"],
+	["Integer", '"1e3"', "1000"],
 	["Integer", '"12"', "12"],
 	["Integer", '" 12"', "unfit"],
 	["Integer", '"1_2"', "unfit"],
@@ -93,6 +109,17 @@ test.each<[BodyColumnType, string, string]>([
 	["Boolean", '"yes"', "unfit"],
 	["Timestamp", '"2026-03-01T12:00:00Z"', "2026-03-01 21:00:00+09"],
 	["Timestamp", '"2026-03-01t12:00:00.25-05:30"', "2026-03-02 02:30:00.25+09"],
+	["Timestamp", '"2026-03-01T12:00:00+0530"', "2026-03-01 15:30:00+09"],
+	["Timestamp", '"2026-03-01 12:00:00-01"', "2026-03-01 22:00:00+09"],
+	["Timestamp", '"2016-12-31T23:59:60Z"', "2017-01-01 09:00:00+09"],
+	["Timestamp", '"2016-12-31T23:59:60.5Z"', "2017-01-01 09:00:00.5+09"],
+	["Timestamp", '"2026-03-01T24:00:00Z"', "2026-03-02 09:00:00+09"],
+	["Timestamp", '"2026-03-01T24:00:00.000+02"', "2026-03-02 07:00:00+09"],
+	["Timestamp", '"2026-03-01T24:00:01Z"', "unfit"],
+	["Timestamp", '"2026-03-01T25:00:00Z"', "unfit"],
+	["Timestamp", '"2026-03-01T12:60:00Z"', "unfit"],
+	["Timestamp", '"2026-03-01T12:00:61Z"', "unfit"],
+	["Timestamp", '"9999-12-31T24:00:00Z"', "unfit"],
 	["Timestamp", '"2026-03-01T12:00:00"', "unfit"],
 	["Timestamp", '"2026-02-30T12:00:00Z"', "unfit"],
 	["Timestamp", '"0001-01-01T00:00:00+01:00"', "unfit"],
@@ -104,6 +131,12 @@ test.each<[BodyColumnType, string, string]>([
 	["Date", '"2026-03-01T12:00:00Z"', "unfit"],
 	["JSON", '{"b" : [1, "x"]}', '{"b":[1,"x"]}'],
 	["JSON", '"x"', '"x"'],
+	[
+		"JSON",
+		'{"n": [1.10, 12345678901234567.89, 1e3]}',
+		'{"n":[1.10,12345678901234567.89,1e3]}',
+	],
+	["JSON", '{"s": "1.5 x"}', '{"s":"1.5 x"}'],
 ])("as %s, %s is %s", async (type, json, expected) => {
 	expect(await columnOf(`{"a":${json}}`, type)).toBe(expected);
 });
@@ -123,15 +156,90 @@ test.each(types)("nothing and null are NULL as %s, and fit", async (type) => {
 		expect(await columnOf(body, type), body).toBeNull();
 });
 
-test.each(types)(
-	"what DuckDB can't read is NULL as %s, doesn't fit and stops nothing",
-	async (type) => {
-		// RFC 8259 §8.2 allows half of a surrogate pair.
-		for (const body of ['{"a":1,"b":"\\ud800"}', '{"a":1,"b":"\\uDC00"}'])
-			expect(await columnOf(body, type)).toBe("unfit");
-		expect(await columnOf('{"b":"\\ud83d\\ude00"}', type)).toBeNull();
+const half = String.raw`"b":"cut \ud83c"`;
+
+test.each<[BodyColumnType, string, string]>([
+	["String", '"x"', "x"],
+	["Integer", "1", "1"],
+	["Number", "1.5", "1.5"],
+	["Boolean", "true", "true"],
+	["Timestamp", '"2026-03-01T12:00:00Z"', "2026-03-01 21:00:00+09"],
+	["Date", '"2026-03-01"', "2026-03-01"],
+	["JSON", '{"x":[1]}', '{"x":[1]}'],
+])(
+	"a half of a surrogate pair elsewhere leaves %s %s as it is",
+	async (type, json, value) => {
+		// RFC 8259 §8.2 allows it.
+		expect(await columnOf(`{"a":${json},${half}}`, type)).toBe(value);
+		expect(await columnOf(`{${half},"a":${json}}`, type)).toBe(value);
+		expect(await columnOf(`{${half}}`, type)).toBeNull();
+		expect(await columnOf(`{"a":${json},"b":"\\ud83d\\ude00"}`, type)).toBe(
+			value,
+		);
 	},
 );
+
+test.each<[BodyColumnType, string, string]>([
+	["String", String.raw`"cut \ud83c"`, "cut \ufffd"],
+	["JSON", String.raw`{"x":"\uDC00y"}`, '{"x":"\ufffdy"}'],
+])(
+	"a broken string reads U+FFFD as %s, and doesn't fit",
+	async (type, json, value) => {
+		expect(await readOf(`{"a":${json}}`, type)).toEqual({
+			value,
+			isUnfit: true,
+		});
+	},
+);
+
+test.each([
+	['{"a":1,"a":2}', "/a", "2"],
+	['{"a":1,"\\u0061":2}', "/a", "2"],
+	['{"a":{"b":1},"a":{"b":2}}', "/a/b", "2"],
+	['{"a":{"b":1,"b":2}}', "/a/b", "2"],
+	['{"a":[{"b":1},{"b":2,"b":3}]}', "/a/1/b", "3"],
+	['{"a":1,"a":{"b":2}}', "/a/b", "2"],
+])(
+	"of members that stand twice in %s, %s has the last one, and doesn't fit",
+	async (body, pointer, value) => {
+		for (const type of ["String", "Integer", "JSON"] as const)
+			expect(await readOf(body, type, pointer)).toEqual({
+				value,
+				isUnfit: true,
+			});
+	},
+);
+
+test("a member that stands twice where no column reads is nobody's concern, and a last one that is nothing reads as nothing", async () => {
+	expect(await readOf('{"a":1,"b":1,"b":2}', "Integer")).toEqual({
+		value: "1",
+		isUnfit: false,
+	});
+	expect(await readOf('{"c":{"a":1,"a":2},"a":3}', "Integer")).toEqual({
+		value: "3",
+		isUnfit: false,
+	});
+	expect(await readOf('{"a":{"b":1},"a":{}}', "Integer", "/a/b")).toEqual({
+		value: null,
+		isUnfit: false,
+	});
+});
+
+test.each([
+	["NUL", String.raw`"b":"\u0000"`],
+	["a number that is too large", '"b":1e400'],
+	["depth", `"b":${"[".repeat(5_000)}${"]".repeat(5_000)}`],
+	[
+		"100,000 members",
+		Array.from({ length: 100_000 }, (_, n) => `"m${n}":${n}`).join(","),
+	],
+])("%s in a body leaves the other columns as they are", async (_, member) => {
+	for (const body of [`{"a":"x",${member}}`, `{${member},"a":"x"}`])
+		expect(await readOf(body, "String")).toEqual({
+			value: "x",
+			isUnfit: false,
+		});
+});
 
 test.each([
 	["/a/b", '{"a":{"b":"x"}}'],

@@ -1,5 +1,7 @@
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
+import type { Session } from "../../duckdb/session.ts";
+import { bodyValues } from "./body-values.ts";
 
 /** A column of a DuckDB table, and the expression that fills it from the rows of {@link eventRows}. */
 export interface ColumnSql {
@@ -82,18 +84,82 @@ export function bodyColumnsOf(
 	}) as (TableColumn & { from: BodyColumn })[];
 }
 
-/** The rows of objects, as a table to select these columns from. */
+/** Lets SQL call what {@link eventRows} calls for bodies of which DuckDB's own functions would change a value. */
+export function defineBodyValues(session: Pick<Session, "define">): void {
+	session.define("body_values", bodyValues);
+}
+
+/**
+ * The rows of objects, as a table to select these columns from. If one of them comes from the body, the session has had
+ * {@link defineBodyValues}.
+ */
 export function eventRows(
 	files: string[],
 	columns: readonly TableColumn[],
 ): string {
 	const rows = parquetRows(files);
-	const pointers = bodyColumnsOf(columns).map(({ from }) => from.bodyPointer);
-	if (pointers.length === 0) return rows;
-	const list = `[${pointers.map(quoteText).join(", ")}]`;
+	const places = bodyColumnsOf(columns).map(({ from }) => from);
+	if (places.length === 0) return rows;
+	const pointers = places.map(({ bodyPointer }) => quoteText(bodyPointer));
 	// All values at once: to read a body for each takes twice as long.
-	const texts = readable("body", `json_extract_string(body, ${list})`);
-	return `(SELECT *, ${texts} AS body_texts FROM ${rows})`;
+	const texts = readable(
+		"body",
+		`json_extract_string(body, [${pointers.join(", ")}])`,
+	);
+	const read = quoteText(
+		JSON.stringify(
+			places.map(({ bodyPointer, type }) => ({ bodyPointer, type })),
+		),
+	);
+	const paths = places.map((_, index) => `'$[${index}]'`);
+	return (
+		`(SELECT * EXCLUDE (texts), CASE WHEN tagged IS NULL THEN texts` +
+		` ELSE list_transform(tagged, lambda t: CASE WHEN left(t, 1) <> '!' THEN substr(t, 2) END) END AS body_texts` +
+		` FROM (SELECT *, CASE WHEN ${isOdd(places)} THEN json_extract_string(body_values(body, ${read}), [${paths.join(", ")}]) END AS tagged` +
+		` FROM (SELECT *, ${texts} AS texts FROM ${rows})))`
+	);
+}
+
+/** Whether DuckDB can't read the body, or would give another value than the one that was written last. */
+function isOdd(places: readonly BodyColumn[]): string {
+	const changed = places.flatMap(({ type }, index) => {
+		const found = changes[type];
+		return found ? [found(`texts[${index + 1}]`)] : [];
+	});
+	return ["texts IS NULL", repeats(places), ...changed].join(" OR ");
+}
+
+/** By the text that DuckDB gives. It reads a number with a fraction or an exponent into 53 bits, and writes it with a point. */
+const changes: Partial<Record<BodyColumnType, (text: string) => string>> = {
+	String: isFraction,
+	Integer: isFraction,
+	JSON: (text) => `coalesce(regexp_matches(${text}, '\\d[.eE]'), false)`,
+};
+
+function isFraction(text: string): string {
+	return `coalesce(regexp_matches(${text}, '^-?\\d+[.eE]'), false)`;
+}
+
+/** Whether a member on the way to a place stands twice. */
+function repeats(places: readonly BodyColumn[]): string {
+	const ways = places.map(({ bodyPointer }) => bodyPointer.split("/"));
+	const objects = ways.flatMap((tokens) =>
+		tokens.slice(1).map((_, depth) => tokens.slice(0, depth + 1).join("/")),
+	);
+	const names = ways.flatMap((tokens) =>
+		tokens
+			.slice(1)
+			.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~")),
+	);
+	if (names.length === 0) return "false";
+	const list = (texts: readonly string[]) =>
+		[...new Set(texts)].map(quoteText).join(", ");
+	const keys = readable("body", `json_keys(body, [${list(objects)}])`);
+	const onTheWay = `list_filter(k, lambda n: n IN (${list(names)}))`;
+	return (
+		`coalesce(list_bool_or(list_transform(${keys},` +
+		` lambda k: len(${onTheWay}) > len(list_distinct(${onTheWay})))), false)`
+	);
 }
 
 /**
@@ -113,17 +179,28 @@ export function bodyValueSql(
 	// A string itself, or the JSON text of any other value.
 	const text = `body_texts[${number + 1}]`;
 	const { type: sqlType, value } = sqlOf[type](text, quoteText(bodyPointer));
+	const tag = `left(tagged[${number + 1}], 1)`;
 	return {
 		type: sqlType,
 		value,
-		isUnfit: `(body_texts IS NULL OR ${text} IS NOT NULL) AND (${value}) IS NULL`,
+		isUnfit: `CASE WHEN tagged IS NULL THEN ${text} IS NOT NULL AND (${value}) IS NULL ELSE ${tag} IS NOT NULL AND (${tag} <> '=' OR (${value}) IS NULL) END`,
 	};
 }
 
 const numberForm = String.raw`-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?`;
 const dateForm = String.raw`\d{4}-\d\d-\d\d`;
-/** RFC 3339 §5.6: always with an offset. */
-const timeForm = String.raw`${dateForm}[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)`;
+/** RFC 3339 §5.6, always with an offset; and ISO 8601's 24:00 and offsets without a colon or minutes, which senders write. */
+const timeForm = String.raw`${dateForm}[Tt ](([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?|24:00:00(\.0+)?)([Zz]|[+-]\d\d(:?\d\d)?)`;
+
+/** Of a text of {@link timeForm}: second 60 is the next minute's first, and 24:00 the next day's 00:00. */
+function instantOf(text: string): string {
+	const offset = String.raw`regexp_replace(regexp_replace(upper(${text}), '([+-]\d\d)(\d\d)$', '\1:\2'), '([+-]\d\d)$', '\1:00')`;
+	const clock = String.raw`regexp_replace(regexp_replace(${offset}, '^(.{10}).24', '\1T00'), '^(.{17})60', '\159')`;
+	return (
+		`TRY(TRY_CAST(${clock} AS TIMESTAMPTZ) + CASE WHEN substr(${text}, 12, 2) = '24' THEN INTERVAL 24 HOURS` +
+		` WHEN substr(${text}, 18, 2) = '60' THEN INTERVAL 1 SECOND ELSE INTERVAL 0 SECOND END)`
+	);
+}
 
 /**
  * Forms send nothing but strings, so a string that holds a value of the type counts as that value. Years
@@ -136,17 +213,13 @@ const sqlOf: Record<
 	String: (text, pointer) => ({
 		type: "VARCHAR",
 		value:
-			`CASE WHEN ${text} IS NULL THEN NULL WHEN left(${text}, 1) NOT IN ('{', '[') THEN ${text}` +
+			`CASE WHEN ${text} IS NULL THEN NULL WHEN tagged IS NOT NULL OR left(${text}, 1) NOT IN ('{', '[') THEN ${text}` +
 			` WHEN json_type(body, ${pointer}) = 'VARCHAR' THEN ${text} END`,
 	}),
 	Integer: (text) => ({
 		type: "BIGINT",
-		// JSON Schema counts 1.0 as an integer. DuckDB would round others.
-		value:
-			`CASE WHEN regexp_full_match(${text}, '-?(0|[1-9]\\d*)') THEN TRY_CAST(${text} AS BIGINT)` +
-			` WHEN regexp_full_match(${text}, '${numberForm}') AND abs(TRY_CAST(${text} AS DOUBLE)) <= ${Number.MAX_SAFE_INTEGER}` +
-			` AND trunc(TRY_CAST(${text} AS DOUBLE)) = TRY_CAST(${text} AS DOUBLE)` +
-			` THEN TRY_CAST(TRY_CAST(${text} AS DOUBLE) AS BIGINT) END`,
+		// JSON Schema counts 1.0 as an integer.
+		value: `CASE WHEN regexp_full_match(${text}, '-?(0|[1-9]\\d*)(\\.0+)?') THEN TRY_CAST(split_part(${text}, '.', 1) AS BIGINT) END`,
 	}),
 	Number: (text) => ({
 		type: "DOUBLE",
@@ -159,9 +232,9 @@ const sqlOf: Record<
 	Timestamp: (text) => ({
 		type: "TIMESTAMP WITH TIME ZONE",
 		value:
-			`CASE WHEN regexp_full_match(${text}, '${timeForm}') AND TRY_CAST(upper(${text}) AS TIMESTAMPTZ)` +
+			`CASE WHEN regexp_full_match(${text}, '${timeForm}') AND ${instantOf(text)}` +
 			` BETWEEN TIMESTAMPTZ '0001-01-01 00:00:00+00' AND TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'` +
-			` THEN TRY_CAST(upper(${text}) AS TIMESTAMPTZ) END`,
+			` THEN ${instantOf(text)} END`,
 	}),
 	Date: (text) => ({
 		type: "DATE",
@@ -169,6 +242,6 @@ const sqlOf: Record<
 	}),
 	JSON: (text, pointer) => ({
 		type: "JSON",
-		value: `CASE WHEN ${text} IS NOT NULL THEN json_extract(body, ${pointer}) END`,
+		value: `CASE WHEN tagged IS NOT NULL THEN TRY_CAST(${text} AS JSON) WHEN ${text} IS NOT NULL THEN json_extract(body, ${pointer}) END`,
 	}),
 };

@@ -1,3 +1,4 @@
+import { defineBodyValues } from "../../load/columns.ts";
 import "../../../duckdb/allocator.ts";
 import { link, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -40,6 +41,7 @@ export async function withDestinationFile<T>(
 				log.info({ holder, path }, "the DuckDB file is in use; waiting"),
 		});
 		const session = await Session.open(instance, signal);
+		defineBodyValues(session);
 		try {
 			return await work(session);
 		} finally {
