@@ -180,6 +180,16 @@ describe("public keys", () => {
 		},
 	);
 
+	test("that one receive has just got are no unknown ones of another", async () => {
+		vi.useFakeTimers({ toFake: ["performance"] });
+		const notify = responder(found);
+		await asks(notify);
+		await asks(notify, { unknown: "URL", url: `${place}?made-up` });
+		for (const unknown of ["URL", "KeyId"])
+			expect(await asks(notify, { unknown })).toHaveProperty("ok", true);
+		expect(notify.get).toHaveBeenCalledTimes(2);
+	});
+
 	test("made-up URLs don't keep an account from one that exists", async () => {
 		vi.useFakeTimers({ toFake: ["performance"] });
 		const notify = responder(found);

@@ -62,6 +62,14 @@ test.each([
 	);
 });
 
+test("an RSA key whose exponent would make each check slow is none", () => {
+	const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+	const jwk = publicKey.export({ format: "jwk" });
+	const slow = { ...jwk, e: Buffer.alloc(250, 255).toString("base64url") };
+	expect(publicKeysIn(JSON.stringify(jwk), "RSA-SHA256")).toHaveLength(1);
+	expect(publicKeysIn(JSON.stringify(slow), "RSA-SHA256")).toMatch(/^holds no/);
+});
+
 test("at most ten keys are read", () => {
 	const { publicKey } = generateKeyPairSync("ed25519");
 	const keys = Array(50).fill(publicKey.export({ format: "jwk" }));

@@ -316,6 +316,77 @@ describe("a provider's way to sign can be said", () => {
 	});
 });
 
+test("a signature counts in its own part of the header, and after its prefix, alone", async () => {
+	const accepts = (custom: Partial<Custom>, text: string) =>
+		verifierOf({
+			custom: {
+				header: "x-signature",
+				algorithm: "SHA256",
+				encoding: "Hex",
+				...custom,
+			},
+		})({ "x-signature": text }, body);
+	const right = hmac(body);
+	const part = { headerPart: "v1" };
+	for (const text of [
+		`v1=${right}`,
+		`t=1,v1=${right}`,
+		`v1=${hmac("x")}; v1="${right}"`,
+	])
+		expect(await accepts(part, text)).toBe(true);
+	for (const text of [`v0=${right}`, `xv1=${right}`, right, `t=v1=${right}`])
+		expect(await accepts(part, text)).toBe(false);
+	const prefix = { prefix: "sha256=" };
+	expect(await accepts(prefix, `sha256=${right}`)).toBe(true);
+	expect(await accepts(prefix, `sha512=${right}`)).toBe(false);
+	expect(await accepts(prefix, right)).toBe(false);
+});
+
+describe("a time that is signed in the body", () => {
+	const custom: Provider["custom"] = {
+		header: "x-signature",
+		algorithm: "SHA256",
+		encoding: "Hex",
+		timestampBodyPointer: "/at",
+	};
+	const accepts = (at: unknown, format?: Custom["timestampFormat"]) => {
+		const text = JSON.stringify({ at });
+		const timed = { ...custom, ...(format && { timestampFormat: format }) };
+		return verifierOf({ custom: timed })({ "x-signature": hmac(text) }, text);
+	};
+
+	test.each([
+		[undefined, signedAtMs / 1000],
+		["UnixSeconds", seconds],
+		["UnixMillis", signedAtMs],
+		["RFC3339", "2026-03-01T12:00:00Z"],
+		["RFC3339", "2026-03-01T14:00:00.123456789+02:00"],
+		["RFC3339", "2026-03-01t12:04:59z"],
+		["RFC3339", "2026-03-01 12:00:00Z"],
+	] as const)("may be %s %s", async (format, at) => {
+		expect(await accepts(at, format)).toBe(true);
+	});
+
+	test.each([
+		["UnixSeconds", signedAtMs],
+		["UnixSeconds", signedAtMs / 1000 - 301],
+		["UnixSeconds", `${seconds} `],
+		["UnixSeconds", `+${seconds}`],
+		["UnixSeconds", ""],
+		["UnixSeconds", null],
+		["UnixSeconds", undefined],
+		["UnixMillis", signedAtMs / 1000],
+		["UnixMillis", "1e12"],
+		["RFC3339", seconds],
+		["RFC3339", "2026-03-01T12:00:00"],
+		["RFC3339", "2026-03-01"],
+		["RFC3339", "2026-13-01T12:00:00Z"],
+		["RFC3339", "Sun, 01 Mar 2026 12:00:00 GMT"],
+	] as const)("is refused as %s %s", async (format, at) => {
+		expect(await accepts(at, format)).toBe(false);
+	});
+});
+
 test("what a signature in the body doesn't cover can be changed, and nothing else", async () => {
 	const accepts = verifierOf(providers.Mailgun!);
 	expect(await accepts({}, mailgun().replace("opened", "clicked"))).toBe(true);

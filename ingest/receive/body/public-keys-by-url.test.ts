@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { publicKeysSubject } from "../../../packages/contracts/nats.ts";
 import type { KeyAnswer } from "../../../packages/contracts/public-key.ts";
+import { snsTopic } from "../../../test/support/senders/sns-topic.ts";
 import type { NamedKey } from "../request/presented-signature.ts";
 import { type AskNotify, NotifyQuestions } from "./notify-questions.ts";
 import { PublicKeysByURL } from "./public-keys-by-url.ts";
@@ -67,6 +68,26 @@ test("keys that can't be fetched anew serve for a day", async () => {
 	await new Promise(setImmediate);
 	pass(1);
 	expect(await count(inSpec())).toBeUndefined();
+});
+
+test("a certificate serves while it is valid", async () => {
+	vi.useFakeTimers({ toFake: ["Date"] });
+	onTestFinished(() => {
+		vi.useRealTimers();
+	});
+	const start = Date.parse("2026-03-01T00:00:00Z");
+	vi.setSystemTime(start);
+	const { certificate } = await snsTopic("orders", {
+		notBefore: new Date(start - minute),
+		notAfter: new Date(start + minute),
+	});
+	const ask = vi.fn<AskNotify>(async () => ({ ok: true, text: certificate }));
+	const keys = new PublicKeysByURL(new NotifyQuestions(ask), () => 1e9);
+	const found = async () =>
+		(await keys.keysAt("shop", "RSA-SHA256", inSpec()))?.length;
+	expect(await found()).toBe(1);
+	vi.setSystemTime(start + minute);
+	expect(await found()).toBe(0);
 });
 
 test("an unknown key id asks again, once in ten seconds", async () => {

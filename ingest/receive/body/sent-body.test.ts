@@ -5,7 +5,10 @@ import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { RequestAdmission } from "../admission/admission.ts";
 import { MemoryBudget } from "../admission/budget.ts";
 import { RequestLimits } from "../admission/limits.ts";
-import type { PresentedSignature } from "../request/presented-signature.ts";
+import type {
+	PresentedSignature,
+	SignatureInBody,
+} from "../request/presented-signature.ts";
 import { refusals } from "../request/refusal.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import type { SigningKey } from "../request/signature-check.ts";
@@ -71,6 +74,16 @@ function presented(
 	return { texts, hash: "sha256", encoding: "hex", signed: [nothing, nothing] };
 }
 
+const signedRoute = {
+	...routeWith(key, key),
+	authorization: {
+		type: "Signature" as const,
+		scheme: "Custom" as const,
+		keys: [],
+		toleranceSeconds: 30,
+	},
+};
+
 const textOf = (outcome: BodyOutcome) =>
 	"text" in outcome ? Buffer.concat(outcome.text.parts).toString() : outcome;
 
@@ -103,6 +116,38 @@ test("the signature of a long body is checked beside what others send", async ()
 	);
 	expect(wrong.outcome).toBe(refusals.SignatureInvalid);
 	expect(wrong.atOnce).toBe(false);
+});
+
+test("what completes a signature in the body must be timely, and what is read for it is given back", async () => {
+	const keys: SigningKey[] = [{ algorithm: "HMAC", key: Buffer.from("hush") }];
+	const text = createHmac("sha256", "hush").update(long).digest("hex");
+	const signedAgo = (seconds: number): SignatureInBody => ({
+		*read(body) {
+			yield* body.textAt("/0");
+			return {
+				...presented("HMAC", text),
+				signedAt: Date.now() / 1000 - seconds,
+			};
+		},
+	});
+	const checked = (seconds: number) =>
+		validated(
+			long,
+			{
+				signature: signedAgo(seconds),
+				route: { ...signedRoute, signingKeys: keys },
+			},
+			keys,
+		);
+	const { outcome, held } = await checked(0);
+	expect(textOf(outcome)).toBe(long.toString());
+	expect(held).toBe(long.length);
+	expect((await checked(60)).outcome).toBe(refusals.SignatureInvalid);
+
+	// No room is no refusal of the signature.
+	budget = new MemoryBudget(1_000, long.length + 1);
+	limits = new RequestLimits(budget);
+	expect((await checked(0)).outcome).toBe(refusals.Overloaded);
 });
 
 test("a public-key signature is checked in another thread, and its copy of the body is given back", async () => {

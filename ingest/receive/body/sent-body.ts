@@ -110,7 +110,7 @@ export class SentBody {
 		const { authorization } = this.#head.route;
 		const { toleranceSeconds } = authorization as SignatureAuthorization;
 		const sentBytes = this.#admission.bytes;
-		const body = new ReadableBody(this.#head, parts, this.#take);
+		const body = new ReadableBody(this.#head.kind, parts, this.#take);
 		const signature = yield* inBody.read(body);
 		this.#admission.keep(sentBytes);
 		if (body.isRefused) this.#onValidated(refusals.Overloaded);

@@ -82,7 +82,10 @@ function* read(
 	if (texts.length === 0) return undefined;
 
 	const timestamp = yield* timestampOf(custom, head, body);
-	const signedAt = timestamp && secondsOf(timestamp, custom.timestampFormat);
+	const signedAt =
+		timestamp === undefined
+			? undefined
+			: secondsOf(timestamp, custom.timestampFormat);
 	const isTimed =
 		custom.timestampHeader !== undefined ||
 		custom.timestampBodyPointer !== undefined;
@@ -96,7 +99,7 @@ function* read(
 		hash: hash ?? "sha256",
 		encoding: custom.encoding === "Hex" ? "hex" : "base64",
 		signed: signed.parts,
-		...(typeof signedAt === "number" && { signedAt }),
+		...(signedAt !== undefined && { signedAt }),
 		...(keyAt && { keyAt }),
 	};
 }

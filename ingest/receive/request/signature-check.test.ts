@@ -80,6 +80,19 @@ describe.each([
 	});
 });
 
+test("at most twenty checks by public keys read the body", async () => {
+	const right = { algorithm: "Ed25519" as const, text: ed25519Text };
+	const wrong = { ...right, text: ed25519Text.replace(/^./, "!") };
+	const others = (count: number) =>
+		Array.from({ length: count }, () => ({
+			algorithm: "Ed25519" as const,
+			key: generateKeyPairSync("ed25519").publicKey,
+		}));
+	const both = presented([wrong, right]);
+	expect(await isSigned(both, [...others(9), ed25519Key], body)).toBe(true);
+	expect(await isSigned(both, [...others(10), ed25519Key], body)).toBe(false);
+});
+
 test("hexadecimal is compared in either case, Base64 in its own", async () => {
 	const hex = Buffer.from(hmacText, "base64").toString("hex").toUpperCase();
 	const asHex = presented([{ algorithm: "HMAC", text: hex }], {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { sourceOf } from "../../../test/support/examples/resource-examples.ts";
+import { secretNames } from "./authorization.ts";
 import { routeOf } from "./decide.ts";
 import { newKeys } from "./keys.ts";
 
@@ -57,6 +58,25 @@ test.each([
 	webhook.verification = { allowGet: true, handshakes: ["EventGrid", "Slack"] };
 	const all = new Set(["EventGrid", "Slack", ...(own ?? [])]);
 	expect(verification()).toEqual({ allowGet: true, handshakes: [...all] });
+});
+
+test("a Source is looked at again when the Secret with its public key changes", () => {
+	const source = sourceOf();
+	source.spec.webhook!.authorization = {
+		type: "Signature",
+		signature: {
+			scheme: "Custom",
+			toleranceSeconds: 300,
+			custom: {
+				header: "x-signature",
+				algorithm: "Ed25519",
+				encoding: "Hex",
+				signedString: "{body}",
+				publicKey: { secretRef: { name: "provider", key: "key" } },
+			},
+		},
+	};
+	expect(secretNames(source)).toEqual(["provider"]);
 });
 
 test("receivers give the answers that a Source asks for, as text with status 200 unless it says otherwise", () => {

@@ -46,8 +46,6 @@ test.each(
 	expect(message).not.toMatch(
 		/\b(new|next|later) Runs?\b|Pipeline|\b[Dd]ays?\b/,
 	);
-	const { checkAdvice, advice } = (rules as Record<string, ErrorRule>)[
-		code
-	]!;
+	const { checkAdvice, advice } = (rules as Record<string, ErrorRule>)[code]!;
 	expect(message).toContain(checkAdvice ?? advice);
 });
