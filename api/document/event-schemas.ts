@@ -158,6 +158,9 @@ export const refusedSchemas: Record<string, SchemaObject> = {
 			status: count("HTTP status of the answer."),
 			code: text("Why it was refused, for programs."),
 			message: text("What is wrong and what to do about it."),
+			"cause?": text(
+				"What exactly is wrong, such as the header that is missing. The sender doesn't read it, unless it is the place of a mistake in the body.",
+			),
 			method: text("HTTP method."),
 			"contentType?": text("Its `Content-Type`."),
 			"userAgent?": text("Its `User-Agent`."),

@@ -3258,6 +3258,8 @@ export type RefusedRequest = {
 	code: string;
 	/** What is wrong and what to do about it. */
 	message: string;
+	/** What exactly is wrong, such as the header that is missing. The sender doesn't read it, unless it is the place of a mistake in the body. */
+	cause?: string;
 	/** HTTP method. */
 	method: string;
 	/** Its `Content-Type`. */

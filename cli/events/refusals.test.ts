@@ -25,6 +25,16 @@ Unauthorized: The token is missing or wrong.
 	);
 });
 
+test("the cause of a refusal stands in its line", () => {
+	const cause = "The request has no token.";
+	expect(refusalsText([{ ...refusal, cause }, refusal])).toContain(
+		`METHOD   BYTES   LEFT OUT   CAUSE
+2026-03-01T12:00:00.000Z   401      Unauthorized   POST                        ${cause}
+2026-03-01T12:00:00.000Z   401      Unauthorized   POST
+`,
+	);
+});
+
 test("a body can't write to the terminal", () => {
 	const text = refusalsText([{ ...refusal, bodyHead: '{"a":\u001b[2J\n1' }]);
 	expect(text).toContain('{"a": [2J 1');

@@ -9,6 +9,7 @@ interface Refusal {
 	status: number;
 	code: string;
 	message: string;
+	cause?: string;
 	method: string;
 	bytes?: number;
 	leftOut?: number;
@@ -48,24 +49,40 @@ export function defineRefusals(sources: CommandGroup): void {
 		});
 }
 
-/** A line for each refusal, and then what to do about each code. */
+/** A line for each refusal and its cause, and then what to do about each code. */
 export function refusalsText(items: readonly Refusal[]): string {
 	const hasBodies = items.some(({ bodyHead }) => bodyHead !== undefined);
-	const rows = items.map(
-		({ time, status, code, method, bytes, leftOut, bodyHead = "" }) => [
-			time,
-			String(status),
-			code,
-			method,
-			bytes === undefined ? "" : String(bytes),
-			leftOut === undefined ? "" : String(leftOut),
-			...(hasBodies ? [bodyHead.slice(0, 80)] : []),
-		],
-	);
-	const head = ["TIME", "STATUS", "CODE", "METHOD", "BYTES", "LEFT OUT"];
+	const hasCauses = items.some(({ cause }) => cause !== undefined);
+	const columns: [title: string, text: (item: Refusal) => string][] = [
+		["TIME", ({ time }) => time],
+		["STATUS", ({ status }) => String(status)],
+		["CODE", ({ code }) => code],
+		["METHOD", ({ method }) => method],
+		["BYTES", ({ bytes }) => String(bytes ?? "")],
+		["LEFT OUT", ({ leftOut }) => String(leftOut ?? "")],
+		...(hasBodies
+			? [
+					["BODY", ({ bodyHead = "" }: Refusal) => bodyHead.slice(0, 80)] as [
+						string,
+						(item: Refusal) => string,
+					],
+				]
+			: []),
+		...(hasCauses
+			? [
+					["CAUSE", ({ cause = "" }: Refusal) => cause] as [
+						string,
+						(item: Refusal) => string,
+					],
+				]
+			: []),
+	];
 	const advice = new Map(items.map(({ code, message }) => [code, message]));
 	return [
-		table([hasBodies ? [...head, "BODY"] : head, ...rows]),
+		table([
+			columns.map(([title]) => title),
+			...items.map((item) => columns.map(([, text]) => text(item))),
+		]),
 		...[...advice].map(([code, message]) => `${code}: ${message}\n`),
 	].join("\n");
 }

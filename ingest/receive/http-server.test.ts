@@ -95,6 +95,30 @@ function post(body: string, length = body.length): ReturnType<typeof write> {
 const answer = (connection: { received: string }, text: string) =>
 	eventually(() => expect(connection.received).toContain(text));
 
+test("a target in absolute form and one with a slash at its end are this URL; other paths are not", async () => {
+	const path = `/hooks/${key}/${key}`;
+	for (const [target, status] of [
+		[`http://proxied.example${path}`, 200],
+		[`https://proxied.example${path}/?a=b`, 200],
+		[`${path}/`, 200],
+		[`${path}//`, 404],
+		[`/${path}`, 404],
+	] as const)
+		for (const version of ["1.1", "1.0"]) {
+			pending = [];
+			const connection = write(
+				`POST ${target} HTTP/${version}\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
+			);
+			if (status === 200) {
+				await eventually(() => expect(pending).toHaveLength(1));
+				pending[0]!.answerStored();
+			}
+			await eventually(() =>
+				expect(connection.received).toContain(`HTTP/1.1 ${status}`),
+			);
+		}
+});
+
 test("an event is answered when it is stored, and its bytes are held until they are released", async () => {
 	const connection = post("[1]");
 	await eventually(() => expect(pending).toHaveLength(1));

@@ -11,6 +11,8 @@ export interface RefusedRequest {
 	code: string;
 	/** What is wrong and what to do about it, as the sender read it. */
 	message: string;
+	/** What exactly is wrong. It names fields of the Source and headers, never a value that was sent. */
+	cause?: string;
 	method: string;
 	contentType?: string;
 	userAgent?: string;

@@ -30,8 +30,7 @@ export interface Route {
 		| SignatureAuthorization
 		/** Messages of Amazon SNS for these topics. */
 		| { type: "AmazonSNS"; topicARNs: string[] }
-		/** The Source asks for something that can't be served (its status says why): every request gets a 401. */
-		| { type: "Unavailable" };
+		| UnavailableAuthorization;
 	/** Largest body after decoding, in bytes. */
 	maxBodyBytes: number;
 	/** How to answer senders that check the URL; absent when they get no answer. */
@@ -63,6 +62,15 @@ export interface Route {
 	capturedParameters?: string[];
 	/** The plan that validates the events; absent when none does. */
 	plan?: RoutePlan;
+}
+
+/** The Source's authorization can't be checked, so no request is accepted. */
+export interface UnavailableAuthorization {
+	type: "Unavailable";
+	/** What requests would be checked for. Those that carry it get a 503, so that their sender repeats them; all others a 401. */
+	awaits?: { type: "CustomToken" } | SignatureAuthorization;
+	/** Why it can't be checked and what to do, for people of the account. */
+	cause?: string;
 }
 
 /** Each request must be signed with one of the keys. */

@@ -609,7 +609,7 @@ test("an unknown source key, a wrong url key and a wrong path are 404", async ()
 		url.replace(/hooks\/./, (start) =>
 			start.endsWith("0") ? "hooks/1" : "hooks/0",
 		),
-		`${url}/`,
+		`${url}//`,
 		`${fixture.receiver.url}/`,
 	])
 		expectRefused(await sendJSON(other, "{}"), 404, "UnknownURL");

@@ -1,13 +1,19 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readRefusedFrom } from "../../api/events/refused-requests.ts";
 import { openRefusedStream } from "../../ingest/archive/refused-stream.ts";
 import { refused } from "../../packages/contracts/nats.ts";
 import { maxKeptOfSource } from "../../packages/contracts/refused-request.ts";
-import type { Route } from "../../packages/contracts/route.ts";
+import type {
+	Route,
+	SignatureAuthorization,
+	UnavailableAuthorization,
+} from "../../packages/contracts/route.ts";
 import {
 	metric,
 	type ReceiveFixture,
+	sealKey,
 	startReceiveFixture,
 } from "../support/fixtures/data-plane/receiver.ts";
 import { send, untilKnown } from "../support/senders/http-client.ts";
@@ -88,6 +94,108 @@ test("a refused request is there with its reason and the head of its body, witho
 	const text = JSON.stringify(await refusalsOf(route));
 	for (const hidden of [token, "another", "private", url.split("/").at(-1)!])
 		expect(text).not.toContain(hidden);
+});
+
+/** An HMAC as the scheme Stripe wants it. */
+function stripe(secret: string, body: string, time = Date.now() / 1_000) {
+	const seconds = Math.floor(time);
+	const hmac = createHmac("sha256", secret).update(`${seconds}.${body}`);
+	return { "stripe-signature": `t=${seconds},v1=${hmac.digest("hex")}` };
+}
+
+const sentence = /^The signature is missing or wrong, or its timestamp /;
+
+test("people read what is wrong with a signature, and its sender reads one sentence", async () => {
+	const sourceKey = randomBytes(16).toString("hex");
+	const keys = ["old", "new"].map((secret) => ({
+		algorithm: "HMAC" as const,
+		sealed: sealKey.seal(Buffer.from(secret), sourceKey),
+	}));
+	const signed = (scheme: SignatureAuthorization["scheme"]) => ({
+		type: "Signature" as const,
+		scheme,
+		keys,
+		toleranceSeconds: 300,
+	});
+	const source = await newSource({
+		sourceKey,
+		authorization: signed("Stripe"),
+	});
+	const right = stripe("new", "{}")["stripe-signature"];
+	const late = stripe("new", "{}", Date.now() / 1_000 - 400);
+	const early = stripe("new", "{}", Date.now() / 1_000 + 4_000);
+	for (const [headers, cause] of [
+		[{}, /^The header stripe-signature is missing\.$/],
+		[{ "stripe-signature": "v1=00" }, /stripe-signature can't be decoded/],
+		[{ "stripe-signature": "t=soon,v1=00" }, /stripe-signature can't be dec/],
+		[{ "stripe-signature": right.replace("v1", "v0") }, /can't be decoded/],
+		[{ "stripe-signature": right.slice(0, -1) }, /is not hexadecimal of the/],
+		[late, /^The signed time is 40\d s behind receive's clock; toleranceSeco/],
+		[early, /^The signed time is 3\d\d\d s ahead of receive's clock/],
+		[stripe("other", "{}"), /^None of 2 secrets matches the signature\.$/],
+		[stripe("new", "{} "), /^None of 2 secrets matches the signature\.$/],
+	] as const) {
+		const answer = await send(source.url, {
+			headers: { ...json, ...headers },
+			body: "{}",
+		});
+		expect(answer.status).toBe(401);
+		expect(answer.json.error.message).toMatch(sentence);
+		expect(JSON.stringify(answer.json)).not.toMatch(cause);
+		await vi.waitFor(async () => {
+			const causes = (await refusalsOf(source.route)).map((one) => one.cause);
+			expect(causes.at(-1)).toMatch(cause);
+		}, soon);
+	}
+});
+
+test("while its Secret can't be read, a Source asks senders to repeat what carries a signature or token, and people read why", async () => {
+	const cause = 'There is no Secret "hush" in namespace "acme".';
+	const awaiting = (awaits: NonNullable<UnavailableAuthorization["awaits"]>) =>
+		newSource({ authorization: { type: "Unavailable", awaits, cause } });
+	const scheme = {
+		type: "Signature" as const,
+		keys: [],
+		toleranceSeconds: 300,
+	};
+	const token = await awaiting({ type: "CustomToken" });
+	const stripes = await awaiting({ ...scheme, scheme: "Stripe" });
+	const inBody = await awaiting({
+		...scheme,
+		scheme: "Custom",
+		custom: {
+			bodyPointer: "/signature",
+			algorithm: "SHA256",
+			encoding: "Hex",
+			signedString: "{bodyPointer:/id}",
+		},
+	});
+	const answerOf = async (url: string, headers: object, body = "{}") => {
+		const answer = await send(url, { headers: { ...json, ...headers }, body });
+		expect(JSON.stringify(answer.json)).not.toContain("hush");
+		return [answer.status, answer.headers["retry-after"]];
+	};
+	for (const [{ url }, headers, body] of [
+		[token, { authorization: "Bearer t" }],
+		[token, { "x-webhook-token": "t" }],
+		[stripes, stripe("any", "{}")],
+		[inBody, {}, '{"id":1,"signature":"00"}'],
+	] as const)
+		expect(await answerOf(url, headers, body)).toEqual([503, "60"]);
+	expect(await answerOf(`${token.url}?token=t`, {})).toEqual([503, "60"]);
+	for (const { route } of [token, stripes, inBody])
+		expect(await untilRefused(route, "SecretUnavailable")).toMatchObject({
+			cause,
+		});
+	for (const [{ url }, headers, body] of [
+		[token, {}],
+		[stripes, {}],
+		[stripes, { "stripe-signature": "v1=00" }],
+		[stripes, { authorization: "Bearer t" }],
+		[inBody, {}, '{"id":1}'],
+		[inBody, {}, "{}"],
+	] as const)
+		expect(await answerOf(url, headers, body)).toEqual([401, undefined]);
 });
 
 test("a Source's refusals are its own, and an unknown URL's are nobody's", async () => {

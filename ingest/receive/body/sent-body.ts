@@ -13,7 +13,10 @@ import type {
 } from "../request/presented-signature.ts";
 import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import type { ChallengeAnswer } from "../request/reply.ts";
-import type { AcceptedHead } from "../request/request-head.ts";
+import {
+	type AcceptedHead,
+	secretUnavailable,
+} from "../request/request-head.ts";
 import {
 	isHmacSigned,
 	isSignedWithPrivateKey,
@@ -21,6 +24,11 @@ import {
 	mayBeSignedWithPrivateKey,
 	type SigningKey,
 } from "../request/signature-check.ts";
+import {
+	missingSignature,
+	untimelySignature,
+	wrongSignature,
+} from "../request/signature-fault.ts";
 import {
 	answerChallenge,
 	confirmationOf,
@@ -107,15 +115,24 @@ export class SentBody {
 		inBody: SignatureInBody,
 		parts: readonly Buffer[],
 	): LongWork<void> {
-		const { authorization } = this.#head.route;
-		const { toleranceSeconds } = authorization as SignatureAuthorization;
+		const { route } = this.#head;
+		const { awaits } = route;
+		const authorization = (awaits ??
+			route.authorization) as SignatureAuthorization;
+		const { toleranceSeconds } = authorization;
+		const nowMs = Date.now();
 		const sentBytes = this.#admission.bytes;
 		const body = new ReadableBody(this.#head.kind, parts, this.#take);
 		const signature = yield* inBody.read(body);
 		this.#admission.keep(sentBytes);
 		if (body.isRefused) this.#onValidated(refusals.Overloaded);
-		else if (!signature || !isTimely(signature, toleranceSeconds, Date.now()))
-			this.#onValidated(refusals.SignatureInvalid);
+		else if (!signature)
+			this.#onValidated(missingSignature(authorization, this.#headers));
+		else if (awaits) this.#onValidated(secretUnavailable(route));
+		else if (!isTimely(signature, toleranceSeconds, nowMs))
+			this.#onValidated(
+				untimelySignature(signature.signedAt!, toleranceSeconds, nowMs),
+			);
 		else this.#check(signature, parts);
 	}
 
@@ -164,7 +181,7 @@ export class SentBody {
 			isSignedWithPrivateKey(signature, keys, parts),
 		);
 		this.#admission.keep(sentBytes);
-		this.#do(this.#validateSender(signature, parts, isVerified));
+		this.#do(this.#validateSender(signature, parts, isVerified, keys.length));
 	}
 
 	/** Checks a message of Amazon SNS, which needs two copies of the body. */
@@ -193,10 +210,14 @@ export class SentBody {
 		signature: PresentedSignature,
 		parts: readonly Buffer[],
 		isVerified: boolean,
+		keys = this.#head.route.signingKeys!.length,
 	): LongWork<void> {
 		const { route } = this.#head;
-		const isSigned = yield* isHmacSigned(signature, route.signingKeys!, parts);
-		const refusal = validateSender(this.#head, isSigned || isVerified);
+		const isSigned =
+			(yield* isHmacSigned(signature, route.signingKeys!, parts)) || isVerified;
+		const refusal = isSigned
+			? validateSender(this.#head, isSigned)
+			: wrongSignature(signature, keys);
 		if (refusal) {
 			this.#onValidated(refusal);
 			return;

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { isCertificateURL } from "../../../packages/contracts/sns.ts";
 import type { RequestLimits } from "../admission/limits.ts";
 import { type LongWork, stepBytes } from "../admission/long-work.ts";
-import { type RequestRefusal, refusals } from "../request/refusal.ts";
+import { because, type RequestRefusal, refusals } from "../request/refusal.ts";
 import { isJSONText } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
 
@@ -254,15 +254,24 @@ export async function verifiedMessage(
 	{ longWork, threads }: Pick<RequestLimits, "longWork" | "threads">,
 	sns: Pick<AmazonSns, "keyOf"> | undefined,
 ): Promise<SnsMessage | RequestRefusal> {
-	if (json.length > maxBytes) return refusals.SignatureInvalid;
+	if (json.length > maxBytes)
+		return because(refusals.SignatureInvalid, "No message of SNS is so long.");
 	const message = await longWork.run(account, snsMessage(json, topicARNs));
 	if (!message || !isCertificateURL(message.certificateURL))
-		return refusals.SignatureInvalid;
+		return because(
+			refusals.SignatureInvalid,
+			"The body is not a signed message of SNS for one of amazonSNS.topicARNs.",
+		);
 	const { certificateURL, hash, signed, signature } = message;
 	const key = await sns?.keyOf(account, certificateURL);
 	if (!key) return refusals.CertificateUnavailable;
 	const isSigned = await threads.run(account, () =>
 		verifyInThread(hash, signed, key, signature),
 	);
-	return isSigned ? message : refusals.SignatureInvalid;
+	return isSigned
+		? message
+		: because(
+				refusals.SignatureInvalid,
+				"The certificate of SNS doesn't match the signature.",
+			);
 }

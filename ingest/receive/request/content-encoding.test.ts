@@ -52,8 +52,37 @@ test("an encoding is recognised in any letter case; several encodings or unknown
 	expect(contentEncoding("Identity")).toBeUndefined();
 	expect(contentEncoding(" GZip ")).toBe("gzip");
 	expect(contentEncoding("x-gzip")).toBe("gzip");
-	for (const name of ["gzip, br", "compress", "", "constructor"])
+	for (const name of ["gzip, br", "compress", "gzip, gzip", "constructor"])
 		expect(contentEncoding(name)).toBe(refusals.UnsupportedContentEncoding);
+});
+
+test("identity and empty elements of Content-Encoding count for nothing", () => {
+	for (const name of ["", " , ", "identity, identity", "identity,"])
+		expect(contentEncoding(name)).toBeUndefined();
+	expect(contentEncoding("gzip, identity")).toBe("gzip");
+	expect(contentEncoding("identity, , x-gzip")).toBe("gzip");
+});
+
+test("a gzip body may have several members, empty ones too, and zeros behind them, but nothing else", async () => {
+	const large = Buffer.from(Array.from({ length: 40_000 }, (_, n) => n * n));
+	const members = [large, "", large.subarray(0, 16_384), '{"a":1}', ""];
+	const file = Buffer.concat(members.map((member) => gzipSync(member)));
+	const whole = Buffer.concat(members.map((member) => Buffer.from(member)));
+	expect(await decompressed("gzip", file, 1_000_000)).toEqual(whole);
+	const padded = Buffer.concat([file, Buffer.alloc(512)]);
+	expect(await decompressed("gzip", padded, 1_000_000)).toEqual(whole);
+	for (const rest of ["x", "\0x", "{}", file.subarray(0, -1)]) {
+		const more = Buffer.concat([file, Buffer.from(rest)]);
+		expect(await decompressed("gzip", more, 1_000_000)).toBe(
+			refusals.InvalidCompression,
+		);
+	}
+	const bomb = Buffer.concat(
+		Array.from({ length: 100 }, () => gzipSync(Buffer.alloc(60_000))),
+	);
+	expect(await decompressed("gzip", bomb, 10_000_000)).toBe(
+		refusals.CompressionTooHigh,
+	);
 });
 
 describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([

@@ -25,9 +25,14 @@ export function contentEncoding(
 	header: string | undefined,
 ): ContentEncoding | undefined | RequestRefusal {
 	if (header === undefined) return undefined;
-	const name = header.trim().toLowerCase();
-	if (name === "identity") return undefined;
-	return encodings.get(name) ?? refusals.UnsupportedContentEncoding;
+	// RFC 9110 §5.6.1: empty elements count for nothing, and neither does identity.
+	const names = header
+		.split(",")
+		.map((name) => name.trim().toLowerCase())
+		.filter((name) => name !== "" && name !== "identity");
+	if (names.length === 0) return undefined;
+	const encoding = names.length === 1 ? encodings.get(names[0]!) : undefined;
+	return encoding ?? refusals.UnsupportedContentEncoding;
 }
 
 /** A bomb decompresses to a thousand times its size (gzip to 1,032 times), real JSON to far less. */
@@ -59,7 +64,7 @@ export function decompress(
 	const { promise, resolve } = Promise.withResolvers<
 		Buffer[] | RequestRefusal
 	>();
-	const stream = decompressors[encoding](body);
+	const stream = decompressors[encoding](body) as Decompressor;
 	const refuse = (refusal: RequestRefusal) => {
 		resolve(refusal);
 		stream.destroy();
@@ -78,18 +83,31 @@ export function decompress(
 		else refuse(refusals.Overloaded);
 	});
 	// A short part would keep the whole buffer that zlib made for it.
-	stream.on("end", () =>
-		resolve(parts.length > 1 ? parts : [Buffer.concat(parts)]),
-	);
+	stream.on("end", () => {
+		if (isPadding(body.subarray(stream.bytesWritten)))
+			resolve(parts.length > 1 ? parts : [Buffer.concat(parts)]);
+		else refuse(refusals.InvalidCompression);
+	});
 	stream.on("error", () => refuse(refusals.InvalidCompression));
 	stream.end(body);
 	return promise;
 }
 
+/** What isn't read of a body of several members must be zeros, as tar and tapes fill up their blocks. */
+function isPadding(rest: Buffer): boolean {
+	return rest.every((byte) => byte === 0);
+}
+
+interface Decompressor extends Transform {
+	/** Bytes of the body that were read. */
+	bytesWritten: number;
+}
+
 const limits = { rejectGarbageAfterEnd: true };
 
 const decompressors: Record<ContentEncoding, (body: Buffer) => Transform> = {
-	gzip: () => createGunzip(limits),
+	// RFC 1952 §2.2: one member or several. node:zlib takes the next for garbage if it is told to reject that.
+	gzip: () => createGunzip(),
 	// RFC 9110 §8.4.1.2: a zlib stream. Some senders leave out its header.
 	deflate: (body) =>
 		hasZlibHeader(body) ? createInflate(limits) : createInflateRaw(limits),

@@ -21,21 +21,28 @@ export function isAuthorized(
 	if (authorization.type !== "CustomToken")
 		return authorization.type === "None";
 	if (!tokenDigest) return false;
-	const presented: (string | Buffer)[] = [];
-	if (queryToken !== undefined) presented.push(queryToken);
-	const custom = headers["x-webhook-token"];
-	if (typeof custom === "string") presented.push(Buffer.from(custom, "latin1"));
-	const bearer = /^bearer +(.+)$/i.exec(String(headers.authorization ?? ""));
-	if (bearer) presented.push(Buffer.from(bearer[1]!, "latin1"));
-
 	let accepted = false;
-	for (const token of presented) {
+	for (const token of presentedTokens(headers, queryToken)) {
 		const digest = tokenDigest(token);
 		// Compare every digest, so that timing doesn't reveal which one was close.
 		for (const expected of authorization.digests)
 			accepted = sameDigest(digest, expected) || accepted;
 	}
 	return accepted;
+}
+
+/** Every token that a request carries, wherever one may stand. */
+export function presentedTokens(
+	headers: Headers,
+	queryToken: string | undefined,
+): (string | Buffer)[] {
+	const presented: (string | Buffer)[] = [];
+	if (queryToken !== undefined) presented.push(queryToken);
+	const custom = headers["x-webhook-token"];
+	if (typeof custom === "string") presented.push(Buffer.from(custom, "latin1"));
+	const bearer = /^bearer +(.+)$/i.exec(String(headers.authorization ?? ""));
+	if (bearer) presented.push(Buffer.from(bearer[1]!, "latin1"));
+	return presented;
 }
 
 function sameDigest(a: string, b: string): boolean {

@@ -42,7 +42,7 @@ export function credentialsOf(
 		const value = pair.slice(pair.indexOf("=") + 1);
 		return [value, decoded(value)];
 	});
-	const all = [...values, ...parameters, ...url.split(/[/?]/).slice(2, 4)];
+	const all = [...values, ...parameters, ...(url.match(/[0-9a-f]{32}/g) ?? [])];
 	return [...new Set(all)].filter(
 		({ length }) => length >= minCredentialLength,
 	);

@@ -8,6 +8,8 @@ export interface RequestRefusal {
 	headers: readonly string[];
 	/** What exactly is wrong, as a JSON array; absent for nothing more. */
 	details?: string;
+	/** What exactly is wrong, for people of the account alone: a stranger who sends learns nothing from it. */
+	cause?: string;
 }
 
 /**
@@ -154,6 +156,12 @@ export const refusals = {
 		"This receiver can't check the source's tokens or signatures. Give operator and receive the same TIDEMILL_SEAL_KEY, then send the event again.",
 		["retry-after", "2"],
 	),
+	SecretUnavailable: refusal(
+		503,
+		"SecretUnavailable",
+		"The secret that this source checks its senders with is not available now. Send the event again.",
+		["retry-after", "60"],
+	),
 	CertificateUnavailable: refusal(
 		503,
 		"CertificateUnavailable",
@@ -202,6 +210,14 @@ export function methodNotAllowed(allowed: string): RequestRefusal {
 		byAllowed.set(allowed, refusal);
 	}
 	return refusal;
+}
+
+/** @param cause names fields and headers, never a value that was sent. */
+export function because(
+	refusal: RequestRefusal,
+	cause: string,
+): RequestRefusal {
+	return { ...refusal, cause };
 }
 
 /** @param violations as a JSON array. */

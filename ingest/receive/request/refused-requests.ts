@@ -84,6 +84,7 @@ const windowBytes = 2 * maxHeadBytes;
 const maxContentType = 100;
 const maxUserAgent = 200;
 const maxMethod = 20;
+const maxCause = 600;
 const maxNames = 40;
 const maxNamesLength = 600;
 const maxViolations = 10;
@@ -95,16 +96,16 @@ const maxCredentials = 32;
 export function recordOf(
 	{ authorization }: Pick<Route, "authorization">,
 	{ method = "", url = "", headers }: IncomingMessage,
-	{ status, code, message, details }: RequestRefusal,
+	{ status, code, message, details, cause }: RequestRefusal,
 	body: readonly Uint8Array[],
 	now = new Date(),
 ): RefusedRequest {
+	const checked =
+		authorization.type === "Unavailable" ? authorization.awaits : authorization;
 	const credentials = credentialsOf(
 		url,
 		headers,
-		authorization.type === "Signature"
-			? authorization.custom?.header
-			: undefined,
+		checked?.type === "Signature" ? checked.custom?.header : undefined,
 	);
 	const shown = (text: string, length: number) =>
 		redact(text.slice(0, 2 * length), credentials, length);
@@ -120,6 +121,7 @@ export function recordOf(
 		status,
 		code,
 		message,
+		...(cause !== undefined && { cause: cause.slice(0, maxCause) }),
 		method: method.slice(0, maxMethod),
 		...(type !== undefined && { contentType: shown(type, maxContentType) }),
 		...(agent !== undefined && { userAgent: shown(agent, maxUserAgent) }),

@@ -3,21 +3,28 @@ import type { IncomingHttpHeaders } from "node:http";
 import {
 	parameterField,
 	type Route,
+	type UnavailableAuthorization,
 } from "../../../packages/contracts/route.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
 import type { WebhookAddress } from "./address.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
 import { answerPreflight } from "./cors.ts";
-import { isAuthorized } from "./credentials.ts";
+import { isAuthorized, presentedTokens } from "./credentials.ts";
 import type {
 	PresentedSignature,
 	SignatureInBody,
 } from "./presented-signature.ts";
-import { methodNotAllowed, type RequestRefusal, refusals } from "./refusal.ts";
+import {
+	because,
+	methodNotAllowed,
+	type RequestRefusal,
+	refusals,
+} from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { FoundSource, ServedRoute } from "./route-table.ts";
 import { isTimely } from "./signature-check.ts";
+import { missingSignature, untimelySignature } from "./signature-fault.ts";
 import { readSignature } from "./signature-schemes.ts";
 import { allowedMethods, answerChallenge } from "./url-challenge.ts";
 
@@ -87,19 +94,59 @@ function authorize(
 ): AcceptedHead["signature"] | RequestRefusal {
 	const { authorization } = route;
 	if (authorization.type === "AmazonSNS") return "SNS";
+	if (authorization.type === "Unavailable")
+		return awaitSecret(route, headers, address);
 	if (authorization.type === "CustomToken" && !route.tokenDigest)
 		return refusals.KeyUnavailable;
 	if (authorization.type !== "Signature")
 		return isAuthorized(route, headers, address.token)
 			? undefined
-			: refusals.Unauthorized;
+			: unauthorized(headers, address.token);
 	if (!route.signingKeys) return refusals.KeyUnavailable;
+	const { toleranceSeconds } = authorization;
 	const presented = readSignature(authorization, headers, address);
-	const isGood =
-		presented &&
-		("read" in presented ||
-			isTimely(presented, authorization.toleranceSeconds, nowMs));
-	return isGood ? presented : refusals.SignatureInvalid;
+	if (!presented) return missingSignature(authorization, headers);
+	return "read" in presented || isTimely(presented, toleranceSeconds, nowMs)
+		? presented
+		: untimelySignature(presented.signedAt!, toleranceSeconds, nowMs);
+}
+
+function unauthorized(
+	headers: IncomingHttpHeaders,
+	queryToken: string | undefined,
+): RequestRefusal {
+	const isSent = presentedTokens(headers, queryToken).length > 0;
+	return because(
+		refusals.Unauthorized,
+		isSent ? "The token is not this source's." : "The request has no token.",
+	);
+}
+
+/**
+ * Nobody can be checked while the Source's Secret is missing. Who sends what would be checked is asked to send again later: the
+ * fault isn't theirs, and providers give up after a 401.
+ */
+function awaitSecret(
+	route: ServedRoute,
+	headers: IncomingHttpHeaders,
+	address: WebhookAddress,
+): SignatureInBody | RequestRefusal {
+	const { awaits } = route;
+	if (awaits?.type !== "Signature")
+		return awaits && presentedTokens(headers, address.token).length > 0
+			? secretUnavailable(route)
+			: unauthorized(headers, undefined);
+	const presented = readSignature(awaits, headers, address);
+	if (!presented) return missingSignature(awaits, headers);
+	return "read" in presented ? presented : secretUnavailable(route);
+}
+
+/** Refuses what can't be checked for want of the Source's Secret. */
+export function secretUnavailable({
+	authorization,
+}: Pick<ServedRoute, "authorization">): RequestRefusal {
+	const { cause = "" } = authorization as UnavailableAuthorization;
+	return because(refusals.SecretUnavailable, cause);
 }
 
 /**

@@ -2,6 +2,7 @@ import {
 	type Route,
 	routeKey,
 	syncedKey,
+	type UnavailableAuthorization,
 } from "../../../packages/contracts/route.ts";
 import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
@@ -18,6 +19,8 @@ export interface ServedRoute extends Route {
 	signingKeys?: readonly SigningKey[] | undefined;
 	/** Digests a presented token. Undefined for other authorizations, and without a seal key: then nothing is accepted. */
 	tokenDigest?: ((token: string | Uint8Array) => string) | undefined;
+	/** What the requests are checked for once the authorization can be checked. */
+	awaits?: UnavailableAuthorization["awaits"];
 }
 
 /** The Source that a URL leads to. */
@@ -137,6 +140,12 @@ export class RouteTable implements BucketReader {
 	#prepareCheck(route: ServedRoute): void {
 		const { authorization, sourceKey } = route;
 		const { type } = authorization;
+		if (type === "Unavailable") {
+			const { awaits } = authorization;
+			if (awaits?.type === "Signature" && awaits.custom)
+				templateOf(awaits.custom);
+			route.awaits = awaits;
+		}
 		if (type !== "Signature" && type !== "CustomToken") return;
 		const sealKeys = this.#sealKeys;
 		if (!sealKeys)

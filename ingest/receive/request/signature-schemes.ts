@@ -99,11 +99,11 @@ const schemes: Record<SignatureAuthorization["scheme"], Scheme> = {
 	},
 	Twilio: (headers, { baseURL }, address) =>
 		twilioSignature(headers, address, baseURL!),
-	Custom: (headers, { custom, baseURL = "" }, { sourceKey, urlKey, query }) =>
+	Custom: (headers, { custom, baseURL = "" }, address) =>
 		customSignature(custom!, {
 			headers,
-			url: `${baseURL}/hooks/${sourceKey}/${urlKey}`,
-			query,
+			url: baseURL + pathOf(address),
+			query: address.query,
 		}),
 };
 
@@ -150,8 +150,13 @@ function named(
 interface CalledURL {
 	sourceKey: string;
 	urlKey: string;
+	slash?: "/";
 	/** Everything after the question mark. */
 	query: string | undefined;
+}
+
+function pathOf({ sourceKey, urlKey, slash }: CalledURL): string {
+	return `/hooks/${sourceKey}/${urlKey}${slash ?? ""}`;
 }
 
 /** Larger than any request of Twilio's. The fields are sorted, which nobody may make long. */
@@ -165,12 +170,13 @@ const maxFormBytes = 64 * 1024;
  */
 export function twilioSignature(
 	headers: IncomingHttpHeaders,
-	{ sourceKey, urlKey, query }: CalledURL,
+	address: CalledURL,
 	baseURL: string,
 ) {
 	const text = headers["x-twilio-signature"];
 	if (typeof text !== "string") return undefined;
-	const target = `/hooks/${sourceKey}/${urlKey}${query === undefined ? "" : `?${query}`}`;
+	const { query } = address;
+	const target = `${pathOf(address)}${query === undefined ? "" : `?${query}`}`;
 	const digest = new URLSearchParams(query).get("bodySHA256");
 	return {
 		texts: [{ algorithm: "HMAC" as const, text }],

@@ -36,6 +36,9 @@ export interface AuthorizationDeps {
 	receiveURL: string;
 }
 
+/** Of what people read in the list of refused requests. */
+const maxCauseLength = 500;
+
 /** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
 export function authorize(
 	source: Source,
@@ -47,7 +50,11 @@ export function authorize(
 		if (!(error instanceof Unresolved)) throw error;
 		const { reason, message } = error;
 		return {
-			authorization: { type: "Unavailable" },
+			authorization: {
+				type: "Unavailable",
+				awaits: awaitedOf(source, deps),
+				cause: message.slice(0, maxCauseLength),
+			},
 			problem: { reason, message },
 		};
 	}
@@ -72,6 +79,17 @@ class Unresolved extends Error {
 		super(message);
 		this.reason = reason;
 	}
+}
+
+/** Only what needs a Secret can't be resolved. */
+function awaitedOf(
+	source: Source,
+	deps: AuthorizationDeps,
+): { type: "CustomToken" } | SignatureAuthorization {
+	const { signature } = webhookOf(source).authorization;
+	return signature
+		? signatureWith([], signature, deps)
+		: { type: "CustomToken" };
 }
 
 function resolve(
@@ -109,9 +127,10 @@ type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
 
 function resolveSignature(
 	source: Source,
-	{ scheme, secretRefs = [], toleranceSeconds, custom }: Signature,
+	signature: Signature,
 	deps: AuthorizationDeps,
 ): SignatureAuthorization {
+	const { scheme, secretRefs = [], custom } = signature;
 	const sealKey = requireSealKey(deps);
 	const keyRef = custom?.publicKey?.secretRef;
 	const refs = keyRef ? [keyRef] : secretRefs;
@@ -136,6 +155,14 @@ function resolveSignature(
 			"SigningSecretInvalid",
 			"compute in spec.webhook.verification.challenges needs a signing secret, and secretRefs has only public keys. Add the secret that the sender shares with you.",
 		);
+	return signatureWith(keys, signature, deps);
+}
+
+function signatureWith(
+	keys: SignatureAuthorization["keys"],
+	{ scheme, toleranceSeconds, custom }: Signature,
+	{ receiveURL }: AuthorizationDeps,
+): SignatureAuthorization {
 	const signsURL =
 		scheme === "Twilio" || /\{(url|path)\}/.test(custom?.signedString ?? "");
 	return {
@@ -143,7 +170,7 @@ function resolveSignature(
 		scheme,
 		keys,
 		toleranceSeconds,
-		...(signsURL && { baseURL: deps.receiveURL }),
+		...(signsURL && { baseURL: receiveURL }),
 		...(custom && { custom: routeCustom(custom) }),
 	};
 }

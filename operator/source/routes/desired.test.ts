@@ -68,7 +68,7 @@ test("the oldest Source comes first, and a Source without keys or in deletion ha
 	expect(namesOf(sources, secrets)).toEqual(["old", "young"]);
 });
 
-test("a Source whose authorization can't be resolved is closed, never open", () => {
+test("a Source whose Secret is missing, unlabelled or without the key is closed, and says what it waits for and why", () => {
 	const closed = source("closed", "2026-01-01T00:00:00Z");
 	closed.spec.webhook!.authorization = {
 		type: "CustomToken",
@@ -79,13 +79,41 @@ test("a Source whose authorization can't be resolved is closed, never open", () 
 		metadata: { name: "token" },
 		data: { value: "czNjcmV0" },
 	};
-	for (const token of [undefined, unlabelled]) {
+	const keyless: Secret = {
+		metadata: { name: "token", labels: { [label.use]: "true" } },
+		data: { other: "czNjcmV0" },
+	};
+	for (const [token, cause] of [
+		[undefined, /^There is no Secret "token"/],
+		[unlabelled, /^Secret "token" lacks the label/],
+		[keyless, /^Secret "token" has no key "value"/],
+	] as const) {
 		const [route] = desiredRoutes([closed], {
 			...nothingElse,
 			secretOf: (_, name) => (name === "token" ? token : issued),
 		});
-		expect(route?.authorization).toEqual({ type: "Unavailable" });
+		expect(route?.authorization).toEqual({
+			type: "Unavailable",
+			awaits: { type: "CustomToken" },
+			cause: expect.stringMatching(cause),
+		});
 	}
+	closed.spec.webhook!.authorization = {
+		type: "Signature",
+		signature: {
+			scheme: "GitHub",
+			secretRefs: [{ name: "token", key: "value" }],
+			toleranceSeconds: 300,
+		},
+	};
+	const [route] = desiredRoutes([closed], {
+		...nothingElse,
+		secretOf: (_, name) => (name === "token" ? undefined : issued),
+	});
+	expect(route?.authorization).toMatchObject({
+		type: "Unavailable",
+		awaits: { type: "Signature", scheme: "GitHub", keys: [] },
+	});
 });
 
 test("where the operator may not read Secrets, a Source keeps its route, and no other's", () => {

@@ -1,0 +1,234 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type {
+	CustomSignature,
+	SignatureAuthorization,
+} from "../../../packages/contracts/route.ts";
+import type { PresentedSignature } from "./presented-signature.ts";
+import { because, type RequestRefusal, refusals } from "./refusal.ts";
+
+/*
+ * Why a signature isn't accepted. Its sender reads one sentence, whatever is wrong; people of the account read the cause.
+ * It names headers and fields, never what was sent.
+ */
+
+/** What a header of a scheme must hold. */
+interface SignatureHeader {
+	name: string;
+	pattern: RegExp;
+	/** What fits the pattern. */
+	form: string;
+}
+
+const unixSeconds = { pattern: /^\d{1,12}$/, form: "a Unix time in seconds" };
+const anything = { pattern: /./, form: "a text" };
+const standard = (sender: string): SignatureHeader[] => [
+	{ name: `${sender}-id`, ...anything },
+	{ name: `${sender}-timestamp`, ...unixSeconds },
+	{
+		name: `${sender}-signature`,
+		pattern: /(^| )\s*v1a?\s*,/,
+		form: '"v1,<Base64>", or "v1a,<Base64>" for a public key',
+	},
+];
+const gitHub: SignatureHeader[] = [
+	{
+		name: "x-hub-signature-256",
+		pattern: /(^|,)\s*sha256\s*=/,
+		form: '"sha256=<hex>"',
+	},
+];
+
+const headersOf: Record<
+	Exclude<SignatureAuthorization["scheme"], "Custom">,
+	SignatureHeader[]
+> = {
+	StandardWebhooks: standard("webhook"),
+	Svix: standard("svix"),
+	GitHub: gitHub,
+	Meta: gitHub,
+	Stripe: [
+		{
+			name: "stripe-signature",
+			pattern: /^(?=(.*,)?\s*t\s*=\s*\d{1,12}\s*(,|$))(.*,)?\s*v1\s*=/,
+			form: '"t=<Unix time in seconds>,v1=<hex>"',
+		},
+	],
+	Shopify: [{ name: "x-shopify-hmac-sha256", ...anything }],
+	Slack: [
+		{ name: "x-slack-request-timestamp", ...unixSeconds },
+		{
+			name: "x-slack-signature",
+			pattern: /(^|,)\s*v0\s*=/,
+			form: '"v0=<hex>"',
+		},
+	],
+	Twilio: [{ name: "x-twilio-signature", ...anything }],
+};
+
+/** Refuses a request in which the scheme finds no signature, or not all that is signed. */
+export function missingSignature(
+	authorization: SignatureAuthorization,
+	headers: IncomingHttpHeaders,
+): RequestRefusal {
+	return because(
+		refusals.SignatureInvalid,
+		missingPart(authorization, headers),
+	);
+}
+
+function missingPart(
+	{ scheme, custom }: SignatureAuthorization,
+	headers: IncomingHttpHeaders,
+): string {
+	const wanted = custom
+		? customHeaders(custom)
+		: headersOf[schemeIn(scheme, headers)];
+	const absent = wanted.filter(({ name }) => headers[name] === undefined);
+	if (absent.length > 0) return `${headerWords(absent)} missing.`;
+	const odd = wanted.find(({ name, pattern }) => {
+		// Of headers without end, a pattern need not read all.
+		const value = String(headers[name]).slice(0, 4_096);
+		return !pattern.test(value);
+	});
+	if (odd)
+		return `The header ${odd.name} can't be decoded: scheme ${scheme} wants ${odd.form}.`;
+	const pointers = [custom?.bodyPointer, custom?.timestampBodyPointer];
+	const places = pointers.filter((pointer) => pointer !== undefined);
+	return places.length > 0
+		? `The body lacks the signature, or what it signs, at ${places.join(" or ")}.`
+		: "The request lacks what the signature is made of.";
+}
+
+/** StandardWebhooks and Svix take the headers of either. */
+function schemeIn(
+	scheme: SignatureAuthorization["scheme"],
+	headers: IncomingHttpHeaders,
+): keyof typeof headersOf {
+	if (scheme === "StandardWebhooks" && "svix-signature" in headers)
+		return "webhook-signature" in headers ? scheme : "Svix";
+	if (scheme === "Svix" && "webhook-signature" in headers)
+		return "StandardWebhooks";
+	return scheme as keyof typeof headersOf;
+}
+
+function headerWords(headers: readonly SignatureHeader[]): string {
+	const names = headers.map(({ name }) => name).join(", ");
+	return headers.length === 1
+		? `The header ${names} is`
+		: `The headers ${names} are`;
+}
+
+const timestamps: Record<
+	NonNullable<CustomSignature["timestampFormat"]>,
+	{ time: string; form: string }
+> = {
+	UnixSeconds: { time: "\\d{1,12}", form: "a Unix time in seconds" },
+	UnixMillis: { time: "\\d{1,15}", form: "a Unix time in milliseconds" },
+	RFC3339: {
+		time: "\\d{4}-\\d\\d-\\d\\d[Tt ]\\d\\d:\\d\\d:\\d\\d[^,;]*",
+		form: "a time of RFC 3339",
+	},
+};
+
+function customHeaders({
+	header,
+	headerPart,
+	prefix = "",
+	timestampHeader,
+	timestampHeaderPart,
+	timestampFormat = "UnixSeconds",
+	signedString,
+	publicKey,
+}: CustomSignature): SignatureHeader[] {
+	const all: SignatureHeader[] = [];
+	if (header !== undefined)
+		all.push({
+			name: header,
+			pattern: partHolding(headerPart, RegExp.escape(prefix)),
+			form: `"${headerPart === undefined ? "" : `${headerPart}=`}${prefix}<signature>"`,
+		});
+	if (timestampHeader !== undefined) {
+		const { time, form } = timestamps[timestampFormat];
+		all.push({
+			name: timestampHeader,
+			pattern: partHolding(timestampHeaderPart, `${time}"?\\s*(?:[,;]|$)`),
+			form:
+				timestampHeaderPart === undefined
+					? form
+					: `${form} in its part ${timestampHeaderPart}`,
+		});
+	}
+	for (const [, name] of signedString.matchAll(/\{header:([^{}]+)\}/g))
+		all.push({ name: name!.toLowerCase(), ...anything });
+	const { urlHeader, keyIdHeader } = publicKey ?? {};
+	if (urlHeader !== undefined)
+		all.push({
+			name: urlHeader,
+			pattern: new RegExp(
+				`^https://(${(publicKey!.keyHosts ?? []).map((host) => RegExp.escape(host)).join("|")})(/|$)`,
+			),
+			form: "an https URL on one of publicKey.keyHosts",
+		});
+	if (keyIdHeader !== undefined) all.push({ name: keyIdHeader, ...anything });
+	return all;
+}
+
+/** @param name of the header's part; undefined for the whole header. */
+function partHolding(name: string | undefined, text: string): RegExp {
+	return new RegExp(
+		name === undefined
+			? `^${text}`
+			: `(?:^|[,;])\\s*${RegExp.escape(name)}="?${text}`,
+	);
+}
+
+/** Refuses a signature whose time is too far from now. */
+export function untimelySignature(
+	signedAt: number,
+	toleranceSeconds: number,
+	nowMs: number,
+): RequestRefusal {
+	const off = Math.round(nowMs / 1000 - signedAt);
+	return because(
+		refusals.SignatureInvalid,
+		`The signed time is ${Math.abs(off)} s ${off > 0 ? "behind" : "ahead of"} receive's clock; toleranceSeconds is ${toleranceSeconds}.`,
+	);
+}
+
+/** Refuses a signature that none of the keys matches. */
+export function wrongSignature(
+	{ texts, hash, encoding, keyAt }: PresentedSignature,
+	keys: number,
+): RequestRefusal {
+	const isReadable = texts.some(({ algorithm, text }) => {
+		const bytes = Buffer.from(text, encoding);
+		const isWhole =
+			encoding === "hex"
+				? bytes.length * 2 === text.length
+				: /^[A-Za-z0-9+/_-]+=*$/.test(text);
+		return (
+			isWhole &&
+			(algorithm !== "HMAC" || bytes.length === digestBytes[hash]) &&
+			(algorithm !== "Ed25519" || bytes.length === 64)
+		);
+	});
+	const form = encoding === "hex" ? "hexadecimal" : "Base64";
+	if (!isReadable)
+		return because(
+			refusals.SignatureInvalid,
+			`The signature can't be decoded: it is not ${form} of the right length.`,
+		);
+	const kind = keyAt ? "public key at the URL" : "secret";
+	return because(
+		refusals.SignatureInvalid,
+		keys === 1
+			? `The one ${kind} doesn't match the signature.`
+			: `None of ${keys} ${keyAt ? "public keys at the URL" : "secrets"} matches the signature.`,
+	);
+}
+
+const digestBytes: Record<PresentedSignature["hash"], number> = {
+	sha1: 20,
+	sha256: 32,
+	sha512: 64,
+};
