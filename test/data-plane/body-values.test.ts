@@ -99,7 +99,8 @@ async function sendAll(url: string): Promise<Map<string, string>> {
 	let left = count;
 	const send = async () => {
 		while (left-- > 0) {
-			const body = makeBody(random);
+			// As it goes over the wire.
+			const body = makeBody(random).toWellFormed();
 			const { status, json } = await sendJSON(url, body, { agent });
 			if (status === 200) accepted.set(json.event_id, body);
 			if ((status === 200) !== isJSON(body)) wrong.push([status, json, body]);
@@ -190,49 +191,49 @@ function faultsIn(
 	return { faults, unfit };
 }
 
-test.runIf(process.env.BODIES)(
-	"each value of a body is in DuckDB and in BigQuery as an independent reader of JSON with exact numbers reads it",
-	async () => {
-		const archive = await ArchiveFixture.open(servers, 0);
-		await archive.start();
-		const routes = new TestRoutes(archive.connection);
-		await routes.markSynced();
-		const { path } = await routes.add({
-			shard: 0,
-			sourceKey: archive.sourceKey,
+test("each value of a body is in DuckDB and in BigQuery as an independent reader of JSON with exact numbers reads it", async () => {
+	const archive = await ArchiveFixture.open(servers, 0);
+	await archive.start();
+	const routes = new TestRoutes(archive.connection);
+	await routes.markSynced();
+	const { path } = await routes.add({
+		shard: 0,
+		sourceKey: archive.sourceKey,
+	});
+	await untilReady(receiver);
+	const sent = await sendAll(receiver.url + path);
+	const manifest = await manifestOf(archive, sent.size);
+	for (const fixtureOf of [loadFixture, bigQueryFixture]) {
+		const { load, rows } = await fixtureOf();
+		const { exitCode, log, result } = await load(manifest, { input });
+		expect(exitCode, log).toBe(0);
+		const table = fixtureOf === loadFixture ? "orders" : "shop.orders";
+		const found = (await rows(
+			`select event_id, body, ${columns.map(textSql).join(", ")} from ${table}`,
+		)) as (string | null)[][];
+		expect(found.map(([id]) => id).sort()).toEqual([...sent.keys()].sort());
+		const { faults, unfit } = faultsIn(found, sent);
+		const kinds = Map.groupBy(faults, ({ read }) => read);
+		const examples = [...kinds.values()].map(([first, ...others]) => ({
+			...first,
+			others: others.length,
+		}));
+		expect(examples, `${table}: ${again}`).toEqual([]);
+		const counted = new Map(
+			(
+				result as { unfitValues?: { column: string; rows: number }[] }
+			).unfitValues?.map(({ column, rows }) => [column, rows]),
+		);
+		// A Run names the columns with the most of them, and no more than these.
+		const fewest = Math.min(...counted.values());
+		const miscounted = columns.flatMap(({ name }, index) => {
+			const { least, most } = unfit[index]!;
+			const rows = counted.get(name);
+			if (rows === undefined && least <= fewest) return [];
+			return rows === undefined || rows < least || rows > most
+				? [{ read: read[index], rows, least, most }]
+				: [];
 		});
-		await untilReady(receiver);
-		const sent = await sendAll(receiver.url + path);
-		const manifest = await manifestOf(archive, sent.size);
-		for (const fixtureOf of [loadFixture, bigQueryFixture]) {
-			const { load, rows } = await fixtureOf();
-			const { exitCode, log, result } = await load(manifest, { input });
-			expect(exitCode, log).toBe(0);
-			const table = fixtureOf === loadFixture ? "orders" : "shop.orders";
-			const found = (await rows(
-				`select event_id, body, ${columns.map(textSql).join(", ")} from ${table}`,
-			)) as (string | null)[][];
-			expect(found.map(([id]) => id).sort()).toEqual([...sent.keys()].sort());
-			const { faults, unfit } = faultsIn(found, sent);
-			const kinds = Map.groupBy(faults, ({ read }) => read);
-			const examples = [...kinds.values()].map(([first, ...others]) => ({
-				...first,
-				others: others.length,
-			}));
-			expect(examples, `${table}: ${again}`).toEqual([]);
-			const counted = new Map(
-				(
-					result as { unfitValues?: { column: string; rows: number }[] }
-				).unfitValues?.map(({ column, rows }) => [column, rows]),
-			);
-			const miscounted = columns.flatMap(({ name }, index) => {
-				const { least, most } = unfit[index]!;
-				const rows = counted.get(name) ?? 0;
-				return rows < least || rows > most
-					? [{ read: read[index], rows, least, most }]
-					: [];
-			});
-			expect(miscounted, `${table}: ${again}`).toEqual([]);
-		}
-	},
-);
+		expect(miscounted, `${table}: ${again}`).toEqual([]);
+	}
+});

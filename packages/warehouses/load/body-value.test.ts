@@ -70,6 +70,9 @@ test.each<[BodyColumnType, string, string]>([
 	["String", "1e3", "1e3"],
 	["String", "-0.0", "-0.0"],
 	["String", "0.30000000000000000001", "0.30000000000000000001"],
+	["String", "-0", "-0"],
+	["JSON", "[-0,0]", "[-0,0]"],
+	["Integer", "-0e400", "0"],
 	["String", "true", "true"],
 	["String", "[]", "unfit"],
 	["String", '"{"', "{"],
@@ -210,7 +213,7 @@ test.each([
 	},
 );
 
-test("a member that stands twice where no column reads is nobody's concern, and a last one that is nothing reads as nothing", async () => {
+test("a member that stands twice where no column reads is nobody's concern, and one whose last value is nothing is NULL and doesn't fit", async () => {
 	expect(await readOf('{"a":1,"b":1,"b":2}', "Integer")).toEqual({
 		value: "1",
 		isUnfit: false,
@@ -221,7 +224,7 @@ test("a member that stands twice where no column reads is nobody's concern, and 
 	});
 	expect(await readOf('{"a":{"b":1},"a":{}}', "Integer", "/a/b")).toEqual({
 		value: null,
-		isUnfit: false,
+		isUnfit: true,
 	});
 });
 

@@ -29,7 +29,9 @@ export function bodyValues(body: string, places: string): string {
 	const scan = new BodyScan(body, count);
 	scan.value(0, root);
 	return JSON.stringify(
-		scan.found.map((found, index) => taggedText(found, types[index]!)),
+		scan.found.map((json, index) =>
+			taggedText(json, scan.repeated.has(index), types[index]!),
+		),
 	);
 }
 
@@ -77,21 +79,16 @@ function newNode(): PlaceNode {
 	return { children: new Map(), columns: [], all: [] };
 }
 
-interface FoundValue {
-	/** JSON text. */
-	text: string;
-	isRepeated: boolean;
-}
-
 class BodyScan {
-	readonly found: (FoundValue | undefined)[];
+	/** Of each column, the JSON text. */
+	readonly found: (string | undefined)[];
+	/** Columns on whose way a member stands twice. */
+	readonly repeated = new Set<number>();
 	readonly #body: string;
-	/** Columns below a member that stands twice. */
-	readonly #repeated = new Set<number>();
 
 	constructor(body: string, count: number) {
 		this.#body = body;
-		this.found = new Array<FoundValue | undefined>(count).fill(undefined);
+		this.found = new Array<string | undefined>(count).fill(undefined);
 	}
 
 	/** Reads the value that begins here, after white space; returns its end. It goes as deep as the places' pointers do. */
@@ -107,10 +104,7 @@ class BodyScan {
 						? this.#array(start, node)
 						: this.#skip(start);
 		for (const column of node.columns)
-			this.found[column] = {
-				text: this.#body.slice(start, end),
-				isRepeated: this.#repeated.has(column),
-			};
+			this.found[column] = this.#body.slice(start, end);
 		return end;
 	}
 
@@ -126,7 +120,7 @@ class BodyScan {
 				// The last member counts, also for what only an earlier one has below it.
 				if (seen.has(child))
 					for (const column of child.all) {
-						this.#repeated.add(column);
+						this.repeated.add(column);
 						this.found[column] = undefined;
 					}
 				seen.add(child);
@@ -201,14 +195,14 @@ function isSpace(character: string | undefined): boolean {
 }
 
 function taggedText(
-	found: FoundValue | undefined,
+	json: string | undefined,
+	isRepeated: boolean,
 	type: BodyColumnType,
 ): string | null {
-	if (!found || found.text === "null") return null;
-	const value = textOf(found.text, type);
+	if (json === undefined || json === "null") return isRepeated ? "!" : null;
+	const value = textOf(json, type);
 	if (!value) return "!";
-	const isOdd = value.odd || found.isRepeated;
-	return `${isOdd ? "~" : "="}${value.text}`;
+	return `${value.odd || isRepeated ? "~" : "="}${value.text}`;
 }
 
 /** Undefined if there is no text of the type. */
@@ -242,6 +236,7 @@ function minified(json: string): { text: string; odd: boolean } {
 function plainNumber(text: string): string {
 	if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?[eE][+-]?\d{1,4}$/.test(text)) return text;
 	const { sign, digits, exponent } = decimalParts(text);
+	if (/^0+$/.test(digits)) return "0";
 	if (Math.abs(exponent) + digits.length > 400) return text;
 	const whole = exponent >= 0 ? digits + "0".repeat(exponent) : digits;
 	const places = Math.max(0, -exponent);

@@ -129,11 +129,16 @@ function isOdd(places: readonly BodyColumn[]): string {
 	return ["texts IS NULL", repeats(places), ...changed].join(" OR ");
 }
 
-/** By the text that DuckDB gives. It reads a number with a fraction or an exponent into 53 bits, and writes it with a point. */
+/**
+ * By the text that DuckDB gives. It reads a number with a fraction or an exponent into 53 bits, and writes it with a point; -0 becomes
+ * 0.
+ */
 const changes: Partial<Record<BodyColumnType, (text: string) => string>> = {
-	String: isFraction,
+	String: (text) =>
+		`${isFraction(text)} OR coalesce(${text} = '0' AND contains(body, '-0'), false)`,
 	Integer: isFraction,
-	JSON: (text) => `coalesce(regexp_matches(${text}, '\\d[.eE]'), false)`,
+	JSON: (text) =>
+		`coalesce(regexp_matches(${text}, '\\d[.eE]|\\b0\\b') AND regexp_matches(body, '\\d[.eE]|-0'), false)`,
 };
 
 function isFraction(text: string): string {
