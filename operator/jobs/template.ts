@@ -43,7 +43,7 @@ export interface JobTemplate {
 
 /**
  * A Job that runs one process of Tidemill, with its input. The owner owns both.
- * @param of Names and labels of the two. The labels are those of the Pods, too.
+ * @param of Names and labels of the two. The labels are those of the Pods, too. @param input None for a Job that is never made.
  */
 export function jobWithInput<T extends KubeObject>(
 	of: {
@@ -53,7 +53,7 @@ export function jobWithInput<T extends KubeObject>(
 		secretName: string;
 		labels: Record<string, string>;
 	},
-	input: LoadInput | CheckInput | OperationInput,
+	input: LoadInput | CheckInput | OperationInput | undefined,
 	template: JobTemplate,
 ): JobWithInput {
 	const { kind, owner, jobName, secretName } = of;
@@ -64,7 +64,7 @@ export function jobWithInput<T extends KubeObject>(
 		namespace: owner.metadata.namespace!,
 		ownerReferences: [controllerReference(kind, owner)],
 	};
-	const text = JSON.stringify(input);
+	const text = JSON.stringify(input ?? {});
 	return {
 		secret: {
 			apiVersion: "v1",

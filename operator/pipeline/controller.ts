@@ -34,6 +34,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { createResourceLoop } from "../reconcile/resource-loop.ts";
 import { notReady } from "../reconcile/while-permitted.ts";
 import { decide, type PipelineAction } from "./decide.ts";
+import { JobTrials } from "./job-trial.ts";
 import {
 	hasUntypedColumn,
 	type PipelineOutcome,
@@ -46,6 +47,7 @@ export function createPipelineController(
 	context: OperatorContext & NotificationDeps,
 ): ControllerLoop {
 	const { client, informers, outbox } = context;
+	const trials = new JobTrials(context);
 	const loop = createResourceLoop<
 		Pipeline,
 		PipelineState,
@@ -58,7 +60,8 @@ export function createPipelineController(
 		// Many Pipelines are due at once on a full hour.
 		workers: 16,
 		notPermitted: notReady({ phase: "Error" }),
-		read: (pipeline, { outcome }) => readPipeline(context, pipeline, outcome),
+		read: (pipeline, { outcome }) =>
+			readPipeline(context, pipeline, trials, outcome),
 		decide,
 		objectIn: ({ pipeline }) => pipeline,
 		async apply(action, pipeline, { notifications }) {
@@ -85,6 +88,9 @@ export function createPipelineController(
 		},
 	});
 	loop.watch(informers.pipelines);
+	informers.pipelines.onChange((pipeline, _, deleted) => {
+		if (deleted) trials.forget(pipeline);
+	});
 	// Pipelines into a table of the same name, in warehouses that may be the same.
 	const { tableOf, intoTable } = informers.pipelines;
 	const contenders = (table: string): ObjectKey[] =>

@@ -19,6 +19,7 @@ import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { changesOf } from "./changes.ts";
+import { refusedMs } from "./job-trial.ts";
 import { latenessOf } from "./lateness.ts";
 import { quotaProblem } from "./load-quota.ts";
 import { kubeEventsOf, type PipelineVerdict, statusOf } from "./report.ts";
@@ -117,6 +118,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 				problem?.because === "missing"
 					? remainingGraceMs(pipeline, now)
 					: undefined,
+				problem?.reason === "JobRefused" ? refusedMs + 1 : undefined,
 			],
 		),
 	];
@@ -176,8 +178,18 @@ function problemOf(
 	const { target } = resolved;
 	return (
 		quotaProblem(pipeline, target) ??
-		incompatibleTable(pipeline, found, target.layout)
+		incompatibleTable(pipeline, found, target.layout) ??
+		refusedJob(state)
 	);
+}
+
+function refusedJob({ jobRefusal }: PipelineState): TargetProblem | undefined {
+	return jobRefusal === undefined
+		? undefined
+		: {
+				reason: "JobRefused",
+				message: `${jobRefusal} Correct spec.runTemplate, or the quota or policy that refuses it.`,
+			};
 }
 
 /** Unknown while the problem may pass by itself. */

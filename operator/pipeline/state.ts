@@ -26,6 +26,8 @@ export interface PipelineState extends PipelineReferences {
 	/** The Pipeline's Runs, except those that are being deleted. */
 	runs: Run[];
 	notifications: NotificationState;
+	/** Why Kubernetes would not take a Run's Job. */
+	jobRefusal?: string | undefined;
 	/** A Run of another Pipeline that has the name of a scheduled Run, if one was found. */
 	namesake?: Run;
 }
@@ -54,10 +56,15 @@ export interface PipelineReferences {
 export async function readPipeline(
 	context: OperatorContext & NotificationDeps,
 	pipeline: Pipeline,
+	trials: {
+		refusalOf(references: PipelineReferences): Promise<string | undefined>;
+	},
 	{ handedOver, namesake }: PipelineOutcome = {},
 ): Promise<PipelineState> {
+	const references = referencesOf(context, pipeline);
 	return {
-		...referencesOf(context, pipeline),
+		...references,
+		jobRefusal: await trials.refusalOf(references),
 		runs: await runsOf(context, pipeline),
 		notifications: await readNotifications(context, pipeline, handedOver),
 		...(namesake && { namesake }),

@@ -11,7 +11,7 @@ import type { Secret } from "../../packages/kube/kinds.ts";
 import type { WarehouseAccess } from "../../packages/warehouses/definition/definition.ts";
 import { checkHash } from "../destination/check.ts";
 import { accessTo } from "../destination/warehouse.ts";
-import { podTemplateProblem } from "../jobs/template.ts";
+import { type JobTemplate, podTemplateProblem } from "../jobs/template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
 import type { PipelineReferences } from "./state.ts";
@@ -117,6 +117,23 @@ export function resolveTarget(
 				...(table.quarantine && { quarantine: true }),
 			},
 		},
+	};
+}
+
+/** What the Job of a Run that loads into the target is like. */
+export function loadTemplate(
+	{ spec }: Pipeline,
+	{ access: { input: _, ...access } }: LoadTarget,
+	image: string,
+): JobTemplate & { activeDeadlineSeconds: number } {
+	const { retries, activeDeadlineSeconds, ...pod } = spec.runTemplate;
+	return {
+		command: "load",
+		image,
+		...access,
+		pod,
+		retries,
+		activeDeadlineSeconds,
 	};
 }
 

@@ -181,6 +181,8 @@ export const reasons = {
 				"`spec.runTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:
 				"`spec.runTemplate.priorityClassName` is not in the operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES`.",
+			JobRefused:
+				"Kubernetes would refuse the Job of a Run, such as for a value in `spec.runTemplate`, a quota or an admission policy; the message has its words. Scheduled Runs pause.",
 			InvalidTimeZone: "`spec.schedule.timeZone` is not an IANA time zone.",
 			NotPermitted: notPermitted,
 		},

@@ -10,7 +10,7 @@ import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/table-owners.ts";
-import type { LoadTarget } from "../pipeline/target.ts";
+import { type LoadTarget, loadTemplate } from "../pipeline/target.ts";
 import { tableOptionsOf } from "../pipeline/warehouse.ts";
 
 export interface RunJobOptions {
@@ -36,11 +36,6 @@ export function runJob(
 ): JobWithInput {
 	const { image, activeDeadlineSeconds } = options;
 	const { name } = run.metadata;
-	const {
-		retries,
-		activeDeadlineSeconds: _,
-		...pod
-	} = pipeline.spec.runTemplate;
 	const labels = {
 		...managedByTidemill,
 		[label.pipeline]: pipeline.metadata.name,
@@ -48,7 +43,6 @@ export function runJob(
 		[label.warehouse]: warehouseLabel(target.layout.destination),
 		[label.extent]: options.extent,
 	};
-	const { input: _input, ...access } = target.access;
 	return jobWithInput(
 		{
 			kind: runKind,
@@ -58,14 +52,7 @@ export function runJob(
 			labels,
 		},
 		loadInput(run, pipeline, target, options),
-		{
-			command: "load",
-			image,
-			...access,
-			pod,
-			retries,
-			activeDeadlineSeconds,
-		},
+		{ ...loadTemplate(pipeline, target, image), activeDeadlineSeconds },
 	);
 }
 

@@ -158,6 +158,100 @@ test("a Pipeline that asks for what only an administrator may allow is not Ready
 	}, wait);
 });
 
+/** The condition Ready of a Pipeline. */
+async function readyOf(name: string) {
+	const { namespace } = scene;
+	const found = await client.get<Pipeline>(pipelineKind, name, namespace);
+	return findCondition(found?.status?.conditions, "Ready");
+}
+
+const template = { activeDeadlineSeconds: 3600, retries: 0 };
+
+test.each<[string, Partial<PipelineSpec["runTemplate"]>, RegExp]>([
+	["label", { labels: { team: "a b" } }, /labels.*"a b"/],
+	["key", { labels: { "my team": "a" } }, /labels.*"my team"/],
+	["selector", { nodeSelector: { disk: "very fast" } }, /"very fast"/],
+	[
+		"request",
+		{ resources: { requests: { cpu: 2 }, limits: { cpu: 1 } } },
+		/requests.*must be less than or equal to cpu limit/,
+	],
+	[
+		"toleration",
+		{ tolerations: [{ key: "a b", operator: "Exists" }] },
+		/tolerations.*"a b"/,
+	],
+])(
+	"a template whose %s Kubernetes refuses is told at the Pipeline, until it is corrected",
+	async (name, wrong, words) => {
+		await scene.createPipeline(name, {
+			table: { name, columns: ["Body"], onIncompatible: "Fail" },
+			runTemplate: { ...template, ...wrong },
+		});
+		await vi.waitFor(async () => {
+			expect(await readyOf(name)).toMatchObject({
+				status: "False",
+				reason: "JobRefused",
+				message: expect.stringMatching(words),
+			});
+		}, wait);
+		await scene.createPipeline(name, {
+			table: { name, columns: ["Body"], onIncompatible: "Fail" },
+			runTemplate: template,
+		});
+		await vi.waitFor(async () => {
+			expect(await readyOf(name)).toMatchObject({ status: "True" });
+		}, wait);
+		const { namespace } = scene;
+		expect((await client.list(kinds.job, { namespace })).items).toEqual([]);
+	},
+);
+
+test("a policy of the namespace that refuses Jobs is told at the Pipeline, and so is its end", async () => {
+	const { namespace } = scene;
+	const name = `no-jobs-${namespace}`;
+	await applyYaml(
+		namespace,
+		`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: { name: ${name} }
+spec:
+  matchConstraints:
+    resourceRules:
+      - { apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs] }
+  validations:
+    - expression: "has(object.metadata.labels) && 'cost-centre' in object.metadata.labels"
+      message: each Job needs a cost centre
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: { name: ${name} }
+spec:
+  policyName: ${name}
+  validationActions: [Deny]
+  matchResources:
+    namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: ${namespace} } }`,
+	);
+	const withLabels = (labels: Record<string, string>) =>
+		scene.createPipeline("costly", {
+			table: { name: "costly", columns: ["Body"], onIncompatible: "Fail" },
+			runTemplate: { ...template, labels },
+		});
+	// The apiserver takes a moment to know the policy.
+	let tries = 0;
+	await vi.waitFor(async () => {
+		await withLabels({ try: String(tries++) });
+		expect(await readyOf("costly")).toMatchObject({
+			reason: "JobRefused",
+			message: expect.stringContaining("each Job needs a cost centre"),
+		});
+	}, wait);
+	await withLabels({ "cost-centre": "7" });
+	await vi.waitFor(async () => {
+		expect(await readyOf("costly")).toMatchObject({ status: "True" });
+	}, wait);
+});
+
 test("a variable that would reach the Destination's key is refused at admission", async () => {
 	const withEnv = (variable: object) =>
 		scene.createPipeline("evil", {
