@@ -33,6 +33,20 @@ test("signing secrets become the keys of one Secret, in order", () => {
 	);
 });
 
+test("a public key becomes a Secret, too", () => {
+	const at = (publicKey: object) =>
+		sourceOf({ signature: { scheme: "Custom", custom: { publicKey } } });
+	const { body, secrets, errors } = takeSecrets(
+		secretFields,
+		at({ key: "PEM" }),
+		"shop",
+	);
+	expect(errors).toEqual([]);
+	expect(secrets).toMatchObject([{ values: { key: "PEM" } }]);
+	const { name } = secrets[0]!;
+	expect(body).toEqual(at({ secretRef: { name, key: "key" } }));
+});
+
 test("a token and a reference to one are refused together", () => {
 	const secretRef = { name: "mine", key: "token" };
 	const { errors } = takeSecrets(

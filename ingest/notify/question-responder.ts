@@ -2,13 +2,13 @@ import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { publicKeysSubject, sns } from "../../packages/contracts/nats.ts";
 import {
 	isKeyURL,
+	type KeyAnswer,
 	type KeyQuestion,
 	unknownKeyRestMs,
 } from "../../packages/contracts/public-key.ts";
 import {
 	isCertificateURL,
 	isConfirmationURL,
-	type SnsAnswer,
 	type SnsQuestion,
 } from "../../packages/contracts/sns.ts";
 import { RecentOwners, TokenBucket } from "../../packages/fair/token-bucket.ts";
@@ -30,6 +30,8 @@ const maxRemembered = 10_000;
 const maxKnown = 10_000;
 /** Amazon's certificates have 2 KiB, its answers fewer. A set of keys has some. */
 const maxBytes = 16 * 1024;
+const asksTooOften =
+	"Senders of this namespace named a URL or key id that wasn't known less than 10 s ago.";
 /** Answers about keys that are kept for a moment. */
 const maxRecent = 1_000;
 
@@ -101,7 +103,7 @@ export class QuestionResponder {
 			this.#mayAsk(message.subject, question)
 		)
 			this.#dispatcher.add(question.account, message);
-		else respond(message, { ok: false });
+		else respond(message, { ok: false, reason: asksTooOften });
 	}
 
 	/** Who makes up names uses up the account's rate, and not that of a certificate or key which exists. */
@@ -159,7 +161,7 @@ export class QuestionResponder {
 				{ ...about, reason: outcome.error },
 				"got no answer for receive",
 			);
-			respond(message, { ok: false });
+			respond(message, { ok: false, reason: outcome.error });
 			return;
 		}
 		log.info(about, "got an answer for receive");
@@ -189,7 +191,7 @@ function questionIn(message: Msg): Question | undefined {
 }
 
 /** Nobody waits any more, if the connection is being closed. */
-function respond(message: Msg, answer: SnsAnswer): void {
+function respond(message: Msg, answer: KeyAnswer): void {
 	try {
 		message.respond(JSON.stringify(answer));
 	} catch {}

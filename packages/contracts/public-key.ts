@@ -10,8 +10,10 @@ export interface KeyQuestion {
 	unknown?: "URL" | "KeyId";
 }
 
-/** `text`: what is at the URL. */
-export type KeyAnswer = { ok: true; text: string } | { ok: false };
+/** `text`: what is at the URL. `reason`: for people of the account. */
+export type KeyAnswer =
+	| { ok: true; text: string }
+	| { ok: false; reason?: string };
 
 /** A URL or a key id that isn't known, such as one that a sender made up, costs an account at most one fetch in this time. */
 export const unknownKeyRestMs = 10_000;

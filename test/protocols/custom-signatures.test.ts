@@ -454,6 +454,20 @@ describe("a public key", () => {
 		},
 	);
 
+	test("refuses what is no signature at all", async () => {
+		for (const [algorithm, { publicKey }] of Object.entries(algorithms)) {
+			const accepts = verifierOf({
+				...spec(algorithm as keyof typeof algorithms),
+				key: pem(publicKey),
+			});
+			for (const length of [0, 1, 63, 64, 70, 256, 4_000])
+				for (const fill of [0, 0x30, 0xff]) {
+					const text = Buffer.alloc(length, fill).toString("base64");
+					expect(await accepts({ "x-signature": text }, body)).toBe(false);
+				}
+		}
+	});
+
 	test("of ECDSA checks both ways to write a signature", async () => {
 		const accepts = verifierOf({
 			...spec("ECDSA-P256"),

@@ -25,11 +25,16 @@ function asking(answer: KeyAnswer | undefined) {
 	let current = answer;
 	const ask = vi.fn<AskNotify>(async () => current);
 	const keys = new PublicKeysByURL(new NotifyQuestions(ask), () => nowMs);
-	const count = async (place: NamedKey, account = "shop") =>
-		(await keys.keysAt(account, "Ed25519", place))?.length;
+	const why = (place: NamedKey, account = "shop") =>
+		keys.keysAt(account, "Ed25519", place);
+	const count = async (place: NamedKey, account = "shop") => {
+		const found = await why(place, account);
+		return typeof found === "string" ? undefined : found.length;
+	};
 	return {
 		ask,
 		count,
+		why,
 		become: (next: KeyAnswer | undefined) => {
 			current = next;
 		},
@@ -84,7 +89,7 @@ test("a certificate serves while it is valid", async () => {
 	const ask = vi.fn<AskNotify>(async () => ({ ok: true, text: certificate }));
 	const keys = new PublicKeysByURL(new NotifyQuestions(ask), () => 1e9);
 	const found = async () =>
-		(await keys.keysAt("shop", "RSA-SHA256", inSpec()))?.length;
+		(await keys.keysAt("shop", "RSA-SHA256", inSpec())).length;
 	expect(await found()).toBe(1);
 	vi.setSystemTime(start + minute);
 	expect(await found()).toBe(0);
@@ -135,6 +140,22 @@ test("what has no key of the algorithm is asked about again after ten seconds", 
 	pass(10_000);
 	await count(inSpec());
 	expect(ask).toHaveBeenCalledTimes(2);
+});
+
+test.each<[string, KeyAnswer | undefined]>([
+	["Notify doesn't answer.", undefined],
+	[
+		"The answer has status 404.",
+		{ ok: false, reason: "The answer has status 404." },
+	],
+	[
+		"What is at the key's URL holds no public key of Ed25519, as PEM, a valid certificate, the Base64 of DER or a JWK.",
+		{ ok: true, text: "<html>" },
+	],
+])("people learn why there is no key: %s", async (reason, answer) => {
+	const { why } = asking(answer);
+	expect(await why(inSpec())).toBe(reason);
+	expect(await why(inSpec())).toBe(reason);
 });
 
 test("an account's keys, and what it lacks, are its own", async () => {

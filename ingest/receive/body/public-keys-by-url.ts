@@ -28,9 +28,9 @@ interface KeptKeys {
 /** What an account's Sources have of keys at URLs. No account sees what another has fetched. */
 class AccountKeys {
 	readonly kept = new Map<string, KeptKeys>();
-	/** Where no keys were found, and until when nobody asks. */
-	readonly missing = new Map<string, number>();
-	readonly asking = new Map<string, Promise<KeptKeys | undefined>>();
+	/** Where no keys were found, why, and until when nobody asks. */
+	readonly missing = new Map<string, { untilMs: number; why: string }>();
+	readonly asking = new Map<string, Promise<KeptKeys | string>>();
 }
 
 /** Public keys that their owner publishes at a URL, by way of notify. */
@@ -48,12 +48,12 @@ export class PublicKeysByURL {
 		this.#now = now;
 	}
 
-	/** The keys that may check a signature: none if there is no such key, undefined if they can't be had now. */
+	/** The keys that may check a signature: none if there is no such key. A text says why they can't be had now. */
 	async keysAt(
 		account: string,
 		algorithm: PublicKeyAlgorithm,
 		place: NamedKey,
-	): Promise<KeyObject[] | undefined> {
+	): Promise<KeyObject[] | string> {
 		const of = this.#accounts.of(account);
 		const name = `${algorithm} ${place.url}`;
 		const kept = this.#keptIn(of, name);
@@ -77,7 +77,7 @@ export class PublicKeysByURL {
 		if (kept && ageMs < unknownKeyRestMs) return [];
 		const unknown = kept ? "KeyId" : place.isSenders ? "URL" : undefined;
 		const fetched = await fetch(unknown);
-		return fetched && named(fetched, place);
+		return typeof fetched === "string" ? fetched : named(fetched, place);
 	}
 
 	#keptIn({ kept }: AccountKeys, name: string): KeptKeys | undefined {
@@ -93,24 +93,34 @@ export class PublicKeysByURL {
 		algorithm: PublicKeyAlgorithm,
 		url: string,
 		unknown: "URL" | "KeyId" | undefined,
-	): Promise<KeptKeys | undefined> {
+	): Promise<KeptKeys | string> {
 		const name = `${algorithm} ${url}`;
-		if (this.#now() < (missing.get(name) ?? 0)) return undefined;
+		const { untilMs = 0, why = "" } = missing.get(name) ?? {};
+		if (this.#now() < untilMs) return why;
 		const answer = await this.#notify.ask(publicKeysSubject, {
 			account,
 			url,
 			...(unknown && { unknown }),
 		});
-		if (answer === "busy") return undefined;
+		if (answer === "busy")
+			return "Notify has as many questions of this namespace as it may have.";
 		const fetchedAtMs = this.#now();
-		const keys = answer?.ok && publicKeysIn(answer.text, algorithm, Date.now());
-		if (Array.isArray(keys)) {
+		const keys = answer?.ok
+			? publicKeysIn(answer.text, algorithm, Date.now())
+			: (answer?.reason ?? "Notify doesn't answer.");
+		if (typeof keys !== "string") {
 			const fetched = { keys, fetchedAtMs };
 			remember(kept, name, fetched, maxKept);
 			return fetched;
 		}
-		remember(missing, name, fetchedAtMs + unknownKeyRestMs, maxMissing);
-		return undefined;
+		const found = answer?.ok ? `What is at the key's URL ${keys}.` : keys;
+		remember(
+			missing,
+			name,
+			{ untilMs: fetchedAtMs + unknownKeyRestMs, why: found },
+			maxMissing,
+		);
+		return found;
 	}
 }
 

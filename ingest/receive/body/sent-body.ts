@@ -156,7 +156,8 @@ export class SentBody {
 			algorithm,
 			signature.keyAt!,
 		);
-		if (!keys) this.#onValidated(refusals.KeysUnavailable);
+		if (!keys || typeof keys === "string")
+			this.#onValidated(refusals.KeysUnavailable);
 		else
 			await this.#verify(
 				signature,
