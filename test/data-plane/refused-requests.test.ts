@@ -149,6 +149,31 @@ test("people read what is wrong with a signature, and its sender reads one sente
 	}
 });
 
+test("people read why a public key can't be fetched, and its sender sends again", async () => {
+	const { url, route } = await newSource({
+		authorization: {
+			type: "Signature",
+			scheme: "Custom",
+			keys: [],
+			toleranceSeconds: 300,
+			custom: {
+				header: "x-signature",
+				algorithm: "Ed25519",
+				encoding: "Hex",
+				signedString: "{body}",
+				publicKey: { url: "https://keys.example/key.pem" },
+			},
+		},
+	});
+	const headers = { ...json, "x-signature": "00".repeat(64) };
+	const answer = await send(url, { headers, body: "{}" });
+	expect(answer.status).toBe(503);
+	expect(answer.headers["retry-after"]).toBe("10");
+	const cause = "Notify doesn't answer.";
+	expect(JSON.stringify(answer.json)).not.toContain(cause);
+	expect(await untilRefused(route, "KeysUnavailable")).toMatchObject({ cause });
+});
+
 test("while its Secret can't be read, a Source asks senders to repeat what carries a signature or token, and people read why", async () => {
 	const cause = 'There is no Secret "hush" in namespace "acme".';
 	const awaiting = (awaits: NonNullable<UnavailableAuthorization["awaits"]>) =>

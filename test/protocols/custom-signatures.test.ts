@@ -512,7 +512,7 @@ describe("a public key", () => {
 			},
 			key,
 		);
-		expect(authorization).toEqual({ type: "Unavailable" });
+		expect(authorization).toMatchObject({ type: "Unavailable" });
 		expect(problem!.reason).toBe("SigningSecretInvalid");
 		expect(problem!.message).toMatch(/^Key "k" of Secret "s0" holds no public/);
 	});

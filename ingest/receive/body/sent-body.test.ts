@@ -142,7 +142,7 @@ test("what completes a signature in the body must be timely, and what is read fo
 	const { outcome, held } = await checked(0);
 	expect(textOf(outcome)).toBe(long.toString());
 	expect(held).toBe(long.length);
-	expect((await checked(60)).outcome).toBe(refusals.SignatureInvalid);
+	expect((await checked(60)).outcome).toMatchObject(refusals.SignatureInvalid);
 
 	// No room is no refusal of the signature.
 	budget = new MemoryBudget(1_000, long.length + 1);

@@ -11,7 +11,7 @@ import type {
 	PresentedSignature,
 	SignatureInBody,
 } from "../request/presented-signature.ts";
-import { type RequestRefusal, refusals } from "../request/refusal.ts";
+import { because, type RequestRefusal, refusals } from "../request/refusal.ts";
 import type { ChallengeAnswer } from "../request/reply.ts";
 import {
 	type AcceptedHead,
@@ -157,7 +157,7 @@ export class SentBody {
 			signature.keyAt!,
 		);
 		if (!keys || typeof keys === "string")
-			this.#onValidated(refusals.KeysUnavailable);
+			this.#onValidated(because(refusals.KeysUnavailable, keys ?? ""));
 		else
 			await this.#verify(
 				signature,
