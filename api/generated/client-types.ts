@@ -47,7 +47,7 @@ export type Source = {
 	deviations?: Array<{
 		/** The events' type, at most 100 characters of it; absent for events without a type. */
 		type?: string;
-		/** What is wrong with the events: `UnplannedEvent`, `UnplannedProperty`, `RequiredMissing`, `TypeMismatch`, `ValueMismatch`, `FormatMismatch`, `OutOfRange`, `NumberTooLarge`, `SchemaMismatch` or `TooComplex`. Later versions may add values. */
+		/** What is wrong with the events: `UnplannedEvent`, `UnplannedProperty`, `RequiredMissing`, `TypeMismatch`, `ValueMismatch`, `FormatMismatch`, `OutOfRange`, `NumberTooLarge`, `DuplicateMember`, `SchemaMismatch` or `TooComplex`. Later versions may add values. */
 		kind: string;
 		/** Events in the bucket with a note. */
 		annotated: number;

@@ -100,6 +100,8 @@ export type ViolationKind =
 	| "FormatMismatch"
 	/** A number, length or count is out of bounds. */
 	| "OutOfRange"
+	/** A member stands more than once in its object. The last one counts. */
+	| "DuplicateMember"
 	/** A number of more than 400 digits, or with an exponent beyond ±400. */
 	| "NumberTooLarge"
 	/** Any other keyword. */

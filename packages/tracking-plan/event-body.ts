@@ -14,6 +14,8 @@ const openBrace = 0x7b;
 export interface EventBody {
 	value: unknown;
 	numbers: ExactNumbers;
+	/** As it was sent; empty where nobody knows. */
+	text: string;
 }
 
 /**
@@ -21,11 +23,12 @@ export interface EventBody {
  * @param json valid JSON.
  */
 export function parseBody(json: Uint8Array): EventBody | undefined {
-	const text = Buffer.from(json.buffer, json.byteOffset, json.length);
-	if (hasTooManyValues(text)) return undefined;
+	const bytes = Buffer.from(json.buffer, json.byteOffset, json.length);
+	if (hasTooManyValues(bytes)) return undefined;
+	const text = bytes.toString();
 	const numbers = new ExactNumbers();
 	try {
-		return { value: numbers.parse(text.toString()), numbers };
+		return { value: numbers.parse(text), numbers, text };
 	} catch (error) {
 		if (error instanceof RangeError) return undefined;
 		throw error;

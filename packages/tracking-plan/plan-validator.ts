@@ -11,6 +11,7 @@ import { ExactNumbers, isTooLarge } from "./metered/numbers.ts";
 import { PlanTools } from "./metered/tools.ts";
 import { programOf } from "./program.ts";
 import { PropertyWalk } from "./property-walk.ts";
+import { countMembers, repeatedMembers } from "./repeated-members.ts";
 import { eventName, quickName, schemasOf } from "./schemas.ts";
 import { planVersion } from "./version.ts";
 import {
@@ -75,7 +76,7 @@ export class PlanValidator {
 
 	/** Validates a value of JSON.parse. */
 	validate(value: unknown, header: string | undefined): Validated {
-		return this.#validateBody({ value, numbers: new ExactNumbers() }, header);
+		return this.#validateBody({ ...nothing, value }, header);
 	}
 
 	/** @param header Value of the header that eventType names. */
@@ -97,7 +98,9 @@ export class PlanValidator {
 			);
 		this.#fuel.left = maxSteps;
 		try {
-			checkDepth(body);
+			const members = countedMembers(body);
+			if (onViolation !== "Allow" && countMembers(event.text) > members)
+				this.#findRepeated(event, found);
 			if (numbers.hasTooLarge) this.#findTooLarge(body, found);
 			if (onViolation !== "Allow") this.#validate(body, name, found);
 			if (name !== undefined) this.#findUnplanned(body, name, found);
@@ -138,6 +141,16 @@ export class PlanValidator {
 			}
 			validate.errors = null;
 		}
+	}
+
+	/** Programs differ in which of them they read, so what the plan says of one of them says little. */
+	#findRepeated({ text }: EventBody, found: Findings): void {
+		for (const path of repeatedMembers(text, this.#fuel))
+			found.add(
+				this.#document.onViolation,
+				{ kind: "DuplicateMember", path },
+				() => "stands more than once in its object",
+			);
 	}
 
 	/** Nobody counts with these: such a number is of the type, and neither within bounds nor out of them. */
@@ -186,7 +199,11 @@ export class PlanValidator {
 	}
 }
 
-const nothing: EventBody = { value: undefined, numbers: new ExactNumbers() };
+const nothing: EventBody = {
+	value: undefined,
+	numbers: new ExactNumbers(),
+	text: "",
+};
 
 const tooLarge = "has more than 400 digits, or an exponent beyond 400";
 
@@ -266,18 +283,26 @@ function unplannedEvent(type: string | undefined): string {
 		: `is of the type ${JSON.stringify(cut(type, 100))}, which is not in the plan`;
 }
 
-/** So that no schema meets the end of the stack, which comes sooner here and later there. @throws RangeError */
-function checkDepth(body: unknown): void {
+/**
+ * How many members the body's objects have. No schema meets the end of the stack, which comes sooner here and later there.
+ * @throws RangeError
+ */
+function countedMembers(body: unknown): number {
+	let members = 0;
 	let level = [body];
 	for (let depth = 0; level.length > 0; depth++) {
 		if (depth > maxDepth) throw new RangeError("too deep");
 		const next: unknown[] = [];
-		for (const value of level)
-			if (typeof value === "object" && value !== null)
-				for (const child of Object.values(value))
-					if (typeof child === "object" && child !== null) next.push(child);
+		for (const value of level) {
+			if (typeof value !== "object" || value === null) continue;
+			const children = Object.values(value);
+			if (!Array.isArray(value)) members += children.length;
+			for (const child of children)
+				if (typeof child === "object" && child !== null) next.push(child);
+		}
 		level = next;
 	}
+	return members;
 }
 
 const maxDepth = 200;

@@ -474,3 +474,25 @@ test("numbers of an event count as they are written, against those of a plan as 
 	expect(await answers("9007199254740994", "19.99")).toBe(400);
 	expect(await answers("9007199254740993", "19.9900000000000000001")).toBe(400);
 });
+
+test("of a member that stands twice the last is validated, and that it does is a violation", async () => {
+	const send = async (plan: Partial<PlanDocument>) => {
+		const path = await sourceWith(orders(plan));
+		const body = '{"type":"evil","id":0,"id":1,"typ\\u0065":"order"}';
+		return sendJSON(fixture.receiver.url + path, body);
+	};
+	const refused = await send({ onViolation: "Reject" });
+	expect(refused.status).toBe(400);
+	expect(refused.json.error.details).toMatchObject([
+		{ kind: "DuplicateMember", path: "/id" },
+		{ kind: "DuplicateMember", path: "/type" },
+	]);
+	const { status, json } = await send({ onViolation: "Annotate" });
+	expect(status).toBe(200);
+	const { judgement } = await storedAs(json.event_id);
+	expect(judgement).toMatchObject({
+		type: "order",
+		violations: [{ kind: "DuplicateMember" }, { kind: "DuplicateMember" }],
+	});
+	expect((await send({ onViolation: "Allow" })).status).toBe(200);
+});
