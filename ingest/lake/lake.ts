@@ -19,6 +19,8 @@ import { answerManifests } from "./manifest/manifests.ts";
 import { answerUploads } from "./manifest/uploads.ts";
 import { ReleasedLedgers } from "./release/released-ledgers.ts";
 import { answerReleases } from "./release/releases.ts";
+import type { LakeContext } from "./request/context.ts";
+import { type LakeQuestion, Responder } from "./request/responder.ts";
 import { answerDeletions, sweepDeleted } from "./retention/deletion.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { answerRetention } from "./retention/set-retention.ts";
@@ -44,6 +46,7 @@ export interface LakeOptions {
  */
 export class Lake {
 	readonly #options: LakeOptions;
+	readonly #context: LakeContext;
 	readonly #responders: { close(): void }[];
 	readonly #shards: LakeShard[];
 	readonly #retention: RetentionKeeper;
@@ -75,43 +78,43 @@ export class Lake {
 			({ number: shard }) => new ShardTails({ connection, shard, held, log }),
 		);
 		metrics.observeTails(tails);
-		const reading = {
-			thread: new RowThread(),
-			turns: new FairLimit({ atOnce: 2 }),
+		const context: LakeContext = {
+			...shared,
+			metrics,
+			authorities: () => settings.store.authorities,
+			reading: new FairLimit({ atOnce: 2 }),
+			changing: new FairLimit({ atOnce: 1 }),
+			progress,
+			scratch: settings.scratch,
 		};
-		const changing = {
-			turns: new FairLimit({ atOnce: 1 }),
-			released: this.#released,
-		};
-		const { scratch } = settings;
-		const authorities = () => settings.store.authorities;
-		const keeping = { keeper: this.#retention, progress };
+		this.#context = context;
+		const thread = new RowThread();
+		const respond = <Request>(question: LakeQuestion<Request>) =>
+			new Responder({ ...question, connection, log });
 		this.#responders = [
 			...tails,
-			answerLogs({ ...shared, connection }),
-			answerExports({ ...shared, connection }),
-			answerUploads({ ...shared, connection }),
-			...this.#shards.flatMap((shard) => [
-				...answerManifests({ ...shared, shard, metrics, authorities }),
-				answerShares(shard, log),
-				answerDeletions({ ...shared, shard, replicas }),
-				answerEvents({ ...shared, ...reading, shard }),
-				answerRetention({ ...shared, ...keeping, shard }),
-				answerImports({
-					...shared,
-					...changing,
-					connection,
-					shard: shard.number,
-				}),
-				answerReleases({ ...shared, ...changing, shard, scratch }),
-			]),
+			respond(answerLogs(context)),
+			respond(answerExports(context)),
+			respond(answerUploads(context)),
+			...this.#shards.flatMap((shard) => {
+				const [manifests, results] = answerManifests(context, shard);
+				return [
+					respond(manifests),
+					respond(results),
+					respond(answerShares(shard)),
+					respond(answerDeletions(context, shard)),
+					respond(answerEvents(context, shard, thread)),
+					respond(answerRetention(context, shard, this.#retention)),
+					respond(answerImports(context, shard.number, this.#released)),
+					respond(answerReleases(context, shard, this.#released)),
+				];
+			}),
 		];
 	}
 
 	/** Compacts, counts and removes what is due until the signal fires. Settles afterwards. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { settings, log } = this.#options;
-		const { replicas } = settings.stream;
 		const compactor = new Compactor({
 			...this.#options,
 			...settings.compaction,
@@ -119,7 +122,7 @@ export class Lake {
 			maxLagSeconds: (2 * settings.limits.maxAgeMs) / 1000 + 1,
 			scratch: settings.scratch,
 		});
-		const sweep = () => sweepDeleted({ ...this.#options, replicas }, signal);
+		const sweep = () => sweepDeleted(this.#context, signal);
 		const count = () => this.#released.publishAll(signal);
 		await Promise.all([
 			this.#retention.run(signal),

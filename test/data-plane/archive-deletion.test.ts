@@ -48,7 +48,8 @@ function manifestOf(archive: ArchiveFixture, sourceKey = archive.sourceKey) {
 /** What every archive does once an hour. */
 function sweep({ connection, store }: ArchiveFixture): Promise<number> {
 	const tombstones = new Tombstones(store);
-	const all = { connection, replicas: 1, store, tombstones, log };
+	const progress = () => NatsProgress.open(connection, 1);
+	const all = { progress, store, tombstones, log };
 	return sweepDeleted(all, new AbortController().signal);
 }
 

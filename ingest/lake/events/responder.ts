@@ -1,27 +1,27 @@
 import { eventsSubject } from "../../../packages/contracts/nats.ts";
 import type { EventsRequest } from "../../../packages/contracts/stored-event.ts";
-import type { Logger } from "../../../packages/service/log.ts";
+import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readEventsRequest } from "../request/requests.ts";
-import { Responder } from "../request/responder.ts";
-import { EventStore, type EventStoreOptions } from "./event-store.ts";
+import type { LakeQuestion } from "../request/responder.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
+import { EventStore } from "./event-store.ts";
 import { listEvents } from "./listing.ts";
 import { findEvent } from "./lookup.ts";
+import type { RowThread } from "./row-thread.ts";
 
 /** Answers the API's questions about the stored events of one shard's sources (packages/contracts/stored-event.ts). */
-export function answerEvents({
-	log,
-	...options
-}: EventStoreOptions & { log: Logger }): Responder<EventsRequest> {
-	const { shard } = options;
-	const events = new EventStore(options);
-	return new Responder({
-		connection: shard.connection,
+export function answerEvents(
+	{ reading: turns, ...context }: LakeContext,
+	shard: LakeShard,
+	thread: RowThread,
+): LakeQuestion<EventsRequest> {
+	const events = new EventStore({ ...context, turns, thread, shard });
+	return {
 		subject: eventsSubject(shard.number),
-		log,
 		read: readEventsRequest,
 		answer: (request) => answerTo(events, request),
-	});
+	};
 }
 
 async function answerTo(

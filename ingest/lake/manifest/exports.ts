@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestDate,
 	ManifestObject,
@@ -12,13 +11,11 @@ import type {
 } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import type { Tombstones } from "../../archive/write/tombstones.ts";
+import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readExportRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeleted } from "../request/requirements.ts";
-import { Responder } from "../request/responder.ts";
+import type { LakeQuestion } from "../request/responder.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore } from "./manifest-store.ts";
 
@@ -29,16 +26,9 @@ const maxWaiting = 16;
 
 /** Answers the API's requests for links to the files of Exports (packages/contracts/transfer.ts), whatever the shard. */
 export function answerExports({
-	connection,
 	store,
 	tombstones,
-	log,
-}: {
-	connection: NatsConnection;
-	store: ObjectStore;
-	tombstones: Tombstones;
-	log: Logger;
-}): Responder<ExportRequest> {
+}: LakeContext): LakeQuestion<ExportRequest> {
 	const objects = new ManifestObjects(store);
 	const manifests = new ManifestStore(store, objects);
 	// Links take the processor.
@@ -71,13 +61,7 @@ export function answerExports({
 		);
 		return { ok: true, ...page, expiresAt };
 	};
-	return new Responder({
-		connection,
-		subject: exportSubject,
-		log,
-		read: readExportRequest,
-		answer,
-	});
+	return { subject: exportSubject, read: readExportRequest, answer };
 }
 
 /** NATS takes messages of some megabytes, and a link has a few kB. */

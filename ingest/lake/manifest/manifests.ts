@@ -16,16 +16,13 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { Logger } from "../../../packages/service/log.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
-import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { ReleaseStore } from "../release/release-store.ts";
+import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readManifestRequest, readResultRequest } from "../request/requests.ts";
 import { requireUndeleted } from "../request/requirements.ts";
-import { type RequestTask, Responder } from "../request/responder.ts";
+import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
@@ -48,31 +45,27 @@ const datesAtOnce = 8;
 
 /** Answers operator's requests for manifests of one shard, and for the results of Runs (packages/contracts/manifest.ts). */
 export function answerManifests(
-	options: ManifestsOptions,
-): [Responder<ManifestRequest>, Responder<ResultRequest>] {
-	const { shard, log } = options;
-	const { connection, number } = shard;
-	const manifests = new Manifests(options);
+	context: LakeContext,
+	shard: LakeShard,
+): [LakeQuestion<ManifestRequest>, LakeQuestion<ResultRequest>] {
+	const manifests = new Manifests(context, shard);
 	return [
-		new Responder({
-			connection,
-			subject: manifestSubject(number),
-			log,
+		{
+			subject: manifestSubject(shard.number),
 			read: readManifestRequest,
 			answer: (request, task) => manifests.give(request, task),
-		}),
-		new Responder({
-			connection,
-			subject: resultSubject(number),
-			log,
+		},
+		{
+			subject: resultSubject(shard.number),
 			read: readResultRequest,
 			answer: (request) => manifests.resultOf(request),
-		}),
+		},
 	];
 }
 
 class Manifests {
-	readonly #options: ManifestsOptions;
+	readonly #context: LakeContext;
+	readonly #shard: LakeShard;
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
 	readonly #releases: ReleaseStore;
@@ -80,9 +73,10 @@ class Manifests {
 	readonly #dateLedgers: DateLedgers;
 	readonly #uploads: Uploads;
 
-	constructor(options: ManifestsOptions) {
-		this.#options = options;
-		const { store } = options;
+	constructor(context: LakeContext, shard: LakeShard) {
+		this.#context = context;
+		this.#shard = shard;
+		const { store } = context;
 		this.#objects = new ManifestObjects(store);
 		this.#releases = new ReleaseStore(store);
 		this.#retentions = new RetentionStore(store);
@@ -101,10 +95,10 @@ class Manifests {
 		request: ManifestRequest,
 		task: RequestTask,
 	): Promise<ManifestAnswer> {
-		const { log, metrics, shard } = this.#options;
+		const { log, metrics } = this.#context;
 		const { run, account, sourceKey } = request;
 		const answer = await this.#answer(request, task);
-		metrics.manifests.inc({ shard: shard.number });
+		metrics.manifests.inc({ shard: this.#shard.number });
 		log.info(
 			{
 				run,
@@ -121,8 +115,8 @@ class Manifests {
 	}
 
 	async #answer(request: ManifestRequest, task: RequestTask) {
-		const { store } = this.#options;
-		const authorities = this.#options.authorities?.();
+		const { store } = this.#context;
+		const authorities = this.#context.authorities();
 		const signed = await this.#manifestFor(request, task);
 		const { key, manifest } = signed;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
@@ -154,7 +148,7 @@ class Manifests {
 			!isOfFuture(newest.manifest.snapshotTime, Date.now());
 		const existing = isEnough ? newest : undefined;
 		const signed = existing ?? (await this.#make(request, newest, task));
-		requireUndeleted(this.#options.tombstones, request);
+		requireUndeleted(this.#context.tombstones, request);
 		requireOwner(signed, request);
 		const { expiresAt } = signed.manifest;
 		const lifeMs = (await this.#linkSeconds(request)) * 1000;
@@ -169,13 +163,12 @@ class Manifests {
 		former: SignedManifest | undefined,
 		task: RequestTask,
 	): Promise<SignedManifest> {
-		const { shard } = this.#options;
 		const { run, account, sourceKey, extent, end } = request;
 		const {
 			time: snapshotTime,
 			clockFault,
 			shares,
-		} = await flushShares(shard, request, task);
+		} = await flushShares(this.#shard, request, task);
 		if (clockFault !== undefined)
 			throw new RequestFailure(
 				"ClocksDiffer",
@@ -274,18 +267,8 @@ class Manifests {
 
 	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {
 		const wanted = Math.min(linkSeconds ?? maxLinkSeconds, maxLinkSeconds);
-		return this.#options.store.linkSeconds(wanted);
+		return this.#context.store.linkSeconds(wanted);
 	}
-}
-
-export interface ManifestsOptions {
-	shard: LakeShard;
-	store: ObjectStore;
-	tombstones: Tombstones;
-	metrics: ArchiveMetrics;
-	/** PEM certificates that a Run's Job needs in order to trust the store. */
-	authorities?: () => string | undefined;
-	log: Logger;
 }
 
 function totalsOf({ dates }: Manifest) {

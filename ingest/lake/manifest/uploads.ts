@@ -1,4 +1,3 @@
-import type { NatsConnection } from "@nats-io/transport-node";
 import { uploadSubject } from "../../../packages/contracts/nats.ts";
 import {
 	maxGivenLinks,
@@ -8,11 +7,11 @@ import {
 	type UploadRequest,
 } from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { Logger } from "../../../packages/service/log.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readUploadRequest } from "../request/requests.ts";
-import { Responder } from "../request/responder.ts";
+import type { LakeQuestion } from "../request/responder.ts";
 import { NumberedRecords } from "../retention/numbered-records.ts";
 
 /** For the largest file, at 300 KiB/s. */
@@ -20,19 +19,11 @@ const linkSeconds = 3_600;
 
 /** Answers the API's requests for links to upload files for Imports (packages/contracts/transfer.ts), whatever the shard. */
 export function answerUploads({
-	connection,
 	store,
-	log,
-}: {
-	connection: NatsConnection;
-	store: ObjectStore;
-	log: Logger;
-}): Responder<UploadRequest> {
+}: LakeContext): LakeQuestion<UploadRequest> {
 	const uploads = new Uploads(store);
-	return new Responder({
-		connection,
+	return {
 		subject: uploadSubject,
-		log,
 		read: readUploadRequest,
 		answer: async (request): Promise<UploadAnswer> => {
 			const seconds = await store.linkSeconds(linkSeconds);
@@ -40,7 +31,7 @@ export function answerUploads({
 			const files = await uploads.links(request, seconds);
 			return { ok: true, files, expiresAt };
 		},
-	});
+	};
 }
 
 /** An upload that began just before its link expired may take as long again. */

@@ -5,13 +5,11 @@ import type {
 import { releaseSubject } from "../../../packages/contracts/nats.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import type { Logger } from "../../../packages/service/log.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
-import type { Tombstones } from "../../archive/write/tombstones.ts";
+import type { LakeContext } from "../request/context.ts";
 import { readReleaseRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeleted } from "../request/requirements.ts";
-import { type RequestTask, Responder } from "../request/responder.ts";
+import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares, objectsIn } from "../shards/shares.ts";
@@ -22,38 +20,32 @@ const maxTombstonesAgeMs = 60_000;
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its release still waits. */
 const maxWaiting = 16;
 
-export interface ReleaseOptions {
-	shard: LakeShard;
-	store: ObjectStore & FileStore;
-	scratch: string;
-	tombstones: Tombstones;
-	/** Of all shards of this process. */
-	turns: FairLimit;
-	released: Pick<ReleasedLedgers, "publish">;
-	log: Logger;
-}
-
 /** Answers operator's requests to release events of one shard's sources (packages/contracts/release.ts). */
 export function answerReleases(
-	options: ReleaseOptions,
-): Responder<ReleaseRequest> {
-	const { shard, log } = options;
-	return new Responder({
-		connection: shard.connection,
+	context: LakeContext,
+	shard: LakeShard,
+	released: Pick<ReleasedLedgers, "publish">,
+): LakeQuestion<ReleaseRequest> {
+	return {
 		subject: releaseSubject(shard.number),
-		log,
 		read: readReleaseRequest,
-		answer: (request, task) => release(options, request, task),
-	});
+		async answer(request, task): Promise<ReleaseAnswer> {
+			const dates = await release(context, shard, request, task);
+			const { operation, account, sourceKey } = request;
+			await released.publish({ account, sourceKey });
+			const { log } = context;
+			log.info({ operation, account, sourceKey, dates }, "released events");
+			return { ok: true, dates };
+		},
+	};
 }
 
 async function release(
-	options: ReleaseOptions,
+	{ store, scratch, tombstones, changing }: LakeContext,
+	shard: LakeShard,
 	{ operation, account, sourceKey, start, end, filter }: ReleaseRequest,
 	task: RequestTask,
-): Promise<ReleaseAnswer> {
-	const { shard, store, scratch, tombstones, log } = options;
-	const { released, turns } = options;
+): ReturnType<typeof releaseInTurns> {
 	const source = { account, sourceKey };
 	const { shares } = await flushShares(shard, source, task);
 	const partOptions = {
@@ -80,14 +72,16 @@ async function release(
 	const wanted = [...apart.keys()]
 		.filter((date) => date >= start && date <= end)
 		.sort();
-	const dates = await releaseInTurns(account, wanted, turns, task, (date) => {
+	return releaseInTurns(account, wanted, changing, task, (date) => {
 		const folder = { account, sourceKey, date };
 		const objects = apart.get(date) ?? [];
-		return new DateRelease(partOptions, { folder, operation, filter, objects });
+		return new DateRelease(partOptions, {
+			folder,
+			operation,
+			filter,
+			objects,
+		});
 	});
-	await released.publish({ account, sourceKey });
-	log.info({ operation, account, sourceKey, dates }, "released events");
-	return { ok: true, dates };
 }
 
 /** The release of one date. */

@@ -100,8 +100,8 @@ export class Responder<Request = unknown> {
 	}
 }
 
-export interface ResponderOptions<Request> {
-	connection: NatsConnection;
+/** What is asked on a subject, and who answers it. */
+export interface LakeQuestion<Request> {
 	subject: string;
 	/** As {@link file://./schema.ts requestOf} makes it. */
 	read: (text: string) => Request;
@@ -110,8 +110,12 @@ export interface ResponderOptions<Request> {
 	 * sent as JSON, or as its bytes.
 	 */
 	answer(request: Request, task: RequestTask): Promise<object | Uint8Array>;
-	log: Logger;
 }
+
+type ResponderOptions<Request> = LakeQuestion<Request> & {
+	connection: NatsConnection;
+	log: Logger;
+};
 
 /** The work on one request. */
 export interface RequestTask {

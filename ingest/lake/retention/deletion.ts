@@ -1,17 +1,14 @@
-import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	DeletionAnswer,
 	DeletionRequest,
 } from "../../../packages/contracts/archive.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { dayMs, type UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { Logger } from "../../../packages/service/log.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { NatsProgress } from "../../archive/write/nats-progress.ts";
-import type { Tombstones } from "../../archive/write/tombstones.ts";
+import type { LakeContext } from "../request/context.ts";
 import { readDeletionRequest } from "../request/requests.ts";
-import { Responder } from "../request/responder.ts";
+import type { LakeQuestion } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares } from "../shards/shares.ts";
 
@@ -22,28 +19,25 @@ const sliceMs = 15_000;
  * Deletes sources of one shard for operator (packages/contracts/deletion.ts). Any archive can repeat every step. A request that
  * finds everything deleted changes nothing.
  */
-export function answerDeletions({
-	shard,
-	...options
-}: DeletionOptions & { shard: LakeShard }): Responder<DeletionRequest> {
-	const { replicas, tombstones, log } = options;
-	const { connection } = shard;
-	return new Responder({
-		connection,
+export function answerDeletions(
+	context: LakeContext,
+	shard: LakeShard,
+): LakeQuestion<DeletionRequest> {
+	const { tombstones, log } = context;
+	return {
 		subject: deletionSubject(shard.number),
-		log,
 		read: readDeletionRequest,
 		answer: async (source, task): Promise<DeletionAnswer> => {
 			// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
 			await tombstones.add(source);
 			shard.forgetDeleted();
-			const progress = await NatsProgress.open(connection, replicas);
+			const progress = await context.progress();
 			await progress.setDeleted(source, Date.now());
 			// Events may have been in the stream, or on their way into the store, before the tombstone.
 			await flushShares(shard, source, task);
 			const untilMs = performance.now() + sliceMs;
 			const { objects, remainsFrom } = await deleteSourceObjects(
-				options,
+				context,
 				source,
 				() => performance.now() < untilMs && !task.stopping.aborted,
 			);
@@ -51,7 +45,7 @@ export function answerDeletions({
 			log.info({ ...source, objects, isDone }, "deleted a source's events");
 			return { ok: true, isDone, objects, ...(remainsFrom && { remainsFrom }) };
 		},
-	});
+	};
 }
 
 /** A page of keys: what one S3 request lists or deletes. */
@@ -86,13 +80,13 @@ export async function deleteSourceObjects(
 		objects += page.length;
 	}
 	// Compaction records: one for each date, so they fit into memory. And how long the events would have stayed.
-	const records: string[] = [];
 	for (const prefix of [
 		store.keys.compactionsOfSource(source),
 		store.keys.retentionsOfSource(source),
 	])
-		for await (const { key } of store.list(prefix)) records.push(key);
-	await store.remove(records);
+		await store.remove(
+			await Array.fromAsync(store.list(prefix), ({ key }) => key),
+		);
 	return { objects };
 }
 
@@ -119,17 +113,17 @@ const sweptForMs = 45 * dayMs;
  * deleted sources it found and deleted.
  */
 export async function sweepDeleted(
-	options: DeletionOptions & { connection: NatsConnection },
+	context: Pick<LakeContext, "store" | "tombstones" | "progress" | "log">,
 	signal: AbortSignal,
 ): Promise<number> {
-	const { connection, replicas, tombstones, log } = options;
-	const progress = await NatsProgress.open(connection, replicas);
+	const { tombstones, log } = context;
+	const progress = await context.progress();
 	let swept = 0;
 	for await (const { sinceMs, ...source } of tombstones.read()) {
 		await progress.setDeleted(source, sinceMs);
 		if (Date.now() - sinceMs > sweptForMs) continue;
 		const { objects } = await deleteSourceObjects(
-			options,
+			context,
 			source,
 			() => !signal.aborted,
 		);
@@ -138,11 +132,4 @@ export async function sweepDeleted(
 			log.info({ ...source, objects }, "swept a deleted source's events");
 	}
 	return swept;
-}
-
-export interface DeletionOptions {
-	replicas: number;
-	store: ObjectStore;
-	tombstones: Tombstones;
-	log: Logger;
 }

@@ -6,13 +6,10 @@ import {
 	retainedDays,
 } from "../../../packages/contracts/retention.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
-import type { Logger } from "../../../packages/service/log.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import type { NatsProgress } from "../../archive/write/nats-progress.ts";
-import type { Tombstones } from "../../archive/write/tombstones.ts";
+import type { LakeContext } from "../request/context.ts";
 import { readRetentionRequest } from "../request/requests.ts";
 import { requireUndeleted } from "../request/requirements.ts";
-import { type RequestTask, Responder } from "../request/responder.ts";
+import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares } from "../shards/shares.ts";
 import type { RetentionKeeper } from "./retention-keeper.ts";
@@ -23,24 +20,25 @@ const attempts = 5;
 
 /** Answers operator's requests to keep events of one shard's sources longer (packages/contracts/stored/retention.ts). */
 export function answerRetention(
-	options: RetentionOptions,
-): Responder<RetentionRequest> {
-	const { shard, log } = options;
-	return new Responder({
-		connection: shard.connection,
+	context: LakeContext,
+	shard: LakeShard,
+	keeper: RetentionKeeper,
+): LakeQuestion<RetentionRequest> {
+	return {
 		subject: retentionSubject(shard.number),
-		log,
 		read: readRetentionRequest,
-		answer: (request, task) => setRetention(options, request, task),
-	});
+		answer: (request, task) =>
+			setRetention(context, shard, keeper, request, task),
+	};
 }
 
 async function setRetention(
-	options: RetentionOptions,
+	{ store, tombstones, progress, log }: LakeContext,
+	shard: LakeShard,
+	keeper: RetentionKeeper,
 	{ days, ...source }: RetentionRequest,
 	task: RequestTask,
 ): Promise<RetentionAnswer> {
-	const { shard, store, tombstones, keeper, progress, log } = options;
 	await tombstones.refresh();
 	requireUndeleted(tombstones, source);
 	const retentions = new RetentionStore(store);
@@ -83,13 +81,4 @@ async function setRetention(
 	await (await progress()).setSourceRetention(retention);
 	log.info(retention, "set how long a source's events stay");
 	return { ok: true, retention };
-}
-
-export interface RetentionOptions {
-	shard: LakeShard;
-	store: ObjectStore;
-	tombstones: Tombstones;
-	keeper: RetentionKeeper;
-	progress: () => Promise<Pick<NatsProgress, "setSourceRetention">>;
-	log: Logger;
 }

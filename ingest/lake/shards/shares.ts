@@ -16,7 +16,6 @@ import {
 	unitedShards,
 } from "../../../packages/contracts/route.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { Logger } from "../../../packages/service/log.ts";
 import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
 import {
 	DateObjects,
@@ -30,7 +29,7 @@ import {
 	requestErrors,
 } from "../request/errors.ts";
 import { readShareRequest } from "../request/requests.ts";
-import { type RequestTask, Responder } from "../request/responder.ts";
+import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import type { LakeShard, StreamEnd } from "./lake-shard.ts";
 
 /** What one shard has of a source. */
@@ -71,14 +70,9 @@ export function pageOf(
  * Answers the archives of other shards, which sources of this one have moved from or to
  * (packages/contracts/shards/source-share.ts).
  */
-export function answerShares(
-	shard: LakeShard,
-	log: Logger,
-): Responder<ShareRequest> {
-	return new Responder<ShareRequest>({
-		connection: shard.connection,
+export function answerShares(shard: LakeShard): LakeQuestion<ShareRequest> {
+	return {
 		subject: shareSubject(shard.number),
-		log,
 		read: readShareRequest,
 		answer: async (
 			{ account, sourceKey, from },
@@ -90,7 +84,7 @@ export function answerShares(
 			const { firstEventDate } = source;
 			return { ok: true, firstEventDate, ...pageOf(source, from) };
 		},
-	});
+	};
 }
 
 /** What {@link pageOf} made pages of. */
