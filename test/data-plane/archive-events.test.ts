@@ -399,14 +399,17 @@ test("what one account asks keeps no other waiting for all of it", async () => {
 		// The neighbour's objects come slowly.
 		wrapPartStore: (store) =>
 			new Proxy(store, {
-				get: (target, name) =>
-					name === "getPart"
+				get: (target, name) => {
+					const value = Reflect.get(target, name);
+					if (typeof value !== "function") return value;
+					return name === "getPart"
 						? async (key: string, range: string) => {
 								if (key.includes("account=busy"))
 									await new Promise((done) => setTimeout(done, 200));
 								return target.getPart(key, range);
 							}
-						: Reflect.get(target, name).bind?.(target),
+						: value.bind(target);
+				},
 			}),
 	});
 	const now = Date.now();

@@ -221,6 +221,7 @@ test("a Run isn't behind the flood of another account, whose own Run says how fa
 			new Proxy(store, {
 				get(target, property) {
 					const value = Reflect.get(target, property, target);
+					if (property === "keys") return value;
 					if (property !== "putNew") return value.bind(target);
 					return async (...put: Parameters<typeof store.putNew>) => {
 						if (put[0] === stuckAt) await isOver;

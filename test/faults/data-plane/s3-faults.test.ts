@@ -231,14 +231,15 @@ test("a store without conditions on multipart uploads gets objects whole", async
 });
 
 test("every object is asked to be encrypted as the settings say", async () => {
+	const archive = await ArchiveFixture.open(servers);
 	const { proxy, store, key } = await storeBehindProxy({
+		prefix: archive.prefix,
 		encryption: {
 			algorithm: "aws:kms",
 			kmsKeyId: "arn:aws:kms:key",
 			bucketKey: true,
 		},
 	});
-	const archive = await ArchiveFixture.open(servers);
 	const { flush } = await archive.start({ wrapStore: () => store });
 	await archive.publish([newEvent("1")]);
 	await flush();
