@@ -45,11 +45,11 @@ export const reasons = {
 				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
 			TokenInvalid:
-				"The token in the Secret is empty, contains control characters or has fewer than 16 bytes. Senders get 401.",
+				"The token in the Secret is empty, contains control characters or has fewer than 16 bytes. Senders with a token get 503, so that they repeat, and others 401.",
 			SigningSecretInvalid:
-				"A signing secret is empty or does not have its scheme's format. Senders get 401.",
+				"A signing secret or a public key is empty or does not have its scheme's format. Senders with a signature get 503, so that they repeat, and others 401.",
 			SealKeyMissing:
-				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass tokens and signing secrets to the receivers. Senders get 401.",
+				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass tokens and signing secrets to the receivers. Senders with a token or signature get 503, so that they repeat, and others 401.",
 			TrackingPlanUnavailable:
 				"The TrackingPlan that `spec.webhook.trackingPlanRef` names does not exist, or no version of it was ever valid. Senders get 503, so that no event is stored unvalidated. `Ready` is Unknown while the plan is new.",
 			KeyTaken:
