@@ -1,5 +1,5 @@
 import type { RoutePlan } from "./tracking-plan.ts";
-import type { EventAnswer, URLChallenge } from "./url-challenge.ts";
+import type { SenderAnswer, URLChallenge } from "./url-challenge.ts";
 
 /**
  * What receive needs to accept events for one Source. Operator writes it to the routes bucket under {@link routeKey} and
@@ -41,7 +41,7 @@ export interface Route {
 		challenges?: URLChallenge[];
 	};
 	/** The answer to a stored event; absent for Tidemill's own. */
-	response?: EventAnswer;
+	response?: SenderAnswer;
 	/** What a request without a body is; absent for a mistake of its sender. */
 	emptyBody?: "Null";
 	/** Whose pages may read the answers: exact origins, or `*` alone; absent for none. */

@@ -35,7 +35,7 @@ export interface ComputedValue {
 }
 
 /** What the sender of a stored event gets. */
-export interface EventAnswer extends AnswerHead {
+export interface SenderAnswer extends AnswerHead {
 	body: string;
 	/** Who sends an event that is refused gets no content, either. */
 	emptyRefusals?: boolean;

@@ -28,7 +28,7 @@ import { eventOfRow } from "./event-of-row.ts";
 import { ndjsonRows } from "./ndjson-rows.ts";
 import { readParquetRows } from "./parquet-rows.ts";
 import { PartWriter } from "./part-writer.ts";
-import type { RowChoice } from "./row.ts";
+import type { FormatChoice } from "./row.ts";
 import { EventSpool } from "./spool.ts";
 
 /** Else they don't fit into the parts. The disk holds no more. */
@@ -201,7 +201,7 @@ async function digestOf(path: string): Promise<string> {
 
 function undecidedText(
 	what: string,
-	choices: readonly RowChoice[],
+	choices: readonly FormatChoice[],
 	{ source, name }: { source: string; name: string },
 ): string {
 	const file = /[^\w.-]/.test(name)

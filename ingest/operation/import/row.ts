@@ -7,7 +7,7 @@ export interface ImportedRow {
 	/** What is wrong with it already. */
 	fault?: string;
 	/** Nobody said what it is: what it has, and what decides. The whole import waits for that. */
-	undecided?: { has: string; choices: readonly RowChoice[] };
+	undecided?: { has: string; choices: readonly FormatChoice[] };
 	/** How it was read, if a file can be read otherwise, too: a row that was imported wrongly can then be imported rightly. */
 	reading?: "Bodies" | "Text";
 	/** JSON text, if it is one. */
@@ -26,9 +26,9 @@ export interface ImportedRow {
 export type RowForm = Pick<ImportWork, "rows" | "body" | "date">;
 
 /** An option, and what each row becomes by it. */
-export type RowChoice = readonly [option: string, meaning: string];
+export type FormatChoice = readonly [option: string, meaning: string];
 
-export const rowsChoices: readonly RowChoice[] = [
+export const rowsChoices: readonly FormatChoice[] = [
 	[
 		"--rows events",
 		"the event is what body has, and the rest of the row isn't kept",
@@ -36,7 +36,7 @@ export const rowsChoices: readonly RowChoice[] = [
 	["--rows bodies", "the event is the whole row"],
 ];
 
-export const bodyChoices: readonly RowChoice[] = [
+export const bodyChoices: readonly FormatChoice[] = [
 	["--body text", "the event is the JSON that the text holds"],
 	["--body json", "the event is the text, as a string of JSON"],
 ];

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type {
 	AnswerHead,
-	EventAnswer,
+	SenderAnswer,
 } from "../../../packages/contracts/url-challenge.ts";
 import type { RequestRefusal } from "./refusal.ts";
 
@@ -19,7 +19,7 @@ const storedHead = [
 export function replyStored(
 	response: ServerResponse,
 	eventId: string,
-	own?: EventAnswer,
+	own?: SenderAnswer,
 ): void {
 	if (own) {
 		replyInOwnWords(response, {
