@@ -192,9 +192,8 @@ export class CutLossStore {
 
 	/** Of all streams that the shard has had. */
 	async ofShard(shard: number): Promise<CutLoss[]> {
-		const keys: string[] = [];
-		const prefix = this.#store.keys.lossesOfShard(shard);
-		for await (const { key } of this.#store.list(prefix)) keys.push(key);
+		const listed = this.#store.list(this.#store.keys.lossesOfShard(shard));
+		const keys = await Array.fromAsync(listed, ({ key }) => key);
 		return mapConcurrently(keys, listsAtOnce, (key) => this.#read(key));
 	}
 

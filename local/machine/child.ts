@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -40,13 +41,8 @@ export async function startChild(
 			resolve(signal ?? `exit status ${code}`),
 		);
 	});
-	await new Promise<void>((resolve, reject) => {
-		child.once("spawn", resolve);
-		child.once("error", (error) =>
-			reject(
-				new LocalError(`${program.name} can't be started: ${error.message}`),
-			),
-		);
+	await once(child, "spawn").catch(({ message }: Error) => {
+		throw new LocalError(`${program.name} can't be started: ${message}`);
 	});
 	const pid = child.pid!;
 	const hasEnded = () => child.exitCode !== null || child.signalCode !== null;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -43,10 +44,7 @@ export async function startLogServer(
 			});
 		},
 	);
-	await new Promise<void>((resolve, reject) => {
-		server.once("error", reject);
-		server.listen(options.port, options.host, resolve);
-	});
+	await once(server.listen(options.port, options.host), "listening");
 	return {
 		port: (server.address() as AddressInfo).port,
 		close: () =>

@@ -15,3 +15,18 @@ export async function pause(
 		signal.addEventListener("abort", done);
 	});
 }
+
+/** What the work comes to. Throws an error with this message if that takes longer; the work goes on. */
+export async function within<T>(
+	timeoutMs: number,
+	work: Promise<T>,
+	message: string,
+): Promise<T> {
+	const { promise: late, reject } = Promise.withResolvers<never>();
+	const timer = setTimeout(() => reject(new Error(message)), timeoutMs);
+	try {
+		return await Promise.race([work, late]);
+	} finally {
+		clearTimeout(timer);
+	}
+}

@@ -1,6 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { HealthServer } from "./health-server.ts";
 import type { Logger } from "./log.ts";
+import { within } from "./pause.ts";
 
 /** A part of a process. It needs the parts before it. */
 export interface ProcessPart {
@@ -83,24 +84,9 @@ export async function runInOrder(
 	} finally {
 		for (const { name, part } of started.toReversed()) {
 			options.log.debug({ part: name }, "stopping");
-			await withDeadline(name, part.stop(), options.stopTimeoutMs);
+			const { stopTimeoutMs } = options;
+			const late = `${name} did not stop in ${stopTimeoutMs} ms`;
+			await within(stopTimeoutMs, part.stop(), late);
 		}
-	}
-}
-
-async function withDeadline(
-	name: string,
-	stopping: Promise<void>,
-	timeoutMs: number,
-): Promise<void> {
-	const { promise: late, reject } = Promise.withResolvers<never>();
-	const timer = setTimeout(
-		() => reject(new Error(`${name} did not stop in ${timeoutMs} ms`)),
-		timeoutMs,
-	);
-	try {
-		await Promise.race([stopping, late]);
-	} finally {
-		clearTimeout(timer);
 	}
 }

@@ -56,11 +56,9 @@ export class LedgerSnapshots {
 		await this.#store.remove(await this.#listed(shard));
 	}
 
-	async #listed(shard: number): Promise<string[]> {
-		const keys: string[] = [];
-		const prefix = this.#store.keys.ledgersOfShard(shard);
-		for await (const { key } of this.#store.list(prefix)) keys.push(key);
-		return keys;
+	#listed(shard: number): Promise<string[]> {
+		const listed = this.#store.list(this.#store.keys.ledgersOfShard(shard));
+		return Array.fromAsync(listed, ({ key }) => key);
 	}
 }
 

@@ -75,8 +75,8 @@ export class CutStore {
 	}
 
 	async #readAll(prefix: string, after?: string): Promise<CutRecord[]> {
-		const keys: string[] = [];
-		for await (const { key } of this.#store.list(prefix, after)) keys.push(key);
+		const listed = this.#store.list(prefix, after);
+		const keys = await Array.fromAsync(listed, ({ key }) => key);
 		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
 	}
 

@@ -23,6 +23,7 @@ import {
 	isConflict,
 	isStreamNotFound,
 } from "../../../packages/service/nats/connection.ts";
+import { within } from "../../../packages/service/pause.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
@@ -288,7 +289,9 @@ export class RouteBuckets {
 			await this.#owners.read(await this.#create(bucket.sourceKeys));
 			const reading = this.#entries.nextReading();
 			this.#watch.readAgain();
-			await within(readTimeoutMs, reading);
+			// The connection may break.
+			const silent = "NATS went silent while a bucket was read";
+			await within(readTimeoutMs, reading, silent);
 			this.#bucket = routes;
 			return routes;
 		} catch (error) {
@@ -330,18 +333,4 @@ function planKeysOf(routes: Iterable<Route | undefined>): Set<string> {
 		if (route?.plan?.version !== undefined)
 			keys.add(planKey(route.account, route.plan));
 	return keys;
-}
-
-/** Waits for a promise, but not for ever: the connection may break. */
-async function within(ms: number, done: Promise<void>): Promise<void> {
-	const { promise: late, reject } = Promise.withResolvers<never>();
-	const timer = setTimeout(
-		() => reject(new Error("NATS went silent while a bucket was read")),
-		ms,
-	);
-	try {
-		await Promise.race([done, late]);
-	} finally {
-		clearTimeout(timer);
-	}
 }
