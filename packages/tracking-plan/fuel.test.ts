@@ -67,6 +67,16 @@ test.each<[string, EventSchema, unknown]>([
 		times(20_000, (index) => [index]),
 	],
 	[
+		"uniqueItems of as many objects as a body has",
+		{ uniqueItems: true },
+		times(80_000, (a) => ({ a })),
+	],
+	[
+		"uniqueItems of as many texts as a body has",
+		{ uniqueItems: true },
+		times(80_000, (index) => `s${index}`),
+	],
+	[
 		"an enum of objects for many items",
 		often(300, {
 			items: { enum: times(500, (index) => ({ a: [index, index] })) },

@@ -299,6 +299,8 @@ test.each([
 	["GitHub", ""],
 	["StandardWebhooks", "not Base64!"],
 	["StandardWebhooks", "whsec_"],
+	["StandardWebhooks", "whsec_YQ=="],
+	["Svix", `whsec_${Buffer.alloc(15).toString("base64")}`],
 	["StandardWebhooks", `whpk_${Buffer.alloc(31).toString("base64")}`],
 ] as const)(
 	"a secret of %s that can't be one is a problem, and nothing is open: %j",

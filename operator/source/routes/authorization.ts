@@ -220,6 +220,9 @@ function requireSealKey({ sealKey }: AuthorizationDeps): SealKey {
 	);
 }
 
+/** Standard Webhooks asks for 24 to 64; some senders make keys of 128 bits. */
+const minSecretBytes = 16;
+
 /** The key in the text that a sender shows to people, or what is wrong with the text. */
 function signingKeys(
 	scheme: Signature["scheme"],
@@ -234,7 +237,10 @@ function signingKeys(
 	const bytes = Buffer.from(base64, "base64");
 	if (bytes.length === 0)
 		return 'is neither "whsec_" nor "whpk_" followed by Base64';
-	if (prefix === "whsec_") return [{ algorithm: "HMAC", bytes }];
+	if (prefix === "whsec_")
+		return bytes.length < minSecretBytes
+			? `has ${bytes.length} bytes after "whsec_", fewer than ${minSecretBytes}, so it can be guessed`
+			: [{ algorithm: "HMAC", bytes }];
 	return bytes.length === 32
 		? [{ algorithm: "Ed25519", bytes }]
 		: 'does not have the 32 bytes of an Ed25519 key after "whpk_"';
