@@ -175,7 +175,7 @@ function faultsIn(
 				expected: [body],
 				body,
 			});
-		const { json } = readBody(body)!;
+		const { json, isVague } = readBody(body)!;
 		for (const [index, [pointer, type]] of read.entries()) {
 			const { values: expected, isUnfit } = expectedValue(json, pointer, type);
 			const found = textOf(type, values[index]!);
@@ -184,8 +184,8 @@ function faultsIn(
 					...{ column: `c${index}`, read: `${pointer} as ${type}` },
 					...{ found, expected, body },
 				});
-			unfit[index]!.least += isUnfit ? 1 : 0;
-			unfit[index]!.most += isUnfit === false ? 0 : 1;
+			unfit[index]!.least += isUnfit && !isVague ? 1 : 0;
+			unfit[index]!.most += isUnfit || isVague ? 1 : 0;
 		}
 	}
 	return { faults, unfit };

@@ -18,25 +18,49 @@ class WrittenNumber {
 /** What a column may have: each a text, or null. More than one where the documentation leaves it open. */
 export interface ExpectedValue {
 	values: readonly (string | null)[];
-	/** Whether it counts in the Run's `unfitValues`; undefined where it may. */
-	isUnfit: boolean | undefined;
+	/** Whether it counts in the Run's `unfitValues`. */
+	isUnfit: boolean;
 }
 
 const repeated = Symbol("repeated");
 
-/** A body as JSON (RFC 8259); undefined if it is none. */
-export function readBody(body: string): { json: unknown } | undefined {
+/**
+ * A body as JSON (RFC 8259); undefined if it is none. `isVague`: some member is there again with the same value, which
+ * lossless-json doesn't tell.
+ */
+export function readBody(
+	body: string,
+): { json: unknown; isVague: boolean } | undefined {
 	try {
+		let members = 0;
 		const json = parse(body, null, {
 			parseNumber: (text) => new WrittenNumber(text),
-			onDuplicateKey: ({ newValue }) => ({ [repeated]: true, last: newValue }),
+			onDuplicateKey: ({ oldValue, newValue }) => {
+				members += 1 + membersOf(isRepeated(oldValue) ? null : oldValue);
+				return { [repeated]: true, last: newValue };
+			},
 		});
 		// Without this, a body with a broken name would pass.
 		JSON.parse(body);
-		return { json };
+		const names = body
+			.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)
+			.filter(([, colon]) => colon !== undefined)
+			.reduce((count) => count + 1, 0);
+		return { json, isVague: names !== members + membersOf(json) };
 	} catch {
 		return undefined;
 	}
+}
+
+function membersOf(value: unknown): number {
+	if (isRepeated(value)) return membersOf(value.last);
+	if (typeof value !== "object" || value === null) return 0;
+	if (value instanceof WrittenNumber) return 0;
+	const own = Object.values(value);
+	return own.reduce(
+		(sum: number, each) => sum + membersOf(each),
+		Array.isArray(value) ? 0 : own.length,
+	);
 }
 
 /** What a column of this pointer and type has. */
