@@ -44,7 +44,7 @@ const tokenForm =
 function changedName(name: string, random: SeededChoices): string {
 	return random.is(0.5)
 		? `${name}:${random.below(1e9)}.5,${name}`
-		: `"\\u${name.charCodeAt(1).toString(16).padStart(4, "0")}${name.slice(2)}`;
+		: escaped(name);
 }
 
 /** The members that columns read, and others. */
@@ -56,14 +56,46 @@ function madeBody(random: SeededChoices): string {
 	if (random.is(0.3)) members.push(["a/b~", value(random, 1)]);
 	if (random.is(0.3)) members.push(["list", `[${value(random, 1)}]`]);
 	if (random.is(0.3)) members.push([random.of(names), value(random, 3)]);
+	if (random.is(0.005)) members.push(["deep", deep(random)]);
+	if (random.is(0.002))
+		for (let index = 0; index < 2_000; index++)
+			members.push([`m${index}`, String(index)]);
 	const order = random.is(0.5) ? members : members.toReversed();
 	const text = order
-		.map(([name, json]) => `${JSON.stringify(name)}:${json}`)
+		.map(([name, json]) => `${writtenName(name!, random)}:${json}`)
 		.join(",");
 	return spaced(`{${text}}`, random);
 }
 
+/** Hundreds of values inside each other. */
+function deep(random: SeededChoices): string {
+	const depth = 1 + random.below(400);
+	const [open, close] = random.of([
+		["[", "]"],
+		['{"v":', "}"],
+	] as const);
+	return open.repeat(depth) + value(random, 0) + close.repeat(depth);
+}
+
+function writtenName(name: string, random: SeededChoices): string {
+	const text = JSON.stringify(name);
+	return random.is(0.05) && /^"\w/.test(text) ? escaped(text) : text;
+}
+
+/** With its first character as an escape. */
+function escaped(text: string): string {
+	return `"\\u${text.charCodeAt(1).toString(16).padStart(4, "0")}${text.slice(2)}`;
+}
+
 const names = [
+	"V",
+	"v ",
+	"n.v",
+	"n/v",
+	"a",
+	"a/b",
+	"a~1b~0",
+	"0",
 	"__proto__",
 	"",
 	"ü",
