@@ -119,8 +119,84 @@ function endpointsOf(resource: ApiResource): Endpoint[] {
 	];
 }
 
-/** The endpoints on stored events. */
-const eventEndpoints: Endpoint[] = [
+/** Every endpoint of the API. */
+export const endpoints: Endpoint[] = [
+	...apiResources.flatMap(endpointsOf),
+	{
+		id: "listTokens",
+		method: "GET",
+		path: "/v1/tokens",
+		summary: "List tokens",
+		tag: "tokens",
+		handler: listTokens,
+		query: ["limit", "cursor"],
+		answers: ok("A page of tokens.", "TokenList"),
+		errors: [410],
+	},
+	{
+		id: "createToken",
+		method: "POST",
+		path: "/v1/tokens",
+		summary: "Create a token",
+		tag: "tokens",
+		handler: createToken,
+		body: { schema: "TokenCreate", isRequired: true },
+		answers: {
+			201: { about: "The new token. It is shown once.", schema: "IssuedToken" },
+		},
+		errors: [409, 413, 415],
+	},
+	{
+		id: "getToken",
+		method: "GET",
+		path: "/v1/tokens/{name}",
+		summary: "Show a token, without the token itself",
+		tag: "tokens",
+		handler: getToken,
+		answers: ok("The token.", "Token"),
+		errors: [404],
+	},
+	{
+		id: "revokeToken",
+		method: "DELETE",
+		path: "/v1/tokens/{name}",
+		summary: "Revoke a token",
+		tag: "tokens",
+		handler: revokeToken,
+		answers: { 204: { about: "The token is invalid from now on." } },
+		errors: [404],
+	},
+	{
+		id: "listRefusals",
+		method: "GET",
+		path: "/v1/sources/{name}/refusals",
+		summary: "List the requests of the last hours that a source refused",
+		tag: "sources",
+		handler: listRefused,
+		query: ["from", "limit", "body"],
+		answers: ok(
+			"The refused requests that were kept, newest first.",
+			"RefusedRequestList",
+		),
+		errors: [],
+	},
+	{
+		id: "tailEvents",
+		method: "GET",
+		path: "/v1/sources/{name}/events/tail",
+		summary: "Follow the events of a source as they come",
+		tag: "sources",
+		handler: tailEvents,
+		query: ["refused", "body"],
+		answers: {
+			200: {
+				about:
+					"Server-sent events: `accepted` and `quarantined` for a new event, `refused` for a refused request, `left-out` for what isn't shown, `open` and `waiting` for whether archive answers, and `end` with the reason. With `Last-Event-ID` it goes on after that event, as far as the stream reaches.",
+			},
+		},
+		produces: "text/event-stream",
+		errors: [409],
+	},
 	{
 		id: "listSourceEvents",
 		method: "GET",
@@ -153,10 +229,6 @@ const eventEndpoints: Endpoint[] = [
 		answers: ok("The receipt of the event.", "EventReceipt"),
 		errors: [404],
 	},
-];
-
-/** The endpoints on Exports. */
-const exportEndpoints: Endpoint[] = [
 	{
 		id: "listExportFiles",
 		method: "GET",
@@ -171,10 +243,6 @@ const exportEndpoints: Endpoint[] = [
 		),
 		errors: [409],
 	},
-];
-
-/** The endpoints for Imports. */
-const importEndpoints: Endpoint[] = [
 	{
 		id: "createUploads",
 		method: "POST",
@@ -186,107 +254,6 @@ const importEndpoints: Endpoint[] = [
 		answers: ok("A link for each file that isn't there yet.", "UploadList"),
 		errors: [409, 413, 415],
 	},
-];
-
-/** The endpoints on refused requests. */
-const refusedEndpoints: Endpoint[] = [
-	{
-		id: "listRefusals",
-		method: "GET",
-		path: "/v1/sources/{name}/refusals",
-		summary: "List the requests of the last hours that a source refused",
-		tag: "sources",
-		handler: listRefused,
-		query: ["from", "limit", "body"],
-		answers: ok(
-			"The refused requests that were kept, newest first.",
-			"RefusedRequestList",
-		),
-		errors: [],
-	},
-];
-
-/** The endpoints on live tails. */
-const tailEndpoints: Endpoint[] = [
-	{
-		id: "tailEvents",
-		method: "GET",
-		path: "/v1/sources/{name}/events/tail",
-		summary: "Follow the events of a source as they come",
-		tag: "sources",
-		handler: tailEvents,
-		query: ["refused", "body"],
-		answers: {
-			200: {
-				about:
-					"Server-sent events: `accepted` and `quarantined` for a new event, `refused` for a refused request, `left-out` for what isn't shown, `open` and `waiting` for whether archive answers, and `end` with the reason. With `Last-Event-ID` it goes on after that event, as far as the stream reaches.",
-			},
-		},
-		produces: "text/event-stream",
-		errors: [409],
-	},
-];
-
-const tag = "tokens";
-const path = "/v1/tokens";
-
-/** The endpoints on tokens. */
-const tokenEndpoints: Endpoint[] = [
-	{
-		id: "listTokens",
-		method: "GET",
-		path,
-		summary: "List tokens",
-		tag,
-		handler: listTokens,
-		query: ["limit", "cursor"],
-		answers: ok("A page of tokens.", "TokenList"),
-		errors: [410],
-	},
-	{
-		id: "createToken",
-		method: "POST",
-		path,
-		summary: "Create a token",
-		tag,
-		handler: createToken,
-		body: { schema: "TokenCreate", isRequired: true },
-		answers: {
-			201: { about: "The new token. It is shown once.", schema: "IssuedToken" },
-		},
-		errors: [409, 413, 415],
-	},
-	{
-		id: "getToken",
-		method: "GET",
-		path: `${path}/{name}`,
-		summary: "Show a token, without the token itself",
-		tag,
-		handler: getToken,
-		answers: ok("The token.", "Token"),
-		errors: [404],
-	},
-	{
-		id: "revokeToken",
-		method: "DELETE",
-		path: `${path}/{name}`,
-		summary: "Revoke a token",
-		tag,
-		handler: revokeToken,
-		answers: { 204: { about: "The token is invalid from now on." } },
-		errors: [404],
-	},
-];
-
-/** Every endpoint of the API. */
-export const endpoints: Endpoint[] = [
-	...apiResources.flatMap(endpointsOf),
-	...tokenEndpoints,
-	...refusedEndpoints,
-	...tailEndpoints,
-	...eventEndpoints,
-	...exportEndpoints,
-	...importEndpoints,
 	{
 		id: "rotateSourceURL",
 		method: "POST",

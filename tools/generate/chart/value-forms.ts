@@ -21,6 +21,15 @@ const objectOf = (properties: Form, more: Form = {}): Form => ({
 	additionalProperties: false,
 	...more,
 });
+const setOf = (items: Form): Form => ({
+	type: "array",
+	items,
+	uniqueItems: true,
+});
+const choice = (...values: string[]): Form => ({
+	type: "string",
+	enum: values,
+});
 const anyText = { type: "string" };
 const anyObject = { type: "object" };
 const anyList = { type: "array" };
@@ -105,11 +114,7 @@ export const forms: Record<string, Form> = {
 		"a host name alone, in lower case, such as api.example.com",
 	),
 	hosts: { ...listOf("host"), uniqueItems: true },
-	ipFamilies: {
-		type: "array",
-		items: { type: "string", enum: ["IPv4", "IPv6"] },
-		uniqueItems: true,
-	},
+	ipFamilies: setOf(choice("IPv4", "IPv6")),
 	labels: {
 		type: "object",
 		propertyNames: {
@@ -141,11 +146,7 @@ export const forms: Record<string, Form> = {
 		uniqueItems: "name",
 	},
 	dnsLabel: text(label, labelWords),
-	namespaces: {
-		type: "array",
-		items: text(`\\*|${label}`, labelWords),
-		uniqueItems: true,
-	},
+	namespaces: setOf(text(`\\*|${label}`, labelWords)),
 	network: text(
 		network,
 		"a network with its mask, such as 10.20.0.0/16 or fd00::/8",
@@ -180,23 +181,21 @@ export const forms: Record<string, Form> = {
 		},
 		runAsGroup: { type: ["integer", "null"], minimum: 0 },
 		fsGroup: { type: ["integer", "null"], minimum: 0 },
-		fsGroupChangePolicy: { type: "string", enum: ["OnRootMismatch", "Always"] },
+		fsGroupChangePolicy: choice("OnRootMismatch", "Always"),
 		supplementalGroups: anyList,
-		supplementalGroupsPolicy: { type: "string", enum: ["Merge", "Strict"] },
+		supplementalGroupsPolicy: choice("Merge", "Strict"),
 		seLinuxOptions: anyObject,
 		seLinuxChangePolicy: anyText,
 		appArmorProfile: anyObject,
 		sysctls: anyList,
 	}),
 	port: { type: "integer", minimum: 1, maximum: 65535 },
-	proxies: {
-		type: "array",
-		items: text(
+	proxies: setOf(
+		text(
 			`${ipv4}|${ipv6}|${network}`,
 			"an address, or a network with its mask, such as 10.20.0.7 or 10.20.0.0/16",
 		),
-		uniqueItems: true,
-	},
+	),
 	quantity: { ...text(quantity, quantityWords), type: ["string", "number"] },
 	ratio: {
 		...text("0(\\.[0-9]+)?|1(\\.0+)?", "a share from 0 to 1, such as 0.1"),
@@ -222,15 +221,12 @@ export const forms: Record<string, Form> = {
 		{
 			maxSkew: { type: "integer", minimum: 1 },
 			topologyKey: anyText,
-			whenUnsatisfiable: {
-				type: "string",
-				enum: ["DoNotSchedule", "ScheduleAnyway"],
-			},
+			whenUnsatisfiable: choice("DoNotSchedule", "ScheduleAnyway"),
 			labelSelector: anyObject,
 			matchLabelKeys: anyList,
 			minDomains: { type: "integer", minimum: 1 },
-			nodeAffinityPolicy: { type: "string", enum: ["Honor", "Ignore"] },
-			nodeTaintsPolicy: { type: "string", enum: ["Honor", "Ignore"] },
+			nodeAffinityPolicy: choice("Honor", "Ignore"),
+			nodeTaintsPolicy: choice("Honor", "Ignore"),
 		},
 		{ required: ["maxSkew", "topologyKey", "whenUnsatisfiable"] },
 	),
@@ -242,12 +238,9 @@ export const forms: Record<string, Form> = {
 	tls: objectOf({ hosts: of("hosts"), secretName: of("name") }),
 	toleration: objectOf({
 		key: anyText,
-		operator: { type: "string", enum: ["Exists", "Equal", "Lt", "Gt"] },
+		operator: choice("Exists", "Equal", "Lt", "Gt"),
 		value: anyText,
-		effect: {
-			type: "string",
-			enum: ["NoSchedule", "PreferNoSchedule", "NoExecute"],
-		},
+		effect: choice("NoSchedule", "PreferNoSchedule", "NoExecute"),
 		tolerationSeconds: { type: "integer" },
 	}),
 	url: text(
