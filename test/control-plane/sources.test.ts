@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
@@ -249,6 +249,46 @@ test("signing secrets are in the route sealed, follow their Secrets, and rest wh
 	await vi.waitFor(
 		async () => expect(await opened()).toEqual(["third", "second"]),
 		soon,
+	);
+});
+
+test("a public key is in the route, follows its Secret, and Ready says what its signatures don't prove", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	const keys = [0, 1].map(() =>
+		generateKeyPairSync("ed25519")
+			.publicKey.export({ format: "der", type: "spki" })
+			.subarray(-32)
+			.toString("hex"),
+	);
+	const custom =
+		'{ header: x-signature, algorithm: Ed25519, encoding: Hex, signedString: "{header:x-id}", bodyUnsigned: true, publicKey: { secretRef: { name: public, key: token } } }';
+	await applyYaml(
+		account,
+		sourceYaml(
+			"checked",
+			`webhook: { authorization: { type: Signature, signature: { scheme: Custom, custom: ${custom} } } }`,
+		),
+	);
+	await applyYaml(account, tokenYaml("public", `"${keys[0]}"`, labels));
+	const { status } = await sourceWith("Active", "checked");
+	expect(status!.conditions![0]!.message).toMatch(
+		/accepts events\. A signature doesn't prove that the body is the provider's, because bodyUnsigned is true/,
+	);
+	const sealKey = new SealKey(Buffer.from(sealKeyText));
+	const opened = async () => {
+		const authorization = (await routeOf("checked"))?.authorization;
+		if (authorization?.type !== "Signature") return undefined;
+		return authorization.keys.map(({ sealed }) =>
+			sealKey.open(sealed, status!.sourceKey!).toString("hex"),
+		);
+	};
+	expect(await opened()).toEqual([keys[0]]);
+	await applyYaml(account, tokenYaml("public", `"${keys[1]}"`, labels));
+	await vi.waitFor(async () => expect(await opened()).toEqual([keys[1]]), soon);
+	await applyYaml(account, tokenYaml("public", "not-a-key", labels));
+	const refused = await sourceWith("SigningSecretInvalid", "checked");
+	expect(refused.status!.conditions![0]!.message).toMatch(
+		/^Key "token" of Secret "public" holds no public key of Ed25519/,
 	);
 });
 
