@@ -1303,8 +1303,12 @@ export type Pipeline = {
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
-			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
-			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, booleans and numbers as they are written; `Decimal` takes numbers of at most `precision` digits, and never rounds; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+			type?: "String" | "Integer" | "Number" | "Decimal" | "Boolean" | "Timestamp" | "Date" | "JSON";
+			/** How many digits a `Decimal` has at most, before and after the point together. 38 if it is absent. */
+			precision?: number;
+			/** How many digits of a `Decimal` stand after the point at most. 9 if it is absent. */
+			scale?: number;
 		}>;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
@@ -1488,8 +1492,12 @@ export type PipelineCreate = {
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
-			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
-			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, booleans and numbers as they are written; `Decimal` takes numbers of at most `precision` digits, and never rounds; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+			type?: "String" | "Integer" | "Number" | "Decimal" | "Boolean" | "Timestamp" | "Date" | "JSON";
+			/** How many digits a `Decimal` has at most, before and after the point together. 38 if it is absent. */
+			precision?: number;
+			/** How many digits of a `Decimal` stand after the point at most. 9 if it is absent. */
+			scale?: number;
 		}>;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
@@ -1675,8 +1683,12 @@ export type PipelineUpdate = {
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
-			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
-			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, booleans and numbers as they are written; `Decimal` takes numbers of at most `precision` digits, and never rounds; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+			type?: "String" | "Integer" | "Number" | "Decimal" | "Boolean" | "Timestamp" | "Date" | "JSON";
+			/** How many digits a `Decimal` has at most, before and after the point together. 38 if it is absent. */
+			precision?: number;
+			/** How many digits of a `Decimal` stand after the point at most. 9 if it is absent. */
+			scale?: number;
 		}> | null;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean | null;

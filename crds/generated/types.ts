@@ -655,8 +655,12 @@ export interface PipelineBodyColumn {
 	name: string;
 	/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 	bodyPointer: string;
-	/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
-	type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+	/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, booleans and numbers as they are written; `Decimal` takes numbers of at most `precision` digits, and never rounds; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+	type?: "String" | "Integer" | "Number" | "Decimal" | "Boolean" | "Timestamp" | "Date" | "JSON";
+	/** How many digits a `Decimal` has at most, before and after the point together. 38 if it is absent. */
+	precision?: number;
+	/** How many digits of a `Decimal` stand after the point at most. 9 if it is absent. */
+	scale?: number;
 }
 
 /** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */

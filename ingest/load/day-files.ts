@@ -9,10 +9,10 @@ import {
 } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { oneAtATime } from "../../packages/fair/fair-limit.ts";
+import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
 import {
 	bodyColumnsOf,
 	bodyValueSql,
-	defineBodyValues,
 	eventRows,
 } from "../../packages/warehouses/load/columns.ts";
 import type {
@@ -97,12 +97,8 @@ export class DownloadedDays implements DayFiles {
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
 	#opened(): Promise<Session> {
 		this.#session ??= import("../../packages/duckdb/session.ts").then(
-			async ({ Session }) => {
-				const memory = boundedMemory(this.directory);
-				const session = await Session.inMemory(memory, this.#context.signal);
-				defineBodyValues(session);
-				return session;
-			},
+			({ Session }) =>
+				Session.inMemory(boundedMemory(this.directory), this.#context.signal),
 		);
 		return this.#session;
 	}
@@ -145,6 +141,7 @@ export async function countUnfit(
 ): Promise<UnfitRows> {
 	const fromBody = bodyColumnsOf(columns);
 	if (fromBody.length === 0 || files.length === 0) return {};
+	defineBodyValues(session);
 	const counts = fromBody.map(({ name, from }, number) => {
 		const { isUnfit } = bodyValueSql(from, number);
 		return `count(*) FILTER (${isUnfit}) AS ${quoteName(name)}`;

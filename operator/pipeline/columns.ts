@@ -14,6 +14,9 @@ const columnNames = {
 	Violations: "violations",
 } as const;
 
+/** What BigQuery's NUMERIC holds. */
+const defaultDecimal = { precision: 38, scale: 9 };
+
 /** The table's columns in order, or why the type of one is unknown and what to do about it. */
 export function columnsOf({
 	pipeline,
@@ -25,14 +28,20 @@ export function columnsOf({
 	const { columns, bodyColumns = [] } = pipeline.spec.table;
 	const plan = source?.spec.webhook?.trackingPlanRef?.name;
 	const fromBody: TableColumn[] = [];
-	for (const { name, bodyPointer, type } of bodyColumns) {
+	for (const { name, bodyPointer, type, ...decimal } of bodyColumns) {
 		const found = type ?? typeBy(bodyPointer, plan, trackingPlan);
 		if (typeof found === "object")
 			return {
 				problem: `Column "${name}" of spec.table.bodyColumns has no type, and ${found.problem.replace(/\.$/, "")}. Set its type.`,
 				isPlanMissing: plan !== undefined && !trackingPlan,
 			};
-		fromBody.push({ name, from: { bodyPointer, type: found } });
+		fromBody.push({
+			name,
+			from:
+				found === "Decimal"
+					? { bodyPointer, type: found, ...defaultDecimal, ...decimal }
+					: { bodyPointer, type: found },
+		});
 	}
 	return {
 		columns: [
@@ -77,7 +86,10 @@ export function withViolations(columns: TableColumn[]): TableColumn[] {
 
 /** How a layout names a column. Another type or place in the body is another layout. */
 export function layoutNameOf({ name, from }: TableColumn): string {
-	return typeof from === "object" && "bodyPointer" in from
-		? `${name} ${from.type} ${from.bodyPointer}`
-		: name;
+	if (typeof from !== "object" || !("bodyPointer" in from)) return name;
+	const type =
+		from.type === "Decimal"
+			? `Decimal(${from.precision},${from.scale})`
+			: from.type;
+	return `${name} ${type} ${from.bodyPointer}`;
 }

@@ -45,7 +45,9 @@ const schema = { properties: { total: { type: "number" } } };
 const plan = { events: [{ type: "order", schema }] };
 
 function withBodyColumns(
-	bodyColumns: { name: string; bodyPointer: string; type?: "String" }[],
+	bodyColumns: NonNullable<
+		PipelineReferences["pipeline"]["spec"]["table"]["bodyColumns"]
+	>,
 	trackingPlanRef?: { name: string },
 ): Partial<PipelineReferences> {
 	const pipeline = pipelineOf();
@@ -87,6 +89,26 @@ test("columns from the body follow the others, each of its own type or of the on
 		"id String /id",
 		"total Number /total",
 		"header_x_event",
+	]);
+});
+
+test("a decimal has 38 digits, 9 of them after the point, unless the column says otherwise, and another precision or scale is another layout", () => {
+	const decimal = { ...total, type: "Decimal" } as const;
+	const columnOf = (more: { precision?: number; scale?: number }) => {
+		const references = withBodyColumns([{ ...decimal, ...more }]);
+		const resolved = resolveTarget({ ...settled, ...references });
+		if ("problem" in resolved) throw new Error(resolved.problem.message);
+		const { columns, layout } = resolved.target;
+		return [columns[3]!.from, layout.columns[3]];
+	};
+	const from = { bodyPointer: "/total", type: "Decimal" };
+	expect(columnOf({})).toEqual([
+		{ ...from, precision: 38, scale: 9 },
+		"total Decimal(38,9) /total",
+	]);
+	expect(columnOf({ precision: 10, scale: 0 })).toEqual([
+		{ ...from, precision: 10, scale: 0 },
+		"total Decimal(10,0) /total",
 	]);
 });
 

@@ -87,13 +87,19 @@ export interface TableColumn {
 		/** A captured field: a header, lower-case, or a query parameter by {@link file://./route.ts}. */
 		| { header: string }
 		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
-		| { bodyPointer: string; type: BodyColumnType };
+		| ({ bodyPointer: string } & BodyValueType);
 }
+
+/** A type of {@link TableColumn}s from the body. A Decimal has at most `precision` digits, `scale` of them after the point. */
+export type BodyValueType =
+	| { type: Exclude<BodyColumnType, "Decimal"> }
+	| { type: "Decimal"; precision: number; scale: number };
 
 export type BodyColumnType =
 	| "String"
 	| "Integer"
 	| "Number"
+	| "Decimal"
 	| "Boolean"
 	| "Timestamp"
 	| "Date"

@@ -2,6 +2,7 @@ import { Agent } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type {
 	BodyColumnType,
+	BodyValueType,
 	TableColumn,
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
@@ -20,6 +21,7 @@ import {
 import { makeBody } from "../support/fuzz/bodies.ts";
 import {
 	canonicalText,
+	decimalText,
 	expectedValue,
 	readBody,
 } from "../support/fuzz/body-oracle.ts";
@@ -52,7 +54,10 @@ const types = [
 	...(["String", "Integer", "Number", "Boolean"] as const),
 	...(["Timestamp", "Date", "JSON"] as const),
 ];
-const read: readonly [pointer: string, type: BodyColumnType][] = [
+const read: readonly [pointer: string, type: BodyValueType][] = [
+	["/v", { type: "Decimal", precision: 38, scale: 9 }] as const,
+	["/v", { type: "Decimal", precision: 18, scale: 2 }] as const,
+	["/n/v", { type: "Decimal", precision: 38, scale: 38 }] as const,
 	...types.map((type) => ["/v", type] as const),
 	...(["String", "Integer", "JSON"] as const).map(
 		(type) => ["/n/v", type] as const,
@@ -70,11 +75,14 @@ const read: readonly [pointer: string, type: BodyColumnType][] = [
 	["/size", "Number"],
 	["/owner", "JSON"],
 	["/sender/login", "String"],
-].map(([pointer, type]) => [pointer, type] as [string, BodyColumnType]);
+].map(([pointer, type]) => [
+	pointer!,
+	(typeof type === "string" ? { type } : type) as BodyValueType,
+]);
 const columns = read.map(
 	([bodyPointer, type], index): TableColumn & { name: string } => ({
 		name: `c${index}`,
-		from: { bodyPointer, type },
+		from: { bodyPointer, ...type },
 	}),
 );
 const input = {
@@ -148,6 +156,7 @@ function textSql({ name, from }: (typeof columns)[number]): string {
 function textOf(type: BodyColumnType, value: string | null): string | null {
 	if (value === null) return null;
 	if (type === "Number") return String(Number(value));
+	if (type === "Decimal") return decimalText(value);
 	return type === "JSON" ? canonicalText(value) : value;
 }
 
@@ -179,10 +188,10 @@ function faultsIn(
 		const { json, isVague } = readBody(body)!;
 		for (const [index, [pointer, type]] of read.entries()) {
 			const { values: expected, isUnfit } = expectedValue(json, pointer, type);
-			const found = textOf(type, values[index]!);
+			const found = textOf(type.type, values[index]!);
 			if (!expected.includes(found))
 				faults.push({
-					...{ column: `c${index}`, read: `${pointer} as ${type}` },
+					...{ column: `c${index}`, read: `${pointer} as ${type.type}` },
 					...{ found, expected, body },
 				});
 			unfit[index]!.least += isUnfit && !isVague ? 1 : 0;
@@ -232,7 +241,7 @@ test("each value of a body is in DuckDB and in BigQuery as an independent reader
 			const rows = counted.get(name);
 			if (rows === undefined && least <= fewest) return [];
 			return rows === undefined || rows < least || rows > most
-				? [{ read: read[index], rows, least, most }]
+				? [{ read: read[index]!, rows, least, most }]
 				: [];
 		});
 		expect(miscounted, `${table}: ${again}`).toEqual([]);

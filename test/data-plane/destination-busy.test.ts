@@ -134,6 +134,12 @@ test("sql finds the destination, and never changes it", async () => {
 	const change = await sql("--file", file, "delete from orders");
 	expect(change.exitCode).toBe(1);
 	expect(change.stderr).toContain("read-only mode");
+	const odd = String.raw`select '{"type":"x","a":"\ud83c"}' ->> '$.type'`;
+	const malformed = await sql("--file", file, odd);
+	expect(malformed.exitCode).toBe(1);
+	expect(malformed.stderr).toContain(
+		"NULL with TRY_CAST(body AS JSON) ->> '$.type'",
+	);
 	const wrong = await sql("--file", join(warehouse, "none.duckdb"), "from x");
 	expect(wrong.exitCode).toBe(1);
 	expect(wrong.stderr).toContain("does not exist");

@@ -24,6 +24,11 @@ test("the queries of docs/lake.md give the events that were archived", async () 
 	const receivedAtMs = Date.now();
 	const of = { account: "default", sourceKey, receivedAtMs };
 	await archive.publish([newEvent(order, of), newEvent('{"type":"x"}', of)]);
+	// One odd event breaks nobody's query.
+	await archive.publish([
+		newEvent(String.raw`{"type":"order.created","cut":"\ud83c"}`, of),
+		newEvent(String.raw`{"type":"x\u0000","n":1e400}`, of),
+	]);
 	await flush();
 	await archive.publish([newEvent("[]", of), newEvent("1", { receivedAtMs })]);
 	await flush();
@@ -32,7 +37,7 @@ test("the queries of docs/lake.md give the events that were archived", async () 
 	const [perDay, fields] = lake.queries;
 	const date = utcDate(receivedAtMs);
 	expect(await lake.rows(perDay!)).toEqual([
-		{ account: "default", source: sourceKey, date, events: "3" },
+		{ account: "default", source: sourceKey, date, events: "5" },
 		{ account: "shop", source: "5a".repeat(16), date, events: "1" },
 	]);
 	expect(await lake.rows(fields!)).toMatchObject([

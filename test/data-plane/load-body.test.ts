@@ -39,7 +39,7 @@ function eventOf(
 function column(
 	name: string,
 	bodyPointer: string,
-	type: BodyColumnType,
+	type: Exclude<BodyColumnType, "Decimal">,
 ): TableColumn {
 	return { name, from: { bodyPointer, type } };
 }
@@ -211,12 +211,132 @@ test.each(destinations)(
 );
 
 test.each(destinations)(
+	"$destination: columns hold the number that was written, and an odd body has the values that it can have",
+	async ({ destination, table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const bodies = [
+			'{"s":12345678901234567.89,"price":1.10,"big":1e-10,"j":{"n":[1.10, 1e400]},"t":"2026-02-28T24:00:00+0000"}',
+			'{"s":"cut \\ud83c","price":1.005,"j":["\\ud83c"],"t":"2016-12-31T23:59:60Z"}',
+			'{"s":"evil","x":"\\ud83c","s":"ok","price":1e400,"j":{"a":1,"a":2}}',
+			'{"s":"a\\u0000b","price":"19.99","x":1e400}',
+		];
+		const end = await load(
+			await manifest({
+				[date]: [bodies.map((body, id) => eventOf(id, body))],
+			}),
+			{
+				input: inputOf(
+					{ name: "body", from: "Body" },
+					column("s", "/s", "String"),
+					{
+						name: "price",
+						from: {
+							bodyPointer: "/price",
+							type: "Decimal",
+							precision: 10,
+							scale: 2,
+						},
+					},
+					{
+						name: "big",
+						from: {
+							bodyPointer: "/big",
+							type: "Decimal",
+							precision: 38,
+							scale: 10,
+						},
+					},
+					column("j", "/j", "JSON"),
+					column("t", "/t", "Timestamp"),
+				),
+			},
+		);
+		expect(end.exitCode, end.log).toBe(0);
+		expect(
+			await rows(
+				`select body, s, price::decimal(10,2)::varchar, big::varchar, j::varchar, epoch_ms(t)::varchar from ${table} order by event_id`,
+			),
+		).toEqual([
+			[
+				bodies[0],
+				"12345678901234567.89",
+				"1.10",
+				"0.0000000001",
+				'{"n":[1.10,1e400]}',
+				String(Date.UTC(2026, 2, 1)),
+			],
+			[
+				bodies[1],
+				"cut \ufffd",
+				null,
+				null,
+				'["\ufffd"]',
+				String(Date.UTC(2017, 0, 1)),
+			],
+			[bodies[2], "ok", null, null, '{"a":2}', null],
+			[bodies[3], "a\0b", "19.99", null, null, null],
+		]);
+		expect(end.result).toMatchObject({
+			unfitValues: expect.arrayContaining(
+				["s", "price", "j"].map((each) => ({ column: each, rows: 2 })),
+			),
+		});
+		const types = await rows(
+			`select column_type from (describe ${table}) where column_name in ('price', 'big') order by column_name`,
+		);
+		expect(types.flat()).toEqual(
+			destination === "DuckDB"
+				? ["DECIMAL(38,10)", "DECIMAL(10,2)"]
+				: ["VARCHAR", "DECIMAL(38,9)"],
+		);
+	},
+);
+
+test.each(destinations)(
+	"$destination: a decimal of another precision or scale needs a rebuild where the table's type is another",
+	async ({ destination, table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const march = () => manifest({ [date]: [[eventOf(0, '{"a":1.25}')]] });
+		const decimal = (precision: number, scale: number) =>
+			inputOf({
+				name: "a",
+				from: { bodyPointer: "/a", type: "Decimal", precision, scale },
+			});
+		const value = `select a::varchar from ${table}`;
+		await load(await march(), { input: decimal(10, 2) });
+		const narrow = await load(await march(), { input: decimal(10, 1) });
+		// A NUMERIC of BigQuery has no scale of its own.
+		if (destination === "BigQuery") {
+			expect(narrow.result).toMatchObject({
+				unfitValues: [{ column: "a", rows: 1 }],
+			});
+			expect(await rows(value)).toEqual([[null]]);
+		}
+		const wide = await load(await march(), { input: decimal(38, 10) });
+		for (const end of destination === "BigQuery" ? [wide] : [wide, narrow])
+			expect(end.result).toMatchObject({
+				error: {
+					code: "TableIncompatible",
+					message: expect.stringMatching(
+						/column "a" has type (DECIMAL\(10,2\)|NUMERIC), but the load needs (DECIMAL\((38,10|10,1)\)|BIGNUMERIC)/,
+					),
+				},
+			});
+		const rebuilt = await load(await march(), {
+			input: { ...decimal(38, 10), rebuild: true },
+		});
+		expect(rebuilt.exitCode, rebuilt.log).toBe(0);
+		expect(await rows(value)).toEqual([["1.2500000000"]]);
+	},
+);
+
+test.each(destinations)(
 	"$destination: a column from the body that comes later is NULL for older days, and one of another type needs a rebuild",
 	async ({ table, fixtureOf }) => {
 		const { manifest, load, rows } = await fixtureOf();
 		const day = (date: string) => ({ [date]: [eventsOf(date, 1, "a")] });
 		await load(await manifest(day("2026-02-01")), { input: inputOf() });
-		const index = (type: BodyColumnType) =>
+		const index = (type: "Integer" | "String") =>
 			inputOf(column("index", "/index", type));
 		const march = await manifest(day(date));
 		const added = await load(march, { input: index("Integer") });

@@ -2,7 +2,7 @@
 import { BigNumber } from "bignumber.js";
 // lossless-json: reads JSON and keeps the text of numbers; the product never uses it.
 import { parse } from "lossless-json";
-import type { BodyColumnType } from "../../../packages/contracts/job.ts";
+import type { BodyValueType } from "../../../packages/contracts/job.ts";
 
 /* What a table must have for a body, by a reader of JSON that shares no code with the product. */
 
@@ -67,7 +67,7 @@ function membersOf(value: unknown): number {
 export function expectedValue(
 	json: unknown,
 	pointer: string,
-	type: BodyColumnType,
+	type: BodyValueType,
 ): ExpectedValue {
 	const found = valueAt(json, pointer);
 	if (found === undefined || found === null) return fits(null);
@@ -78,12 +78,12 @@ export function expectedValue(
 	return expectedOf(found, type);
 }
 
-function expectedOf(value: unknown, type: BodyColumnType): ExpectedValue {
+function expectedOf(value: unknown, column: BodyValueType): ExpectedValue {
 	if (value === null) return fits(null);
-	return expectedBy[type](
-		value,
-		value instanceof WrittenNumber ? value.text : value,
-	);
+	const plain = value instanceof WrittenNumber ? value.text : value;
+	return column.type === "Decimal"
+		? orUnfit(decimalOf(plain, column))
+		: expectedBy[column.type](value, plain);
 }
 
 const fits = (value: string | null): ExpectedValue => ({
@@ -95,7 +95,7 @@ const orUnfit = (value: string | undefined) =>
 	value === undefined ? unfit : fits(value);
 
 const expectedBy: Record<
-	BodyColumnType,
+	Exclude<BodyValueType["type"], "Decimal">,
 	/** @param plain A number's text, a string, or any other value. */
 	(value: unknown, plain: unknown) => ExpectedValue
 > = {
@@ -120,8 +120,8 @@ const expectedBy: Record<
 	Date: (value) =>
 		typeof value === "string" && isDate(value) ? fits(value) : unfit,
 	JSON: (value) => {
-		const text = canonical(value);
-		return wellFormed(text);
+		const expected = wellFormed(canonical(value));
+		return holdsRepeated(value) ? { ...expected, isUnfit: true } : expected;
 	},
 };
 
@@ -149,6 +149,23 @@ function integerOf(plain: unknown): string | undefined {
 	return isWhole && isIn ? BigInt(exact.toFixed(0)).toString() : undefined;
 }
 
+function decimalOf(
+	plain: unknown,
+	{ precision, scale }: { precision: number; scale: number },
+): string | undefined {
+	const text = numberText(plain);
+	if (text === undefined) return undefined;
+	const exact = new BigNumber(text);
+	const isIn = exact.abs().lt(new BigNumber(10).pow(precision - scale));
+	if (!isIn || exact.decimalPlaces()! > scale) return undefined;
+	return decimalText(exact);
+}
+
+/** A decimal as DuckDB writes it, without zeros at its end. */
+export function decimalText(value: string | BigNumber): string {
+	return new BigNumber(value).isZero() ? "0" : new BigNumber(value).toFixed();
+}
+
 const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 function isDate(text: string): boolean {
@@ -170,7 +187,7 @@ function timestampOf(text: string): ExpectedValue {
 		fraction = "",
 		offset = "",
 	] =
-		/^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)$/.exec(
+		/^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?)$/.exec(
 			text,
 		) ?? [];
 	if (date === undefined || !isDate(date)) return unfit;
@@ -213,6 +230,12 @@ function valueAt(json: unknown, pointer: string): unknown {
 	return wasRepeated && value !== undefined && !isRepeated(value)
 		? { [repeated]: true, last: value }
 		: value;
+}
+
+function holdsRepeated(value: unknown): boolean {
+	if (isRepeated(value)) return true;
+	if (typeof value !== "object" || value === null) return false;
+	return Object.values(value).some(holdsRepeated);
 }
 
 function isRepeated(value: unknown): value is { last: unknown } {

@@ -23,8 +23,20 @@ const types: Record<string, string> = {
 export function wantedColumns(columns: TableColumn[]): WantedColumn[] {
 	return columns.map((column) => ({
 		...column,
-		type: types[columnSql(column).type]!,
+		type: typeOf(columnSql(column).type),
 	}));
+}
+
+/**
+ * A decimal has the narrowest type that holds all its values, as BigQuery chooses it for one of Parquet
+ * (cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#decimal_logical_type).
+ */
+function typeOf(type: string): string {
+	const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/.exec(type) ?? [];
+	if (precision === undefined) return types[type]!;
+	const isNumeric =
+		Number(precision) - Number(scale) <= 29 && Number(scale) <= 9;
+	return isNumeric ? "NUMERIC" : "BIGNUMERIC";
 }
 
 export function fieldsOf(columns: TableColumn[]): BigQueryField[] {

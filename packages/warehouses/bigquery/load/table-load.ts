@@ -6,6 +6,7 @@ import { dayMs } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
+import { defineBodyValues } from "../../load/body-values.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
@@ -228,6 +229,10 @@ export class TableLoad {
 				sourceFormat: "PARQUET",
 				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",
+				// Without it, a decimal of Parquet is always a NUMERIC (reference of JobConfigurationLoad).
+				...(fieldsOf(columns).some(({ type }) => type === "BIGNUMERIC") && {
+					decimalTargetTypes: ["NUMERIC", "BIGNUMERIC"],
+				}),
 				...this.#dataset.jobEncryption(),
 				...(isPartition(load.table) && {
 					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
@@ -324,6 +329,7 @@ async function writeUpload(
 		return `${value} AS ${quoteName(name)}`;
 	});
 	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
+	defineBodyValues(session);
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
 			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,

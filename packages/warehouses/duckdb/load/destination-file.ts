@@ -1,4 +1,3 @@
-import { defineBodyValues } from "../../load/columns.ts";
 import "../../../duckdb/allocator.ts";
 import { link, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -8,6 +7,7 @@ import { jobEnv } from "../../../contracts/job.ts";
 import { openDatabase } from "../../../duckdb/database.ts";
 import { boundedMemory } from "../../../duckdb/memory.ts";
 import { Session } from "../../../duckdb/session.ts";
+import { defineBodyValues } from "../../load/body-values.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import { destinationFailure } from "./failure.ts";

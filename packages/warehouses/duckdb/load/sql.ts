@@ -76,6 +76,10 @@ function report(error: unknown): number {
 	if ((error as NodeJS.ErrnoException).code === "EPIPE") return 0;
 	if (!(error instanceof Error)) throw error;
 	process.stderr.write(`tidemill sql: ${error.message}\n`);
+	if (error.message.includes("Malformed JSON"))
+		process.stderr.write(
+			"A body that DuckDB can't read is NULL with TRY_CAST(body AS JSON) ->> '$.type' in place of body ->> '$.type'.\n",
+		);
 	if (error instanceof SqlUsageError) return 2;
 	return error instanceof DatabaseBusy ? 75 : 1;
 }

@@ -14,6 +14,7 @@ export const loadFields = [
 	"sourceFormat",
 	"writeDisposition",
 	"createDisposition",
+	"decimalTargetTypes",
 	"schemaUpdateOptions",
 	"destinationEncryptionConfiguration",
 ];

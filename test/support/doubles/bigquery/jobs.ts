@@ -21,6 +21,7 @@ import {
 } from "./job-rules.ts";
 import {
 	bigQueryType,
+	duckType,
 	onPartition,
 	partitionOf,
 	type Warehouse,
@@ -183,7 +184,7 @@ export class Jobs {
 					? `read_parquet(${quoteText(file)})`
 					: `read_json(${quoteText(file)}, format = 'newline_delimited')`;
 			const isTyped = load.sourceFormat === "PARQUET";
-			const fields = await this.#fieldsOf(rows);
+			const fields = await this.#fieldsOf(rows, load);
 			const schema = mergedSchema(table, fields, load, isTyped);
 			await this.#requireOnePartition(table, load, rows);
 			return await this.#replaceRows(table, load, schema, fields, rows);
@@ -192,14 +193,19 @@ export class Jobs {
 		}
 	}
 
-	async #fieldsOf(rows: string): Promise<BigQueryField[]> {
+	async #fieldsOf(
+		rows: string,
+		{ decimalTargetTypes = ["NUMERIC"] }: Load,
+	): Promise<BigQueryField[]> {
 		const columns = await this.#warehouse.sql(
 			`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${rows})`,
 		);
-		return columns.map(([name, type]) => ({
-			name: String(name),
-			type: bigQueryType(String(type)),
-		}));
+		return columns.map(([name, found]) => {
+			const type = bigQueryType(String(found));
+			if (type === "BIGNUMERIC" && !decimalTargetTypes.includes(type))
+				throw invalid(`Field ${name} doesn't fit the type NUMERIC`);
+			return { name: String(name), type };
+		});
 	}
 
 	/** Rows of another day fail the load (cloud.google.com/bigquery/docs/managing-partitioned-table-data). */
@@ -233,7 +239,7 @@ export class Jobs {
 			for (const { name: column, type } of schema)
 				if (!table.schema?.fields?.some((field) => sameName(field, column)))
 					await this.#warehouse.run(
-						`ALTER TABLE ${name} ADD COLUMN ${quoteName(column)} ${type === "STRING" ? "VARCHAR" : type}`,
+						`ALTER TABLE ${name} ADD COLUMN ${quoteName(column)} ${duckType(type)}`,
 					);
 			await this.#warehouse.run(
 				`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,

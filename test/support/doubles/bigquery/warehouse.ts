@@ -26,6 +26,9 @@ const types: Record<string, string> = {
 	INT64: "BIGINT",
 	FLOAT: "DOUBLE",
 	BOOLEAN: "BOOLEAN",
+	NUMERIC: "DECIMAL(38,9)",
+	// DuckDB has no 76 digits. Text keeps them all.
+	BIGNUMERIC: "VARCHAR",
 	JSON: "JSON",
 };
 
@@ -285,6 +288,12 @@ export function duckType(type: string): string {
 
 /** BigQuery's type for a column of DuckDB's. */
 export function bigQueryType(type: string): string {
+	const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/.exec(type) ?? [];
+	// cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#decimal_logical_type
+	if (precision !== undefined)
+		return Number(precision) - Number(scale) <= 29 && Number(scale) <= 9
+			? "NUMERIC"
+			: "BIGNUMERIC";
 	return (
 		Object.entries(types).find(([, duck]) => duck === type)?.[0] ?? "BYTES"
 	);

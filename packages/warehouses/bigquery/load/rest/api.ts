@@ -58,6 +58,7 @@ export interface BigQueryJob {
 			sourceFormat: "PARQUET" | "NEWLINE_DELIMITED_JSON";
 			writeDisposition: "WRITE_TRUNCATE";
 			createDisposition: "CREATE_NEVER";
+			decimalTargetTypes?: ("NUMERIC" | "BIGNUMERIC")[];
 			schemaUpdateOptions?: "ALLOW_FIELD_ADDITION"[];
 			destinationEncryptionConfiguration?: EncryptionConfiguration;
 		};

@@ -1,0 +1,222 @@
+import type { BodyValueType } from "../../contracts/job.ts";
+import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
+
+/**
+ * What a column of the type has for a value of the body: `=` and the value's text, which the warehouse's SQL casts; `!` and a
+ * text for a value that is there and unfit all the same; `?` for an unfit value without one; null for nothing and JSON's null.
+ */
+export type ColumnValue = `=${string}` | `!${string}` | "?" | null;
+
+/**
+ * Forms send nothing but strings, so a string that holds a value of the type counts as that value. Years are those that every
+ * warehouse has: 1 to 9999.
+ * @param json the value's JSON text, valid by RFC 8259.
+ */
+export function columnValue(json: string, column: BodyValueType): ColumnValue {
+	const first = json[0];
+	if (first === "n") return null;
+	if (column.type === "JSON") {
+		const { text, isOdd } = compactJson(json);
+		return isOdd ? `!${text}` : `=${text}`;
+	}
+	if (first === "{" || first === "[") return "?";
+	const text = first === '"' ? decoded(json) : json;
+	if (column.type === "String")
+		return text.isWellFormed() ? `=${text}` : `!${text.toWellFormed()}`;
+	const value = textOf(text, column);
+	return value === undefined ? "?" : `=${value}`;
+}
+
+function textOf(
+	text: string,
+	column: Exclude<BodyValueType, { type: "String" | "JSON" }>,
+): string | undefined {
+	switch (column.type) {
+		case "Integer":
+			return int64(decimal(text, 19, 0));
+		case "Number":
+			return double(text);
+		case "Decimal":
+			return decimal(text, column.precision, column.scale);
+		case "Boolean":
+			return text === "true" || text === "false" ? text : undefined;
+		case "Timestamp":
+			return timestamp(text);
+		case "Date":
+			return isDate(text) ? text : undefined;
+	}
+}
+
+/** The string that a JSON text is. */
+export function decoded(json: string): string {
+	return json.includes("\\") ? JSON.parse(json) : json.slice(1, -1);
+}
+
+const numberForm = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** A number without an exponent, if it has at most so many digits, `scale` of them after the point: never rounded. */
+function decimal(
+	text: string,
+	precision: number,
+	scale: number,
+): string | undefined {
+	const [, sign, whole, fraction = "", exponent = "0"] =
+		numberForm.exec(text) ?? [];
+	if (whole === undefined) return undefined;
+	const all = whole + fraction;
+	let from = 0;
+	let to = all.length;
+	while (from < to && all[from] === "0") from++;
+	while (to > from && all[to - 1] === "0") to--;
+	if (from === to) return "0";
+	const digits = all.slice(from, to);
+	/** How many digits stand before the point; negative if zeros follow it. */
+	const before = whole.length - from + Number(exponent);
+	if (before > precision - scale || digits.length - before > scale)
+		return undefined;
+	if (before <= 0) return `${sign}0.${"0".repeat(-before)}${digits}`;
+	const padded = digits.padEnd(before, "0");
+	const rest = padded.slice(before);
+	return `${sign}${padded.slice(0, before)}${rest && `.${rest}`}`;
+}
+
+/** JSON Schema counts 1.0 as an integer. */
+function int64(whole: string | undefined): string | undefined {
+	if (whole === undefined) return undefined;
+	return BigInt.asIntN(64, BigInt(whole)) === BigInt(whole) ? whole : undefined;
+}
+
+function double(text: string): string | undefined {
+	if (!numberForm.test(text)) return undefined;
+	const value = Number(text);
+	if (!Number.isFinite(value)) return undefined;
+	return Object.is(value, -0) ? "-0.0" : String(value);
+}
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
+
+/** RFC 3339 §5.6, and what senders write besides: no seconds, and offsets without a colon or without minutes. */
+const timestampForm =
+	/^(\d{4}-\d\d-\d\d)[Tt\s](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)$/;
+
+/** In UTC. Digits after microseconds are cut off, since rounding could reach another day. */
+function timestamp(text: string): string | undefined {
+	const found = timestampForm.exec(text);
+	if (!found) return undefined;
+	const [, date, hours, minutes, seconds = "00", fraction = "", sign] = found;
+	const [hour, minute, second] = [hours, minutes, seconds].map(Number) as [
+		number,
+		number,
+		number,
+	];
+	const [offsetHours, offsetMinutes] = [found[7] ?? 0, found[8] ?? 0].map(
+		Number,
+	) as [number, number];
+	// A leap second (RFC 3339 §5.7) is the next second, and 24:00 (ISO 8601) the next day's midnight.
+	if (minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59)
+		return undefined;
+	const isNextDay =
+		hour === 24 && minute === 0 && second === 0 && !/[^0]/.test(fraction);
+	if (hour > 23 && !isNextDay) return undefined;
+	if (!isDate(date!)) return undefined;
+	const offset = (offsetHours * 60 + offsetMinutes) * (sign === "-" ? -1 : 1);
+	const sinceMidnight = (hour * 60 + minute - offset) * 60 + second;
+	const days = Math.floor(sinceMidnight / daySeconds);
+	const day = days === 0 ? date : addDays(date as UtcDate, days);
+	if (!isDate(day!)) return undefined;
+	const left = sinceMidnight - days * daySeconds;
+	const time = [left / 3600, (left / 60) % 60, left % 60]
+		.map((each) => String(Math.floor(each)).padStart(2, "0"))
+		.join(":");
+	return `${day} ${time}.${fraction.slice(0, 6).padEnd(6, "0")}+00`;
+}
+
+const daySeconds = 86_400;
+
+const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether this is a date of the years 1 to 9999. */
+function isDate(text: string): boolean {
+	if (!dateForm.test(text)) return false;
+	const [year, month, day] = text.split("-").map(Number) as [
+		number,
+		number,
+		number,
+	];
+	const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+	const days = month === 2 && isLeap ? 29 : (monthDays[month - 1] ?? 0);
+	return year >= 1 && day >= 1 && day <= days;
+}
+
+/** Of the string that begins here: where the text goes on. Without an end, -1. */
+export function endOfString(json: string, from: number): number {
+	for (let end = from; ; ) {
+		end = json.indexOf('"', end + 1);
+		if (end < 0) return -1;
+		let before = end - 1;
+		while (json[before] === "\\") before--;
+		if ((end - before) % 2 === 1) return end + 1;
+	}
+}
+
+const literal = /[^\s{}[\],:"]+/y;
+
+function tokenAt(json: string, at: number): string {
+	if (json[at] === '"') return json.slice(at, endOfString(json, at));
+	literal.lastIndex = at;
+	return literal.exec(json)?.[0] ?? json[at]!;
+}
+
+/** An object or array that isn't closed yet. */
+type OpenValue = { items: string[] } | { members: Map<string, string> };
+
+/**
+ * A JSON text without the spaces between its parts. Numbers stay as they are written. Odd is what programs read differently:
+ * of several members with one name the last is kept, and half of a surrogate pair becomes U+FFFD.
+ * It keeps its own stack, since senders choose how deep a body is.
+ */
+function compactJson(json: string): { text: string; isOdd: boolean } {
+	const open: OpenValue[] = [];
+	const names: { name: string; written: string }[] = [];
+	let result = "";
+	let isOdd = false;
+	let isName = false;
+	const add = (text: string) => {
+		const parent = open.at(-1);
+		if (!parent) result = text;
+		else if ("items" in parent) parent.items.push(text);
+		else {
+			const { name, written } = names.pop()!;
+			if (parent.members.has(name)) isOdd = true;
+			parent.members.set(name, `${written}:${text}`);
+		}
+	};
+	for (let at = 0; at < json.length; ) {
+		const token = tokenAt(json, at);
+		at += token.length;
+		if (/[\s:]/.test(token[0]!)) continue;
+		if (token === "{") open.push({ members: new Map() });
+		else if (token === "[") open.push({ items: [] });
+		else if (token === "}" || token === "]") {
+			const closed = open.pop()!;
+			add(
+				"items" in closed
+					? `[${closed.items.join(",")}]`
+					: `{${[...closed.members.values()].join(",")}}`,
+			);
+		} else if (token.startsWith('"')) {
+			const text = decoded(token);
+			const name = text.toWellFormed();
+			if (name !== text) isOdd = true;
+			const written = name === text ? token : JSON.stringify(name);
+			if (isName) names.push({ name, written });
+			else add(written);
+		} else if (token !== ",") add(token);
+		const parent = open.at(-1);
+		isName =
+			(token === "{" || token === ",") &&
+			parent !== undefined &&
+			"members" in parent;
+	}
+	return { text: result, isOdd };
+}
