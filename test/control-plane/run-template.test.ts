@@ -252,6 +252,34 @@ spec:
 	}, wait);
 });
 
+test("a quota of Jobs is told at the Pipeline, and so is its end", async () => {
+	const quota = (jobs: number) =>
+		applyYaml(
+			scene.namespace,
+			`apiVersion: v1
+kind: ResourceQuota
+metadata: { name: jobs }
+spec: { hard: { count/jobs.batch: "${jobs}" } }`,
+		);
+	// Each time another Job, or an answer that was there before would be believed for an hour.
+	let tries = 0;
+	const readyBecomes = (expected: object) =>
+		vi.waitFor(async () => {
+			await scene.createPipeline("counted", {
+				table: { name: "counted", columns: ["Body"], onIncompatible: "Fail" },
+				runTemplate: { ...template, labels: { try: String(tries++) } },
+			});
+			expect(await readyOf("counted")).toMatchObject(expected);
+		}, wait);
+	await quota(0);
+	await readyBecomes({
+		reason: "JobRefused",
+		message: expect.stringContaining("exceeded quota: jobs"),
+	});
+	await quota(100);
+	await readyBecomes({ status: "True" });
+});
+
 test("a variable that would reach the Destination's key is refused at admission", async () => {
 	const withEnv = (variable: object) =>
 		scene.createPipeline("evil", {
