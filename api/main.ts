@@ -77,11 +77,7 @@ export async function main(): Promise<number> {
 			requestTimeoutMs,
 		}),
 		rateLimit: {
-			limit: settings.integer("API_RATE_LIMIT", {
-				min: 1,
-				max: 1_000_000,
-				fallback: 120,
-			}),
+			limit: settings.integer("API_RATE_LIMIT", [1, 1_000_000], 120),
 			windowMs: 60_000,
 			shared: new NatsRateCounter({ connection, replicas }),
 		},

@@ -62,21 +62,16 @@ export function readOperatorSettings(
 		throw new SettingError(
 			`TIDEMILL_LOCAL_WAREHOUSE is "${localWarehouse}". It must be an absolute path.`,
 		);
-	const natsReloadSeconds = settings.integer("NATS_RELOAD_SECONDS", {
-		min: 0,
-		max: 86_400,
-		fallback: 0,
-	});
+	const natsReloadSeconds = settings.integer(
+		"NATS_RELOAD_SECONDS",
+		[0, 86_400],
+		0,
+	);
 	return {
 		natsReloadIntervalMs: natsReloadSeconds * 1000 || undefined,
 		receiveURL: settings.url("TIDEMILL_RECEIVE_URL"),
 		sourceStatusIntervalMs:
-			1000 *
-			settings.integer("SOURCE_STATUS_SECONDS", {
-				min: 1,
-				max: 3_600,
-				fallback: 10,
-			}),
+			1000 * settings.integer("SOURCE_STATUS_SECONDS", [1, 3_600], 10),
 		maxRetentionDays: maxRetentionDaysOf(settings),
 		image: settings.text("TIDEMILL_IMAGE"),
 		shards: settings.shards(),
@@ -90,12 +85,7 @@ export function readOperatorSettings(
 		leaseName: settings.text("LEASE_NAME", "tidemill-operator"),
 		deployment: settings.optional("OPERATOR_DEPLOYMENT"),
 		leaseDurationMs:
-			1000 *
-			settings.integer("LEASE_DURATION_SECONDS", {
-				min: 3,
-				max: 300,
-				fallback: 15,
-			}),
+			1000 * settings.integer("LEASE_DURATION_SECONDS", [3, 300], 15),
 		localWarehouse,
 		allowedEndpoints: allowedEndpointsOf(settings),
 		podPolicy: {
@@ -104,16 +94,12 @@ export function readOperatorSettings(
 		},
 		sealKey: readSealKeys(settings, log),
 		jobLimits: {
-			overall: settings.integer("MAX_JOBS", {
-				min: 1,
-				max: 100_000,
-				fallback: 200,
-			}),
-			perNamespace: settings.integer("MAX_JOBS_PER_NAMESPACE", {
-				min: 1,
-				max: 100_000,
-				fallback: 20,
-			}),
+			overall: settings.integer("MAX_JOBS", [1, 100_000], 200),
+			perNamespace: settings.integer(
+				"MAX_JOBS_PER_NAMESPACE",
+				[1, 100_000],
+				20,
+			),
 		},
 		traceEndpoint:
 			settings.optional("OTEL_EXPORTER_OTLP_HEADERS") === undefined
@@ -136,11 +122,7 @@ function allowedEndpointsOf(settings: Settings): AllowedEndpoints {
 }
 
 function maxRetentionDaysOf(settings: Settings): number {
-	const days = settings.integer("MAX_RETENTION_DAYS", {
-		min: 0,
-		max: 36_500,
-		fallback: 400,
-	});
+	const days = settings.integer("MAX_RETENTION_DAYS", [0, 36_500], 400);
 	if (days !== forever && days < retainedDays)
 		throw new SettingError(
 			`MAX_RETENTION_DAYS is ${days}. It must be at least ${retainedDays}, or 0 for no limit.`,

@@ -37,41 +37,33 @@ export function readArchiveSettings(
 		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
 		store: readStoreSettings(settings, log),
 		limits: {
-			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {
-				min: 1,
-				max: 1024 * mib,
-				fallback: 8 * mib,
-			}),
-			maxAgeMs: settings.integer("ARCHIVE_MAX_AGE_MS", {
-				min: 1,
-				max: 3_600_000,
-				fallback: 60_000,
-			}),
+			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", [1, 1024 * mib], 8 * mib),
+			maxAgeMs: settings.integer("ARCHIVE_MAX_AGE_MS", [1, 3_600_000], 60_000),
 		},
 		compaction: {
-			minObjects: settings.integer("ARCHIVE_COMPACTION_MIN_OBJECTS", {
-				min: 0,
-				max: largest,
-				fallback: 8,
-			}),
-			intervalMs: settings.integer("ARCHIVE_COMPACTION_INTERVAL_MS", {
-				min: 1,
-				max: 86_400_000,
-				fallback: 600_000,
-			}),
+			minObjects: settings.integer(
+				"ARCHIVE_COMPACTION_MIN_OBJECTS",
+				[0, largest],
+				8,
+			),
+			intervalMs: settings.integer(
+				"ARCHIVE_COMPACTION_INTERVAL_MS",
+				[1, 86_400_000],
+				600_000,
+			),
 		},
 		stream: {
-			maxBytes: settings.integer("STREAM_MAX_BYTES", {
-				min: 64 * mib,
-				max: largest,
-				fallback: 8 * 1024 * mib,
-			}),
+			maxBytes: settings.integer(
+				"STREAM_MAX_BYTES",
+				[64 * mib, largest],
+				8 * 1024 * mib,
+			),
 			replicas: settings.replicas(),
-			maxKeys: settings.integer("IDEMPOTENCY_MAX_KEYS", {
-				min: 1,
-				max: 100_000_000,
-				fallback: 2_000_000,
-			}),
+			maxKeys: settings.integer(
+				"IDEMPOTENCY_MAX_KEYS",
+				[1, 100_000_000],
+				2_000_000,
+			),
 		},
 		scratch: settings.text(
 			"ARCHIVE_SCRATCH",

@@ -60,11 +60,11 @@ export async function runJob<Input>(
 				trace,
 				scratch: settings.text(jobEnv.scratch, tmpdir()),
 				warehouse: settings.optional(jobEnv.warehouse),
-				busyWaitMs: settings.integer("TIDEMILL_BUSY_WAIT_MS", {
-					min: 0,
-					max: 3_600_000,
-					fallback: 60_000,
-				}),
+				busyWaitMs: settings.integer(
+					"TIDEMILL_BUSY_WAIT_MS",
+					[0, 3_600_000],
+					60_000,
+				),
 				onResult,
 			});
 		},

@@ -129,11 +129,7 @@ export function readNotifySettings(
 	return {
 		sealKey,
 		allowedNetworks: readNetworks(settings),
-		timeoutMs: settings.integer("NOTIFY_TIMEOUT_MS", {
-			min: 100,
-			max: 15_000,
-			fallback: 10_000,
-		}),
+		timeoutMs: settings.integer("NOTIFY_TIMEOUT_MS", [100, 15_000], 10_000),
 		replicas: settings.replicas(),
 	};
 }

@@ -62,11 +62,11 @@ export async function main(): Promise<number> {
 	const settings = new Settings();
 	const shardCount = settings.shards();
 	// Like kube-apiserver's --shutdown-delay-duration: until all load balancers have seen that this Pod isn't ready.
-	const shutdownDelayMs = settings.integer("RECEIVE_SHUTDOWN_DELAY_MS", {
-		min: 0,
-		max: 60_000,
-		fallback: 5_000,
-	});
+	const shutdownDelayMs = settings.integer(
+		"RECEIVE_SHUTDOWN_DELAY_MS",
+		[0, 60_000],
+		5_000,
+	);
 	const closed = readClosedSources(settings);
 	if (closed.length > 0)
 		log.warn({ closed }, "the URLs of these source keys get 404");

@@ -15,7 +15,7 @@ test.each(["x", "0", "65536", "1.5", " "])(
 	"a port of %j is refused with the allowed range",
 	(port) => {
 		expect(() =>
-			new Settings({ PORT: port }).integer("PORT", { min: 1, max: 65535 }),
+			new Settings({ PORT: port }).integer("PORT", [1, 65535]),
 		).toThrow("must be a whole number from 1 to 65535");
 	},
 );

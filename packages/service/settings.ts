@@ -35,36 +35,34 @@ export class Settings {
 		return value;
 	}
 
+	/** A whole number in this range, both ends included. */
 	integer(
 		name: string,
-		bounds: { min: number; max: number; fallback?: number },
+		[min, max]: [min: number, max: number],
+		fallback?: number,
 	): number {
-		const text = this.text(name, bounds.fallback?.toString());
+		const text = this.text(name, fallback?.toString());
 		const value = Number(text);
-		if (!Number.isInteger(value) || value < bounds.min || value > bounds.max)
+		if (!Number.isInteger(value) || value < min || value > max)
 			throw new SettingError(
-				`${name} is "${text}". It must be a whole number from ${bounds.min} to ${bounds.max}.`,
+				`${name} is "${text}". It must be a whole number from ${min} to ${max}.`,
 			);
 		return value;
 	}
 
 	/** A TCP port; 0 for any that is free. */
 	port(name: string, fallback?: number): number {
-		const bounds = { min: 0, max: 65_535 };
-		return this.integer(name, {
-			...bounds,
-			...(fallback !== undefined && { fallback }),
-		});
+		return this.integer(name, [0, 65_535], fallback);
 	}
 
 	/** How many servers of NATS keep what this process makes there. */
 	replicas(): number {
-		return this.integer("STREAM_REPLICAS", { min: 1, max: 5, fallback: 1 });
+		return this.integer("STREAM_REPLICAS", [1, 5], 1);
 	}
 
 	/** How many shards the events are spread over. */
 	shards(): number {
-		return this.integer("TIDEMILL_SHARDS", { min: 1, max: 1_024, fallback: 1 });
+		return this.integer("TIDEMILL_SHARDS", [1, 1_024], 1);
 	}
 
 	/** The parts of a text that commas separate; undefined if it is not set. */

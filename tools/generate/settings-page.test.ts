@@ -32,7 +32,7 @@ test("docs/reference/settings.md lists exactly the variables that the code reads
 });
 
 const integers = [
-	...code.matchAll(/\.integer\(\s*"(\w+)",\s*\{([^}]*)\}/g),
+	...code.matchAll(/\.integer\(\s*"(\w+)",\s*\[([^\]]*\][^)]*)\)/g),
 	...code.matchAll(/\.port\(\s*"(\w+)",\s*([\d_]+)\)/g),
 ].map(([, name, bounds]) => [name!, bounds!] as const);
 
@@ -43,11 +43,10 @@ test.each(integers)(
 	"the row of %s has its bounds and its default",
 	(name, bounds) => {
 		// A computed bound isn't a literal here, so this test can't check it.
-		const numbers = [
-			...bounds.matchAll(/(?:min: |max: |fallback: |^)([\d_]+)(?:,|$)/g),
-		]
-			.map(([, digits]) => digits!.replaceAll("_", ""))
-			.filter((digits) => !obvious.includes(digits));
+		const numbers = bounds
+			.split(/[,\]]/)
+			.map((number) => number.trim().replaceAll("_", ""))
+			.filter((number) => /^\d+$/.test(number) && !obvious.includes(number));
 		for (const number of numbers)
 			expect(rowOf(name)).toMatch(new RegExp(`\\b${number}\\b`));
 	},

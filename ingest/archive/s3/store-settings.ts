@@ -46,11 +46,7 @@ export function readStoreSettings(
 		},
 		...(keysDirectory && { keys: readKeys(keysDirectory, log) }),
 		...(encryption && { encryption }),
-		timeoutMs: settings.integer("S3_TIMEOUT_MS", {
-			min: 100,
-			max: 600_000,
-			fallback: 30_000,
-		}),
+		timeoutMs: settings.integer("S3_TIMEOUT_MS", [100, 600_000], 30_000),
 	};
 }
 
