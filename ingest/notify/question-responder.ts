@@ -97,8 +97,8 @@ export class QuestionResponder {
 
 	#take(message: Msg): void {
 		const question = questionIn(message);
-		if (
-			question &&
+		if (!question) respond(message, { ok: false });
+		else if (
 			this.#dispatcher.inHand.size < maxInHand &&
 			this.#mayAsk(message.subject, question)
 		)

@@ -1,9 +1,17 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { jetstreamManager, type StreamAPI } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { ensurePki, type Pki } from "../../local/servers/pki.ts";
 import type { SealedWebhook } from "../../operator/notification/webhooks.ts";
-import { notifications } from "../../packages/contracts/nats.ts";
+import {
+	notifications,
+	publicKeysSubject,
+} from "../../packages/contracts/nats.ts";
 import { webhookPurpose } from "../../packages/contracts/notification.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
@@ -28,9 +36,11 @@ const patient = { timeout: 120_000, interval: 20 };
 const pipeline = pipelineIn("shop");
 let scene: NotificationScene;
 let notify: RoleServer;
+let pki: Pki;
 
 beforeAll(async () => {
 	scene = await startNotificationScene();
+	pki = await ensurePki(await temporaryDirectory("pki"));
 	notify = await startNotify();
 });
 afterAll(async () => {
@@ -49,6 +59,7 @@ async function startNotify(): Promise<RoleServer> {
 			NATS_URL: scene.nats.urlFor("notify"),
 			TIDEMILL_SEAL_KEY: sealKeyFile,
 			NOTIFY_ALLOWED_NETWORKS: "127.0.0.0/8",
+			NODE_EXTRA_CA_CERTS: pki.ca.certFile,
 		},
 	});
 }
@@ -207,4 +218,48 @@ test("notify is killed while it calls: another one calls again, with the same id
 		"msg_killed_failed",
 		"msg_killed_failed",
 	]);
+});
+
+test("notify fetches public keys for receive: by https, from an address that may be called, a short answer, and no redirect", async () => {
+	const { cert, key } = pki.apiserver;
+	const server = createServer({ cert, key }, ({ url, headers }, response) => {
+		if (url === "/moved")
+			response.writeHead(302, { location: `https://${headers.host}/` }).end();
+		else response.end(url === "/long" ? "k".repeat(16_385) : "the key");
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => {
+		server.close();
+	});
+	const { port } = server.address() as AddressInfo;
+	const { host, username, password } = new URL(scene.nats.urlFor("receive"));
+	const receive = await connect({
+		servers: host,
+		user: username,
+		pass: password,
+		inboxPrefix: "_INBOX_receive",
+	});
+	onTestFinished(() => receive.close());
+	const answerTo = async (url: string) =>
+		(
+			await receive.request(
+				publicKeysSubject,
+				JSON.stringify({ account: "shop", url }),
+				{ timeout: 10_000 },
+			)
+		).json();
+	const base = `https://127.0.0.1:${port}`;
+	expect(await answerTo(`${base}/key`)).toEqual({ ok: true, text: "the key" });
+	for (const [url, reason] of [
+		[`${base}/moved`, "The answer has status 302."],
+		[`${base}/long`, "The answer is longer than 16384 bytes."],
+		["https://10.0.0.1/key", /has an address that is not public/],
+		["https://169.254.169.254/key", /has an address that is not public/],
+	] as const)
+		expect(await answerTo(url)).toEqual({
+			ok: false,
+			reason: expect.stringMatching(reason),
+		});
+	expect(await answerTo(`http://127.0.0.1:${port}/key`)).toEqual({ ok: false });
 });
