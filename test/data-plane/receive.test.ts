@@ -241,17 +241,27 @@ test("an invalid event is refused with the reason, and nothing of it is stored",
 			{
 				body: "a=1",
 				headers: {
-					"content-type": "application/x-www-form-urlencoded; charset=latin1",
+					"content-type": "application/x-www-form-urlencoded; charset=utf-16",
 				},
 			},
-			400,
+			415,
 			"UnsupportedCharset",
 		],
 		[{ headers: json }, 400, "EmptyBody"],
 		[{ headers: form }, 400, "EmptyBody"],
 		[{ headers: json, body: "{" }, 400, "InvalidJSON"],
 		[{ headers: json, body: "{} {}" }, 400, "InvalidJSON"],
-		[{ headers: json, body: "\ufeff{}" }, 400, "InvalidJSON"],
+		[{ headers: json, body: "\ufeff\ufeff{}" }, 400, "InvalidJSON"],
+		[{ headers: form, body: '{"order": 1,}' }, 400, "InvalidJSON"],
+		[{ headers: form, body: "a=%FF" }, 415, "UnsupportedCharset"],
+		[
+			{
+				headers: { "content-type": "multipart/form-data; boundary=x" },
+				body: "--x\r\nContent-Disposition: form-data; name=a; filename=f\r\n\r\n1\r\n--x--",
+			},
+			415,
+			"UnsupportedMultipart",
+		],
 		[{ headers: json, body: '"\0"' }, 400, "InvalidJSON"],
 		[
 			{ headers: json, body: Buffer.from("22ff22", "hex") },
@@ -310,6 +320,12 @@ test("a compressed body is stored decompressed", async () => {
 	const body = JSON.stringify({ text: "Käse ".repeat(10_000) });
 	const compressed = {
 		gzip: gzipSync(body),
+		"x-gzip, identity": Buffer.concat([
+			gzipSync(body.slice(0, 10_000)),
+			gzipSync(body.slice(10_000)),
+		]),
+		identity: Buffer.from(body),
+		"": Buffer.from(body),
 		deflate: deflateSync(body),
 		br: brotliCompressSync(body),
 		zstd: zstdCompressSync(body),
@@ -326,10 +342,50 @@ test("a compressed body is stored decompressed", async () => {
 	for (const id of ids) expect(text(events.get(id))).toBe(body);
 });
 
+test("what a form, a multipart form or JSON with a byte order mark says is stored, and a mistake's place is told", async () => {
+	const url = await newURL();
+	const sent: [type: string, body: string | Buffer, json: string][] = [
+		// PayPal's IPN names its charset in a field.
+		[
+			form["content-type"],
+			"first_name=Jos%E9&charset=windows-1252",
+			'{"first_name":"José","charset":"windows-1252"}',
+		],
+		[
+			`${form["content-type"]}; charset=Shift_JIS`,
+			"a=%93%fa%96%7b",
+			'{"a":"日本"}',
+		],
+		[
+			"multipart/form-data; boundary=x",
+			'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nü\r\n--x--\r\n',
+			'{"a":"ü"}',
+		],
+		["application/json", "\ufeff{}", "{}"],
+		[form["content-type"], "\ufeff{}", "{}"],
+	];
+	const answers = [];
+	for (const [type, body] of sent)
+		answers.push(await send(url, { headers: { "content-type": type }, body }));
+	expect(answers.map(({ status }) => status)).toEqual(sent.map(() => 200));
+	const events = await stored(url);
+	expect(answers.map(({ json }) => text(events.get(json.event_id)))).toEqual(
+		sent.map(([, , json]) => json),
+	);
+	for (const headers of [form, json]) {
+		const body = '{"a":1}\n{"b":\n';
+		const refused = await send(url, { headers, body });
+		expectRefused(refused, 400, "InvalidJSON");
+		expect(refused.json.error.message).toContain(
+			"line 2, column 1: expected the end of the body.",
+		);
+	}
+});
+
 test("a form of 10,000 fields and odd but valid forms become JSON by the URL standard", async () => {
 	const url = await newURL();
 	const many = Array.from({ length: 10_000 }, (_, n) => `field${n}=${n}`);
-	const odd = "=nameless&&a&a=&%=%zz&b=%ff%C3&c=1+1%2B&a=b=c";
+	const odd = "=nameless&&a&a=&%=%zz&b=%c3%BC&c=1+1%2B&a=b=c";
 	const answers = [];
 	for (const body of [many.join("&"), odd])
 		answers.push(await send(url, { headers: form, body }));
@@ -343,7 +399,7 @@ test("a form of 10,000 fields and odd but valid forms become JSON by the URL sta
 		"": "nameless",
 		a: ["", "", "b=c"],
 		"%": "%zz",
-		b: "\ufffd\ufffd",
+		b: "ü",
 		c: "1 1+",
 	});
 });

@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
 import { jsonText } from "../body/request-body.ts";
-import { refusals } from "../request/refusal.ts";
 import { isHmacSigned } from "../request/signature-check.ts";
 import { twilioSignature } from "../request/signature-schemes.ts";
 import {
@@ -54,14 +53,15 @@ const fourMegabytes = 4 * 1024 * 1024;
 const filled = (unit: string) =>
 	Buffer.from(unit.repeat(fourMegabytes / Buffer.byteLength(unit)));
 
+// JSON that isn't valid is read again, to say where.
 test.each<[string, "json" | "form", Buffer, number]>([
-	["brackets", "json", filled("["), 1],
-	["nested objects", "json", filled('{"":'), 1],
-	["small objects", "json", filled("{},"), 1],
+	["brackets", "json", filled("["), 2],
+	["nested objects", "json", filled('{"":'), 2],
+	["small objects", "json", filled("{},"), 2],
 	["a string", "json", Buffer.from(`"${"x".repeat(fourMegabytes)}"`), 1],
 	["escapes", "json", Buffer.from(`"${"\\u0000".repeat(700_000)}"`), 1],
 	["a number", "json", filled("1"), 1],
-	["white space", "json", filled(" "), 1],
+	["white space", "json", filled(" "), 2],
 	["names without a value", "form", filled("a&"), 3],
 	["empty fields", "form", filled("&"), 3],
 	["one name", "form", filled("a"), 3],
@@ -134,12 +134,12 @@ test("an account's long work doesn't wait for another account's queue", async ()
 				jsonText("json", [Buffer.alloc(bytes, " ")], () => true),
 			)
 			.then((result) => {
-				expect(result).toBe(refusals.InvalidJSON);
+				expect(result).toMatchObject({ code: "InvalidJSON" });
 				done.push(account);
 			});
 	const all = [
 		...Array.from({ length: 20 }, () => work("mallory", fourMegabytes)),
-		work("bank", bytesPerTurn),
+		work("bank", bytesPerTurn / 2),
 	];
 	for (let n = 0; n < 4; n++) turn();
 	await new Promise(setImmediate);

@@ -1,5 +1,5 @@
-import type { ContentKind } from "../../wire/frame-event.ts";
 import type { LongWork } from "../admission/long-work.ts";
+import type { AcceptedHead } from "../request/request-head.ts";
 import type { SignedBody } from "../request/signed-string.ts";
 import { textAt } from "../text/json-pointer.ts";
 import { inOneBuffer } from "./body-parts.ts";
@@ -10,18 +10,18 @@ export class ReadableBody implements SignedBody {
 	/** There was no room in receive's memory to read it. */
 	isRefused = false;
 	readonly parts: readonly Buffer[];
-	readonly #kind: ContentKind;
+	readonly #head: Pick<AcceptedHead, "kind" | "form">;
 	readonly #take: (bytes: number) => boolean;
 	/** The JSON text of the body; undefined until it is needed, empty if it has none. */
 	#json: Uint8Array | undefined;
 
 	/** @param take takes bytes of receive's memory; false when there is no room. */
 	constructor(
-		kind: ContentKind,
+		head: Pick<AcceptedHead, "kind" | "form">,
 		parts: readonly Buffer[],
 		take: (bytes: number) => boolean,
 	) {
-		this.#kind = kind;
+		this.#head = head;
 		this.parts = parts;
 		this.#take = take;
 	}
@@ -32,7 +32,8 @@ export class ReadableBody implements SignedBody {
 	}
 
 	*#read(): LongWork<Uint8Array> {
-		const text = yield* jsonText(this.#kind, this.parts, this.#take);
+		const { kind, form } = this.#head;
+		const text = yield* jsonText(kind, this.parts, this.#take, form);
 		const json = "status" in text ? text : inOneBuffer(text.parts, this.#take);
 		if (!("status" in json)) return json;
 		this.isRefused = json.status === 503;

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -5,9 +6,10 @@ import {
 	stored,
 	storedText,
 } from "../../../test/support/bodies/stored-text.ts";
+import { doNow } from "../admission/long-work.ts";
 import { decompress } from "../request/content-encoding.ts";
-import { formToJSON } from "../text/form.ts";
-import { JSONScanner } from "../text/json.ts";
+import { formToJSON, urlencodedFields } from "../text/form.ts";
+import { faultOf, JSONScanner } from "../text/json.ts";
 
 /*
  * Compares receive's readers of JSON and forms with independent ones: a byte-by-byte recognizer of RFC 8259's grammar, and
@@ -25,14 +27,18 @@ function examples(folder: string): [Buffer][] {
 	return readdirSync(url).map((name) => [readFileSync(new URL(name, url))]);
 }
 
+const startsWithMark = (body: Buffer) =>
+	body.toString("latin1", 0, 3) === "\xef\xbb\xbf";
+
 test("a body is accepted as JSON exactly if the grammar allows it, and stored as sent", () => {
 	const seen = { valid: 0, invalid: 0 };
 	fc.assert(
 		fc.property(jsonLike, (body) => {
 			const result = stored("json", body);
-			const isValid = body.length > 0 && isJSON(body);
+			const text = body.subarray(startsWithMark(body) ? 3 : 0);
+			const isValid = isJSON(text);
 			seen[isValid ? "valid" : "invalid"]++;
-			if (isValid) expect(result).toEqual([body]);
+			if (isValid) expect(result).toEqual([text]);
 			else expect(result).toHaveProperty("status", 400);
 		}),
 		{ numRuns, seed, examples: examples("json") },
@@ -41,15 +47,18 @@ test("a body is accepted as JSON exactly if the grammar allows it, and stored as
 	expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(numRuns / 10);
 });
 
-test("a form becomes the JSON object of the URL standard's pairs, unless it is a JSON object or array itself", () => {
-	const isObject = (body: Buffer) =>
-		/^[ \t\r\n]*[[{]/.test(body.toString("latin1")) && isJSON(body);
+test("a form becomes the JSON object of the URL standard's pairs, unless it begins as JSON or XML or isn't UTF-8", () => {
 	fc.assert(
 		fc.property(fc.oneof(formLike, jsonLike), (body) => {
 			fc.pre(body.length > 0);
-			expect(storedText("form", body)).toBe(
-				isObject(body) ? body.toString() : formAsJSON(body),
-			);
+			const text = body.subarray(startsWithMark(body) ? 3 : 0);
+			const result = stored("form", body);
+			if (!/^[ \t\r\n]*[[{"<]/.test(text.toString("latin1"))) {
+				const json = formAsJSON(body);
+				if (json === undefined) expect(result).toHaveProperty("status", 415);
+				else expect(storedText("form", body)).toBe(json);
+			} else if (isJSON(text)) expect(result).toEqual([text]);
+			else expect(result).toHaveProperty("status", 400);
 		}),
 		{ numRuns, seed, examples: examples("form") },
 	);
@@ -59,10 +68,34 @@ test("a form is visited three times at most: a name twice, and its text", () => 
 	fc.assert(
 		fc.property(formLike, (body) => {
 			let visited = 0;
-			for (const step of formToJSON(body)) visited += step.visited;
+			// Every byte is text of this encoding.
+			for (const step of formToJSON(urlencodedFields(body), "koi8-r"))
+				visited += step.visited;
 			expect(visited).toBeLessThanOrEqual(3 * body.length + 1);
 		}),
 		{ numRuns, seed, examples: examples("form") },
+	);
+});
+
+test("a mistake is found where the grammar finds it: what precedes can begin a JSON text, and that byte can't follow", () => {
+	fc.assert(
+		fc.property(jsonLike, fc.nat(), (body, at) => {
+			fc.pre(isUtf8(body) && !isJSON(body));
+			const cut = at % (body.length + 1);
+			const parts = [body.subarray(0, cut), body.subarray(cut)];
+			const { line, column, isEnd } = doNow(faultOf(parts));
+			const lines = body.toString().split("\n");
+			const before = [
+				...lines.slice(0, line - 1),
+				[...lines[line - 1]!].slice(0, column - 1).join(""),
+			].join("\n");
+			const scanner = new JSONScanner();
+			expect(scanner.read(Buffer.from(before))).toBe(true);
+			expect(isEnd).toBe(Buffer.byteLength(before) === body.length);
+			const [next = ""] = body.toString().slice(before.length);
+			if (!isEnd) expect(scanner.read(Buffer.from(next))).toBe(false);
+		}),
+		{ numRuns, seed },
 	);
 });
 
@@ -259,25 +292,29 @@ class Scanner {
 	}
 }
 
-/** URL standard §5.1, "application/x-www-form-urlencoded parsing", on bytes as the standard describes it. */
-function formAsJSON(bytes: Buffer): string {
-	const values: [name: string, values: string[]][] = [];
-	for (const sequence of split(bytes, 0x26)) {
-		if (sequence.length === 0) continue;
-		const at = sequence.indexOf(0x3d);
-		const name = decoded(at === -1 ? sequence : sequence.subarray(0, at));
-		const value = decoded(
-			at === -1 ? Buffer.alloc(0) : sequence.subarray(at + 1),
+/** URL standard §5.1, "application/x-www-form-urlencoded parsing", on bytes as the standard describes it; undefined if they aren't UTF-8. */
+function formAsJSON(bytes: Buffer): string | undefined {
+	try {
+		const values: [name: string, values: string[]][] = [];
+		for (const sequence of split(bytes, 0x26)) {
+			if (sequence.length === 0) continue;
+			const at = sequence.indexOf(0x3d);
+			const name = decoded(at === -1 ? sequence : sequence.subarray(0, at));
+			const value = decoded(
+				at === -1 ? Buffer.alloc(0) : sequence.subarray(at + 1),
+			);
+			const same = values.find(([other]) => other === name);
+			if (same) same[1].push(value);
+			else values.push([name, [value]]);
+		}
+		const members = values.map(
+			([name, list]) =>
+				`${JSON.stringify(name)}:${JSON.stringify(list.length === 1 ? list[0] : list)}`,
 		);
-		const same = values.find(([other]) => other === name);
-		if (same) same[1].push(value);
-		else values.push([name, [value]]);
+		return `{${members.join(",")}}`;
+	} catch {
+		return undefined;
 	}
-	const members = values.map(
-		([name, list]) =>
-			`${JSON.stringify(name)}:${JSON.stringify(list.length === 1 ? list[0] : list)}`,
-	);
-	return `{${members.join(",")}}`;
 }
 
 function split(bytes: Buffer, separator: number): Buffer[] {
@@ -296,7 +333,7 @@ function decoded(bytes: Buffer): string {
 			i += 2;
 		} else out.push(bytes[i] === 0x2b ? 0x20 : bytes[i]!);
 	}
-	return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+	return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
 		Uint8Array.from(out),
 	);
 }

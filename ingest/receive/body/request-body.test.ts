@@ -31,13 +31,17 @@ test.each([
 	"undefined",
 	"01",
 	'"\n"',
-	"\ufeff{}",
+	"\ufeff\ufeff{}",
+	"\ufeff",
+	" \ufeff{}",
 	"\u00a0{}",
 	" ",
 	"[".repeat(1_000_000),
 	'{"a":'.repeat(200_000),
 ])("a body that is not one JSON value is refused (case %#)", (text) => {
-	expect(stored("json", Buffer.from(text))).toBe(refusals.InvalidJSON);
+	expect(stored("json", Buffer.from(text))).toMatchObject({
+		code: "InvalidJSON",
+	});
 });
 
 test.each(["22ff22", "22c080 22", "22eda080 22", "22c3"])(
@@ -61,7 +65,15 @@ test.each([
 	["a+b=c+d%2B&%C3%BC=%E2%82%AC", '{"a b":"c d+","ü":"€"}'],
 	["ü=€", '{"ü":"€"}'],
 	["?a=%00&&=&c", '{"?a":"\\u0000","":"","c":""}'],
-	["a=%FF", '{"a":"\ufffd"}'],
+	["\ufeffa=1", '{"\ufeffa":"1"}'],
+	["NaN", '{"NaN":""}'],
+	["a", '{"a":""}'],
+	["true=1", '{"true":"1"}'],
+	["1", '{"1":""}'],
+	["'a'", `{"'a'":""}`],
+	["items[0]=x&items[0]=y", '{"items[0]":["x","y"]}'],
+	["%7B%22a%22%3A1%7D=", '{"{\\"a\\":1}":""}'],
+	["%5B0%5D=a", '{"[0]":"a"}'],
 	["&", "{}"],
 ])("the form %s is stored as %s", (form, json) => {
 	expect(storedText("form", Buffer.from(form))).toBe(json);
@@ -71,8 +83,9 @@ test.each([
 	'{"a":1}',
 	' [1, {"b": "c=d&e"}]',
 	`{"long":"${"x".repeat(200_000)}"}`,
+	'"a"',
 ])(
-	"a JSON object or array that is sent as a form is stored byte for byte, as JSON (case %#)",
+	"a JSON object, array or string that is sent as a form is stored byte for byte, as JSON (case %#)",
 	(text) => {
 		const body = Buffer.from(text);
 		const taken = doNow(jsonText("form", [body], () => true));
@@ -81,20 +94,62 @@ test.each([
 );
 
 test.each([
-	['{"a":1}=x', '{"{\\"a\\":1}":"x"}'],
-	["[0]=a", '{"[0]":"a"}'],
-	["{", '{"{":""}'],
-	["1", '{"1":""}'],
-	['"a"', '{"\\"a\\"":""}'],
+	['{"order": 1,}', "1, column 13: expected a name in double quotes."],
+	['{"a":1}\n{"a":2}', "2, column 1: expected the end of the body."],
+	['{"a":1}=x', "1, column 8: expected the end of the body."],
+	['\r\n {"a":"ü🧀" "b"', '2, column 12: expected "," or "}".'],
+	['{"a":"cut', "1, column 10: expected a closing quote"],
+	["[1, 2", '1, column 6: expected a digit or "," or "]", but the body ends.'],
+	["{", '1, column 2: expected a name in double quotes or "}", but the body'],
+	["[0]=a", "1, column 4: expected the end of the body."],
+	['"a"=b', "1, column 4: expected the end of the body."],
+	["<a>b</a>", "1, column 1: expected a value."],
+	["\ufeff<a/>", "1, column 1: expected a value."],
+	["[01]", '1, column 3: expected "," or "]".'],
+	["[-]", "1, column 3: expected a digit."],
+	["[1.]", "1, column 4: expected a digit."],
+	["[nul]", "1, column 5: expected the rest of true, false or null."],
+	['["\\x"]', '1, column 4: expected one of " \\ / b f n r t u after'],
+	['["\\u00g"]', "1, column 7: expected a hexadecimal digit."],
+	['{"a":[{"b":1}}', '1, column 14: expected "," or "]".'],
+	["{'a':1}", '1, column 2: expected a name in double quotes or "}".'],
+	['{"a" 1}', '1, column 6: expected ":".'],
+	['["a\nb"]', "1, column 4: expected a closing quote (control characters"],
+	[`["${"é\n".repeat(1)}`, "1, column 4: expected a closing quote"],
+	[`[${"1,\n".repeat(40_000)}]`, "40001, column 1: expected a value."],
 ])(
-	"the form %s, which is no JSON object or array, stays a form",
-	(form, json) => {
-		const taken = doNow(jsonText("form", [Buffer.from(form)], () => true));
-		if ("status" in taken) throw new Error(taken.code);
-		expect(taken.kind).toBe("form");
-		expect(Buffer.concat(taken.parts).toString()).toBe(json);
+	"%s isn't stored as a form: JSON is expected, and the refusal says where it isn't",
+	(text, place) => {
+		for (const kind of ["form", "json"] as const)
+			expect(stored(kind, Buffer.from(text))).toMatchObject({
+				code: "InvalidJSON",
+				status: 400,
+				message: expect.stringContaining(`(RFC 8259): line ${place}`),
+				cause: expect.stringContaining(`line ${place}`),
+			});
 	},
 );
+
+test("a body of JSON's brackets that isn't UTF-8 is no form of another charset", () => {
+	const form = { encoding: "windows-1252" };
+	const body = Buffer.from('{"a":"\xe9"}', "latin1");
+	expect(stored("form", body, undefined, form)).toBe(refusals.InvalidEncoding);
+});
+
+test("one byte order mark before JSON is taken off, wherever the body is cut", () => {
+	const body = Buffer.from("\ufeff {}");
+	for (let at = 0; at < body.length; at++)
+		for (const kind of ["json", "form"] as const) {
+			const cut = [
+				body.subarray(0, 1),
+				body.subarray(1, at),
+				body.subarray(Math.max(at, 1)),
+			];
+			const taken = doNow(jsonText(kind, cut, () => true));
+			if ("status" in taken) throw new Error(taken.code);
+			expect(Buffer.concat(taken.parts).toString()).toBe(" {}");
+		}
+});
 
 test("a form with too many fields is refused after the first 10,000, so that 15 compressed bytes don't stop every sender", () => {
 	expect(stored("form", Buffer.from("a&".repeat(500_000)))).toBe(

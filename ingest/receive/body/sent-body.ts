@@ -122,7 +122,7 @@ export class SentBody {
 		const { toleranceSeconds } = authorization;
 		const nowMs = Date.now();
 		const sentBytes = this.#admission.bytes;
-		const body = new ReadableBody(this.#head.kind, parts, this.#take);
+		const body = new ReadableBody(this.#head, parts, this.#take);
 		const signature = yield* inBody.read(body);
 		this.#admission.keep(sentBytes);
 		if (body.isRefused) this.#onValidated(refusals.Overloaded);
@@ -298,7 +298,7 @@ export class SentBody {
 	/** As {@link SentBody.#readText}, without a generator for each part of the work. */
 	#readPlain(content: Buffer, parts: readonly Buffer[]): void {
 		if (!isJSON(content)) {
-			this.#onValidated(refusals.InvalidJSON);
+			this.#do(this.#readText(parts));
 			return;
 		}
 		this.#admission.keep(content.length);
@@ -315,8 +315,8 @@ export class SentBody {
 	}
 
 	*#readText(parts: readonly Buffer[]): LongWork<void> {
-		const { route, kind, query } = this.#head;
-		const text = yield* jsonText(kind, parts, this.#take);
+		const { route, kind, form, query } = this.#head;
+		const text = yield* jsonText(kind, parts, this.#take, form);
 		if ("status" in text) {
 			this.#onValidated(text);
 			return;

@@ -1,13 +1,31 @@
 import { expect, test } from "vitest";
 import { refusals } from "./refusal.ts";
-import { contentKind } from "./request-head.ts";
+import { formType } from "./request-head.ts";
 
 test.each([
-	"application/x-www-form-urlencoded",
-	"Application/X-WWW-Form-Urlencoded ; charset=UTF-8",
-	'application/x-www-form-urlencoded;charset="utf-8"; x=1',
-])("%s is a form", (contentType) => {
-	expect(contentKind(contentType)).toBe("form");
+	["application/x-www-form-urlencoded", {}],
+	["Application/X-WWW-Form-Urlencoded ; charset=UTF-8", { encoding: "utf-8" }],
+	[
+		'application/x-www-form-urlencoded;charset="utf-8"; x=1',
+		{ encoding: "utf-8" },
+	],
+	[
+		'application/x-www-form-urlencoded; x="; charset=utf-16"; Charset=latin1',
+		{ encoding: "windows-1252" },
+	],
+	[
+		"application/x-www-form-urlencoded; charset=US-ASCII; charset=utf-16",
+		{ encoding: "utf-8" },
+	],
+	["multipart/form-data; boundary=x", { multipart: { boundary: "x" } }],
+	[
+		'Multipart/Form-Data; charset=big5; boundary="a \\"b"',
+		{ encoding: "big5", multipart: { boundary: 'a "b' } },
+	],
+	["multipart/form-data", { multipart: {} }],
+	["multipart/mixed; boundary=x", { multipart: {} }],
+])("%s is a form", (contentType, form) => {
+	expect(formType(contentType)).toEqual(form);
 });
 
 test.each([
@@ -20,16 +38,25 @@ test.each([
 	"text/json",
 	"application/octet-stream",
 	"application/json; charset=iso-8859-1",
-	"multipart/form-data; boundary=x",
+	"application/x-ndjson",
 ])("%s is accepted if the body is JSON", (contentType) => {
-	expect(contentKind(contentType)).toBe("json");
+	expect(formType(contentType)).toBeUndefined();
 });
 
-test.each(["iso-8859-1", "utf-16", '"latin1"', ""])(
-	"a form of charset %j is refused",
-	(charset) => {
-		expect(
-			contentKind(`application/x-www-form-urlencoded; charset=${charset}`),
-		).toBe(refusals.UnsupportedCharset);
-	},
-);
+test.each([
+	"utf-16",
+	"utf-16le",
+	"iso-2022-jp",
+	"iso-2022-kr",
+	"hz-gb-2312",
+	"replacement",
+	"x-user-defined",
+	"utf-7",
+	"utf-32",
+	"banana",
+	"",
+])("a form of charset %j is refused", (charset) => {
+	expect(
+		formType(`application/x-www-form-urlencoded; charset=${charset}`),
+	).toBe(refusals.UnsupportedCharset);
+});

@@ -1,3 +1,5 @@
+import type { JSONFault } from "../text/json.ts";
+
 /** Why a request isn't stored, as its sender reads it. */
 export interface RequestRefusal {
 	status: number;
@@ -22,11 +24,6 @@ export const refusals = {
 		"BadRequest",
 		"The request is not valid HTTP/1.1. Send a well-formed one.",
 	),
-	UnsupportedCharset: refusal(
-		400,
-		"UnsupportedCharset",
-		"The charset of a form must be utf-8. Encode the form as UTF-8, and set charset to utf-8 or leave it out.",
-	),
 	InvalidCompression: refusal(
 		400,
 		"InvalidCompression",
@@ -45,7 +42,12 @@ export const refusals = {
 	InvalidJSON: refusal(
 		400,
 		"InvalidJSON",
-		"The body is not one JSON value (RFC 8259, without a byte order mark). Send valid JSON, or a form with Content-Type: application/x-www-form-urlencoded.",
+		"The body is not one JSON value (RFC 8259). Send valid JSON, or a form with Content-Type: application/x-www-form-urlencoded.",
+	),
+	InvalidMultipart: refusal(
+		400,
+		"InvalidMultipart",
+		"The body is not multipart/form-data with the boundary that its Content-Type names (RFC 7578), or is incomplete. Send the whole form, with a name for each part.",
 	),
 	ChallengeInvalid: refusal(
 		400,
@@ -102,12 +104,22 @@ export const refusals = {
 	TooManyFields: refusal(
 		413,
 		"TooManyFields",
-		"The form has more than 10,000 fields. Send fewer, or send JSON.",
+		"The form has more than 10,000 fields, or 1,000 as multipart/form-data. Send fewer, or send JSON.",
 	),
 	CompressionTooHigh: refusal(
 		413,
 		"CompressionTooHigh",
 		"The body decompresses to more than 100 times its size. Send it uncompressed.",
+	),
+	UnsupportedCharset: refusal(
+		415,
+		"UnsupportedCharset",
+		"The form isn't text of the charset that it names, or names one that isn't supported. Encode it as UTF-8, or name a single-byte or East Asian charset in the Content-Type or in a field charset or _charset_.",
+	),
+	UnsupportedMultipart: refusal(
+		415,
+		"UnsupportedMultipart",
+		"A multipart body is taken only as multipart/form-data with a boundary, and without files, nested parts and transfer encodings. Send the fields alone, or JSON.",
 	),
 	UnsupportedContentEncoding: refusal(
 		415,
@@ -218,6 +230,21 @@ export function because(
 	cause: string,
 ): RequestRefusal {
 	return { ...refusal, cause };
+}
+
+/** Says where the mistake is. It tells what is expected there, not what stands there: bodies need a right of their own. */
+export function invalidJSON({
+	line,
+	column,
+	expected,
+	isEnd,
+}: JSONFault): RequestRefusal {
+	const place = `line ${line}, column ${column}: expected ${expected}${isEnd ? ", but the body ends" : ""}`;
+	const message = refusals.InvalidJSON.message.replace(
+		"(RFC 8259).",
+		`(RFC 8259): ${place}.`,
+	);
+	return { ...refusals.InvalidJSON, message, cause: `${place}.` };
 }
 
 /** @param violations as a JSON array. */

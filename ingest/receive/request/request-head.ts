@@ -7,6 +7,8 @@ import {
 } from "../../../packages/contracts/route.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
+import { encodingOf } from "../text/charset.ts";
+import { parametersOf } from "../text/multipart.ts";
 import type { WebhookAddress } from "./address.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
 import { answerPreflight } from "./cors.ts";
@@ -34,6 +36,8 @@ export interface AcceptedHead {
 	/** The signature to check against the body; undefined for a Source without signatures. */
 	signature: PresentedSignature | SignatureInBody | "SNS" | undefined;
 	kind: ContentKind;
+	/** How a form is written; absent for JSON. */
+	form?: FormType | undefined;
 	encoding: ContentEncoding | undefined;
 	/** The captured headers and query parameters as a JSON object; empty when there are none. */
 	headers: string;
@@ -41,6 +45,14 @@ export interface AcceptedHead {
 	query: string | undefined;
 	/** Applies to the body as sent and again after decompression. */
 	maxBodyBytes: number;
+}
+
+/** How a form is written. */
+export interface FormType {
+	/** The charset that its type names, as the Encoding standard calls it; absent if it names none. */
+	encoding?: string;
+	/** Absent for application/x-www-form-urlencoded; without a boundary for what can't be read. */
+	multipart?: { boundary?: string };
 }
 
 /**
@@ -69,15 +81,16 @@ export function validateHead(
 
 	const encoding = contentEncoding(headers["content-encoding"]);
 	if (typeof encoding === "object") return encoding;
-	const kind = contentKind(headers["content-type"]);
-	if (typeof kind !== "string") return kind;
+	const form = formType(headers["content-type"]);
+	if (form && "status" in form) return form;
 	const maxBodyBytes = Math.min(route.maxBodyBytes, maxEventBodyBytes);
 	if (Number(headers["content-length"]) > maxBodyBytes)
 		return refusals.BodyTooLarge;
 	return {
 		route,
 		signature,
-		kind,
+		kind: form ? "form" : "json",
+		form,
 		encoding,
 		headers: capturedFields(route, headers, query),
 		query,
@@ -184,24 +197,27 @@ function readable(value: string): string {
 }
 
 /**
- * Reads a Content-Type header. Only a form has a type of its own; a body of any other type, or of none, may be JSON: Amazon
+ * Reads a Content-Type header; undefined unless it names a form. A body of any other type, or of none, may be JSON: Amazon
  * SNS sends JSON as text/plain. In JSON a charset has no effect (RFC 8259 §11).
  */
-export function contentKind(
-	contentType: string | undefined,
-): ContentKind | RequestRefusal {
+export function formType(
+	contentType = "",
+): FormType | RequestRefusal | undefined {
 	// Nearly every webhook sends exactly this.
-	if (contentType === "application/json") return "json";
-	const [type = "", ...parameters] = (contentType ?? "").split(";");
-	if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded")
-		return "json";
-	return parameters.some(isOtherCharset) ? refusals.UnsupportedCharset : "form";
-}
-
-function isOtherCharset(parameter: string): boolean {
-	const [name = "", value = ""] = parameter.split("=");
-	return (
-		name.trim().toLowerCase() === "charset" &&
-		!/^"?utf-?8"?$/i.test(value.trim())
-	);
+	if (contentType === "application/json") return undefined;
+	const type = contentType.split(";", 1)[0]!.trim().toLowerCase();
+	const isMultipart = type.startsWith("multipart/");
+	if (!isMultipart && type !== "application/x-www-form-urlencoded")
+		return undefined;
+	const parameters = parametersOf(contentType);
+	const charset = parameters.get("charset");
+	const encoding = charset === undefined ? undefined : encodingOf(charset);
+	if (charset !== undefined && encoding === undefined)
+		return refusals.UnsupportedCharset;
+	const boundary =
+		type === "multipart/form-data" ? parameters.get("boundary") : undefined;
+	return {
+		...(encoding !== undefined && { encoding }),
+		...(isMultipart && { multipart: boundary ? { boundary } : {} }),
+	};
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
 import type { LongWork } from "../admission/long-work.ts";
-import { formToJSON } from "../text/form.ts";
+import { FormFault, formToJSON, urlencodedFields } from "../text/form.ts";
 import { customSignature } from "./custom-signature.ts";
 import type {
 	PresentedSignature,
@@ -208,14 +208,11 @@ function* fieldsOf(body: readonly Uint8Array[]): LongWork<string | undefined> {
 	const form = Buffer.concat(body);
 	yield length;
 	let json = "";
-	const steps = formToJSON(form);
-	for (;;) {
-		const { done, value } = steps.next();
-		if (done) {
-			if (!value) return undefined;
-			break;
-		}
-		json += value.json;
+	try {
+		for (const step of formToJSON(urlencodedFields(form))) json += step.json;
+	} catch (fault) {
+		if (fault instanceof FormFault) return undefined;
+		throw fault;
 	}
 	const fields = Object.entries<string | string[]>(JSON.parse(json));
 	return fields

@@ -375,7 +375,7 @@ const confirmation = "SubscriptionConfirmation";
 /** A body that isn't JSON is no challenge; a later step refuses it. */
 function parsed(body: Buffer): ReturnType<typeof JSON.parse> {
 	try {
-		return JSON.parse(body.toString()) ?? {};
+		return JSON.parse(body.toString().replace(/^\ufeff/, "")) ?? {};
 	} catch {
 		return {};
 	}

@@ -35,6 +35,39 @@ export class JSONScanner {
 		return true;
 	}
 
+	/** Reads the longest beginning of the bytes that can begin a JSON text, and returns its length. */
+	readValid(bytes: Uint8Array): number {
+		let at = 0;
+		while (at < bytes.length) {
+			// A piece that isn't valid leaves all as it was.
+			let size = Math.min(maxPieceBytes, bytes.length - at);
+			while (size > 0 && !this.#readPiece(bytes.subarray(at, at + size)))
+				size >>= 1;
+			if (size === 0) break;
+			at += size;
+		}
+		return at;
+	}
+
+	/** What may come next, for people. */
+	get expected(): string {
+		const state = this.#state;
+		const inner = this.#depth - 1;
+		const isObject = (this.#objects[inner >> 3]! >> (inner & 7)) & 1;
+		const after =
+			inner < 0
+				? "the end of the body"
+				: isObject
+					? '"," or "}"'
+					: '"," or "]"';
+		if (state >= literals) return "the rest of true, false or null";
+		if (state >= escaped)
+			return (state - escaped) % 5 === 0
+				? 'one of " \\ / b f n r t u after the backslash'
+				: "a hexadecimal digit";
+		return expected[state]!.replace("after", after);
+	}
+
 	/** Whether the bytes so far are one whole value. */
 	get isWhole(): boolean {
 		return this.#depth === 0 && table[(this.#state << 8) | 0x20] === afterValue;
@@ -160,6 +193,26 @@ for (const [string, end, first] of [
 	on(first + 4, hexDigits, string);
 }
 
+/** By state, with "after" for what follows a value. */
+const expected: Record<number, string> = {
+	[inString]: "a closing quote (control characters must be escaped)",
+	[inName]: "a closing quote (control characters must be escaped)",
+	[value]: "a value",
+	[firstElement]: 'a value or "]"',
+	[firstName]: 'a name in double quotes or "}"',
+	[name]: "a name in double quotes",
+	[afterName]: '":"',
+	[afterValue]: "after",
+	[minus]: "a digit",
+	[zero]: "after",
+	[integer]: "a digit or after",
+	[dot]: "a digit",
+	[fraction]: "a digit or after",
+	[exponentMark]: "a digit or a sign",
+	[exponentSign]: "a digit",
+	[exponent]: "a digit or after",
+};
+
 let next = literals;
 for (const word of ["true", "false", "null"]) {
 	for (const state of [value, firstElement]) on(state, word[0]!, next);
@@ -213,4 +266,37 @@ export function* isJSONText(parts: readonly Uint8Array[]): LongWork<boolean> {
 			yield piece.length;
 		}
 	return scanner.isWhole;
+}
+
+/** Where a text stops being JSON. */
+export interface JSONFault {
+	/** From 1. */
+	line: number;
+	/** From 1, in characters. */
+	column: number;
+	/** What may stand there, in words. */
+	expected: string;
+	/** The text ends there. */
+	isEnd: boolean;
+}
+
+/** Where UTF-8 that isn't a JSON value has its first mistake, step by step. */
+export function* faultOf(parts: readonly Uint8Array[]): LongWork<JSONFault> {
+	const scanner = new JSONScanner();
+	let line = 1;
+	let column = 1;
+	for (const part of parts)
+		for (let at = 0; at < part.length; at += stepBytes) {
+			const piece = part.subarray(at, at + stepBytes);
+			const length = scanner.readValid(piece);
+			for (const byte of piece.subarray(0, length))
+				if (byte === 0x0a) {
+					line++;
+					column = 1;
+				} else if ((byte & 0xc0) !== 0x80) column++;
+			if (length < piece.length)
+				return { line, column, expected: scanner.expected, isEnd: false };
+			yield piece.length;
+		}
+	return { line, column, expected: scanner.expected, isEnd: true };
 }

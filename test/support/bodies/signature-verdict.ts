@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { expect } from "vitest";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
-import { contentKind } from "../../../ingest/receive/request/request-head.ts";
+import { formType } from "../../../ingest/receive/request/request-head.ts";
 import {
 	isTimely,
 	openSigningKeys,
@@ -99,7 +99,7 @@ export function verifier(...of: Parameters<typeof resolve>) {
 		const presented = completed(
 			readSignature(signature, headers, address),
 			bytes,
-			contentKind(headers["content-type"]) === "form" ? "form" : "json",
+			formType(headers["content-type"]) ? "form" : "json",
 		);
 		return (
 			presented !== undefined &&

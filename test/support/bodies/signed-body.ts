@@ -20,7 +20,7 @@ export function completed(
 ): PresentedSignature | undefined {
 	if (!signature || !("read" in signature)) return signature;
 	const parts = [body.subarray(0, 3), body.subarray(3)];
-	return doNow(signature.read(new ReadableBody(kind, parts, () => true)));
+	return doNow(signature.read(new ReadableBody({ kind }, parts, () => true)));
 }
 
 /** Whether one of the presented texts signs the body with one of the keys. */
