@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventSchema } from "../../packages/contracts/tracking-plan.ts";
+import { rawNumber } from "../../packages/service/exact-json.ts";
 import { plannedType } from "./planned-type.ts";
 
 function planOf(...schemas: (EventSchema | undefined)[]) {
@@ -31,6 +32,8 @@ test.each<[string, EventSchema, string]>([
 	["an object or an array", { type: ["object", "array"] }, "JSON"],
 	["one of some texts", { enum: ["x", "y", null] }, "String"],
 	["always the same", { const: 7 }, "Integer"],
+	["longer than 53 bits", { const: rawNumber("9007199254740993") }, "Integer"],
+	["of many digits", { enum: [rawNumber("1.234567890123456789")] }, "Number"],
 	[
 		"a time or a text",
 		either({ type: "string", format: "date-time" }, { type: "string" }),

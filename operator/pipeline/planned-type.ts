@@ -3,6 +3,7 @@ import type {
 	EventSchema,
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
+import { isWhole, rawNumberOf } from "../../packages/service/exact-json.ts";
 
 /** Bounds the search, since strangers write schemas. The plans of real sources take some hundred steps. */
 const maxSteps = 20_000;
@@ -142,7 +143,9 @@ const ofType = new Map<unknown, BodyColumnType>([
 function jsonType(value: unknown): string {
 	if (value === null) return "null";
 	if (Array.isArray(value)) return "array";
-	if (Number.isInteger(value)) return "integer";
+	const number = rawNumberOf(value) ?? value;
+	if (typeof value === "number" || number !== value)
+		return isWhole(String(number)) ? "integer" : "number";
 	return typeof value;
 }
 

@@ -65,12 +65,21 @@ export function isKept(source: string, value: number): boolean {
 	return text === source || canonicalNumber(text) === canonicalNumber(source);
 }
 
+/** Whether a number has no fraction: 1.0 and 15e1 have none. */
+export function isWhole(text: string): boolean {
+	if (/^-?\d+$/.test(text)) return true;
+	const canonical = canonicalNumber(text);
+	return canonical === "0" || Number(canonical.split("e")[1]) >= 0;
+}
+
 /** The same text for equal numbers only: the digits without zeros around them, and the power of ten of the last. */
 export function canonicalNumber(text: string): string {
 	const { sign, digits, exponent } = decimalParts(text);
 	const first = digits.search(/[1-9]/);
 	if (first < 0) return "0";
-	const end = digits.length - /0*$/.exec(digits)![0].length;
+	// No regular expression: one for zeros at the end takes quadratic time for many in the middle.
+	let end = digits.length;
+	while (digits[end - 1] === "0") end--;
 	return `${sign}${digits.slice(first, end)}e${exponent + digits.length - end}`;
 }
 

@@ -6,7 +6,7 @@ import standaloneCode from "ajv/dist/standalone/index.js";
 import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
 import { regExp, useMeteredKeywords } from "./metered/keywords.ts";
 import { meter } from "./metered/meter.ts";
-import { ExactNumbers } from "./metered/numbers.ts";
+import { ExactNumbers, isTooLarge } from "./metered/numbers.ts";
 import { patternFault } from "./metered/pattern.ts";
 import { escapeToken } from "./metered/tools.ts";
 import {
@@ -18,6 +18,7 @@ import {
 	type SchemaKeywords,
 	schemasOf,
 } from "./schemas.ts";
+import { cut } from "./violations.ts";
 
 /**
  * The plan's schemas as the text of a program, which PlanValidator runs; or what is wrong with the first invalid one, for people.
@@ -58,7 +59,8 @@ function compile(document: PlanDocument): { code: string } | { fault: string } {
 	);
 	for (const schema of schemas) {
 		const fault =
-			schemaFault(schema) ?? invalid(schema, compilers.get(schema.draft.uri)!);
+			schemaFault(schema, numbers) ??
+			invalid(schema, compilers.get(schema.draft.uri)!);
 		if (fault !== undefined) return { fault: `${schema.place} ${fault}` };
 	}
 	for (const schema of schemas) {
@@ -171,15 +173,21 @@ function messageOf(error: unknown): string {
 }
 
 /** What a plan's schemas may not have beyond what their draft says, for people; undefined if all is well. */
-function schemaFault({ schema, draft }: PlanSchema): string | undefined {
+function schemaFault(
+	{ schema, draft }: PlanSchema,
+	numbers: ExactNumbers,
+): string | undefined {
 	if (typeof schema !== "object") return undefined;
 	if (!drafts.includes(draft))
 		return `has the $schema ${JSON.stringify(schema.$schema)}. Take one of ${drafts.map(({ uri }) => uri).join(", ")}.`;
-	return hiddenFault(schema) ?? patternsFault(schema);
+	return hiddenFault(schema, numbers) ?? patternsFault(schema);
 }
 
 /** Anywhere, because a `$ref` may point at what is no schema's place. */
-function hiddenFault(schema: SchemaKeywords): string | undefined {
+function hiddenFault(
+	schema: SchemaKeywords,
+	numbers: ExactNumbers,
+): string | undefined {
 	const open: object[] = [schema];
 	for (let next = open.pop(); next; next = open.pop())
 		for (const [key, value] of Object.entries(next)) {
@@ -188,6 +196,10 @@ function hiddenFault(schema: SchemaKeywords): string | undefined {
 				return `has the $id ${JSON.stringify(value)}. It must not contain "*/".`;
 			if (key === "$async" && value === true)
 				return "has $async, which is no keyword of JSON Schema. Remove it.";
+			const number =
+				typeof value === "number" ? numbers.textOf(value) : undefined;
+			if (number !== undefined && isTooLarge(number))
+				return `has the number ${cut(number, 40)}. It must have at most 400 digits, and an exponent of at most ±400.`;
 			if (isObject(value)) open.push(value);
 		}
 	return undefined;

@@ -94,6 +94,20 @@ test.each([
 	["{}", '{"a/b":[0,-1e-401]}', "NumberTooLarge /a~1b/1"],
 	["{}", `{"a":${"9".repeat(401)}}`, "NumberTooLarge /a"],
 	['{"maximum":5}', "1e99999999999", "NumberTooLarge "],
+	// Equal to a short number, and yet too long to be taken for one.
+	["{}", `1.${"0".repeat(400)}`, "NumberTooLarge "],
+	["{}", "0e401", "NumberTooLarge "],
+	["{}", `1${"0".repeat(1_000_000)}1`, "NumberTooLarge "],
+	[
+		'{"$schema":"http://json-schema.org/draft-07/schema#","maximum":9007199254740992}',
+		"9007199254740993",
+		"OutOfRange ",
+	],
+	[
+		'{"$schema":"http://json-schema.org/draft-07/schema#","enum":[9007199254740993]}',
+		"9007199254740992",
+		"ValueMismatch ",
+	],
 ])("%s refuses %s", (schema, body, violation) => {
 	expect(kindsOf(schema, body)).toContain(violation);
 });
@@ -106,6 +120,23 @@ test("a number of 400 digits, or with an exponent of 400, is none too large", ()
 		`0.${"1".repeat(399)}`,
 	])
 		expect(kindsOf('{"type":"number"}', body)).toEqual([]);
+});
+
+test.each([
+	'{"exclusiveMaximum":1e401}',
+	'{"properties":{"a":{"enum":[[1e-401]]}}}',
+])("a plan with a number that is too large is refused: %s", (schema) => {
+	expect(() => validatorOf([schema])).toThrow("at most 400 digits");
+});
+
+test("long numbers, and those far apart, burn fuel", () => {
+	for (const [schema, number] of [
+		['{"items":{"multipleOf":1e-400}}', "1e400"],
+		['{"items":{"maximum":1e400}}', "1e-400"],
+	] as const)
+		expect(
+			kindsOf(schema, `[${Array(100_000).fill(number).join()}]`),
+		).toContain("TooComplex ");
 });
 
 test("messages and types have numbers as they are written", () => {

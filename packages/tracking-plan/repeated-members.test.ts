@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fuel } from "./metered/fuel.ts";
+import { Fuel, OutOfFuel } from "./metered/fuel.ts";
 import { countMembers, repeatedMembers } from "./repeated-members.ts";
 
 test.each([
@@ -26,4 +26,10 @@ test.each([
 	["1", 0],
 ])("%s has %i members", (text, count) => {
 	expect(countMembers(text)).toBe(count);
+});
+
+test("members that stand twice below a long name burn fuel", () => {
+	const members = Array.from({ length: 100 }, (_, i) => `"${i}":1,"${i}":1`);
+	const text = `{"${"x".repeat(400_000)}":{${members.join()}}}`;
+	expect(() => repeatedMembers(text, new Fuel(1_000_000))).toThrow(OutOfFuel);
 });

@@ -50,8 +50,9 @@ interface Container {
 }
 
 function pathOf(open: readonly Container[], fuel: Fuel): string {
-	fuel.burn(open.length);
-	return open.map(({ at }) => `/${escapeToken(String(at))}`).join("");
+	const tokens = open.map(({ at }) => String(at));
+	for (const each of tokens) fuel.burn(1 + (each.length >> 4));
+	return tokens.map((each) => `/${escapeToken(each)}`).join("");
 }
 
 /** A member's name, another string, or what opens, ends or parts values. */

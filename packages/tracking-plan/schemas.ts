@@ -1,4 +1,5 @@
 import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
+import { parseExact } from "../service/exact-json.ts";
 
 export interface PlanSchema {
 	/** Where it stands, for people. */
@@ -80,7 +81,8 @@ function draftOf(schema: EventSchema): Draft {
 /** Draft-07 ignores what stands beside a `$ref` (Core §8.3). Definitions stay, since others refer to them. */
 function withoutSiblings(schema: EventSchema): EventSchema {
 	if (typeof schema !== "object") return schema;
-	const copy = structuredClone(schema);
+	// Numbers stay as they are written, which structuredClone can't copy.
+	const copy = parseExact(JSON.stringify(schema)) as SchemaKeywords;
 	const open: Record<string, unknown>[] = [copy];
 	for (let next = open.pop(); next; next = open.pop()) {
 		if (typeof next.$ref === "string")

@@ -2,6 +2,7 @@ import {
 	canonicalNumber,
 	decimalParts,
 	isKept,
+	isWhole,
 	parseNumbers,
 	rawNumber,
 	rawNumberOf,
@@ -14,6 +15,8 @@ import type { Fuel } from "./fuel.ts";
  */
 export class ExactNumbers {
 	readonly #texts = new Map<number, string>();
+	/** Whether there is one that is too large to count with. */
+	hasTooLarge = false;
 
 	/** @throws SyntaxError, and RangeError for one that is nested too deeply. */
 	parse(text: string): unknown {
@@ -45,19 +48,15 @@ export class ExactNumbers {
 		});
 	}
 
-	/** Whether there is one that is too large to count with. */
-	get hasTooLarge(): boolean {
-		return this.#texts.values().some(isTooLarge);
-	}
-
 	#of(source: string, value: number): number {
-		if (!isPlace(value) && isKept(source, value)) return value;
-		const { sign } = decimalParts(source);
+		const tooLarge = isTooLarge(source);
+		if (!isPlace(value) && !tooLarge && isKept(source, value)) return value;
+		this.hasTooLarge ||= tooLarge;
 		const { size } = this.#texts;
-		const place = isInteger(source)
+		const place = isWhole(source)
 			? 2 ** 1_000 + size * 2 ** 948
 			: 2 ** -1_000 + size * 2 ** -1_052;
-		const signed = sign === "-" ? -place : place;
+		const signed = source.startsWith("-") ? -place : place;
 		this.#texts.set(signed, source);
 		return signed;
 	}
@@ -67,6 +66,7 @@ const maxDigits = 400;
 
 /** More digits than a number may have, or a larger power of ten. */
 export function isTooLarge(text: string): boolean {
+	if (text.length <= maxDigits && !/e/i.test(text)) return false;
 	const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
 	return (
 		mantissa.replace(/[-.]/g, "").length > maxDigits ||
@@ -78,11 +78,6 @@ export function isTooLarge(text: string): boolean {
 function isPlace(value: number): boolean {
 	const size = Math.abs(value);
 	return size >= 2 ** 1_000 || (size > 0 && size < 2 ** -999);
-}
-
-function isInteger(text: string): boolean {
-	const canonical = canonicalNumber(text);
-	return canonical === "0" || Number(canonical.split("e")[1]) >= 0;
 }
 
 /** A decimal number: `digits` times ten to the power of `exponent`. */
@@ -151,6 +146,7 @@ export class NumberTools {
 		if (isTooLarge(one) || isTooLarge(other)) return undefined;
 		const [a, b] = [decimalOf(one), decimalOf(other)];
 		const exponent = Math.min(a.exponent, b.exponent);
+		this.#fuel.burn((a.exponent + b.exponent - 2 * exponent) >> 3);
 		const scaled = (number: Decimal) =>
 			number.digits * 10n ** BigInt(number.exponent - exponent);
 		return [scaled(a), scaled(b)];
