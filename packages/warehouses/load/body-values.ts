@@ -21,11 +21,12 @@ export const bodyValuesFunction = "tidemill_body_values_1";
  */
 export function defineBodyValues(session: Session): void {
 	const paths = new Map<string, Paths>();
-	session.define(bodyValuesFunction, (body, columns) => {
+	const call = (body: string, columns: string) => {
 		const found = paths.get(columns) ?? pathsOf(JSON.parse(columns));
 		paths.set(columns, found);
 		return JSON.stringify(valuesOf(body, found));
-	});
+	};
+	session.define(bodyValuesFunction, call, { isConstant: true });
 }
 
 interface Paths {
