@@ -26,7 +26,7 @@ const standard = (sender: string): SignatureHeader[] => [
 	{ name: `${sender}-timestamp`, ...unixSeconds },
 	{
 		name: `${sender}-signature`,
-		pattern: /(^| )\s*v1a?\s*,/,
+		pattern: /(^| )v1a?,/,
 		form: '"v1,<Base64>", or "v1a,<Base64>" for a public key',
 	},
 ];
@@ -46,13 +46,13 @@ const headersOf: Record<
 	Svix: standard("svix"),
 	GitHub: gitHub,
 	Meta: gitHub,
-	Stripe: [
-		{
+	Stripe: [/(?:^|,)\s*t\s*=\s*\d{1,12}\s*(?:,|$)/, /(?:^|,)\s*v1\s*=/].map(
+		(pattern) => ({
 			name: "stripe-signature",
-			pattern: /^(?=(.*,)?\s*t\s*=\s*\d{1,12}\s*(,|$))(.*,)?\s*v1\s*=/,
+			pattern,
 			form: '"t=<Unix time in seconds>,v1=<hex>"',
-		},
-	],
+		}),
+	),
 	Shopify: [{ name: "x-shopify-hmac-sha256", ...anything }],
 	Slack: [
 		{ name: "x-slack-request-timestamp", ...unixSeconds },
@@ -112,10 +112,10 @@ function schemeIn(
 }
 
 function headerWords(headers: readonly SignatureHeader[]): string {
-	const names = headers.map(({ name }) => name).join(", ");
-	return headers.length === 1
-		? `The header ${names} is`
-		: `The headers ${names} are`;
+	const names = [...new Set(headers.map(({ name }) => name))];
+	return names.length === 1
+		? `The header ${names[0]} is`
+		: `The headers ${names.join(", ")} are`;
 }
 
 const timestamps: Record<
