@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 /*
  * JSON numbers as they are written. JavaScript's have 53 bits, so 9007199254740993 becomes its neighbour. What a number of
  * JavaScript says is the shortest decimal that leads to it, which is what was written for all numbers of up to 15 digits and
@@ -12,35 +14,66 @@ interface RawNumber {
 const json = JSON as unknown as {
 	rawJSON(text: string): RawNumber;
 	isRawJSON(value: unknown): value is RawNumber;
-	parse(
-		text: string,
-		reviver: (
-			key: string,
-			value: unknown,
-			context: { source?: string },
-		) => unknown,
-	): unknown;
 };
 
 /**
  * As JSON.parse, but a number that JavaScript would change becomes what JSON.rawJSON makes of its text, which JSON.stringify writes as
- * it was. Throws as JSON.parse does, and a RangeError for a text that has such numbers and is nested too deeply.
+ * it was. Throws as JSON.parse does.
  */
 export function parseExact(text: string): unknown {
-	return parseNumbers(text, (source, value) =>
-		isKept(source, value) ? value : json.rawJSON(source),
+	let isMarked = false;
+	const value = parseReplaced(text, (source) => {
+		if (isKept(source, Number(source))) return source;
+		isMarked = true;
+		return `"${mark}${source}"`;
+	});
+	return isMarked ? unmarked(value) : value;
+}
+
+/** As JSON.parse, with the numbers that a function puts in the place of those that JavaScript might change. */
+export function parseNumbers(
+	text: string,
+	numberOf: (source: string, value: number) => number,
+): unknown {
+	return parseReplaced(text, (source) =>
+		String(numberOf(source, Number(source))),
 	);
 }
 
-/** As JSON.parse, with what a function makes of each number that JavaScript might change. */
-export function parseNumbers(
+/** Not by JSON.parse's reviver, which is recursive: strangers choose how deep a text is, and it may be a list of everybody's objects. */
+function parseReplaced(
 	text: string,
-	numberOf: (source: string, value: number) => unknown,
+	replace: (source: string) => string,
 ): unknown {
-	if (!mayBeChanged.test(text)) return JSON.parse(text);
-	return json.parse(text, (_, value, { source }) =>
-		typeof value === "number" ? numberOf(source!, value) : value,
+	const value: unknown = JSON.parse(text);
+	if (!mayBeChanged.test(text)) return value;
+	return JSON.parse(
+		text.replace(stringOrNumber, (all) =>
+			all.startsWith('"') || (all.length < 16 && !/e/i.test(all))
+				? all
+				: replace(all),
+		),
 	);
+}
+
+/** Of valid JSON. */
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/** Nobody can write a string that begins with it. */
+const mark = randomUUID();
+
+function unmarked(root: unknown): unknown {
+	const holder = { root };
+	const open: object[] = [holder];
+	for (let next = open.pop(); next; next = open.pop())
+		for (const [key, value] of Object.entries(next))
+			if (typeof value === "object" && value !== null) open.push(value);
+			else if (typeof value === "string" && value.startsWith(mark))
+				// Not by assignment: a member may be named __proto__.
+				Object.defineProperty(next, key, {
+					value: json.rawJSON(value.slice(mark.length)),
+				});
+	return holder.root;
 }
 
 /** What {@link parseExact} keeps of a number that JavaScript would change. */

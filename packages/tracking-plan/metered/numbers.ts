@@ -18,7 +18,7 @@ export class ExactNumbers {
 	/** Whether there is one that is too large to count with. */
 	hasTooLarge = false;
 
-	/** @throws SyntaxError, and RangeError for one that is nested too deeply. */
+	/** @throws SyntaxError */
 	parse(text: string): unknown {
 		return parseNumbers(text, (source, value) => this.#of(source, value));
 	}
