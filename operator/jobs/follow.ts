@@ -92,8 +92,12 @@ export function followJob<
 					];
 		}
 		// A Job has no Pod for a while after it loses one or runs out of time. The status keeps what the last Pod waited for.
-		const said = waitingFor ?? (isEmpty(pods) ? lastWaitOf(work) : undefined);
-		const lossMs = nextLossMs(pods, now);
+		const podlessMs =
+			tried.attempts === 0 ? podlessLeftMs(job, now) : undefined;
+		const podless = podlessMs === 0 ? podlessText(job) : undefined;
+		const said =
+			waitingFor ?? (isEmpty(pods) ? (lastWaitOf(work) ?? podless) : undefined);
+		const lossMs = nextLossMs(pods, now) ?? (podlessMs || undefined);
 		return [
 			...(said === undefined
 				? wait(kind.working, kind.workingMessage(work), {
@@ -174,4 +178,20 @@ function withLastWait(work: JobWork, error: JobError): JobError {
 function lastWaitOf({ status }: JobWork): string | undefined {
 	const complete = findCondition(status?.conditions, "Complete");
 	return complete?.reason === "PodWaiting" ? complete.message : undefined;
+}
+
+/** Kubernetes makes a Job's first Pod within a second or two, unless something refuses it. */
+const podlessMs = 20_000;
+
+/** How long until a Job without a Pod is odd, in milliseconds; 0 if it is. */
+function podlessLeftMs({ metadata }: Job, now: number): number | undefined {
+	const createdMs = Date.parse(metadata.creationTimestamp ?? "");
+	return Number.isNaN(createdMs)
+		? undefined
+		: Math.max(0, createdMs + podlessMs - now);
+}
+
+/** The operator may not read the Events that have the reason. */
+function podlessText({ metadata: { name, namespace } }: Job): string {
+	return `The Job has no Pod. A quota, a LimitRange, a PriorityClass or ServiceAccount that is missing, the Pod Security Standard or an admission policy may refuse it: kubectl describe job ${name} --namespace ${namespace} says which.`;
 }

@@ -280,6 +280,34 @@ spec: { hard: { count/jobs.batch: "${jobs}" } }`,
 	await readyBecomes({ status: "True" });
 });
 
+test("a Run whose Pod the namespace refuses says where to read why", async () => {
+	const { namespace } = scene;
+	await applyYaml(
+		namespace,
+		`apiVersion: v1
+kind: LimitRange
+metadata: { name: small }
+spec: { limits: [{ type: Container, max: { memory: 2Gi } }] }`,
+	);
+	await scene.createPipeline("large", {
+		table: { name: "large", columns: ["Body"], onIncompatible: "Fail" },
+		runTemplate: {
+			...template,
+			resources: { requests: { memory: "3Gi" }, limits: { memory: "3Gi" } },
+		},
+	});
+	await scene.createRun("large-run", "large");
+	await vi.waitFor(async () => {
+		const { conditions } = await scene.statusOfRun("large-run");
+		expect(findCondition(conditions, "Complete")).toMatchObject({
+			reason: "PodWaiting",
+			message: expect.stringContaining(
+				`kubectl describe job large-run --namespace ${namespace}`,
+			),
+		});
+	}, wait);
+});
+
 test("a variable that would reach the Destination's key is refused at admission", async () => {
 	const withEnv = (variable: object) =>
 		scene.createPipeline("evil", {
