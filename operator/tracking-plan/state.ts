@@ -2,6 +2,7 @@ import type { TrackingPlan } from "../../crds/generated/types.ts";
 import {
 	maxAccountPlanBytes,
 	maxPlanBytes,
+	type PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { keyOf, textOf } from "../../packages/kube/resource.ts";
@@ -82,13 +83,19 @@ async function findFault(
 	const read = documentOf(plan, (name) => configMaps.get(name));
 	if ("fault" in read) return read.fault;
 	const { document } = read;
-	const text = JSON.stringify(document);
+	const written = writtenOf(document);
+	if (!written)
+		return {
+			reason: "InvalidSchema",
+			message:
+				"The plan's schemas are nested too deeply. Split them with $ref.",
+		};
+	const { text, version } = written;
 	if (text.length > maxDocumentLength)
 		return {
 			reason: "PlanTooLarge",
 			message: `The plan has ${text.length} characters as JSON, and ${maxDocumentLength} is the most. Make its schemas smaller: let them refer to what they share in common.`,
 		};
-	const version = planVersion(document);
 	let known = compiled.get(textOf(key));
 	if (known?.version !== version) {
 		known = { version, checked: await check.check(document) };
@@ -103,6 +110,18 @@ async function findFault(
 	if (tooLarge) return tooLarge;
 	plans.set(key, { version, text, bytes });
 	return undefined;
+}
+
+/** Undefined if it is nested too deeply to write. */
+function writtenOf(
+	document: PlanDocument,
+): { text: string; version: string } | undefined {
+	try {
+		return { text: JSON.stringify(document), version: planVersion(document) };
+	} catch (error) {
+		if (error instanceof RangeError) return undefined;
+		throw error;
+	}
 }
 
 /** NATS takes it as one message. */

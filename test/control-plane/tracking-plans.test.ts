@@ -316,3 +316,38 @@ data: { order.json: '{"maximum":0.30000000000000000001}' }
 	expect(found?.string()).toContain('"maximum":9007199254740993}');
 	expect(found?.string()).toContain('"maximum":0.30000000000000000001}');
 });
+
+test("a plan that is nested too deeply says so, with a number beyond 53 bits, too", async () => {
+	const [namespace] = fixture.namespaces;
+	const depth = 20_000;
+	const schema = `${'{"not":'.repeat(depth)}{"maximum":9007199254740993}${"}".repeat(depth)}`;
+	await applyYaml(
+		namespace,
+		`apiVersion: v1
+kind: ConfigMap
+metadata: { name: deep, labels: { tidemill.dev/use: "true" } }
+data: { order.json: '${schema}' }
+`,
+	);
+	await applyYaml(
+		namespace,
+		`${namedPlan("deep", "{}")}  commonFrom: { configMapKeyRef: { name: deep, key: order.json } }
+`,
+	);
+	await vi.waitFor(
+		async () =>
+			expect(
+				await fixture.client.get(trackingPlanKind, "deep", namespace),
+			).toMatchObject({
+				status: {
+					conditions: [
+						{
+							reason: "InvalidSchema",
+							message: expect.stringContaining("nested too deeply"),
+						},
+					],
+				},
+			}),
+		soon,
+	);
+});
