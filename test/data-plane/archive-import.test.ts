@@ -417,6 +417,8 @@ test("rows of `tidemill sql --format json` become the events that they were, and
 		{ name: "date", from: "Date" },
 	];
 	const input = { table: { name: "orders", columns, description: "" } };
+	// An event's ID has its time.
+	const nowMs = Date.now();
 	const events = async (archive: ArchiveFixture, content?: string) => {
 		const running = await archive.start();
 		if (content === undefined)
@@ -424,7 +426,8 @@ test("rows of `tidemill sql --format json` become the events that they were, and
 				sent.map((body) =>
 					newEvent(body, {
 						sourceKey: archive.sourceKey,
-						id: newEventId(Date.now()),
+						id: newEventId(nowMs),
+						receivedAtMs: nowMs,
 					}),
 				),
 			);
