@@ -1,5 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import {
+	parseExact,
+	rawNumberOf,
+} from "../../../packages/service/exact-json.ts";
 import { doNow } from "../admission/long-work.ts";
 import { textAt } from "./json-pointer.ts";
 
@@ -60,9 +64,9 @@ test("a JSON Pointer finds what JSON.parse has there", () => {
 	expect(found).toBeGreaterThan(numRuns / 50);
 });
 
-/** RFC 6901 §4 on the tree of JSON.parse. */
+/** RFC 6901 §4 on the tree of JSON.parse, with numbers as they are written. */
 function parsedAt(json: string, parts: readonly string[]): string | undefined {
-	let value: unknown = JSON.parse(json);
+	let value: unknown = parseExact(json);
 	for (const part of parts) {
 		if (typeof value !== "object" || value === null) return undefined;
 		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(part)) return undefined;
@@ -70,5 +74,8 @@ function parsedAt(json: string, parts: readonly string[]): string | undefined {
 		value = (value as Record<string, unknown>)[part];
 	}
 	if (typeof value === "string") return value;
+	const text = rawNumberOf(value) ?? String(value);
+	const isNumber = typeof value === "number" || typeof value === "object";
+	if (isNumber && /^-?[1-9]\d*$/.test(text)) return text;
 	return Number.isSafeInteger(value) ? String(value) : undefined;
 }

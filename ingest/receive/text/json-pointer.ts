@@ -1,8 +1,7 @@
 import { type LongWork, stepBytes } from "../admission/long-work.ts";
 
 /**
- * The string that a JSON Pointer (RFC 6901 §4) names in a JSON text, or the integer as text, if JavaScript holds it
- * exactly; undefined if the pointer names something else or nothing. Of members with one name the last counts, as in
+ * The string that a JSON Pointer (RFC 6901 §4) names in a JSON text, or the text of an integer; undefined if the pointer names something else or nothing. Of members with one name the last counts, as in
  * JSON.parse. That would make the whole tree, and hold up every sender for as long.
  *
  * @param json valid JSON.
@@ -106,9 +105,11 @@ class Walk {
 	get text(): string | undefined {
 		if (this.#numberFrom >= 0) this.#endNumber(this.#json.length);
 		if (!this.#found) return undefined;
-		const value: unknown = parsed(this.#found);
+		const source = Buffer.from(this.#found).toString();
+		if (/^-?[1-9]\d*$/.test(source)) return source;
+		const value: unknown = JSON.parse(source);
 		if (typeof value === "string") return value;
-		// Two larger numbers could become one.
+		// 1.0 is 1. Two larger numbers could become one.
 		return Number.isSafeInteger(value) ? String(value) : undefined;
 	}
 
