@@ -15,7 +15,7 @@ const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
 const account = "shop";
 const { sourceKey } = StoredEvents;
 const dayMs = 24 * 3_600_000;
-const isOfReleases = (key: string) => key.includes("/releases/");
+const isOfReleases = (key: string) => /(^|\/)releases\//.test(key);
 
 async function pages(
 	events: StoredEvents,

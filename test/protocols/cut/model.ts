@@ -109,7 +109,7 @@ function faultOf(
 		.join("");
 	for (const [key, events] of Object.entries(world.objects))
 		for (const event of events)
-			if (isQuarantined(event) !== key.includes("/quarantine/"))
+			if (isQuarantined(event) !== /(^|\/)quarantine\//.test(key))
 				return `event ${event} is in ${key}`;
 	for (const event of new Set(published)) {
 		const count = archived.split(event).length - 1;

@@ -68,8 +68,8 @@ export function mortal(
 }
 
 function stepOfKey(key: string): Step | undefined {
-	if (key.includes("/cuts/")) return "cut";
-	return key.includes("/events/") ? "events" : undefined;
+	if (/(^|\/)cuts\//.test(key)) return "cut";
+	return /(^|\/)events\//.test(key) ? "events" : undefined;
 }
 
 function stepOfSubject(subject: string): Step | undefined {
