@@ -108,7 +108,7 @@ test("the image has the thread that compiles tracking plans", async () => {
 		import { Worker } from "node:worker_threads";
 		const thread = new Worker("/app/schema-worker.js");
 		thread.on("message", ({ bytes }) => { console.log(typeof bytes); process.exit(0); });
-		thread.postMessage({ events: [{ type: "order", schema: { type: "object" } }] });`;
+		thread.postMessage('{"events":[{"type":"order","schema":{"type":"object"}}]}');`;
 	await writeFile(join(root, "tmp/ask.mjs"), ask);
 	const answer = inImage("/usr/local/bin/node", "/tmp/ask.mjs");
 	expect(answer).toEqual({ status: 0, stdout: "number\n", stderr: "" });

@@ -115,12 +115,10 @@ test.each(["DuckDB", "BigQuery"] as const)(
 
 test("a load of a DuckDB file that slept past its successor's end changes nothing", async () => {
 	const { manifestOf, load, loaded, bodies } = await sceneOf("DuckDB");
-	const sleeper = await manifestOf(["2026-03-01"], "old");
-	await loaded(
-		await manifestOf(["2026-03-01"], "new", {
-			snapshotTime: new Date(Date.now() + 60_000).toISOString(),
-		}),
-	);
+	const sleeper = await manifestOf(["2026-03-01"], "old", {
+		snapshotTime: new Date(Date.now() - 60_000).toISOString(),
+	});
+	await loaded(await manifestOf(["2026-03-01"], "new"));
 	const woken = await load(sleeper);
 	expect(woken.exitCode).toBe(65);
 	expect(woken.result).toMatchObject({

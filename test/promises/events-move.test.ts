@@ -39,12 +39,12 @@ test("files of another tool become rows of their dates, once, and an export hold
 		file,
 		`{"received_at":"${yesterday}T10:00:00Z","body":{"order": 0.0}}\n`,
 	);
-	expect(await tidemill("events", "import", source, file)).toBe(
-		"1 event added\n",
-	);
-	expect(await tidemill("events", "import", source, file)).toBe(
-		"0 events added, 1 stored already\n",
-	);
+	expect(
+		await tidemill("events", "import", source, file, "--rows", "events"),
+	).toBe("1 event added\n");
+	expect(
+		await tidemill("events", "import", source, file, "--rows", "events"),
+	).toBe("0 events added, 1 stored already\n");
 	await quickstart.runPipeline();
 	const rows = () =>
 		quickstart.query("select body, date::varchar d from $table order by body");

@@ -180,8 +180,8 @@ test("a leader whose lease has run out by its own clock starts nothing before it
 	release();
 	expect((await first.ended).exitCode).toBe(1);
 	const jobs = world.proxy.requests.filter(
-		({ method, path }) =>
-			method === "POST" && path.endsWith(`/${namespace}/jobs`),
+		(request) =>
+			isWrite(request) && request.path.endsWith(`/${namespace}/jobs`),
 	);
 	expect(jobs).toEqual([]);
 	await world.client.delete(kinds.lease, "tidemill-operator", namespace);

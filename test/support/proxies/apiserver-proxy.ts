@@ -112,9 +112,14 @@ export class ApiserverProxy {
 	}
 }
 
-/** A request that changes something, other than the Lease or an Event. A review only asks who may do what, although by POST. */
-export function isWrite({ method, path }: SeenRequest): boolean {
+/**
+ * A request that changes something, other than the Lease or an Event. A review only asks who may do what, although by POST, and a
+ * dry run whether a write would be refused.
+ */
+export function isWrite({ method, path, query }: SeenRequest): boolean {
 	return (
-		method !== "GET" && !/\/(leases|events|self\w+reviews)(\/|$)/.test(path)
+		method !== "GET" &&
+		!query.has("dryRun") &&
+		!/\/(leases|events|self\w+reviews)(\/|$)/.test(path)
 	);
 }
