@@ -5,8 +5,8 @@ import type { NatsMessage } from "./wires/nats-messages.ts";
 const dayMs = 86_400_000;
 
 /**
- * The clock of a data plane: the machine's, moved by whole seconds. Receive reads it from a file (clock-preload.ts), and
- * what NATS says of time is moved on its way. NATS itself, the store and archive's own signatures keep the machine's.
+ * The clock of a data plane: the machine's, moved by whole seconds. Receive and archive read it from a file (clock-preload.ts), and
+ * what NATS says of time is moved on its way. NATS itself and the store keep the machine's.
  */
 export class Clock {
 	readonly file: string;

@@ -73,6 +73,8 @@ export interface SceneStream {
 	base: number;
 }
 
+const clockArgs = ["--import", join(import.meta.dirname, "clock-preload.ts")];
+
 /** One seed's data plane: receive and two archives of the same shards, with a proxy on each of their wires, and senders. */
 export class Scene {
 	readonly store: SharedStore;
@@ -200,7 +202,7 @@ export class Scene {
 			{ urlFor },
 			{
 				project,
-				nodeArgs: ["--import", join(import.meta.dirname, "clock-preload.ts")],
+				nodeArgs: clockArgs,
 				env: {
 					CHAOS_CLOCK: this.clock.file,
 					TIDEMILL_SHARDS: String(this.store.shards),
@@ -228,7 +230,9 @@ export class Scene {
 			project,
 			name,
 			directory,
+			nodeArgs: clockArgs,
 			env: {
+				CHAOS_CLOCK: this.clock.file,
 				NATS_URL: urlFor("archive"),
 				S3_ENDPOINT: `http://127.0.0.1:${await proxy.listen()}`,
 				S3_BUCKET: s3.bucket,
