@@ -14,7 +14,7 @@ const columnNames = {
 	Violations: "violations",
 } as const;
 
-/** What BigQuery's NUMERIC holds. */
+/** Without a precision and a scale: what every warehouse's own default holds. */
 const defaultDecimal = { precision: 38, scale: 9 };
 
 /** The table's columns in order, or why the type of one is unknown and what to do about it. */
