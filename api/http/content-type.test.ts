@@ -1,5 +1,27 @@
+import fastify from "fastify";
 import { expect, test } from "vitest";
-import { accepts } from "./content-type.ts";
+import { accepts, parseJsonBodies } from "./content-type.ts";
+
+test.each([
+	['{"a":1}', 200, '{"a":1}'],
+	['\ufeff{"a":1}', 200, '{"a":1}'],
+	['\ufeff{"a":9007199254740993}', 200, '{"a":9007199254740993}'],
+	['\ufeff\ufeff{"a":1}', 400, undefined],
+	['{"a":1', 400, undefined],
+	['{"__proto__":9007199254740993}', 400, undefined],
+])("a body of %j is answered with %i", async (body, status, said) => {
+	const api = fastify();
+	parseJsonBodies(api);
+	api.post("/", ({ body }) => body);
+	const answer = await api.inject({
+		method: "POST",
+		url: "/",
+		headers: { "content-type": "application/json" },
+		body,
+	});
+	expect(answer.statusCode).toBe(status);
+	if (said) expect(answer.body).toBe(said);
+});
 
 test.each([
 	undefined,

@@ -39,10 +39,16 @@ export function parseJsonBodies(api: FastifyInstance): void {
 			else
 				void parse(request, body, (error, value) => {
 					if (!error && isTooDeep(value)) done(tooDeep());
-					else done(error, error ? value : parseExact(body));
+					else if (error) done(error);
+					else done(null, parseExact(withoutByteOrderMark(body), value));
 				});
 		},
 	);
+}
+
+/** fastify's parser takes one off as well (RFC 8259 §8.1): some editors begin files with it. */
+function withoutByteOrderMark(text: string): string {
+	return text.replace(/^\uFEFF/, "");
 }
 
 /** Merging and serializing are recursive. No resource has as many levels. */

@@ -19,10 +19,14 @@ const json = JSON as unknown as {
 /**
  * As JSON.parse, but a number that JavaScript would change becomes what JSON.rawJSON makes of its text, which JSON.stringify writes as
  * it was. Throws as JSON.parse does.
+ * @param parsed what JSON.parse makes of the text, for who has it.
  */
-export function parseExact(text: string): unknown {
+export function parseExact(
+	text: string,
+	parsed: unknown = JSON.parse(text),
+): unknown {
 	let isMarked = false;
-	const value = parseReplaced(text, (source) => {
+	const value = parseReplaced(text, parsed, (source) => {
 		if (isKept(source, Number(source))) return source;
 		isMarked = true;
 		return `"${mark}${source}"`;
@@ -35,7 +39,7 @@ export function parseNumbers(
 	text: string,
 	numberOf: (source: string, value: number) => number,
 ): unknown {
-	return parseReplaced(text, (source) =>
+	return parseReplaced(text, JSON.parse(text), (source) =>
 		String(numberOf(source, Number(source))),
 	);
 }
@@ -43,10 +47,10 @@ export function parseNumbers(
 /** Not by JSON.parse's reviver, which is recursive: strangers choose how deep a text is, and it may be a list of everybody's objects. */
 function parseReplaced(
 	text: string,
+	parsed: unknown,
 	replace: (source: string) => string,
 ): unknown {
-	const value: unknown = JSON.parse(text);
-	if (!mayBeChanged.test(text)) return value;
+	if (!mayBeChanged.test(text)) return parsed;
 	return JSON.parse(
 		text.replace(stringOrNumber, (all) =>
 			all.startsWith('"') || (all.length < 16 && !/e/i.test(all))
