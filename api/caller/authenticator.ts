@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import { remember } from "../../packages/fair/recent.ts";
 import {
 	hasReason,
 	type KubeClient,
@@ -163,10 +164,8 @@ export class IdentityCache {
 
 	async #reviewed(digest: string, token: string): Promise<CallerIdentity> {
 		const identity = await this.#review(token);
-		this.#entries.delete(digest);
-		this.#entries.set(digest, { identity, until: this.#now() + this.#ttlMs });
-		if (this.#entries.size > this.#maxEntries)
-			this.#entries.delete(this.#entries.keys().next().value!);
+		const entry = { identity, until: this.#now() + this.#ttlMs };
+		remember(this.#entries, digest, entry, this.#maxEntries);
 		return identity;
 	}
 }

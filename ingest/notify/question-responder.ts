@@ -11,7 +11,8 @@ import {
 	isConfirmationURL,
 	type SnsQuestion,
 } from "../../packages/contracts/sns.ts";
-import { RecentOwners, TokenBucket } from "../../packages/fair/token-bucket.ts";
+import { RecentOwners, remember } from "../../packages/fair/recent.ts";
+import { TokenBucket } from "../../packages/fair/token-bucket.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import type { GetOutcome } from "./checked-request.ts";
 import { FairDispatcher } from "./dispatcher.ts";
@@ -64,7 +65,7 @@ export class QuestionResponder {
 		() => new TokenBucket(unknownKeyRate),
 	);
 	/** URLs where Amazon had a certificate, and with its account, each where a key may be. */
-	readonly #known = new Set<string>();
+	readonly #known = new Map<string, true>();
 	/** Fetches of keys in the last {@link unknownKeyRestMs}, by account and URL: all receives have the same. */
 	readonly #recent = new Map<string, RecentFetch>();
 	readonly #dispatcher: FairDispatcher<Msg>;
@@ -121,13 +122,6 @@ export class QuestionResponder {
 		return isFree || this.#keyRates.of(account).take(nowMs);
 	}
 
-	#remember(name: string): void {
-		this.#known.delete(name);
-		this.#known.add(name);
-		if (this.#known.size > maxKnown)
-			this.#known.delete(this.#known.keys().next().value!);
-	}
-
 	#recentFetch(name: string): RecentFetch | undefined {
 		const recent = this.#recent.get(name);
 		const isRecent =
@@ -140,10 +134,8 @@ export class QuestionResponder {
 		const recent = this.#recentFetch(name);
 		if (recent) return recent.outcome;
 		const outcome = this.#options.get(url, maxBytes);
-		this.#recent.delete(name);
-		this.#recent.set(name, { askedAtMs: performance.now(), outcome });
-		if (this.#recent.size > maxRecent)
-			this.#recent.delete(this.#recent.keys().next().value!);
+		const fetch = { askedAtMs: performance.now(), outcome };
+		remember(this.#recent, name, fetch, maxRecent);
 		return outcome;
 	}
 
@@ -165,9 +157,11 @@ export class QuestionResponder {
 			return;
 		}
 		log.info(about, "got an answer for receive");
-		if (subject === sns.certificate) this.#remember(url);
-		if (subject === publicKeysSubject) this.#remember(`${account} ${url}`);
 		const isConfirmation = subject === sns.confirmation;
+		if (!isConfirmation) {
+			const known = subject === sns.certificate ? url : `${account} ${url}`;
+			remember(this.#known, known, true, maxKnown);
+		}
 		respond(message, { ok: true, text: isConfirmation ? "" : outcome.text });
 	}
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RecentOwners, TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 test("a burst goes through at once, then one every tenth of a second", () => {
 	const bucket = new TokenBucket({ perSecond: 10, burst: 3 });
@@ -21,10 +21,4 @@ test("what isn't there can't be taken, and costs nothing", () => {
 		Array.from({ length: 100 }, () => bucket.take(nowMs)).filter(Boolean)
 			.length;
 	expect([0, 9_000, 20_001, 3_600_000].map(taken)).toEqual([20, 0, 2, 20]);
-});
-
-test("each owner has its own, and the least recently used one begins anew", () => {
-	const used = new RecentOwners(2, () => ({ count: 0 }));
-	const use = (owner: string) => ++used.of(owner).count;
-	expect(["a", "b", "a", "c", "a", "b"].map(use)).toEqual([1, 1, 2, 1, 3, 1]);
 });

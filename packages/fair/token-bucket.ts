@@ -42,24 +42,3 @@ export class TokenBucket {
 		this.#tokens = Math.min(this.#burst, this.#tokens + passedMs * this.#perMs);
 	}
 }
-
-/** What each owner has used. The least recently used ones are forgotten, and begin anew. */
-export class RecentOwners<T> {
-	readonly #all = new Map<string, T>();
-	readonly #most: number;
-	readonly #create: () => T;
-
-	constructor(most: number, create: () => T) {
-		this.#most = most;
-		this.#create = create;
-	}
-
-	of(owner: string): T {
-		const found = this.#all.get(owner) ?? this.#create();
-		this.#all.delete(owner);
-		this.#all.set(owner, found);
-		if (this.#all.size > this.#most)
-			this.#all.delete(this.#all.keys().next().value!);
-		return found;
-	}
-}

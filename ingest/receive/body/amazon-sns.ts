@@ -1,6 +1,7 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { sns } from "../../../packages/contracts/nats.ts";
-import { type NotifyQuestions, remember } from "./notify-questions.ts";
+import { remember } from "../../../packages/fair/recent.ts";
+import type { NotifyQuestions } from "./notify-questions.ts";
 
 /** A URL that gave no certificate is asked about again after this: SNS tries four times in a minute, and then gives up. */
 const restMs = 5_000;

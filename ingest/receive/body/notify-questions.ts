@@ -51,15 +51,3 @@ export class NotifyQuestions {
 		return answer;
 	}
 }
-
-/** Keeps the latest. */
-export function remember<T>(
-	map: Map<string, T>,
-	name: string,
-	value: T,
-	max: number,
-): void {
-	map.delete(name);
-	map.set(name, value);
-	if (map.size > max) map.delete(map.keys().next().value!);
-}

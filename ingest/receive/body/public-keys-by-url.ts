@@ -2,13 +2,13 @@ import type { KeyObject } from "node:crypto";
 import { publicKeysSubject } from "../../../packages/contracts/nats.ts";
 import { unknownKeyRestMs } from "../../../packages/contracts/public-key.ts";
 import type { PublicKeyAlgorithm } from "../../../packages/contracts/route.ts";
-import { RecentOwners } from "../../../packages/fair/token-bucket.ts";
+import { RecentOwners, remember } from "../../../packages/fair/recent.ts";
 import {
 	type PublishedKey,
 	publicKeysIn,
 } from "../../../packages/service/public-keys.ts";
 import type { NamedKey } from "../request/presented-signature.ts";
-import { type NotifyQuestions, remember } from "./notify-questions.ts";
+import type { NotifyQuestions } from "./notify-questions.ts";
 
 /** Keys are fetched anew after this. */
 const freshMs = 10 * 60_000;

@@ -1,7 +1,5 @@
-import {
-	RecentOwners,
-	type TokenRate,
-} from "../../../packages/fair/token-bucket.ts";
+import { RecentOwners } from "../../../packages/fair/recent.ts";
+import type { TokenRate } from "../../../packages/fair/token-bucket.ts";
 
 interface RefusalRates {
 	ofSource: TokenRate;
