@@ -5,6 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { cronFault, cronForm, zoneForm } from "../../crds/schedule.ts";
 import type { KindWithSpec } from "../../crds/spec-validator.ts";
 import { isTimeZone } from "../../crds/wall-clock.ts";
+import { pointerParts } from "../../packages/service/json-pointer.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ErrorDetail } from "../http/errors.ts";
 
@@ -80,10 +81,7 @@ function schemaErrors(schema: unknown, path: string): ErrorDetail[] {
 
 /** An RFC 6901 pointer as in the paths of other errors: `.properties.total.type`. */
 function pathOf({ instancePath }: ErrorObject): string {
-	return instancePath
-		.split("/")
-		.slice(1)
-		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+	return pointerParts(instancePath)
 		.map((part) => (/^[\w$]+$/.test(part) ? `.${part}` : `["${part}"]`))
 		.join("");
 }

@@ -1,3 +1,5 @@
+import { pointerParts } from "../../packages/service/json-pointer.ts";
+
 /**
  * A JSON text without the properties that these JSON Pointers (RFC 6901 §4) name. The rest stays as it is, character by
  * character. Of members with one name all go. A pointer to anything but an object's member names nothing.
@@ -20,8 +22,7 @@ function tree(pointers: readonly string[]): Parts {
 	const root = new Parts();
 	for (const pointer of pointers) {
 		let parts = root;
-		for (const part of pointer.split("/").slice(1)) {
-			const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+		for (const name of pointerParts(pointer)) {
 			let next = parts.get(name);
 			if (!next) {
 				next = new Parts();

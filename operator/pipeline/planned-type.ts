@@ -4,6 +4,7 @@ import type {
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
 import { isWhole, rawNumberOf } from "../../packages/service/exact-json.ts";
+import { pointerParts } from "../../packages/service/json-pointer.ts";
 
 /** Bounds the search, since strangers write schemas. The plans of real sources take some hundred steps. */
 const maxSteps = 20_000;
@@ -19,11 +20,7 @@ export function plannedType(
 	pointer: string,
 	{ common, events }: Pick<PlanDocument, "common" | "events">,
 ): BodyColumnType | NoType {
-	const parts = pointer
-		.split("/")
-		.slice(1)
-		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-	const search = new Search(parts);
+	const search = new Search(pointerParts(pointer));
 	for (const schema of [common, ...events.map(({ schema }) => schema)])
 		if (typeof schema === "object") search.visit(schema);
 	if (search.steps > maxSteps)
@@ -110,8 +107,7 @@ function membersOf(schema: SchemaObject, part: string): unknown[] {
 function referred(ref: unknown, root: SchemaObject): unknown {
 	if (typeof ref !== "string" || !ref.startsWith("#")) return undefined;
 	let found: unknown = root;
-	for (const part of ref.slice(1).split("/").slice(1))
-		found = own(found, part.replaceAll("~1", "/").replaceAll("~0", "~"));
+	for (const part of pointerParts(ref.slice(1))) found = own(found, part);
 	return found;
 }
 

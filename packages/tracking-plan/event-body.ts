@@ -1,4 +1,5 @@
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
+import { pointerParts } from "../service/json-pointer.ts";
 import { ExactNumbers } from "./metered/numbers.ts";
 
 /** Validating takes at least a step for each value, and memory for each before the first step. */
@@ -68,8 +69,7 @@ export function eventTypeOf(
 /** The value that a JSON Pointer names (RFC 6901 §4); undefined if there is none. */
 export function valueAt(body: unknown, pointer: string): unknown {
 	let value = body;
-	for (const token of pointer.split("/").slice(1)) {
-		const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
+	for (const key of pointerParts(pointer)) {
 		if (typeof value !== "object" || value === null) return undefined;
 		if (Array.isArray(value) && !/^(?:0|[1-9]\d*)$/.test(key)) return undefined;
 		if (!Object.hasOwn(value, key)) return undefined;

@@ -1,3 +1,4 @@
+import { pointerPart } from "../service/json-pointer.ts";
 import {
 	childSchemas,
 	isObject,
@@ -65,7 +66,7 @@ export class SchemaIndex {
 		let value: unknown = root;
 		let base = file;
 		for (const token of pointer.split("/").slice(1)) {
-			const key = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
+			const key = pointerPart(decoded(token));
 			if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
 			value = value[key];
 			if (isObject(value)) base = this.#baseOf.get(value) ?? base;

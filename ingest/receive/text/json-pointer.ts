@@ -1,3 +1,4 @@
+import { pointerParts } from "../../../packages/service/json-pointer.ts";
 import { type LongWork, stepBytes } from "../admission/long-work.ts";
 
 /**
@@ -57,10 +58,7 @@ class Walk {
 
 	constructor(pointer: string, json: Uint8Array) {
 		this.#json = json;
-		this.#parts = pointer
-			.split("/")
-			.slice(1)
-			.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+		this.#parts = pointerParts(pointer);
 	}
 
 	/** Visits the byte here, after all before it; returns where to go on. */

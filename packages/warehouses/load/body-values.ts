@@ -1,5 +1,6 @@
 import type { BodyValueType } from "../../contracts/job.ts";
 import type { Session } from "../../duckdb/session.ts";
+import { pointerParts } from "../../service/json-pointer.ts";
 import {
 	type ColumnValue,
 	columnValue,
@@ -49,8 +50,7 @@ function pathsOf(columns: readonly BodyColumn[]): Paths {
 	const root = newPath();
 	for (const [number, { bodyPointer }] of columns.entries()) {
 		let path = root;
-		for (const token of bodyPointer.split("/").slice(1)) {
-			const part = token.replaceAll("~1", "/").replaceAll("~0", "~");
+		for (const part of pointerParts(bodyPointer)) {
 			const next = path.parts.get(part) ?? newPath();
 			path.parts.set(part, next);
 			next.within.push(number);
