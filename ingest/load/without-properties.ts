@@ -1,4 +1,5 @@
 import { pointerParts } from "../../packages/service/json-pointer.ts";
+import { endOfString } from "../../packages/warehouses/load/body-value.ts";
 
 /**
  * A JSON text without the properties that these JSON Pointers (RFC 6901 §4) name. The rest stays as it is, character by
@@ -99,7 +100,7 @@ class Cutter {
 	}
 
 	#string(at: number, level: Level | undefined): number {
-		const end = endOfString(this.#json, at);
+		const end = stringEnd(this.#json, at);
 		if (level?.expectsName) {
 			level.expectsName = false;
 			const name: string = JSON.parse(this.#json.slice(at, end));
@@ -148,15 +149,9 @@ class Cutter {
 	}
 }
 
-function endOfString(json: string, from: number): number {
-	for (let at = from + 1; ; ) {
-		const quote = json.indexOf('"', at);
-		if (quote < 0) return json.length;
-		let backslashes = 0;
-		while (json[quote - 1 - backslashes] === "\\") backslashes++;
-		if (backslashes % 2 === 0) return quote + 1;
-		at = quote + 1;
-	}
+function stringEnd(json: string, from: number): number {
+	const end = endOfString(json, from);
+	return end < 0 ? json.length : end;
 }
 
 function endOfContainer(json: string, from: number): number {
@@ -164,7 +159,7 @@ function endOfContainer(json: string, from: number): number {
 	for (let at = from; at < json.length; ) {
 		const character = json[at];
 		if (character === '"') {
-			at = endOfString(json, at);
+			at = stringEnd(json, at);
 			continue;
 		}
 		at++;
