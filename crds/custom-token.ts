@@ -20,8 +20,3 @@ function faultOf(token: string): string | undefined {
 		? `has fewer than ${minTokenBytes} bytes, so it can be guessed`
 		: undefined;
 }
-
-/** `echo secret | base64` encodes a line end, which is not part of the secret. */
-export function withoutLineEnd(text: string): string {
-	return text.replace(/\r?\n$/, "");
-}

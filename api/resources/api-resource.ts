@@ -1,4 +1,4 @@
-import { customTokenFault, withoutLineEnd } from "../../crds/custom-token.ts";
+import { customTokenFault } from "../../crds/custom-token.ts";
 import {
 	type Destination,
 	destinationKind,
@@ -13,6 +13,7 @@ import {
 } from "../../crds/generated/types.ts";
 import type { KindWithSpec } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { withoutLineEnd } from "../../packages/service/secret-files.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { ListFilter } from "./page.ts";
 import type { SecretField } from "./secret-fields.ts";

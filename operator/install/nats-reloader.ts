@@ -11,6 +11,7 @@ import {
 	filesIn,
 	SecretFiles,
 	whenFilesWork,
+	withoutLineEnd,
 } from "../../packages/service/secret-files.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
@@ -169,7 +170,7 @@ function usersText(
 	read: (file: string) => string,
 ): string {
 	const passwords = new Map(
-		files.map((file) => [basename(file), read(file).replace(/\r?\n$/, "")]),
+		files.map((file) => [basename(file), withoutLineEnd(read(file))]),
 	);
 	return natsUsers
 		.map((user) => {

@@ -6,6 +6,7 @@ import {
 } from "../../packages/contracts/notification.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SealKey, SecretSealer } from "../../packages/service/seal-key.ts";
+import { withoutLineEnd } from "../../packages/service/secret-files.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { secretValue } from "../reconcile/secret-ref.ts";
 
@@ -122,9 +123,8 @@ function decoded(secret: Secret | undefined, key: string): Buffer | undefined {
 	return value === undefined ? undefined : Buffer.from(value, "base64");
 }
 
-/** `echo secret | base64` encodes a line end, which is not part of the value. */
 function textOf(value: Buffer | string = ""): string {
-	return value.toString().replace(/\r?\n$/, "");
+	return withoutLineEnd(value.toString());
 }
 
 /** In Base64; undefined if it is none (Standard Webhooks, "Signature scheme": 24 to 64 bytes). */

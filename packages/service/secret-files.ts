@@ -142,6 +142,11 @@ export function filesIn(directory: string): string[] {
 	}
 }
 
+/** What a Secret's value is: `echo value | base64`, and most editors, end it with a line end, which is not part of it. */
+export function withoutLineEnd(text: string): string {
+	return text.replace(/\r?\n$/, "");
+}
+
 /** kubelet may replace the files between two of them, so two readings must agree. */
 function readTwice(files: () => readonly string[]): FileTexts {
 	let texts = readTexts(files());

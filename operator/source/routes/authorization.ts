@@ -1,7 +1,4 @@
-import {
-	customTokenFault,
-	withoutLineEnd,
-} from "../../../crds/custom-token.ts";
+import { customTokenFault } from "../../../crds/custom-token.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import type {
 	CustomSignature,
@@ -16,6 +13,7 @@ import type {
 	SealKey,
 	SecretSealer,
 } from "../../../packages/service/seal-key.ts";
+import { withoutLineEnd } from "../../../packages/service/secret-files.ts";
 import type { Reason } from "../../reconcile/reasons.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
 

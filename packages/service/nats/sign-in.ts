@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Logger } from "../log.ts";
-import { filesIn, SecretFiles } from "../secret-files.ts";
+import { filesIn, SecretFiles, withoutLineEnd } from "../secret-files.ts";
 import { SettingError, type Settings } from "../settings.ts";
 
 /** A user of NATS. */
@@ -111,7 +111,7 @@ function usersOf(
 	read: (file: string) => string,
 ): readonly NatsUser[] {
 	const users = files.flatMap((file) => {
-		const pass = textIn(file, read).replace(/\r?\n$/, "");
+		const pass = withoutLineEnd(textIn(file, read));
 		if (pass === "") return [];
 		const user = basename(file);
 		// Earlier versions took it from a URL, where it had to be percent-encoded.
