@@ -8,9 +8,6 @@ export interface SnsQuestion {
 	url: string;
 }
 
-/** `text`: the certificate as PEM; empty for a confirmation. */
-export type SnsAnswer = { ok: true; text: string } | { ok: false };
-
 /**
  * Hosts of SNS, by docs.aws.amazon.com/general/latest/gr/sns.html. A region has no digit in its first word: that keeps out
  * `sns.s3-us-west-2.amazonaws.com`, which is anybody's bucket.

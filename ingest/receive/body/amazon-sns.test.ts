@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { sns } from "../../../packages/contracts/nats.ts";
-import type { SnsAnswer } from "../../../packages/contracts/sns.ts";
+import type { KeyAnswer } from "../../../packages/contracts/public-key.ts";
 import { snsTopic } from "../../../test/support/senders/sns-topic.ts";
 import { AmazonSns } from "./amazon-sns.ts";
 import { type AskNotify, NotifyQuestions } from "./notify-questions.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 	]);
 });
 
-function asking(answer: () => SnsAnswer | undefined) {
+function asking(answer: () => KeyAnswer | undefined) {
 	let nowMs = start;
 	const ask = vi.fn<AskNotify>(async () => answer());
 	return {
@@ -57,7 +57,7 @@ test("a certificate is asked for once, and again after a day", async () => {
 });
 
 test("a certificate that can't be fetched anew serves for as long as it is valid", async () => {
-	let answer: SnsAnswer | undefined = { ok: true, text: valid };
+	let answer: KeyAnswer | undefined = { ok: true, text: valid };
 	const { amazon, ask, pass } = asking(() => answer);
 	const key = await amazon.keyOf("shop", "u");
 	answer = undefined;
@@ -75,7 +75,7 @@ test("a certificate that can't be fetched anew serves for as long as it is valid
 	expect(await amazon.keyOf("shop", "u")).toBeUndefined();
 });
 
-test.each<[string, () => SnsAnswer | undefined]>([
+test.each<[string, () => KeyAnswer | undefined]>([
 	["no answer", () => undefined],
 	["a refusal", () => ({ ok: false })],
 	["no certificate", () => ({ ok: true, text: "<html>" })],
@@ -105,7 +105,7 @@ test("what is refused to one account, another asks for itself", async () => {
 });
 
 test("an account has few questions on their way, and another account its own", async () => {
-	const { promise, resolve } = Promise.withResolvers<SnsAnswer>();
+	const { promise, resolve } = Promise.withResolvers<KeyAnswer>();
 	const { amazon, ask } = asking(() => undefined);
 	ask.mockImplementation(async (_, { account }) =>
 		account === "shop" ? { ok: true, text: "" } : promise,
