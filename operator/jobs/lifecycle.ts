@@ -158,7 +158,7 @@ export function lifecycle<
 			{
 				...listing,
 				goOn: (answer) =>
-					isOfFuture(answer.snapshotTime, now)
+					isOfFuture(Date.parse(answer.snapshotTime), now)
 						? refusedByArchive(
 								kind.workIn(state),
 								listing,

@@ -103,13 +103,13 @@ function lastSuccessOf(
 			status?.phase === "Succeeded" &&
 			(!spec.dates || status.extent === "Whole") &&
 			!isOfFuture(
-				status.snapshotTime ?? "",
+				Date.parse(status.snapshotTime ?? ""),
 				Date.parse(status.completionTime!),
 			),
 	);
 	const { snapshotTime, closedThrough, layout, dates } = run?.status ?? {};
 	const known =
-		remembered && !isOfFuture(remembered.snapshotTime, now)
+		remembered && !isOfFuture(Date.parse(remembered.snapshotTime), now)
 			? remembered
 			: undefined;
 	if (!snapshotTime || !closedThrough || !layout) return known;

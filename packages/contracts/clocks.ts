@@ -4,9 +4,9 @@
  */
 export const maxClockDifferenceMs = 30_000;
 
-/** Whether an instant, RFC 3339, can't have come yet: a clock was ahead that told it. */
-export function isOfFuture(instant: string, nowMs: number): boolean {
-	return Date.parse(instant) > nowMs + maxClockDifferenceMs;
+/** Whether an instant, in milliseconds since the epoch, can't have come yet: a clock was ahead that told it. NaN is none. */
+export function isOfFuture(instantMs: number, nowMs: number): boolean {
+	return instantMs > nowMs + maxClockDifferenceMs;
 }
 
 /** How far an instant of another clock, RFC 3339, is from now, for people; undefined if it is near enough. */

@@ -145,7 +145,7 @@ class Manifests {
 			(request.extent !== "Whole" ||
 				newest?.manifest.asked.extent === "Whole") &&
 			newest &&
-			!isOfFuture(newest.manifest.snapshotTime, Date.now());
+			!isOfFuture(Date.parse(newest.manifest.snapshotTime), Date.now());
 		const existing = isEnough ? newest : undefined;
 		const signed = existing ?? (await this.#make(request, newest, task));
 		requireUndeleted(this.#context.tombstones, request);

@@ -1,4 +1,4 @@
-import { maxClockDifferenceMs } from "../../contracts/clocks.ts";
+import { isOfFuture } from "../../contracts/clocks.ts";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
@@ -42,7 +42,7 @@ export function believed(
 	nowMs = Date.now(),
 ): TableMark | undefined {
 	if (!mark) return undefined;
-	const isAhead = mark.snapshotMs > nowMs + maxClockDifferenceMs;
+	const isAhead = isOfFuture(mark.snapshotMs, nowMs);
 	if (!isAhead && !full) return mark;
 	const { holds, record, ...kept } = mark;
 	return {
