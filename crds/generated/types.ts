@@ -821,6 +821,8 @@ export interface Layout {
 
 /** What the table has held since the latest successful Run. The days of the next Run follow from it. */
 export interface PipelineLastSuccess {
+	/** The `metadata.uid` of that Run, whose manifest says which imports and releases the table has. */
+	runUID?: string;
 	/** The table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime: string;
 	/** The latest complete date at that instant. */
@@ -960,9 +962,11 @@ export interface RunStatus {
 	completionTime?: string;
 	/** `Incremental`: the Run replaces the days that it loads. `FullReload`: it replaces the whole table. Later versions may add values. */
 	strategy?: string;
-	/** The UTC dates that it loads, both included. */
+	/** The first and the last UTC date that it loads, both included. */
 	dates?: RunDates;
-	/** `Whole`: the Run loads the Pipeline's whole window. `Rest`: it loads the dates that were not closed at the last successful Run, and the overwrite period. `Chosen`: it loads `spec.dates`. If the table turns out to lack earlier dates, the Run goes on with `Whole`. */
+	/** How many dates it loads. Not all of `dates` if earlier ones got events by an Import or a Release since the last successful Run: of those it loads no others. */
+	dateCount?: number;
+	/** `Whole`: the Run loads the Pipeline's whole window. `Rest`: it loads the dates that were not closed at the last successful Run, the overwrite period, and earlier dates that an Import or a Release has changed since. `Chosen`: it loads `spec.dates`. If the table turns out to lack earlier dates, the Run goes on with `Whole`. */
 	extent?: string;
 	/** Rows that the Run's dates have in the table. */
 	rows?: number;

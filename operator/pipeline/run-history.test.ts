@@ -90,7 +90,7 @@ test("a Run of chosen days that had to load the whole window counts as a success
 		const run = ended("r", "Succeeded", second, status, { dates });
 		return runHistory(pipelineOf(), [run], now).lastSuccess;
 	};
-	expect(successOf("Whole")).toEqual(facts);
+	expect(successOf("Whole")).toEqual({ runUID: "uid-r", ...facts });
 	expect(successOf("Chosen")).toBeUndefined();
 });
 

@@ -117,5 +117,12 @@ function lastSuccessOf(
 	// The partitions of another table say so themselves.
 	const isWhole = layout.strategy === "FullReload" && dates !== undefined;
 	const held = isWhole && { dates };
-	return { snapshotTime, closedThrough, ...held, layout };
+	const { uid: runUID } = run!.metadata;
+	return {
+		...(runUID && { runUID }),
+		snapshotTime,
+		closedThrough,
+		...held,
+		layout,
+	};
 }

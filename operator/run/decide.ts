@@ -7,6 +7,7 @@ import {
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
+import { addDays } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { retentionIn } from "../archive/ledgers.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
@@ -207,12 +208,13 @@ function startLoading(
 ): WorkOnRun[] {
 	const { run, references, image, traceEndpoint } = state;
 	const { pipeline } = references!;
-	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
-		answer;
+	const { snapshotTime, closedThrough, extent, dates, dateCount } = answer;
+	const { url, authorities } = answer;
 	const facts: RunStatus = {
 		strategy: target.strategy,
 		extent,
 		...(dates && { dates }),
+		...(dateCount !== undefined && { dateCount }),
 		snapshotTime,
 		closedThrough,
 		layout: target.layout,
@@ -299,11 +301,15 @@ function blockedBy(
 
 /** What a Run loads, and into which table if that is given. */
 function loadingMessage({ status }: Run, table?: string): string {
-	const { dates } = status ?? {};
+	const { dates, dateCount } = status ?? {};
 	const into = table === undefined ? "" : ` into table "${table}"`;
-	return dates
-		? `Loading ${dates.start} to ${dates.end}${into}.`
-		: `Loading no days${into}: the Source has no events in the Run's dates.`;
+	if (!dates)
+		return `Loading no days${into}: the Source has no events in the Run's dates.`;
+	const { start, end } = dates;
+	const hasGaps =
+		dateCount !== undefined && addDays(start, dateCount - 1) < end;
+	const count = hasGaps ? `${dateCount} dates of ` : "";
+	return `Loading ${count}${start} to ${end}${into}.`;
 }
 
 /** A Run that finds nothing succeeds, and people then look for their events. */

@@ -170,14 +170,17 @@ test("an evicted Pod that is replaced does not end the Run", () => {
 	expect(statusOf(actions)).toMatchObject({ phase: "Running", attempts: 2 });
 });
 
-test("a Run that loads says which days", () => {
-	const dates = { start: "2026-03-30", end: "2026-03-31" };
-	const run = loading({ dates });
+test.each([
+	["2026-03-30", 2, "Loading 2026-03-30 to 2026-03-31."],
+	["2026-03-30", undefined, "Loading 2026-03-30 to 2026-03-31."],
+	// One of them got events by an import.
+	["2026-03-01", 3, "Loading 3 dates of 2026-03-01 to 2026-03-31."],
+])("a Run that loads from %s on says which days", (start, dateCount, words) => {
+	const dates = { start, end: "2026-03-31" };
+	const run = loading({ dates, ...(dateCount !== undefined && { dateCount }) });
 	const actions = decide(stateOf({ run, job: jobWith() }), now);
 	const { conditions } = statusOf(actions);
-	expect(findCondition(conditions, "Complete")?.message).toBe(
-		"Loading 2026-03-30 to 2026-03-31.",
-	);
+	expect(findCondition(conditions, "Complete")?.message).toBe(words);
 });
 
 test("a Run that is cancelled while its Job runs keeps the number of attempts", () => {

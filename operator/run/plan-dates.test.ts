@@ -267,10 +267,10 @@ test("a Run that continues has archive look for dates of its window with release
 		dateRange: { start: "2026-03-20", end: "Today" },
 	});
 	const [snapshotTime, closedThrough] = ["2026-03-30T10:00:00Z", "2026-03-29"];
-	const last = { snapshotTime, closedThrough, layout };
+	const last = { runUID: "uid-7", snapshotTime, closedThrough, layout };
 	expect(planWithReleases(spec, layout, last, {}, now)).toMatchObject({
 		extent: "Rest",
-		releases: { earliest: "2026-03-20", since: snapshotTime },
+		releases: { earliest: "2026-03-20", since: snapshotTime, run: "uid-7" },
 	});
 	for (const plan of [
 		planWithReleases(spec, layout, last, { full: true }, now),

@@ -81,8 +81,8 @@ export function planDates(
 	if (!canContinue) return whole;
 	const start = addDays(lastSuccess.closedThrough, 1 - overwritePeriodDays);
 	if (start <= whole.start) return whole;
-	const { snapshotTime: since } = lastSuccess;
-	const releases = { earliest: whole.start, since };
+	const { snapshotTime: since, runUID: run } = lastSuccess;
+	const releases = { earliest: whole.start, since, ...(run && { run }) };
 	return { ...whole, extent: "Rest", start, releases };
 }
 

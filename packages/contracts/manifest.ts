@@ -36,8 +36,11 @@ export interface Manifest {
 	firstEventDate?: UtcDate;
 	/** When the presigned URLs expire, RFC 3339. */
 	expiresAt: string;
-	/** What operator asked for: load needs to know how much of the table the dates are. */
-	asked: AskedDates;
+	/**
+	 * What operator asked for: load needs to know how much of the table the dates are. `since`: the snapshot time of the Run that
+	 * they continue from; absent if they continue from none.
+	 */
+	asked: AskedDates & { since?: string };
 	/**
 	 * Where load puts its result, for operator to find if the Pod is gone ({@link ResultRequest}): a presigned PUT of exactly
 	 * `maxResultBytes` of packages/contracts/job.ts, with these headers. A secret. Each renewal has a place of its own. Archive always
@@ -59,7 +62,15 @@ export interface Manifest {
 		files: { sha256: string; url: string; bytes: number }[];
 		parts: { url: string; headers: Record<string, string> }[];
 	};
-	/** One entry for every date of the range, ascending, even without events. */
+	/**
+	 * How many records of releases and imports each date of the Source had when the manifest was made, also dates that the
+	 * manifest lacks; see {@link ManifestRequest} `releases`. Manifests of early builds lack it.
+	 */
+	releases?: Record<UtcDate, number>;
+	/**
+	 * One entry for every date that was asked for, ascending, even without events; before them, those that `releases` of the
+	 * request adds.
+	 */
 	dates: ManifestDate[];
 }
 
@@ -101,10 +112,11 @@ export interface ManifestRequest extends AskedDates {
 	/** How long the Run may still take: its links work so long, and at most a day. Absent for a day. */
 	linkSeconds?: number;
 	/**
-	 * The table holds the dates before `start`, from `earliest` on, as of `since` (RFC 3339): begin at the first of them of
-	 * which events were released from quarantine later.
+	 * The table holds the dates before `start`, from `earliest` on, as of `since` (RFC 3339): add those of them of which events
+	 * were released from quarantine or imported later, that is, after the manifest of `run` (the uid of the Run that loaded
+	 * then). Without that manifest, `since` alone decides.
 	 */
-	releases?: { earliest: UtcDate; since: string };
+	releases?: { earliest: UtcDate; since: string; run?: string };
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 	/**
@@ -133,6 +145,8 @@ export type ManifestAnswer =
 			extent: LoadExtent;
 			/** First and last date of the manifest; absent when the range is empty. */
 			dates?: { start: UtcDate; end: UtcDate };
+			/** How many dates it has: not always all between those. Early builds of archive don't say it. */
+			dateCount?: number;
 			expiresAt: string;
 			/** How much the manifest names, for who asked. */
 			totals?: { rows: number; objects: number; bytes: number };

@@ -194,27 +194,52 @@ test("released events leave the count of quarantine once, whatever is repeated o
 	expect(rows).toEqual(said);
 });
 
-test("a Run that continues begins at the first date of which events were released since the last one", async () => {
+test("a Run that continues has the dates of which events were released since the last one's manifest, once, and no others", async () => {
 	const { manifest, release } = await archiveWithQuarantine();
-	const rest = (since: number, earliest = addDays(today, -30)) =>
-		manifest({
+	const rest = async (
+		since: number,
+		{
+			run,
+			earliest = addDays(today, -30),
+		}: { run?: string; earliest?: string },
+	) => {
+		const made = await manifest({
 			extent: "Rest",
 			start: today,
-			releases: { earliest, since: new Date(since).toISOString() },
+			releases: {
+				earliest,
+				since: new Date(since).toISOString(),
+				...(run !== undefined && { run }),
+			},
 		});
+		expect(made.asked).toMatchObject({ extent: "Rest", start: today });
+		const dates = made.dates.map(({ date }) => date);
+		expect(dates.at(-1)).toBe(today);
+		return { run: made.run, dates: dates.slice(0, -1) };
+	};
 	const hourMs = 3_600_000;
 	const now = Date.now();
-	expect((await rest(now - hourMs)).asked.start).toBe(today);
+	const before = await manifest();
+	const { run } = await rest(now, before);
 	await release({ filter: { types: ["it's"] } });
 	const date = addDays(today, -2);
-	const dirty = await rest(now - hourMs);
-	expect(dirty.asked).toMatchObject({ extent: "Rest", start: date });
-	expect(dirty.dates[0]).toMatchObject({ date, rows: 1 });
-	// Before the table's window, or loaded since.
-	expect((await rest(now - hourMs, addDays(today, -1))).asked.start).toBe(
-		today,
-	);
-	expect((await rest(now + hourMs)).asked.start).toBe(today);
+	// The manifest is as old as the events, and says more than any clock.
+	const dirty = await rest(now, { run });
+	expect(dirty.dates).toEqual([date]);
+	// The Run before failed, or another Pipeline's was the last.
+	expect((await rest(now, { run })).dates).toEqual([date]);
+	const next = await rest(now, dirty);
+	expect(next.dates).toEqual([]);
+	expect((await rest(now, before)).dates).toEqual([date]);
+	expect(
+		(await rest(now, { run, earliest: addDays(today, -1) })).dates,
+	).toEqual([]);
+	// Without that manifest the clocks decide.
+	expect((await rest(now - hourMs, { run: "gone" })).dates).toEqual([date]);
+	expect((await rest(now, {})).dates).toEqual([date]);
+	expect((await rest(now + hourMs, {})).dates).toEqual([]);
+	await release({ start: addDays(today, -30), end: addDays(today, -1) });
+	expect((await rest(now, next)).dates).not.toEqual([]);
 });
 
 test("an account releases nothing of another's Source, and an Operation still finds each event once", async () => {

@@ -33,11 +33,12 @@ test("files of another tool become rows of their dates, once, and an export hold
 		body: '{"order": 1}',
 	});
 	expect(await quickstart.runPipeline()).toBe(1);
-	const yesterday = addDays(utcDate(Date.now()), -1);
+	const today = utcDate(Date.now());
+	const longAgo = addDays(today, -6);
 	const file = join(folder, "old.ndjson");
 	await writeFile(
 		file,
-		`{"received_at":"${yesterday}T10:00:00Z","body":{"order": 0.0}}\n`,
+		`{"received_at":"${longAgo}T10:00:00Z","body":{"order": 0.0}}\n`,
 	);
 	expect(
 		await tidemill("events", "import", source, file, "--rows", "events"),
@@ -45,11 +46,25 @@ test("files of another tool become rows of their dates, once, and an export hold
 	expect(
 		await tidemill("events", "import", source, file, "--rows", "events"),
 	).toBe("0 events added, 1 stored already\n");
-	await quickstart.runPipeline();
+	const [first, next] = [
+		await quickstart.tryPipeline(),
+		await quickstart.tryPipeline(),
+	];
+	// The date of the import, yesterday and today; then the last two.
+	expect(first).toMatchObject({
+		dates: { start: longAgo, end: today },
+		dateCount: 3,
+		rows: 2,
+	});
+	expect(next).toMatchObject({
+		dates: { start: addDays(today, -1), end: today },
+		dateCount: 2,
+		rows: 1,
+	});
 	const rows = () =>
 		quickstart.query("select body, date::varchar d from $table order by body");
 	expect(await rows()).toEqual([
-		{ body: '{"order": 0.0}', d: yesterday },
+		{ body: '{"order": 0.0}', d: longAgo },
 		{ body: '{"order": 1}', d: expect.any(String) },
 	]);
 

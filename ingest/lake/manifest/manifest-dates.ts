@@ -1,3 +1,4 @@
+import type { ManifestRequest } from "../../../packages/contracts/manifest.ts";
 import {
 	datesBetween,
 	type UtcDate,
@@ -5,50 +6,76 @@ import {
 import type { DateReleases } from "../release/release-store.ts";
 
 /**
- * The dates of a manifest, ascending: the requested range, clamped to the Source's first event, the first date that is
- * kept and the snapshot's date. Empty for a source without events, and for a range outside these bounds.
+ * The dates of a manifest, ascending: the requested range and the dates `also`, clamped to the Source's first event, the first
+ * date that is kept, the end of the range and the snapshot's date. Empty for a source without events, and for a range outside
+ * these bounds.
  */
 export function manifestDates(
-	requested: { start?: UtcDate; end?: UtcDate },
+	requested: { start?: UtcDate; end?: UtcDate; also?: readonly UtcDate[] },
 	firstEventDate: UtcDate | undefined,
 	keptFrom: UtcDate,
 	snapshotDate: UtcDate,
 ): UtcDate[] {
 	if (firstEventDate === undefined) return [];
-	const start = [
-		requested.start ?? firstEventDate,
-		firstEventDate,
-		keptFrom,
-	].reduce((a, b) => (a > b ? a : b));
+	const first = firstEventDate > keptFrom ? firstEventDate : keptFrom;
+	const start =
+		requested.start !== undefined && requested.start > first
+			? requested.start
+			: first;
 	const end =
 		requested.end !== undefined && requested.end < snapshotDate
 			? requested.end
 			: snapshotDate;
-	return datesBetween(start, end);
+	const also = (requested.also ?? []).filter(
+		(date) => date >= first && date <= end,
+	);
+	return [...new Set([...also, ...datesBetween(start, end)])].sort();
 }
 
-/** The store's clock and NATS's may differ so much. A date that is loaded once more does no harm. */
+/** The store's clock and NATS's may differ so much: a store takes no request whose time is 15 minutes off its own. */
 const clocksMs = 20 * 60_000;
 
+/** What a table holds of the releases and imports of a Source's dates. */
+type HeldReleases = Pick<
+	NonNullable<ManifestRequest["releases"]>,
+	"earliest" | "since"
+> & { start: UtcDate };
+
 /**
- * The first date of a manifest that includes every date from `earliest` on whose events were released after `since`. A load
- * takes all dates from there on.
+ * Of the dates before `start`, from `earliest` on, those that a load as of `since` may lack releases or imports of, by the
+ * clocks alone.
  */
-export function startWithReleases(
-	{
-		start,
-		earliest,
-		since,
-	}: { start: UtcDate; earliest: UtcDate; since: string },
+export function perhapsReleased(
+	{ start, earliest, since }: HeldReleases,
 	releases: ReadonlyMap<UtcDate, DateReleases>,
-): UtcDate {
+): UtcDate[] {
 	const after = Date.parse(since) - clocksMs;
-	const dirty = [...releases]
+	return [...releases]
 		.filter(
 			([date, { records }]) =>
 				date >= earliest &&
+				date < start &&
 				records.some(({ modifiedMs }) => modifiedMs > after),
 		)
 		.map(([date]) => date);
-	return [start, ...dirty].sort()[0]!;
+}
+
+/** Those of the dates that have more records than a load has counted. A date's records are numbered, and none goes before its date. */
+export function releasedSince(
+	dates: readonly UtcDate[],
+	releases: ReadonlyMap<UtcDate, DateReleases>,
+	counted: Record<UtcDate, number>,
+): UtcDate[] {
+	const now = countReleases(releases);
+	return dates.filter((date) => (now[date] ?? 0) > (counted[date] ?? 0));
+}
+
+export function countReleases(
+	releases: ReadonlyMap<UtcDate, DateReleases>,
+): Record<UtcDate, number> {
+	return Object.fromEntries(
+		[...releases]
+			.filter(([, { records }]) => records.length > 0)
+			.map(([date, { records }]) => [date, records.length]),
+	);
 }

@@ -13,11 +13,12 @@ import {
 import { keptFrom } from "../../../packages/contracts/retention.ts";
 import {
 	closedThrough,
+	type UtcDate,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
-import { ReleaseStore } from "../release/release-store.ts";
+import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readManifestRequest, readResultRequest } from "../request/requests.ts";
@@ -27,7 +28,12 @@ import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares, objectsIn } from "../shards/shares.ts";
-import { manifestDates, startWithReleases } from "./manifest-dates.ts";
+import {
+	countReleases,
+	manifestDates,
+	perhapsReleased,
+	releasedSince,
+} from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import {
 	ManifestStore,
@@ -130,6 +136,7 @@ class Manifests {
 			extent: manifest.asked.extent,
 			...(firstEventDate !== undefined && { firstEventDate }),
 			...(first && last && { dates: { start: first.date, end: last.date } }),
+			dateCount: manifest.dates.length,
 			expiresAt,
 			...(request.totals && { totals: totalsOf(manifest) }),
 			...(authorities !== undefined && { authorities }),
@@ -163,7 +170,7 @@ class Manifests {
 		former: SignedManifest | undefined,
 		task: RequestTask,
 	): Promise<SignedManifest> {
-		const { run, account, sourceKey, extent, end } = request;
+		const { run, account, sourceKey, extent, start, end, releases } = request;
 		const {
 			time: snapshotTime,
 			clockFault,
@@ -175,11 +182,7 @@ class Manifests {
 				`NATS's clock is ${clockFault} of archive's, so a snapshot by it may lack a day`,
 			);
 		const released = await this.#releases.ofSource(request);
-		const { releases } = request;
-		const start =
-			request.start === undefined || !releases
-				? request.start
-				: startWithReleases({ ...releases, start: request.start }, released);
+		const also = await this.#releasedSince(request, released);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
 		const retention = await this.#retentions.of(request);
 		// An index without a snapshot knows only the cuts of a month.
@@ -194,7 +197,7 @@ class Manifests {
 			.filter((date) => date !== undefined)
 			.sort()[0];
 		const dates = manifestDates(
-			{ ...request, ...(start !== undefined && { start }) },
+			{ ...request, also },
 			firstEventDate,
 			keptFrom(retention?.record, snapshotDate),
 			snapshotDate,
@@ -215,7 +218,9 @@ class Manifests {
 				extent,
 				...(start !== undefined && { start }),
 				...(end !== undefined && { end }),
+				...(releases && { since: releases.since }),
 			},
+			releases: countReleases(released),
 			...(request.report && { report: true }),
 			...(request.imports && {
 				imports: await this.#uploads.require(account, request.imports),
@@ -263,6 +268,23 @@ class Manifests {
 			}),
 		};
 		return this.#manifests.create(manifest, former);
+	}
+
+	/** The dates that a Run loads again, although its table is complete through them. */
+	async #releasedSince(
+		{ account, sourceKey, start, releases }: ManifestRequest,
+		released: ReadonlyMap<UtcDate, DateReleases>,
+	): Promise<UtcDate[]> {
+		if (start === undefined || !releases) return [];
+		const dates = perhapsReleased({ ...releases, start }, released);
+		if (dates.length === 0 || releases.run === undefined) return dates;
+		const former = (await this.#manifests.newest(releases.run))?.manifest;
+		const isOfSource =
+			former?.account === account && former.sourceKey === sourceKey;
+		// A manifest goes after a month, and those of early builds say nothing.
+		return isOfSource && former.releases
+			? releasedSince(dates, released, former.releases)
+			: dates;
 	}
 
 	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {

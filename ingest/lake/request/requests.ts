@@ -66,7 +66,13 @@ export const readManifestRequest = requestOf<ManifestRequest>("manifest", {
 	start: optional(date),
 	end: optional(date),
 	linkSeconds: optional(integer(1, Infinity)),
-	releases: optional(object({ earliest: date, since: time })),
+	releases: optional(
+		object<NonNullable<ManifestRequest["releases"]>>({
+			earliest: date,
+			since: time,
+			run: optional(uid),
+		}),
+	),
 	renew: flag,
 	report: flag,
 	quarantine: flag,

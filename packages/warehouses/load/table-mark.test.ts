@@ -54,6 +54,11 @@ test.each([
 	["a table whose whole load was interrupted", interrupted, rest],
 	["another Source's table", other, rest],
 	["a table restored from before", through("2026-03-06"), rest],
+	[
+		"a table restored from an hour before the last success",
+		through("2026-03-09"),
+		{ ...rest, since: "2026-03-10T12:00:00Z" },
+	],
 	["no table, with chosen days", undefined, chosen],
 	["another Source's table, with chosen days", other, chosen],
 ])("a part of the window is not enough for %s", (_, mark, asked) => {
@@ -63,6 +68,11 @@ test.each([
 test.each([
 	["that is complete through the day before", "2026-03-07", rest],
 	["that is complete through later days", "2026-03-09", rest],
+	[
+		"that the last success loaded",
+		"2026-03-09",
+		{ ...rest, since: "2026-03-10T11:59:59.999Z" },
+	],
 	[
 		"that is complete through the end of the range",
 		"2026-03-01",

@@ -79,6 +79,8 @@ export function missingDays(
 	if (mark?.holds?.sourceKey !== sourceKey)
 		return "has not been loaded completely from this Source";
 	if (asked.extent === "Chosen") return undefined;
+	if (asked.since !== undefined && mark.snapshotMs < Date.parse(asked.since))
+		return "was restored: the last successful Run isn't in it";
 	const { through } = mark.holds;
 	const needed = earlier(addDays(asked.start!, -1), asked.end);
 	return through < needed

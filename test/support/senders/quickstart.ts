@@ -22,6 +22,8 @@ export interface Quickstart {
 export interface RunStatus {
 	phase: string;
 	rows?: number;
+	dates?: { start: string; end: string };
+	dateCount?: number;
 	error?: JobError;
 }
 
