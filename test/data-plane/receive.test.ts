@@ -262,6 +262,15 @@ test("an invalid event is refused with the reason, and nothing of it is stored",
 			415,
 			"UnsupportedMultipart",
 		],
+		// A reader that took one kind of line end would store an empty object.
+		[
+			{
+				headers: { "content-type": "multipart/form-data; boundary=x" },
+				body: "--x\nContent-Disposition: form-data; name=a\n\n1\n--x--",
+			},
+			400,
+			"InvalidMultipart",
+		],
 		[{ headers: json, body: '"\0"' }, 400, "InvalidJSON"],
 		[
 			{ headers: json, body: Buffer.from("22ff22", "hex") },
@@ -353,6 +362,11 @@ test("what a form, a multipart form or JSON with a byte order mark says is store
 		],
 		[
 			`${form["content-type"]}; charset=Shift_JIS`,
+			"a=%93%fa%96%7b",
+			'{"a":"日本"}',
+		],
+		[
+			`${form["content-type"]}; charset='CP932'`,
 			"a=%93%fa%96%7b",
 			'{"a":"日本"}',
 		],

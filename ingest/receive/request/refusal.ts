@@ -47,7 +47,7 @@ export const refusals = {
 	InvalidMultipart: refusal(
 		400,
 		"InvalidMultipart",
-		"The body is not multipart/form-data with the boundary that its Content-Type names (RFC 7578), or is incomplete. Send the whole form, with a name for each part.",
+		"The body is not multipart/form-data with the boundary that its Content-Type names (RFC 7578), or is incomplete. Send the whole form, with a name for each part and CRLF at the end of each line.",
 	),
 	ChallengeInvalid: refusal(
 		400,

@@ -210,10 +210,10 @@ export function formType(
 	if (!isMultipart && type !== "application/x-www-form-urlencoded")
 		return undefined;
 	const parameters = parametersOf(contentType);
-	const charset = parameters.get("charset");
-	const encoding = charset === undefined ? undefined : encodingOf(charset);
-	if (charset !== undefined && encoding === undefined)
-		return refusals.UnsupportedCharset;
+	// Some senders write single quotes, which aren't RFC 9110's, or nothing.
+	const charset = parameters.get("charset")?.replace(/^'(.*)'$/, "$1");
+	const encoding = charset ? encodingOf(charset) : undefined;
+	if (charset && encoding === undefined) return refusals.UnsupportedCharset;
 	const boundary =
 		type === "multipart/form-data" ? parameters.get("boundary") : undefined;
 	return {

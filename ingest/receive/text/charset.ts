@@ -16,8 +16,18 @@ const encodings = new Set([
 const ascii = new Set([
 	...["us-ascii", "ascii", "us", "iso646-us", "iso_646.irv:1991", "iso-ir-6"],
 	...["ansi_x3.4-1968", "ansi_x3.4-1986", "ibm367", "cp367", "csascii"],
-	...["csutf8", "utf_8", "utf8mb3", "utf8mb4"],
+	...["csutf8", "utf8mb3", "utf8mb4", "cp65001"],
 ]);
+
+/** Code pages whose encodings the Encoding standard knows by other names (learn.microsoft.com/windows/win32/intl/code-page-identifiers). */
+const codePages: Record<string, string> = {
+	874: "windows-874",
+	932: "shift_jis",
+	936: "gbk",
+	949: "euc-kr",
+	950: "big5",
+	54936: "gb18030",
+};
 
 /**
  * The encoding that a sender calls so; undefined for one that isn't decoded: those that don't keep ASCII, whose bytes could pass
@@ -26,8 +36,11 @@ const ascii = new Set([
 export function encodingOf(label: string): string | undefined {
 	const name = label.trim().toLowerCase();
 	if (ascii.has(name)) return "utf-8";
+	const [, page] = /^(?:cp|ms|windows-?)(\d+)$/.exec(name) ?? [];
 	try {
-		const { encoding } = new TextDecoder(name);
+		const { encoding } = new TextDecoder(
+			codePages[page ?? ""] ?? name.replaceAll("_", "-"),
+		);
 		return encoding === "utf-8" || encodings.has(encoding)
 			? encoding
 			: undefined;

@@ -10,6 +10,8 @@ const form = { multipart: { boundary } };
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const field = (name: string, value: string, more = "") =>
 	`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+const lines = (lineEnd: string, text: string) =>
+	text.replaceAll("\r\n", lineEnd);
 const end = `--${boundary}--`;
 
 test("what fetch sends of a FormData becomes the JSON object of its fields", async () => {
@@ -42,6 +44,11 @@ test.each([
 	[`\r\n${field("a", "1")}${end}`, '{"a":"1"}'],
 	[field("a", "1").replace("x\r", "x \t\r") + end, '{"a":"1"}'],
 	[`${field("a", "\r\n--AaB03xy")}${end}`, '{"a":"\\r\\n--AaB03xy"}'],
+	[`${field("a", "\r\n--AaB03x--y")}${end}`, '{"a":"\\r\\n--AaB03x--y"}'],
+	[`${field("a", "x--AaB03x")}${end}`, '{"a":"x--AaB03x"}'],
+	[`${field("a", "1\n")}${end}\n`, '{"a":"1\\n"}'],
+	[`${field("a", "1")}${end} \t`, '{"a":"1"}'],
+	[` \r\n${end}`, "{}"],
 	[
 		`--${boundary}\r\ncontent-disposition:form-data;\r\n name=a\r\n\r\n1\r\n${end}`,
 		'{"a":"1"}',
@@ -65,6 +72,41 @@ test.each<[string, keyof typeof refusals]>([
 	[`--${boundary}`, "InvalidMultipart"],
 	[field("a", "1"), "InvalidMultipart"],
 	[`${field("a", "1")}--${boundary}x--`, "InvalidMultipart"],
+	// What a reader of one kind of line end would lose.
+	[lines("\n", field("a", "1") + end), "InvalidMultipart"],
+	[lines("\r", field("a", "1") + end), "InvalidMultipart"],
+	[lines("\n", field("a", "1")) + field("b", "2") + end, "InvalidMultipart"],
+	[field("a", "1") + lines("\n", field("b", "2")) + end, "InvalidMultipart"],
+	[field("a", "1") + lines("\r", field("b", "2")) + end, "InvalidMultipart"],
+	[
+		field("a", "1") + field("b", "2\n").replace("2\n\r", "2") + end,
+		"InvalidMultipart",
+	],
+	[
+		field("a", "1").replace("x\r", "x\n").replace("\n\n", "\n") + end,
+		"InvalidMultipart",
+	],
+	[
+		field("a", "1", "\nX: y").replace("\r\n\r\n", "\n\n") +
+			field("b", "2") +
+			end,
+		"InvalidMultipart",
+	],
+	[
+		field("a", "1") +
+			field("b", "2").replace("x\r", `x${" ".repeat(101)}\r`) +
+			end,
+		"InvalidMultipart",
+	],
+	[`a=1\r\n${end}`, "InvalidMultipart"],
+	[`a ${field("a", "1")}${field("b", "2")}${end}`, "InvalidMultipart"],
+	[`--${boundary}y\r\n${field("b", "2")}${end}`, "InvalidMultipart"],
+	[`${field("a", "1")}${end}\r\n${field("b", "2")}${end}`, "InvalidMultipart"],
+	[
+		`--${boundary}\r\nContent-Disposition: form-data; name=a\r\n${field("b", "2")}${end}`,
+		"InvalidMultipart",
+	],
+	[`--${boundary}\r\n${field("b", "2")}${end}`, "InvalidMultipart"],
 	[`--${boundary}\r\n\r\n1\r\n${end}`, "InvalidMultipart"],
 	[
 		`--${boundary}\r\nContent-Disposition: form-data\r\n\r\n1\r\n${end}`,

@@ -13,7 +13,8 @@ const maxHeadBytes = 8 * 1024;
 
 const lineBreak = "\r\n";
 const headEnd = Buffer.from("\r\n\r\n");
-const hyphen = 0x2d;
+const cr = 0x0d;
+const lf = 0x0a;
 
 /**
  * The fields of a multipart/form-data body (RFC 7578), none of which may be a file.
@@ -24,10 +25,11 @@ export function* multipartFields(
 	body: Buffer,
 	boundary: string,
 ): Generator<FormField | { visited: number }, void> {
-	const delimiter = Buffer.from(`${lineBreak}--${boundary}`, "latin1");
-	const first = delimiter.subarray(lineBreak.length);
-	const isAtStart = body.subarray(0, first.length).equals(first);
-	let part = yield* nextDelimiter(body, isAtStart ? first : delimiter, 0);
+	const dashes = Buffer.from(`--${boundary}`, "latin1");
+	let part = yield* nextDelimiter(body, dashes, 0);
+	// What stands before the first part is no field (RFC 2046 §5.1.1), but a body without parts that isn't empty is some other thing.
+	if (part.isLast && /\S/.test(body.toString("latin1", 0, part.from)))
+		throw new FormFault("InvalidMultipart");
 	for (let parts = 0; !part.isLast; ) {
 		if (++parts > maxParts) throw new FormFault("TooManyFields");
 		// A part without a head begins with the empty line.
@@ -35,42 +37,61 @@ export function* multipartFields(
 		if (end < 0 || end - part.to > maxHeadBytes)
 			throw new FormFault("InvalidMultipart");
 		const from = end + headEnd.length;
-		// The empty line may belong to the delimiter of a part without content (RFC 2046 §5.1.1).
-		const next = yield* nextDelimiter(body, delimiter, end + lineBreak.length);
+		const next = yield* nextDelimiter(body, dashes, from);
 		const head = body.toString("latin1", part.to, Math.max(part.to, end));
+		// The empty line may belong to the delimiter of a part without content (RFC 2046 §5.1.1).
 		yield fieldOf(head, body, from, Math.max(from, next.from));
 		part = next;
 	}
+	if (body.indexOf(dashes, part.to) >= 0)
+		throw new FormFault("InvalidMultipart");
 }
 
 interface Delimiter {
+	/** Where the line break before it begins. */
 	from: number;
+	/** Where the line after it begins. */
 	to: number;
 	isLast: boolean;
 }
 
-/** RFC 2046 §5.1.1: a line of its own, which spaces may end. What only begins so is content. */
+/**
+ * RFC 2046 §5.1.1: a line of its own, which spaces may end. Throws for what a sender means as one and isn't: a reader that
+ * took it for content, or for what stands before the first part, would lose the fields around it.
+ */
 function* nextDelimiter(
 	body: Buffer,
-	delimiter: Buffer,
+	dashes: Buffer,
 	from: number,
 ): Generator<{ visited: number }, Delimiter> {
 	for (let at = from; ; ) {
-		const found = body.indexOf(delimiter, at);
+		const found = body.indexOf(dashes, at);
 		if (found < 0) throw new FormFault("InvalidMultipart");
-		const after = found + delimiter.length;
+		const after = found + dashes.length;
 		yield { visited: after - at };
 		at = after;
-		if (body[at] === hyphen && body[at + 1] === hyphen)
-			return { from: found, to: at + 2, isLast: true };
-		const line = body.toString("latin1", at, at + maxPadding);
-		const padding = /^[ \t]*\r\n/.exec(line);
-		if (padding)
-			return { from: found, to: at + padding[0].length, isLast: false };
+		const startsLine =
+			found === 0 || body[found - 1] === lf || body[found - 1] === cr;
+		const rest = startsLine
+			? restOfDelimiter.exec(body.toString("latin1", at, at + maxRestBytes))
+			: null;
+		if (!rest && from > 0) continue;
+		const followsLineBreak =
+			found === 0 || (body[found - 2] === cr && body[found - 1] === lf);
+		const isLast = rest?.[1] !== undefined;
+		if (!rest || !followsLineBreak || !(isLast || rest[2] === lineBreak))
+			throw new FormFault("InvalidMultipart");
+		return {
+			from: Math.max(0, found - lineBreak.length),
+			to: at + rest[0].length,
+			isLast,
+		};
 	}
 }
 
-const maxPadding = 100;
+/** It ends too early where more spaces follow than any sender writes. */
+const restOfDelimiter = /^(--)?[ \t]*(\r\n|\r|\n|$)/;
+const maxRestBytes = 100;
 
 function fieldOf(
 	head: string,
@@ -118,14 +139,18 @@ function textIn(
 /** By lower-case names; the first of several. A line that begins with white space goes on with the one before (RFC 5322 §2.2.3). */
 function headersOf(head: string): Map<string, string> {
 	const headers = new Map<string, string>();
-	for (const line of head.replace(/\r\n(?=[ \t])/g, "").split(lineBreak)) {
-		const colon = line.indexOf(":");
-		const name = line.slice(0, colon).trim().toLowerCase();
-		if (colon > 0 && !headers.has(name))
-			headers.set(name, line.slice(colon + 1).trim());
+	const lines = head.replace(/\r\n(?=[ \t])/g, "").split(lineBreak);
+	for (const line of lines.filter(Boolean)) {
+		const [, name, value] = headerLine.exec(line) ?? [];
+		if (name === undefined) throw new FormFault("InvalidMultipart");
+		const key = name.toLowerCase();
+		if (!headers.has(key)) headers.set(key, value!.trim());
 	}
 	return headers;
 }
+
+/** Without line ends of other systems: the next part's lines could stand behind them. */
+const headerLine = /^([^\s:]+)[ \t]*:([^\r\n]*)$/;
 
 /** A header's parameters by lower-case names; the first of several counts (RFC 9110 §5.6.6). */
 export function parametersOf(header: string): Map<string, string> {
