@@ -974,6 +974,8 @@ export interface RunStatus {
 	addedRows?: number;
 	/** How many of the Run's dates it left as they were, because the table held all their rows. Only of a Run with `addedRows`. */
 	unchangedDates?: number;
+	/** The dates whose rows in the table weren't those that Runs had put there, because somebody had deleted, inserted or changed some. The Run has replaced them. At most 31, the latest. Only of a Run with `addedRows`; any other Run replaces its dates without looking. */
+	repairedDates?: string[];
 	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
 	quarantinedRows?: number;
 	/** Bytes read from the bucket. */

@@ -14,6 +14,8 @@ function object(name: string, rows: number, inputs?: number) {
 function holding(...loads: [objects: string[], rows: number][]): HeldDate {
 	return {
 		rows: loads.reduce((sum, [, rows]) => sum + rows, 0),
+		digest: "7",
+		loadedDigest: "7",
 		loads: loads.map(([objects, rows]) => ({
 			objects,
 			rows,
@@ -76,10 +78,17 @@ test.each<[string, Parameters<typeof additionTo>]>([
 		],
 	],
 	[
+		"a row was changed by hand, or exchanged for another",
+		[
+			{ objects: [a], rows: 1 },
+			{ ...holding([["s-1"], 1]), digest: "8" },
+		],
+	],
+	[
 		"no load has recorded its rows",
 		[
 			{ objects: [a], rows: 1 },
-			{ rows: 1, loads: [] },
+			{ ...holding(), rows: 1 },
 		],
 	],
 	[

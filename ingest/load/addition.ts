@@ -34,8 +34,8 @@ export function additionTo(
 	{ objects, rows, deciding = [] }: WantedDate,
 	held: HeldDate,
 ): DateAddition | undefined {
-	const kept = held.loads.reduce((sum, load) => sum + load.rows, 0);
-	if (held.rows !== kept) return undefined;
+	if (isChangedByOthers(held)) return undefined;
+	const kept = held.rows;
 	const recorded = new Set(held.loads.flatMap((load) => load.objects));
 	if (objects.length > 0 && !deciding.every((name) => recorded.has(name)))
 		return undefined;
@@ -65,6 +65,13 @@ export function additionTo(
 			}),
 		},
 	};
+}
+
+/** Whether a date holds other rows than loads have put there: somebody has deleted, inserted or changed some. */
+export function isChangedByOthers(held: HeldDate): boolean {
+	const { rows, digest, loadedDigest, loads } = held;
+	const loaded = loads.reduce((sum, load) => sum + load.rows, 0);
+	return rows !== loaded || digest !== loadedDigest;
 }
 
 export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {

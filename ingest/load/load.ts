@@ -1,7 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput } from "../../packages/contracts/job.ts";
+import {
+	type LoadInput,
+	maxRepairedDates,
+} from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import {
@@ -10,7 +14,12 @@ import {
 } from "../../packages/warehouses/load/warehouse.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
-import { addedRows, addUnfit, unfitValues } from "./addition.ts";
+import {
+	addedRows,
+	addUnfit,
+	isChangedByOthers,
+	unfitValues,
+} from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import { parseManifest } from "./fetch/manifest.ts";
@@ -64,6 +73,7 @@ class Attempt {
 	readonly #directory: string;
 	readonly #context: JobContext;
 	#warehouse: Warehouse | undefined;
+	#repaired: UtcDate[] = [];
 
 	constructor(
 		input: LoadInput,
@@ -83,6 +93,7 @@ class Attempt {
 	 */
 	async carryOut(adds: boolean): Promise<JobSuccess> {
 		const held = adds ? await this.#held() : undefined;
+		this.#noteRepairs(held);
 		const plans = planTables(
 			this.#input,
 			this.#manifest,
@@ -117,12 +128,26 @@ class Attempt {
 			);
 			return {
 				...result,
+				...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
 				...(unfit.length > 0 && { unfitValues: unfit }),
 			};
 		} finally {
 			await files.close();
 		}
+	}
+
+	#noteRepairs(held: Awaited<ReturnType<Attempt["#held"]>>): void {
+		const changed = [held?.table, held?.quarantineTable].flatMap((dates) =>
+			[...(dates ?? [])].filter(([, day]) => isChangedByOthers(day)),
+		);
+		if (changed.length === 0) return;
+		const dates = [...new Set(changed.map(([date]) => date))].sort();
+		this.#repaired = dates.slice(-maxRepairedDates);
+		this.#context.log.warn(
+			{ dates: this.#repaired },
+			"somebody has changed rows of these dates in the table; replacing the dates",
+		);
 	}
 
 	/** Undefined if the Destination can't say. */

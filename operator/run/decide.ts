@@ -63,13 +63,14 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	leavesReport: false,
 	succeed({ run }, result, facts, now) {
 		const { rows, bytes, objects, addedRows, unchangedDates } = result;
-		const { quarantinedRows, unfitValues } = result;
+		const { repairedDates, quarantinedRows, unfitValues } = result;
 		const loaded = {
 			rows,
 			bytes,
 			objects,
 			...(addedRows !== undefined && { addedRows }),
 			...(unchangedDates !== undefined && { unchangedDates }),
+			...(repairedDates && { repairedDates }),
 			...(quarantinedRows !== undefined && { quarantinedRows }),
 			...(unfitValues && { unfitValues }),
 		};
@@ -313,12 +314,27 @@ function loadingMessage({ status }: Run, table?: string): string {
 }
 
 /** A Run that finds nothing succeeds, and people then look for their events. */
-function loadedMessage({ rows = 0, addedRows, dates }: RunStatus): string {
-	const loaded = `Loaded ${rowsText(rows)}`;
+function loadedMessage(status: RunStatus): string {
+	const { rows = 0, addedRows, dates, repairedDates = [] } = status;
 	const isPart = addedRows !== undefined && addedRows < rows;
-	if (rows > 0)
-		return `${loaded}${isPart ? `, ${addedRows} of them new` : ""}.`;
-	return dates
-		? `${loaded}: the Source has no events of ${dates.start} to ${dates.end}.`
-		: `${loaded}: the Source has no events.`;
+	const why =
+		rows > 0
+			? isPart
+				? `, ${addedRows} of them new`
+				: ""
+			: dates
+				? `: the Source has no events of ${dates.start} to ${dates.end}`
+				: ": the Source has no events";
+	const repaired =
+		repairedDates.length === 0
+			? ""
+			: ` Somebody had changed rows of ${listed(repairedDates)} in the table: loaded again.`;
+	return `Loaded ${rowsText(rows)}${why}.${repaired}`;
+}
+
+const mostListed = 5;
+
+function listed(dates: readonly string[]): string {
+	const more = dates.length - mostListed;
+	return `${dates.slice(0, mostListed).join(", ")}${more > 0 ? ` and ${more} more dates` : ""}`;
 }

@@ -115,6 +115,9 @@ export interface CheckInput {
 export const maxResultBytes = 4096;
 
 /** The termination message: at most {@link maxResultBytes}, so messages are cut to fit. */
+/** There must be room for other words in a result. */
+export const maxRepairedDates = 31;
+
 export type JobResult = (
 	| {
 			version: 1;
@@ -128,6 +131,11 @@ export type JobResult = (
 			addedRows?: number;
 			/** The dates of which the table held every row already, if it was a Run that adds. */
 			unchangedDates?: number;
+			/**
+			 * The dates that held other rows than Runs had put there, and that such a Run replaced: at most {@link maxRepairedDates},
+			 * the latest. Absent if there are none.
+			 */
+			repairedDates?: UtcDate[];
 			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
 			quarantinedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };

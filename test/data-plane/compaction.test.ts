@@ -107,6 +107,8 @@ test("a Run whose manifest was made before reads on; what was replaced goes a da
 	const objects = dateOf(before).objects.map(nameOf);
 	const held = {
 		rows: 36,
+		digest: "7",
+		loadedDigest: "7",
 		loads: [{ objects, rows: 36, unfit: {}, run: "before" }],
 	};
 	for (const manifest of [renewed, await fixture.manifest()])

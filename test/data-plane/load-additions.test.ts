@@ -61,6 +61,7 @@ async function scene() {
 			read: string[];
 			addedRows?: number;
 			unchangedDates?: number;
+			repairedDates?: string[];
 		};
 	};
 	const counts = () => rows(perDate);
@@ -110,7 +111,6 @@ test("a Run made by hand replaces its days, and the next scheduled one goes on f
 	const first = await next({ [date]: ["a", "b"] });
 	await add(first);
 	await change("update orders set body = 'mine'");
-	expect(await add({ ...first, run: "2" })).toMatchObject({ read: [] });
 	store.requests.length = 0;
 	const byHand = await load({ ...first, run: "3" });
 	expect(byHand.result).toMatchObject({ rows: 6, objects: 2 });
@@ -120,12 +120,94 @@ test("a Run made by hand replaces its days, and the next scheduled one goes on f
 	expect(await add({ ...first, run: "4" })).toMatchObject({ read: [] });
 });
 
-test.each<[string, string, Partial<LoadInput>?]>([
-	["rows were deleted", "delete from orders where event_id like '%-a-0'"],
+const inserted = `insert into orders by name select 'mine' as event_id, date '${date}' as date`;
+const deleted = "delete from orders where event_id like '%-a-0'";
+
+test.each([
+	["rows were deleted", deleted],
+	["rows were inserted", inserted],
+	["a row was exchanged for a foreign one", `${deleted}; ${inserted}`],
 	[
-		"rows were inserted",
-		`insert into orders by name select 'mine' as event_id, date '${date}' as date`,
+		"a row was exchanged for a copy of another",
+		`${deleted}; insert into orders from orders where event_id like '%-a-1'`,
 	],
+	[
+		"a body was changed",
+		"update orders set body = '{}' where event_id like '%-a-1'",
+	],
+	[
+		"a body was removed",
+		"update orders set body = null where event_id like '%-a-1'",
+	],
+	[
+		"a time was changed",
+		"update orders set timestamp = timestamp + interval 1 microsecond where event_id like '%-a-1'",
+	],
+	[
+		"the bodies of two rows were exchanged",
+		"update orders set body = case when event_id like '%-a-0' then (select body from orders where event_id like '%-a-1') else (select body from orders where event_id like '%-a-0') end where event_id like '%-a-0' or event_id like '%-a-1'",
+	],
+])(
+	"after %s the whole day is replaced, the Run says so, and the other day stays",
+	async (_, sql) => {
+		const { next, add, change, rows } = await scene();
+		const first = await next({ [date]: ["a", "b"], [other]: ["c"] });
+		await add(first);
+		const before = await rows("select * from orders order by all");
+		await change(sql);
+		const repair = await add({ ...first, run: "2" });
+		expect(repair).toMatchObject({
+			repairedDates: [date],
+			unchangedDates: 1,
+			read: keysOf(first),
+		});
+		expect(await rows("select * from orders order by all")).toEqual(before);
+		const again = await add({ ...first, run: "3" });
+		expect(again).toMatchObject({ unchangedDates: 2, read: [] });
+		expect(again).not.toHaveProperty("repairedDates");
+	},
+);
+
+test("rows that somebody put into a day without events go, and the Run says so", async () => {
+	const { next, add, change, counts } = await scene();
+	const first = await next({ [date]: [], [other]: ["c"] });
+	await add(first);
+	await change(inserted);
+	expect(await add({ ...first, run: "2" })).toMatchObject({
+		repairedDates: [date],
+		unchangedDates: 1,
+	});
+	expect(await counts()).toEqual([[other, 3, 3]]);
+});
+
+test("columns that people have added count for nothing", async () => {
+	const { next, add, change, rows } = await scene();
+	const first = await next({ [date]: ["a"] });
+	await add(first);
+	await change("alter table orders add column note varchar");
+	await change("update orders set note = 'mine'");
+	expect(await add({ ...first, run: "2" })).toMatchObject({ read: [] });
+	expect(await rows("select distinct note from orders")).toEqual([["mine"]]);
+});
+
+// Nothing says that somebody changed rows, so the Run doesn't, either.
+test.each([
+	["an earlier build, which left no digests", "drop table _tidemill.dates"],
+	["another version of DuckDB", "update _tidemill.dates set engine = 'v0'"],
+])("a day that %s loaded is replaced once, without a word", async (_, sql) => {
+	const { next, add, change } = await scene();
+	const first = await next({ [date]: ["a", "b"] });
+	await add(first);
+	await change(sql);
+	const once = await add({ ...first, run: "2" });
+	expect(once).toMatchObject({ unchangedDates: 0, read: keysOf(first) });
+	expect(once).not.toHaveProperty("repairedDates");
+	expect(await add({ ...first, run: "3" })).toMatchObject({ read: [] });
+});
+
+test.each<[string, string, Partial<LoadInput>?]>([
+	["rows were deleted", deleted],
+	["rows were inserted", inserted],
 	["the record was emptied", "delete from _tidemill.loads"],
 	[
 		"the table was copied, which leaves the mark behind, and adopted",

@@ -24,6 +24,10 @@ export interface DayObject extends ManifestObject {
 export interface HeldDate {
 	/** Counted now. */
 	rows: number;
+	/** Of the rows' values, now. */
+	digest: string;
+	/** The same when the last load had ended. */
+	loadedDigest: string;
 	/** What loads say that they have put there. */
 	loads: readonly RecordedLoad[];
 }

@@ -1,11 +1,18 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate } from "../../load/load-day.ts";
-import { recordOf, recordTable } from "./load-record.ts";
+import {
+	datesSql,
+	digestSql,
+	digestTable,
+	recordedDays,
+	recordOf,
+	recordTable,
+} from "./load-record.ts";
 import { duckDBUse, type ExistingTable } from "./plan.ts";
 
 /**
@@ -25,12 +32,17 @@ export async function heldDates(
 	if (recordOf(input, manifest, mark) !== mark.record) return undefined;
 	if (!(await hasRecords(session))) return undefined;
 	const dates = manifest.dates.map(({ date }) => date);
-	const [first, last] = [dates[0], dates.at(-1)];
-	if (first === undefined || last === undefined) return new Map();
-	const between = `date BETWEEN DATE ${quoteText(first)} AND DATE ${quoteText(last)}`;
-	const counted = await session.rows<{ date: string; rows: bigint }>(
-		`SELECT date::VARCHAR AS date, count(*) AS rows FROM ${quoteName(input.table.name)} WHERE ${between} GROUP BY ALL`,
+	if (dates.length === 0) return new Map();
+	const onDates = `date IN (${datesSql(dates)})`;
+	const found = await session.rows<{
+		date: string;
+		rows: bigint;
+		digest: string;
+	}>(
+		`SELECT date::VARCHAR AS date, count(*) AS rows, ${digestSql(input.table.columns)} AS digest` +
+			` FROM ${quoteName(input.table.name)} WHERE ${onDates} GROUP BY ALL`,
 	);
+	const recorded = `record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(input.table.name)}) AND ${onDates}`;
 	const loads = await session.rows<{
 		date: string;
 		objects: string;
@@ -39,35 +51,47 @@ export async function heldDates(
 		run: string;
 	}>(
 		`SELECT date::VARCHAR AS date, array_to_string(objects, chr(10)) AS objects, rows, unfit, run FROM ${recordTable}` +
-			` WHERE record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(input.table.name)})` +
-			` AND ${between} ORDER BY loaded, run, objects`,
+			` WHERE ${recorded} ORDER BY loaded, run, objects`,
 	);
-	const rowsOf = new Map(counted.map(({ date, rows }) => [date, Number(rows)]));
+	const digests = await session.rows<{ date: string; digest: string }>(
+		`SELECT date::VARCHAR AS date, digest FROM ${digestTable} WHERE ${recorded} AND engine = version()`,
+	);
+	const foundOf = new Map(found.map((day) => [day.date, day]));
 	const loadsOf = Map.groupBy(loads, ({ date }) => date);
-	return new Map(
-		dates.map((date) => [
-			date,
-			{
-				rows: rowsOf.get(date) ?? 0,
-				loads: (loadsOf.get(date) ?? []).map(
-					({ objects, rows, unfit, run }) => ({
-						objects: objects.split("\n"),
-						rows: Number(rows),
-						unfit: unfit === null ? {} : JSON.parse(unfit),
-						run,
-					}),
-				),
-			},
-		]),
+	const digestOf = new Map(digests.map(({ date, digest }) => [date, digest]));
+	const oldest = addDays(
+		utcDate(Date.parse(manifest.snapshotTime)),
+		-recordedDays,
 	);
+	const held = new Map<UtcDate, HeldDate>();
+	for (const date of dates) {
+		const { rows = 0n, digest = "0" } = foundOf.get(date) ?? {};
+		const loads = loadsOf.get(date) ?? [];
+		const isNew = loads.length === 0 && (date >= oldest || rows === 0n);
+		const loadedDigest = digestOf.get(date) ?? (isNew ? "0" : undefined);
+		// What is in it was forgotten, or is known by another engine's hash.
+		if (loadedDigest === undefined) continue;
+		held.set(date, {
+			rows: Number(rows),
+			digest,
+			loadedDigest,
+			loads: loads.map(({ objects, rows, unfit, run }) => ({
+				objects: objects.split("\n"),
+				rows: Number(rows),
+				unfit: unfit === null ? {} : JSON.parse(unfit),
+				run,
+			})),
+		});
+	}
+	return held;
 }
 
-/** Who dropped it only costs the next Run a replacement of its days. */
+/** Who dropped one only costs the next Run a replacement of its days. */
 async function hasRecords(session: Session): Promise<boolean> {
-	const [schema, table] = recordTable.split(".") as [string, string];
+	const names = [recordTable, digestTable].map(quoteText).join(", ");
 	const found = await session.rows(
 		`SELECT 1 AS one FROM duckdb_tables() WHERE database_name = current_database()` +
-			` AND schema_name = ${quoteText(schema)} AND table_name = ${quoteText(table)}`,
+			` AND schema_name || '.' || table_name IN (${names})`,
 	);
-	return found.length > 0;
+	return found.length === 2;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
-import { quoteText } from "../../../duckdb/quoting.ts";
+import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import {
 	type LoadDay,
@@ -17,12 +17,27 @@ import type { TableMark } from "../../load/table-mark.ts";
  * replaces its days.
  */
 export const recordTable = "_tidemill.loads";
+/**
+ * What each of these dates held when its last load had ended. A table of its own: an earlier build, after a rollback, inserts
+ * into the other one by the places of its columns.
+ */
+export const digestTable = "_tidemill.dates";
 
 export const recordDefinition = [
 	"CREATE SCHEMA IF NOT EXISTS _tidemill",
 	`CREATE TABLE IF NOT EXISTS ${recordTable} (table_name VARCHAR, record VARCHAR, run VARCHAR, date DATE,` +
 		` objects VARCHAR[], rows BIGINT, unfit VARCHAR, loaded TIMESTAMPTZ)`,
+	`CREATE TABLE IF NOT EXISTS ${digestTable} (table_name VARCHAR, record VARCHAR, date DATE, engine VARCHAR, digest VARCHAR)`,
 ];
+
+/**
+ * An aggregate over rows in any order, which changes if a row is deleted, inserted or changed. A sum, not XOR: a row that stands
+ * twice counts twice. DuckDB's hash takes 0.4 s for a million rows of 500 bytes, a tenth of what md5 takes; another version of it
+ * may have another hash, so the engine stands beside each digest.
+ */
+export function digestSql(columns: readonly { name: string }[]): string {
+	return `coalesce(sum(hash(${columns.map(({ name }) => quoteName(name)).join(", ")})), 0)::VARCHAR`;
+}
 
 /** What one transaction changes in the record of a table. */
 export interface RecordChange {
@@ -32,10 +47,12 @@ export interface RecordChange {
 	dates: UtcDate[];
 	before: UtcDate;
 	loads: (RecordedLoad & { date: UtcDate })[];
+	/** Of these dates, what the table holds now is recorded, by these columns. */
+	digests: { dates: UtcDate[]; columns: TableColumn[] };
 }
 
 /** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
-const recordedDays = 35;
+export const recordedDays = 35;
 
 /**
  * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
@@ -55,7 +72,14 @@ export function recordOf(
 function fingerprint(columns: TableColumn[], sourceKey: string): string {
 	const filled = columns.map((column) => columnSql(column, columns));
 	return createHash("sha256")
-		.update(JSON.stringify([sourceKey, filled, eventRows([], columns)]))
+		.update(
+			JSON.stringify([
+				sourceKey,
+				filled,
+				eventRows([], columns),
+				digestSql(columns),
+			]),
+		)
 		.digest("hex")
 		.slice(0, 16);
 }
@@ -64,6 +88,7 @@ export function recordChange(
 	record: string | undefined,
 	{ run, snapshotTime, dates }: Manifest,
 	days: LoadDay[],
+	columns: TableColumn[],
 ): RecordChange {
 	const changed = days.filter(({ kept }) => !kept || kept.renamed);
 	const oldest = addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
@@ -77,6 +102,12 @@ export function recordChange(
 				: days
 						.flatMap((day) => loadsOf(day, run))
 						.filter((load) => load.objects.length > 0),
+		digests: {
+			dates: (record === undefined ? [] : days)
+				.filter(({ kept, objects }) => !kept || objects.length > 0)
+				.map(({ date }) => date),
+			columns,
+		},
 	};
 }
 
@@ -94,14 +125,16 @@ function loadsOf(day: LoadDay, run: string): RecordChange["loads"] {
 
 export function recordStatements(
 	table: string,
-	{ record, dates, before, loads }: RecordChange,
+	{ record, dates, before, loads, digests }: RecordChange,
 ): string[] {
-	const list = dates.map((date) => `DATE ${quoteText(date)}`).join(", ");
-	const forgotten = [
-		...(record === undefined ? ["true"] : [`record <> ${quoteText(record)}`]),
-		...(dates.length > 0 ? [`date IN (${list})`] : []),
-		`date < DATE ${quoteText(before)}`,
-	];
+	const forget = (recordTable: string, dates: readonly UtcDate[]) => {
+		const forgotten = [
+			...(record === undefined ? ["true"] : [`record <> ${quoteText(record)}`]),
+			...(dates.length > 0 ? [`date IN (${datesSql(dates)})`] : []),
+			`date < DATE ${quoteText(before)}`,
+		];
+		return `DELETE FROM ${recordTable} WHERE lower(table_name) = lower(${quoteText(table)}) AND (${forgotten.join(" OR ")})`;
+	};
 	const values = loads.map(({ date, objects, rows, unfit, run }) =>
 		[
 			quoteText(table),
@@ -117,7 +150,30 @@ export function recordStatements(
 	);
 	return [
 		...recordDefinition,
-		`DELETE FROM ${recordTable} WHERE lower(table_name) = lower(${quoteText(table)}) AND (${forgotten.join(" OR ")})`,
+		forget(recordTable, dates),
 		...values.map((row) => `INSERT INTO ${recordTable} VALUES (${row})`),
+		forget(digestTable, digests.dates),
+		...(digests.dates.length > 0
+			? [digestStatement(table, record!, digests)]
+			: []),
 	];
+}
+
+/** Dates without rows have a digest, too. */
+function digestStatement(
+	table: string,
+	record: string,
+	{ dates, columns }: RecordChange["digests"],
+): string {
+	const list = datesSql(dates);
+	return (
+		`INSERT INTO ${digestTable} SELECT ${quoteText(table)}, ${quoteText(record)}, day, version(), coalesce(digest, '0')` +
+		` FROM unnest([${list}]) AS wanted(day) LEFT JOIN` +
+		` (SELECT ${quoteName("date")} AS day, ${digestSql(columns)} AS digest FROM ${quoteName(table)}` +
+		` WHERE ${quoteName("date")} IN (${list}) GROUP BY ALL) USING (day)`
+	);
+}
+
+export function datesSql(dates: readonly UtcDate[]): string {
+	return dates.map((date) => `DATE ${quoteText(date)}`).join(", ");
 }

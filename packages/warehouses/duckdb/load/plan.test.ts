@@ -187,6 +187,8 @@ test("a full reload replaces the whole table and counts all its rows", () => {
 describe("a day that keeps rows", () => {
 	const held = {
 		rows: 4,
+		digest: "7",
+		loadedDigest: "7",
 		loads: [{ objects: ["old"], rows: 4, unfit: { body: 1 }, run: "before" }],
 	};
 	const kept = { rows: 4, unfit: { body: 1 }, held };
@@ -252,7 +254,14 @@ describe("a day that keeps rows", () => {
 			record,
 			dates: [],
 			loads: [{ objects: ["a", "b"], rows: 3, unfit: {} }],
+			digests: { dates: [day.date], columns },
 		});
+		expect(
+			recorded([
+				{ ...day, kept },
+				{ ...empty, kept },
+			])?.digests.dates,
+		).toEqual([day.date]);
 		const renamed = { ...kept, renamed: ["compacted"] };
 		expect(
 			recorded([{ ...day, kept: renamed, unfit: { body: 2 } }]),
@@ -271,6 +280,7 @@ describe("a day that keeps rows", () => {
 
 	test.each<[string, Parameters<typeof planKept>[1]]>([
 		["has other rows", { now: { ...held, rows: 5 } }],
+		["has other values", { now: { ...held, digest: "8" } }],
 		[
 			"was loaded by another Run meanwhile",
 			{ now: { ...held, loads: [...held.loads, held.loads[0]!] } },

@@ -132,7 +132,7 @@ export function planLoad(
 			columns,
 		});
 	steps.push(...rowChecks(input, days));
-	const change = recordChange(record, manifest, days);
+	const change = recordChange(record, manifest, days, columns);
 	const isRecorded = change.dates.length === 0 && change.loads.length === 0;
 	if (!isRecorded) steps.push({ do: "Record", change });
 	return { table: name, steps };
