@@ -14,7 +14,7 @@ import {
 import { additionTo, type DateAddition, type WantedDate } from "./addition.ts";
 
 /** What a table holds, by date; undefined if that can't be known. */
-type HeldDates = ReadonlyMap<UtcDate, HeldDate> | undefined;
+export type HeldDates = ReadonlyMap<UtcDate, HeldDate> | undefined;
 
 export interface TablePlans {
 	days: LoadDay[];

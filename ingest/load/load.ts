@@ -24,7 +24,7 @@ import { DownloadedDays } from "./day-files.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
-import { planTables, type TablePlans } from "./load-days.ts";
+import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
 import { openWarehouse } from "./warehouse.ts";
 
 /**
@@ -137,8 +137,14 @@ class Attempt {
 		}
 	}
 
-	#noteRepairs(held: Awaited<ReturnType<Attempt["#held"]>>): void {
-		const changed = [held?.table, held?.quarantineTable].flatMap((dates) =>
+	#noteRepairs({
+		table,
+		quarantineTable,
+	}: {
+		table?: HeldDates;
+		quarantineTable?: HeldDates;
+	} = {}): void {
+		const changed = [table, quarantineTable].flatMap((dates) =>
 			[...(dates ?? [])].filter(([, day]) => isChangedByOthers(day)),
 		);
 		if (changed.length === 0) return;

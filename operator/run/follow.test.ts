@@ -474,6 +474,24 @@ test("a Run whose Job is complete and whose Pod is gone asks archive what it loa
 	expect(status).toMatchObject({ phase: "Succeeded", rows: 5, ...more });
 });
 
+test.each([
+	[
+		["2026-03-30"],
+		"Loaded 5 rows, 2 of them new. Somebody had changed rows of 2026-03-30 in the table: loaded again.",
+	],
+	[
+		[1, 2, 3, 4, 5, 6, 7].map((day) => `2026-03-0${day}`),
+		"Loaded 5 rows, 2 of them new. Somebody had changed rows of 2026-03-01, 2026-03-02, 2026-03-03, 2026-03-04, 2026-03-05 and 2 more dates in the table: loaded again.",
+	],
+])("a Run that found changed rows on %j says so", (repairedDates, words) => {
+	const added = { addedRows: 2, unchangedDates: 0, repairedDates };
+	const result = JSON.stringify({ ...loaded, ...added });
+	const stored = { ok: true, result } as const;
+	const status = statusOf(decide(stateOf({ ...gone, stored }), now));
+	expect(status).toMatchObject({ phase: "Succeeded", repairedDates });
+	expect(findCondition(status.conditions, "Complete")?.message).toBe(words);
+});
+
 test("while archive is away, the Run waits for its result, and says so", () => {
 	const actions = decide(stateOf({ ...gone, stored: away }), now);
 	expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);

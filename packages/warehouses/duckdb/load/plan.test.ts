@@ -256,12 +256,6 @@ describe("a day that keeps rows", () => {
 			loads: [{ objects: ["a", "b"], rows: 3, unfit: {} }],
 			digests: { dates: [day.date], columns },
 		});
-		expect(
-			recorded([
-				{ ...day, kept },
-				{ ...empty, kept },
-			])?.digests.dates,
-		).toEqual([day.date]);
 		const renamed = { ...kept, renamed: ["compacted"] };
 		expect(
 			recorded([{ ...day, kept: renamed, unfit: { body: 2 } }]),
