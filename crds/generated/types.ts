@@ -1042,6 +1042,8 @@ export interface SourceCustom {
 	algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 	/** How the signature is encoded. */
 	encoding: "Hex" | "Base64";
+	/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
+	secretEncoding?: "Text" | "Hex" | "Base64";
 	/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. */
 	signedString: string;
 	/** Header that holds the time of signing, in lower case. */
