@@ -215,7 +215,7 @@ export interface PodTemplate {
 	imagePullSecrets?: PodImagePullSecret[];
 	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 	priorityClassName?: string;
-	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+	/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 	env?: PodEnv[];
 }
 
