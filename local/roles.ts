@@ -51,6 +51,7 @@ export function roles(settings: {
 			ARCHIVE_SHARDS: "0",
 			// A person waits for the row.
 			ARCHIVE_MAX_AGE_MS: "2000",
+			ARCHIVE_LISTS_INTERVAL_MS: "2000",
 			ARCHIVE_SCRATCH: join(home.scratch, "archive"),
 			STREAM_MAX_BYTES: String(1024 ** 3),
 			STREAM_REPLICAS: "1",

@@ -21,6 +21,10 @@ export interface ArchiveSettings {
 		/** How often archive looks for due dates, on average. */
 		intervalMs: number;
 	};
+	lists: {
+		/** How often archive writes the lists of objects that have changed, on average; 0 for never. */
+		intervalMs: number;
+	};
 	stream: StreamSettings & KeySettings;
 	scratch: string;
 }
@@ -50,6 +54,13 @@ export function readArchiveSettings(
 				"ARCHIVE_COMPACTION_INTERVAL_MS",
 				[1, 86_400_000],
 				600_000,
+			),
+		},
+		lists: {
+			intervalMs: settings.integer(
+				"ARCHIVE_LISTS_INTERVAL_MS",
+				[0, 86_400_000],
+				300_000,
 			),
 		},
 		stream: {

@@ -65,6 +65,11 @@ export class Shard {
 			: `shard ${this.number}: ${this.#state.reason}`;
 	}
 
+	/** Whether this process does the work now, and has learned all cuts of before. */
+	get isArchiving(): boolean {
+		return this.#session !== undefined;
+	}
+
 	get alarm(): Alarm | undefined {
 		return this.#alarm;
 	}

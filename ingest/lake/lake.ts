@@ -13,6 +13,7 @@ import { Compactor } from "./compaction/compactor.ts";
 import { answerEvents } from "./events/responder.ts";
 import { RowThread } from "./events/row-thread.ts";
 import { answerImports } from "./imports/imports.ts";
+import { Lister } from "./lists/lister.ts";
 import { answerExports } from "./manifest/exports.ts";
 import { answerLogs } from "./manifest/logs.ts";
 import { answerManifests } from "./manifest/manifests.ts";
@@ -122,7 +123,16 @@ export class Lake {
 			maxLagSeconds: (2 * settings.limits.maxAgeMs) / 1000 + 1,
 			scratch: settings.scratch,
 		});
+		const lister = new Lister({
+			...this.#options,
+			...settings.lists,
+			bucket: settings.store.bucket,
+			shards: this.#shards,
+			objectsDone: async (stream) =>
+				(await this.#context.progress()).objectsDone(stream),
+		});
 		const sweep = () => sweepDeleted(this.#context, signal);
+		const lookBack = () => lister.lookBack(Date.now(), signal);
 		const count = () => this.#released.publishAll(signal);
 		await Promise.all([
 			this.#retention.run(signal),
@@ -130,6 +140,8 @@ export class Lake {
 			// This covers a killed archive and a rebuilt NATS.
 			hourly("counting released events", count, { log, signal }),
 			compactor.run(signal),
+			lister.run(signal),
+			hourly("the search for lists of older dates", lookBack, { log, signal }),
 		]);
 	}
 

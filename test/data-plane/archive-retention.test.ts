@@ -146,6 +146,29 @@ test("dates before today − 31 are deleted where the store has no lifecycle rul
 	).toContain('{enforced_by="sweep"} 1');
 });
 
+test("a date's lists are removed a day before its objects, whoever removes those, and not by one clock", async () => {
+	const archive = await archiveOfAges(31, 30);
+	for (let ago = 60; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	const { sourceKey, keys } = archive;
+	for (const age of [31, 30, 0]) {
+		const group = { account: "shop", sourceKey, date: addDays(today, -age) };
+		for (const name of [archive.shard, "released"])
+			await archive.store.put(keys.list(group, name), "x\n", "text/plain");
+	}
+	const lists = async () =>
+		(await keysOf(archive, "lists/")).map(
+			(key) => /date=([\d-]+)/.exec(key)![1],
+		);
+	const { keeper } = keeperOf(archive);
+	// The store's clock says that it isn't so late.
+	await keeper.keep(nowMs + 10 * dayMs);
+	await keeper.keep(nowMs);
+	const kept = [30, 0].map((age) => addDays(today, -age));
+	expect(await lists()).toEqual(kept.flatMap((date) => [date, date]));
+	expect(await archive.bodies()).toEqual(["30", "31"]);
+});
+
 test("an idle stream keeps its newest cut, and goes on from it", async () => {
 	const archive = await archiveOfAges(50, 40);
 	for (let ago = 60; ago > 0; ago--)

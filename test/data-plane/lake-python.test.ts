@@ -1,11 +1,15 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { dayMs } from "../../packages/contracts/utc-date.ts";
+import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
-	CompactionFixture,
-	closedDate,
-} from "../support/fixtures/data-plane/compaction-fixture.ts";
+	type ArchiveFixture,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { CompactionFixture } from "../support/fixtures/data-plane/compaction-fixture.ts";
+import { importEvents } from "../support/fixtures/data-plane/imported-events.ts";
+import { lakePage } from "../support/fixtures/data-plane/lake.ts";
 import {
 	type Servers,
 	startServers,
@@ -15,9 +19,31 @@ import {
 	hasPython,
 	pythonEnvironment,
 } from "../support/servers/python.ts";
-import { temporaryDirectory } from "../support/servers/test-server.ts";
 
-const packages = ["pyarrow==26.0.1", "polars==2.1.0"];
+/*
+ * The recipes of docs/lake.md, word for word. `make test-ecosystem` sets LAKE_TOOLS=all, which adds what is large: Spark needs
+ * Java 17 and a gigabyte.
+ */
+const withSpark = process.env.LAKE_TOOLS === "all";
+const packages = [
+	...["pyarrow==26.0.1", "polars==2.1.0", "pandas==3.1.1"],
+	...["duckdb==1.5.5", "duckdb-extension-httpfs==1.5.5"],
+	...(withSpark ? ["pyspark==4.3.0"] : []),
+];
+
+/** How a program of a tool prints the bodies that its recipe finds. */
+const printed: Record<string, string> = {
+	pandas: 'print(json.dumps(events["body"].tolist()))',
+	pyarrow: 'print(json.dumps(events.column("body").to_pylist()))',
+	polars: 'print(json.dumps(events["body"].to_list()))',
+	duckdb:
+		"print(json.dumps([body for (body,) in duckdb.sql(\"SELECT body FROM read_parquet(getvariable('events'))\").fetchall()]))",
+	spark:
+		'print(json.dumps([row.body for row in events.select("body").collect()]))',
+};
+const tools = Object.keys(printed).filter(
+	(tool) => withSpark || tool !== "spark",
+);
 
 let servers: Servers;
 /** Undefined where there is no Python. */
@@ -25,53 +51,63 @@ let python: string | undefined;
 beforeAll(async () => {
 	servers = await startServers();
 	if (!(await hasPython())) return;
-	const name = packages.join("-").replaceAll("=", "");
+	const name = `lake-${withSpark ? "and-spark" : "python"}`;
 	python = join(await pythonEnvironment(name, packages), "python");
 });
 afterAll(() => servers?.stop());
 
-/** The page's Python, one block after the other, for this bucket; each ends with what it finds, as JSON. */
-async function documentedProgram(prefix: string): Promise<string> {
-	const { s3 } = servers;
-	const page = await readFile(
-		new URL("../../docs/lake.md", import.meta.url),
-		"utf8",
-	);
-	const [choice, arrow, polars] = [
-		...page.matchAll(/^```python\n(.*?)^```/gms),
-	].map(([, code]) => code!);
-	return [
-		choice,
-		arrow,
-		'arrow = sorted(events.to_table(columns=["body"]).column("body").to_pylist())',
-		polars,
-		'print(json.dumps({"arrow": arrow, "polars": sorted(events.collect()["body"].to_list()), "dates": sorted(str(date) for date in set(events.collect()["date"].to_list()))}))',
-	]
-		.join("\n")
-		.replaceAll("BUCKET/PREFIX", `${s3.bucket}/${prefix}`)
-		.replaceAll("http://127.0.0.1:7070", s3.endpoint)
-		.replace('access_key="…"', `access_key="${s3.accessKeyId}"`)
-		.replace('secret_key="…"', `secret_key="${s3.secretAccessKey}"`)
-		.replace('access_key_id": "…"', `access_key_id": "${s3.accessKeyId}"`)
-		.replace('access_key": "…"', `access_key": "${s3.secretAccessKey}"`);
+async function programOf(
+	tool: string,
+	{ prefix, sourceKey }: ArchiveFixture,
+): Promise<string> {
+	const source = `account=shop/source=${sourceKey}`;
+	const { python: recipes, sql } = await lakePage(servers.s3, prefix, source);
+	// DuckDB's makers publish the extension on PyPI, too.
+	const [prepare, find] = sql.map((text) => text.replace(/^INSTALL.*/, ""));
+	const blocks: Record<string, string[]> = {
+		duckdb: [
+			"import duckdb, duckdb_extension_httpfs, glob, os",
+			"[extension] = glob.glob(os.path.dirname(duckdb_extension_httpfs.__file__) + '/**/*.duckdb_extension', recursive=True)",
+			"duckdb.load_extension(extension)",
+			`duckdb.sql("""${prepare}""")`,
+			`duckdb.sql("""${find}""")`,
+		],
+		pyarrow: [recipes.get("pandas")!, recipes.get("pyarrow")!],
+	};
+	const code = blocks[tool] ?? [recipes.get(tool)!];
+	return ["import json", ...code, printed[tool]].join("\n");
 }
 
-test("PyArrow and Polars find each event once by the program of docs/lake.md, before a compaction and while both are there", async (context) => {
-	if (!python) return context.skip("there is no Python 3 with venv");
-	const fixture = await CompactionFixture.open(servers);
-	const { archive, bodies, signal, running } = fixture;
-	await archive.publish([newEvent('"today"')]);
-	await running.flush();
-	const all = [...bodies, '"today"'].sort();
-	const directory = await temporaryDirectory("python");
-	const program = join(directory, "lake.py");
-	await writeFile(program, await documentedProgram(archive.prefix));
-	const look = async () =>
-		JSON.parse((await done(python!, [program])).trim().split("\n").at(-1)!);
-	expect(await look()).toMatchObject({ arrow: all, polars: all });
-	await fixture.compactor().look(Date.now(), signal);
-	const found = await look();
-	expect(found).toMatchObject({ arrow: all, polars: all });
-	expect(found.dates).toContain(closedDate);
-	await rm(directory, { recursive: true });
-});
+test.for(tools)(
+	"%s finds each event once by its recipe in docs/lake.md, before, during and after a compaction, with those that were imported",
+	async (tool, context) => {
+		if (!python) return context.skip("there is no Python 3 with venv");
+		const fixture = await CompactionFixture.open(servers);
+		const { archive, bodies, signal, running } = fixture;
+		const { sourceKey } = archive;
+		await archive.publish([
+			newEvent('"today"', { sourceKey }),
+			newEvent('"apart"', { sourceKey, quarantined: true }),
+		]);
+		await running.flush();
+		await importEvents(archive, Date.now() - 20 * dayMs, ['"imported"']);
+		const all = [...bodies, '"today"', '"imported"'].sort();
+		const program = join(await passingDirectory("python"), "lake.py");
+		await writeFile(program, await programOf(tool, archive));
+		const look = async () => {
+			const said = await done(python!, [program]);
+			return JSON.parse(said.trim().split("\n").at(-1)!).sort();
+		};
+		await archive.writeLists();
+		expect(await look()).toEqual(all);
+		await fixture.compactor().look(Date.now(), signal);
+		// Both are there now, and the list has the old ones.
+		expect(await look()).toEqual(all);
+		await archive.writeLists();
+		expect(await look()).toEqual(all);
+		await fixture.recordedDaysAgo(2);
+		await fixture.compactor().look(Date.now(), signal);
+		expect(await fixture.names()).toHaveLength(1);
+		expect(await look()).toEqual(all);
+	},
+);

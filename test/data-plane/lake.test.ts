@@ -1,14 +1,28 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { utcDate } from "../../packages/contracts/utc-date.ts";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
+import { startArchiveProcess } from "../support/faults/archive-process.ts";
+import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
 	ArchiveFixture,
+	eventually,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
-import { openLake } from "../support/fixtures/data-plane/lake.ts";
+import {
+	CompactionFixture,
+	closedDate,
+	watched,
+} from "../support/fixtures/data-plane/compaction-fixture.ts";
+import { importEvents } from "../support/fixtures/data-plane/imported-events.ts";
+import { lakePage, openLake } from "../support/fixtures/data-plane/lake.ts";
+import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
+import { S3Proxy } from "../support/proxies/s3-proxy.ts";
 import {
 	type Servers,
 	startServers,
 } from "../support/servers/archive-servers.ts";
+import { httpfsExtension } from "../support/servers/duckdb-extension.ts";
 
 let servers: Servers;
 beforeAll(async () => {
@@ -33,7 +47,9 @@ test("the queries of docs/lake.md give the events that were archived", async () 
 	await archive.publish([newEvent("[]", of), newEvent("1", { receivedAtMs })]);
 	await flush();
 
+	await archive.writeLists();
 	const lake = await openLake(archive);
+	await lake.look();
 	const [perDay, fields] = lake.queries;
 	const date = utcDate(receivedAtMs);
 	expect(await lake.rows(perDay!)).toEqual([
@@ -43,4 +59,208 @@ test("the queries of docs/lake.md give the events that were archived", async () 
 	expect(await lake.rows(fields!)).toMatchObject([
 		{ type: "order.created", amount: "12.5" },
 	]);
+});
+
+/** DuckDB, which reads the bucket by the store's API, word for word as docs/lake.md says. */
+async function openByS3(archive: ArchiveFixture, extension: string) {
+	const { sql } = await lakePage(servers.s3, archive.prefix);
+	const [prepare, find] = sql;
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	onTestFinished(() => {
+		connection.closeSync();
+		instance.closeSync();
+	});
+	await connection.run(`LOAD '${extension}'`);
+	await connection.run(prepare!.replace(/^INSTALL.*/, ""));
+	return {
+		look: async () => void (await connection.run(find!)),
+		bodies: async () => {
+			const query = "SELECT body FROM read_parquet(getvariable('events'))";
+			const found = await connection.runAndReadAll(query);
+			return found.getRows().flat().map(String).sort();
+		},
+	};
+}
+
+test("DuckDB finds each event once through S3 at every moment of a compaction, by lists of before and of now", async (context) => {
+	const extension = await httpfsExtension();
+	if (!extension) return context.skip("there is no Python 3 with venv");
+	const fixture = await CompactionFixture.open(servers);
+	const { archive, bodies, signal } = fixture;
+	await archive.writeLists();
+	const early = await openByS3(archive, extension);
+	await early.look();
+	const now = await openByS3(archive, extension);
+	let moments = 0;
+	const everybodyFindsAll = async () => {
+		moments++;
+		// Archive hasn't looked after the lists since, and then it has.
+		await now.look();
+		expect(await now.bodies()).toEqual(bodies);
+		await archive.writeLists();
+		await now.look();
+		expect(await now.bodies()).toEqual(bodies);
+		expect(await early.bodies()).toEqual(bodies);
+	};
+	let failure: unknown;
+	const compactor = fixture.compactor({
+		wrapStore: (store) =>
+			watched(store, async (_, step, count) => {
+				// Reading changes nothing, so one moment of it is enough.
+				if (step === "getFile" && count > 1) return;
+				await everybodyFindsAll().catch((error) => {
+					failure ??= error;
+				});
+			}),
+	});
+	await compactor.look(Date.now(), signal);
+	expect((await fixture.record())?.outputs).toHaveLength(1);
+	await everybodyFindsAll();
+	expect(failure).toBeUndefined();
+	expect(moments).toBeGreaterThan(5);
+
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), signal);
+	expect(await fixture.names()).toHaveLength(1);
+	await now.look();
+	expect(await now.bodies()).toEqual(bodies);
+});
+
+test("imported and released events stand in the lists, as in a table, and quarantine doesn't", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush } = await archive.start();
+	const { sourceKey } = archive;
+	const held = (body: string, daysAgo: number, type: string) =>
+		newEvent(body, {
+			sourceKey,
+			quarantined: true,
+			receivedAtMs: Date.now() - daysAgo * dayMs,
+			violations: JSON.stringify({
+				plan: "orders",
+				version: "0".repeat(16),
+				type,
+				violations: [{ kind: "TypeMismatch" }],
+			}),
+		});
+	await archive.publish([
+		newEvent('"received"', { sourceKey }),
+		held('"released"', 2, "paid"),
+		held('"kept apart"', 2, "lost"),
+		held('"released today"', 0, "paid"),
+	]);
+	await flush();
+	const lake = await openLake(archive);
+	expect(await lake.bodies()).toEqual(['"received"']);
+	await archive.askRelease({ operation: "o1", filter: { types: ["paid"] } });
+	// On a date that has nothing else.
+	await importEvents(archive, Date.now() - 20 * dayMs, ['"i1"', '"i2"']);
+	const all = ['"i1"', '"i2"', '"received"', '"released today"', '"released"'];
+	expect(await lake.bodies()).toEqual(all.sort());
+	await importEvents(archive, Date.now() - 20 * dayMs, ['"i3"']);
+	expect(await lake.bodies()).toEqual([...all, '"i3"'].sort());
+
+	const answer = await archive.ask({ run: "r", account: "shop", sourceKey });
+	if (!answer.ok) throw new Error(answer.error.message);
+	const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+	expect(await lake.bodies()).toEqual((await bodiesIn(manifest)).sort());
+});
+
+test("what a version without lists has stored, compacted or not, is listed beside what comes now", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { archive, bodies, running, signal } = fixture;
+	await fixture.compactor().look(Date.now(), signal);
+	await fixture.recordedDaysAgo(2);
+	await fixture.compactor().look(Date.now(), signal);
+	expect(await fixture.names()).toHaveLength(1);
+	await archive.publish([newEvent('"now"', { sourceKey: archive.sourceKey })]);
+	await fixture.publish(9_000);
+	await running.flush();
+	const lake = await openLake(archive);
+	expect(await lake.bodies()).toEqual([...bodies, '"now"'].sort());
+	// Nothing has changed since.
+	expect(await running.lister.look(Date.now(), signal)).toBe(0);
+});
+
+test("a list that is wrong, lost or of an archive that woke up late is right after the next look", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const { archive, bodies, signal } = fixture;
+	const key = archive.keys.list(fixture.due(), archive.shard);
+	await archive.writeLists();
+	const late = (await archive.store.get(key))!;
+	await fixture.compactor().look(Date.now(), signal);
+	const lake = await openLake(archive);
+	expect(await lake.bodies()).toEqual(bodies);
+	for (const content of [late, `${late}${late}`, undefined]) {
+		await archive.tamper(key, content);
+		expect(await lake.bodies()).toEqual(bodies);
+		expect(await archive.store.get(key)).toContain("/compacted-");
+	}
+	expect(closedDate).toBe(fixture.due().date);
+});
+
+test("an archive that doesn't know all that is archived leaves the lists to the one that does", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const { archive, running, signal } = fixture;
+	// It knows the cuts so far, and waits for more frames than come.
+	const second = await archive.start({ maxAgeMs: 600_000 });
+	await second.flush();
+	await fixture.publish(9_000);
+	await running.flush();
+	await running.lister.look(Date.now(), signal);
+	const key = archive.keys.list(fixture.due(), archive.shard);
+	const whole = await archive.store.get(key);
+	expect(whole!.trim().split("\n")).toHaveLength(5);
+	await second.lister.look(Date.now(), signal);
+	expect(await archive.store.get(key)).toBe(whole);
+});
+
+test("a deleted source's lists go before its objects, and aren't written again", async () => {
+	const fixture = await CompactionFixture.open(servers, 3);
+	const { archive, running, signal } = fixture;
+	await importEvents(archive, Date.now() - 3 * dayMs, ["1"]);
+	await archive.writeLists();
+	const lists = async () =>
+		(await Array.fromAsync(archive.store.list(archive.keys.allLists()))).length;
+	expect(await lists()).toBe(2);
+	expect(await archive.askDeletion()).toMatchObject({ ok: true, isDone: true });
+	expect(await lists()).toBe(0);
+	expect(await running.lister.look(Date.now(), signal)).toBe(0);
+	expect(await lists()).toBe(0);
+});
+
+test("an archive that may not write lists archives and compacts as ever, says so, and lists all once it may", async () => {
+	const fixture = await CompactionFixture.open(servers, 8);
+	const { archive, bodies } = fixture;
+	await fixture.running.stop();
+	const proxy = await S3Proxy.start(servers.s3);
+	onTestFinished(() => proxy.close());
+	proxy.disturb = ({ method, path }) =>
+		method === "PUT" && path.includes("/lists/")
+			? { status: 403, code: "AccessDenied" }
+			: undefined;
+	const { metrics, readyz } = await startArchiveProcess(archive, {
+		ARCHIVE_LISTS_INTERVAL_MS: "100",
+		ARCHIVE_COMPACTION_INTERVAL_MS: "100",
+		ARCHIVE_SCRATCH: await passingDirectory("scratch"),
+		S3_ENDPOINT: proxy.endpoint,
+	});
+	await eventually(async () =>
+		expect(await metrics()).toMatch(/archive_list_failures_total [1-9]/),
+	);
+	const { sourceKey } = archive;
+	await archive.publish([newEvent('"today"', { sourceKey })]);
+	await eventually(async () =>
+		expect(await archive.bodies()).toContain('"today"'),
+	);
+	await eventually(async () =>
+		expect((await fixture.record())?.outputs).toHaveLength(1),
+	);
+	expect(await readyz()).toBe("ok\n");
+	proxy.disturb = () => undefined;
+	const lake = await openLake(archive);
+	await eventually(async () => {
+		await lake.look();
+		expect(await lake.bodiesFound()).toEqual([...bodies, '"today"'].sort());
+	});
 });

@@ -24,6 +24,7 @@ import {
 	ArchiveFixture,
 	eventually,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { openLake } from "../support/fixtures/data-plane/lake.ts";
 import {
 	connectAdmin,
 	startReceiver,
@@ -50,7 +51,10 @@ async function start() {
 	const routes = new TestRoutes(admin);
 	await routes.markSynced();
 	const archiveOf = (shard: number) =>
-		startArchiveProcess(archive, { ARCHIVE_SHARDS: String(shard) });
+		startArchiveProcess(archive, {
+			ARCHIVE_SHARDS: String(shard),
+			ARCHIVE_LISTS_INTERVAL_MS: "200",
+		});
 	const receiver = await startReceiver(servers.nats, {
 		env: { TIDEMILL_SHARDS: "2" },
 	});
@@ -173,6 +177,15 @@ test("a Source that moves to and fro is whole in each manifest, whichever shard 
 		expect(brokenPromises(await manifestOf(route, shard), sent)).toEqual([]);
 	expect(await shardsOf()).toEqual(["0", "1"]);
 	const { length } = await manifestOf(route, 0);
+	const lake = await openLake(archive);
+	await eventually(async () => {
+		await lake.look();
+		const ids = await lake.rows(
+			"SELECT event_id FROM read_parquet(getvariable('events'))",
+		);
+		expect(ids).toHaveLength(length);
+		expect(new Set(ids.map(({ event_id }) => event_id)).size).toBe(length);
+	});
 	await eventually(async () => {
 		const ledgers = await ledgersOf(route);
 		expect(ledgers.map(({ shard }) => shard).sort()).toEqual([0, 1]);

@@ -6,6 +6,7 @@ import type { SourceLedger } from "../../packages/contracts/ledger.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { ArchiveFixture } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { openLake } from "../support/fixtures/data-plane/lake.ts";
 import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
 import { readState } from "../support/fixtures/data-plane/stored-state.ts";
 import {
@@ -48,7 +49,7 @@ test("what version 0.1 stored is read, answered for and gone on with", async () 
 	const state = await readState(join(corpus, "0.1.json"));
 	const archive = await ArchiveFixture.restore(servers, state);
 	const { connection, sourceKey } = archive;
-	const { flush, shard } = await archive.start();
+	const { flush, shard, lister } = await archive.start();
 	await flush();
 
 	expect(shard.alarm).toBeUndefined();
@@ -98,4 +99,17 @@ test("what version 0.1 stored is read, answered for and gone on with", async () 
 		released: { "2026-03-02": { events: 1 } },
 	});
 	expect((await ledgers.get(other))?.json()).toHaveProperty("deletedTime");
+
+	// That version wrote no lists. By the ledgers of its dates, should the index have forgotten them, and then by what it holds.
+	const lake = await openLake(archive);
+	const { signal } = new AbortController();
+	expect(await lister.lookBack(Date.now(), signal)).toBe(2);
+	await lake.look();
+	const found = (await lake.bodiesFound()).map((body) => JSON.parse(body));
+	const received = loaded.filter((text) => text !== "released");
+	expect(found.sort()).toEqual(received.sort());
+	const all = (await lake.bodies()).map((body) => JSON.parse(body));
+	expect(all).toEqual(expect.arrayContaining(loaded));
+	expect(all).toHaveLength(loaded.length + 1);
+	expect(await lister.lookBack(Date.now(), signal)).toBe(0);
 });

@@ -138,6 +138,20 @@ export class ObjectKeys {
 		return `${this.#prefix}compactions/`;
 	}
 
+	/** Which objects a reader of the bucket reads; see lake/lists/lister.ts. */
+	allLists(): string {
+		return `${this.#prefix}lists/`;
+	}
+
+	listsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allLists()}account=${account}/source=${sourceKey}/`;
+	}
+
+	/** @param name a shard's number, or `released`. */
+	list(group: SourceName & { date: UtcDate }, name: string | number): string {
+		return `${this.listsOfSource(group)}date=${group.date}/${name}.txt`;
+	}
+
 	/** How long sources' events stay, for those that say; see lake/retention/source-retention.ts. */
 	allRetentions(): string {
 		return `${this.#prefix}retention/`;

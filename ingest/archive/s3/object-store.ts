@@ -9,7 +9,7 @@ export interface ListedObject {
 	modifiedMs: number;
 }
 
-/** One bucket, as archive uses it: it writes an object once and never changes it. */
+/** One bucket, as archive uses it: it writes an object once and never changes it, but for lists of objects. */
 export interface ObjectStore {
 	readonly keys: ObjectKeys;
 	/** Writes an object. Returns "exists" and writes nothing if the key exists. */
@@ -49,6 +49,12 @@ export interface FileStore {
 	): Promise<"created" | "exists">;
 	/** Writes an object's content into a file. Returns its SHA-256 (hex), or undefined if there is no object. */
 	getFile(key: string, file: string): Promise<string | undefined>;
+}
+
+/** Writes the lists, which change. */
+export interface ListStore {
+	/** Writes an object, or replaces it as a whole: a reader gets the former content or this one. */
+	put(key: string, text: string, contentType: string): Promise<void>;
 }
 
 /** Reads parts of objects. */

@@ -32,6 +32,7 @@ import type {
 	FileStore,
 	LifecycleStore,
 	ListedObject,
+	ListStore,
 	ObjectStore,
 	PartStore,
 } from "./object-store.ts";
@@ -53,7 +54,7 @@ import {
 const removedAtOnce = 1_000;
 
 export class S3ObjectStore
-	implements ObjectStore, FileStore, PartStore, LifecycleStore
+	implements ObjectStore, FileStore, ListStore, PartStore, LifecycleStore
 {
 	readonly keys: ObjectKeys;
 	readonly #client: S3Client;
@@ -133,6 +134,21 @@ export class S3ObjectStore
 			},
 			quick === "unknown",
 		);
+	}
+
+	async put(key: string, text: string, contentType: string): Promise<void> {
+		const put = new PutObjectCommand({
+			Bucket: this.#settings.bucket,
+			Key: key,
+			Body: text,
+			ContentType: contentType,
+			...encryptionOf(this.#settings),
+		});
+		await this.#client
+			.send(put, { abortSignal: this.#abortSignal })
+			.catch((error) => {
+				throw this.#named(error, `write ${key}`);
+			});
 	}
 
 	async putNewFile(

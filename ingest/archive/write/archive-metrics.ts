@@ -35,6 +35,8 @@ export class ArchiveMetrics {
 	readonly lateEvents: Counter;
 	/** Without `shard`. */
 	readonly supersededObjects: Counter;
+	/** Without `shard`. */
+	readonly listFailures: Counter;
 	readonly alarm: Gauge;
 	readonly active: Gauge;
 	/** With the label `enforced_by`, without `shard`. */
@@ -99,6 +101,11 @@ export class ArchiveMetrics {
 		this.supersededObjects = new Counter({
 			name: "tidemill_archive_superseded_objects_total",
 			help: "Objects removed after a compaction had replaced them.",
+			registers: [registry],
+		});
+		this.listFailures = new Counter({
+			name: "tidemill_archive_list_failures_total",
+			help: "Lists of objects that readers of the bucket follow and that couldn't be written; archive tries again at the next interval.",
 			registers: [registry],
 		});
 		const gauge = (name: string, help: string, label = "shard") =>

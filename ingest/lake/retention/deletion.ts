@@ -61,6 +61,8 @@ export async function deleteSourceObjects(
 	mayGoOn: () => boolean,
 ): Promise<{ objects: number; remainsFrom?: UtcDate }> {
 	let objects = 0;
+	// First, so that no reader follows them to what is gone.
+	await removeAll(store, store.keys.listsOfSource(source));
 	for (;;) {
 		const pages = [
 			await firstPage(store, store.keys.eventsOfSource(source)),
@@ -84,10 +86,14 @@ export async function deleteSourceObjects(
 		store.keys.compactionsOfSource(source),
 		store.keys.retentionsOfSource(source),
 	])
-		await store.remove(
-			await Array.fromAsync(store.list(prefix), ({ key }) => key),
-		);
+		await removeAll(store, prefix);
 	return { objects };
+}
+
+async function removeAll(store: ObjectStore, prefix: string): Promise<void> {
+	await store.remove(
+		await Array.fromAsync(store.list(prefix), ({ key }) => key),
+	);
 }
 
 async function firstPage(

@@ -26,6 +26,7 @@ import {
 	hasBeenFor,
 	isAged,
 	isExpired,
+	isOverdue,
 	type TimeWitnesses,
 } from "./retention.ts";
 import {
@@ -104,6 +105,12 @@ export class RetentionKeeper {
 			await store.remove(objects.map(({ key }) => key));
 			removed += objects.length;
 		};
+		// A day before the objects: whoever has read a list still finds them.
+		await this.#each(
+			store.keys.allLists(),
+			(o) => isOverdue(o.key, witnesses, daysOf(o.key)),
+			remove,
+		);
 		const expired = (o: ListedObject) => isExpired(o, witnesses, daysOf(o.key));
 		if (enforcedBy === "sweep")
 			for (const prefix of this.#expiring)

@@ -31,13 +31,25 @@ export function isExpired(
 	witnesses: TimeWitnesses,
 	days = retainedDays,
 ): boolean {
-	const date = /\/date=(\d{4}-\d\d-\d\d)\//.exec(object.key)?.[1];
-	const today = utcDate(Math.min(witnesses.nowMs, witnesses.storeNowMs));
+	return (
+		isOverdue(object.key, witnesses, days, graceDays) &&
+		isAged(object, witnesses, days)
+	);
+}
+
+/** Whether Runs don't load the date in the key any more, and haven't for `graceDays`. Both clocks must confirm it. */
+export function isOverdue(
+	key: string,
+	{ nowMs, storeNowMs }: TimeWitnesses,
+	days: number,
+	graceDays = 0,
+): boolean {
+	const date = /\/date=(\d{4}-\d\d-\d\d)\//.exec(key)?.[1];
+	const today = utcDate(Math.min(nowMs, storeNowMs));
 	return (
 		date !== undefined &&
 		days !== forever &&
-		date < addDays(today, -(days + graceDays)) &&
-		isAged(object, witnesses, days)
+		date < addDays(today, -(days + graceDays))
 	);
 }
 

@@ -13,7 +13,7 @@ import { SourceTails } from "./source-tails.ts";
 /** What the lake asks of a shard that archive writes. */
 export type ArchivedShard = Pick<
 	Shard,
-	"number" | "index" | "flushes" | "notReady" | "forgetDeleted"
+	"number" | "index" | "flushes" | "notReady" | "isArchiving" | "forgetDeleted"
 >;
 
 export interface StreamEnd {
@@ -34,6 +34,8 @@ export interface StreamEnd {
 const flushTimeoutMs = 40_000;
 /** A flush that takes longer has much before it, so it pays to look for the source's last event. */
 const usualMs = 1_000;
+const learnMs = 5_000;
+const pollMs = 50;
 
 /** A shard of this process, for questions about its events. */
 export class LakeShard {
@@ -97,6 +99,25 @@ export class LakeShard {
 			bytes,
 			messages,
 		};
+	}
+
+	/**
+	 * Whether this process archives the shard, and its index has all that is archived, whoever did it.
+	 * @param objectsDone returns the stream's sequence through which all objects are in the store.
+	 */
+	async isCurrent(
+		objectsDone: (stream: string) => Promise<number>,
+		signal: AbortSignal,
+	): Promise<boolean> {
+		if (!this.#shard.isArchiving) return false;
+		const { stream } = await this.end();
+		const done = await objectsDone(stream);
+		const last = () => this.index.newestOfStream.get(stream)?.last ?? 0;
+		// This process says that objects are done, and then learns the cut.
+		const untilMs = performance.now() + learnMs;
+		while (last() < done && performance.now() < untilMs && !signal.aborted)
+			await pause(pollMs, signal);
+		return last() >= done && this.#shard.isArchiving;
 	}
 
 	/** An instant: every frame acknowledged before it is archived. Undefined while one isn't, or nobody knows. */

@@ -44,7 +44,10 @@ function isOutput(path: string): boolean {
 	return path.includes("/compacted-");
 }
 
-const compactsAtOnce = { ARCHIVE_COMPACTION_INTERVAL_MS: "100" };
+const compactsAtOnce = {
+	ARCHIVE_COMPACTION_INTERVAL_MS: "100",
+	ARCHIVE_LISTS_INTERVAL_MS: "100",
+};
 
 /**
  * Runs an archive process that compacts, until SIGKILL ends it: before or after the store carries out the nth request of
@@ -119,7 +122,13 @@ test.each<
 			expect((await fixture.record())?.outputs).toHaveLength(1),
 		);
 		const lake = await openLake(archive);
-		expect(await lake.bodies()).toEqual(bodies);
+		const inLake = async () => {
+			await lake.look();
+			return lake.bodiesFound();
+		};
+		const isListed = () =>
+			eventually(async () => expect(await inLake()).toEqual(bodies));
+		await isListed();
 		const warehouse = await loadFixture();
 		const table = async () => {
 			const { exitCode, log } = await warehouse.load(await fixture.manifest());
@@ -134,7 +143,7 @@ test.each<
 		const late = await fixture.manifest();
 		expect(dateOf(late).objects).toHaveLength(1);
 		expect(await loadedBodies(late)).toEqual(bodies);
-		expect(await lake.bodies()).toEqual(bodies);
+		await isListed();
 		expect(await table()).toEqual(bodies);
 	},
 );

@@ -1,6 +1,7 @@
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type {
 	ListedObject,
+	ListStore,
 	ObjectStore,
 } from "../../../ingest/archive/s3/object-store.ts";
 
@@ -8,7 +9,7 @@ import type {
  * A store in memory that records what is read. Like S3, `putNew` writes only a new key (docs.aws.amazon.com, "Add
  * preconditions to S3 operations with conditional requests"), and lists are sorted by key (API reference, ListObjectsV2).
  */
-export class MemoryStore implements ObjectStore {
+export class MemoryStore implements ObjectStore, ListStore {
 	readonly keys: ObjectKeys;
 	readonly objects = new Map<string, string>();
 	readonly reads: string[] = [];
@@ -25,6 +26,10 @@ export class MemoryStore implements ObjectStore {
 		return "created" as const;
 	}
 
+	async put(key: string, text: string): Promise<void> {
+		this.objects.set(key, text);
+	}
+
 	async get(key: string): Promise<string | undefined> {
 		this.reads.push(key);
 		return this.objects.get(key);
@@ -32,9 +37,9 @@ export class MemoryStore implements ObjectStore {
 
 	async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
 		this.lists.push(prefix);
-		for (const key of [...this.objects.keys()].sort())
+		for (const [key, text] of [...this.objects].sort())
 			if (key.startsWith(prefix) && key > after)
-				yield { key, bytes: 0, modifiedMs: 0 };
+				yield { key, bytes: Buffer.byteLength(text), modifiedMs: 0 };
 	}
 
 	async presign(key: string): Promise<string> {

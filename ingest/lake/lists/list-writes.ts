@@ -1,0 +1,78 @@
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { ListStore, ObjectStore } from "../../archive/s3/object-store.ts";
+import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
+
+const writesAtOnce = 16;
+/** Bounds what waits in memory. */
+const mostWaiting = 512;
+
+export interface ListOptions {
+	store: ObjectStore & ListStore;
+	/** Lists name objects by `s3://`, the bucket and the key, as all readers take them. */
+	bucket: string;
+	metrics: Pick<ArchiveMetrics, "listFailures">;
+	log: Logger;
+}
+
+/** A list whose length isn't what it should be. */
+export interface OutdatedList {
+	key: string;
+	/** Undefined if there is none. */
+	listedBytes: number | undefined;
+	/** Keys of its objects. */
+	objects: () => Promise<string[]>;
+}
+
+/** Writes lists, several at a time. One that fails holds up no others: the next look finds it again. */
+export class ListWrites {
+	readonly #options: ListOptions;
+	readonly #signal: AbortSignal;
+	#waiting: OutdatedList[] = [];
+	#written = 0;
+
+	constructor(options: ListOptions, signal: AbortSignal) {
+		this.#options = options;
+		this.#signal = signal;
+	}
+
+	async add(list: OutdatedList): Promise<void> {
+		if (this.#waiting.push(list) >= mostWaiting) await this.finish();
+	}
+
+	/** Settles when all is written. Returns how many lists this has changed. */
+	async finish(): Promise<number> {
+		const waiting = this.#waiting;
+		this.#waiting = [];
+		await mapConcurrently(waiting, writesAtOnce, (list) =>
+			this.attempt(list.key, () => this.#write(list)),
+		);
+		return this.#written;
+	}
+
+	/** Throws only the signal's reason. */
+	async attempt(key: string, work: () => Promise<void>): Promise<void> {
+		this.#signal.throwIfAborted();
+		const { metrics, log } = this.#options;
+		await work().catch((error) => {
+			this.#signal.throwIfAborted();
+			metrics.listFailures.inc();
+			log.warn({ err: error, key }, "can't write a list; trying again later");
+		});
+	}
+
+	async #write({ key, listedBytes, objects }: OutdatedList): Promise<void> {
+		const { store, bucket } = this.#options;
+		const lines = (await objects()).map((object) => lineOf(bucket, object));
+		const text = lines.join("");
+		if (Buffer.byteLength(text) === (listedBytes ?? 0)) return;
+		// Readers of Parquet take no empty list.
+		if (text === "") await store.remove([key]);
+		else await store.put(key, text, "text/plain");
+		this.#written++;
+	}
+}
+
+export function lineOf(bucket: string, key: string): string {
+	return `s3://${bucket}/${key}\n`;
+}

@@ -1,0 +1,215 @@
+import pino from "pino";
+import { Counter, Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
+import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import { DateObjects } from "../../archive/ledger/date-objects.ts";
+import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import { Tombstones } from "../../archive/write/tombstones.ts";
+import { ReleaseStore } from "../release/release-store.ts";
+import { DateLedgers } from "../retention/date-ledgers.ts";
+import { RetentionStore } from "../retention/source-retention.ts";
+import { Lister, type ListerOptions } from "./lister.ts";
+
+const today = utcDate(Date.now());
+const { signal } = new AbortController();
+const shop = { account: "shop", sourceKey: "aa".repeat(16) };
+const bank = { account: "bank", sourceKey: "bb".repeat(16) };
+const stream = "tidemill-frames-0-aaaaaaaaaaaaaaaa";
+
+/** A bucket, and an index that has an object of each of these sources and ages in days. */
+function bucket(has: [source: typeof shop, age: number][]) {
+	const store = new MemoryStore("p");
+	const sources = has.map(([source, age], at) => ({
+		...source,
+		firstEventDate: today,
+		lastEventTime: "",
+		archivedThrough: new Date().toISOString(),
+		objects: new Map([
+			[
+				addDays(today, -age),
+				DateObjects.of([{ stream, first: at + 1, rows: 1 }]),
+			],
+		]),
+		quarantined: new Map(),
+		deviations: new Map(),
+	}));
+	const index = LedgerIndex.of({
+		newestOfStream: [],
+		sources,
+		days: [],
+		lostFrames: [],
+	});
+	const listFailures = new Counter({
+		name: "failures",
+		help: "-",
+		registers: [new Registry()],
+	});
+	let isCurrent = true;
+	const tombstones = new Tombstones(store);
+	const options: ListerOptions = {
+		store,
+		bucket: "b",
+		shards: [{ number: 0, index, isCurrent: async () => isCurrent }],
+		intervalMs: 1,
+		objectsDone: async () => 0,
+		tombstones,
+		metrics: { listFailures },
+		log: pino({ level: "silent" }),
+	};
+	const listOf = (source: typeof shop, age: number, name: string | number) =>
+		store.objects.get(
+			store.keys.list({ ...source, date: addDays(today, -age) }, name),
+		);
+	return {
+		store,
+		index,
+		tombstones,
+		options,
+		listOf,
+		lister: new Lister(options),
+		standBy: () => {
+			isCurrent = false;
+		},
+		failures: async () => (await listFailures.get()).values[0]!.value,
+	};
+}
+
+async function noteRelease(store: MemoryStore, age: number, number: number) {
+	const folder = { ...shop, date: addDays(today, -age) };
+	const key = store.keys.released(folder, number, "0123456789abcdef");
+	await new ReleaseStore(store).decide(number, {
+		version: 1,
+		...folder,
+		operation: "o",
+		stream,
+		first: number,
+		last: number,
+		key,
+		rows: 1,
+		bytes: 1,
+	});
+	// No record names it.
+	await store.putNew(
+		store.keys.released(folder, number, "f".repeat(16)),
+		"late",
+	);
+	return key;
+}
+
+test("dates that a Run would load are listed, by their own sources' retention", async () => {
+	const { store, lister, listOf } = bucket([
+		[shop, 30],
+		[bank, 31],
+	]);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	const key = store.keys.events(
+		{ ...shop, date: addDays(today, -30) },
+		stream,
+		1,
+	);
+	expect(listOf(shop, 30, 0)).toBe(`s3://b/${key}\n`);
+	expect(listOf(bank, 31, 0)).toBeUndefined();
+	await new RetentionStore(store).write(1, {
+		version: 1,
+		...bank,
+		days: 400,
+		from: addDays(today, -31),
+	});
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(bank, 31, 0)).toContain("account=bank");
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+});
+
+test("released rows are listed as their records say, also of a source that no shard knows", async () => {
+	const { store, lister, listOf } = bucket([]);
+	const first = await noteRelease(store, 3, 1);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 3, "released")).toBe(`s3://b/${first}\n`);
+	store.reads.length = 0;
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	expect(store.reads).toEqual([]);
+	const second = await noteRelease(store, 3, 2);
+	await lister.look(Date.now(), signal);
+	expect(listOf(shop, 3, "released")).toBe(
+		`s3://b/${first}\ns3://b/${second}\n`,
+	);
+});
+
+test("a date that lost all its objects has no list", async () => {
+	const { index, lister, listOf } = bucket([[shop, 1]]);
+	await lister.look(Date.now(), signal);
+	const { objects } = index.source(shop.account, shop.sourceKey)!;
+	objects.set(addDays(today, -1), DateObjects.of([]));
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 1, 0)).toBeUndefined();
+});
+
+test("each source is found in the order of keys, where a name is the beginning of another", async () => {
+	const names = ["shop", "shop-eu", "shop0", "a"];
+	const sources = names.map((account) => ({ ...shop, account }));
+	const { store, lister } = bucket(sources.map((source) => [source, 1]));
+	expect(await lister.look(Date.now(), signal)).toBe(4);
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	const lists = await Array.fromAsync(store.list(store.keys.allLists()));
+	const accounts = lists.map(({ key }) => /account=([^/]+)/.exec(key)![1]);
+	expect(accounts.sort()).toEqual(names.sort());
+});
+
+test("deleted sources and shards of other archives are left alone", async () => {
+	const { store, tombstones, lister, standBy } = bucket([[bank, 1]]);
+	await noteRelease(store, 1, 1);
+	await tombstones.add(shop);
+	standBy();
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+});
+
+test("a list that can't be written holds up no others", async () => {
+	const { store, options, listOf, failures } = bucket([
+		[bank, 1],
+		[shop, 1],
+	]);
+	const refused = options.store.keys.listsOfSource(bank);
+	const put = store.put.bind(store);
+	store.put = async (key, text) => {
+		if (key.startsWith(refused)) throw new Error("AccessDenied");
+		await put(key, text);
+	};
+	const lister = new Lister(options);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 1, 0)).toBeDefined();
+	expect(await failures()).toBe(1);
+	store.put = put;
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(bank, 1, 0)).toBeDefined();
+});
+
+test("dates that the index has forgotten are listed once, by their own ledgers, each shard's apart", async () => {
+	const { store, lister, listOf, index } = bucket([[shop, 90]]);
+	await new RetentionStore(store).write(1, {
+		version: 1,
+		...shop,
+		days: 400,
+		from: addDays(today, -100),
+	});
+	const ledgers = new DateLedgers(store);
+	const drainedAt = new Date().toISOString();
+	const keep = { drainedAt, staysLonger: () => true };
+	await ledgers.keep(index, { shard: 0, ...keep });
+	const moved = {
+		stream: "tidemill-frames-1-aaaaaaaaaaaaaaaa",
+		first: 7,
+		rows: 1,
+	};
+	const { objects } = index.source(shop.account, shop.sourceKey)!;
+	objects.set(addDays(today, -90), DateObjects.of([moved]));
+	objects.set(addDays(today, -99), DateObjects.of([moved]));
+	objects.set(addDays(today, -101), DateObjects.of([moved]));
+	await ledgers.keep(index, { shard: 1, ...keep });
+	expect(await lister.lookBack(Date.now(), signal)).toBe(3);
+	expect(listOf(shop, 90, 0)).toContain("frames-0-");
+	expect(listOf(shop, 90, 1)).toContain("frames-1-");
+	expect(listOf(shop, 99, 1)).toContain("frames-1-");
+	expect(listOf(shop, 101, 1)).toBeUndefined();
+	expect(await lister.lookBack(Date.now(), signal)).toBe(0);
+});
