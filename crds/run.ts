@@ -11,6 +11,7 @@ export function hasEnded({ status }: Run | Operation): boolean {
  * any other reason it waits.
  */
 export const pausesScheduleOnly: ReadonlySet<string> = new Set([
+	"DatesNotRetained",
 	"InvalidSchedule",
 	"InvalidTimeZone",
 	"TableIncompatible",

@@ -145,7 +145,7 @@ export type Source = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: secretEncoding is not allowed beside publicKey, whose form is found by itself. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string;
@@ -159,8 +159,6 @@ export type Source = {
 					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
-					secretEncoding?: "Text" | "Hex" | "Base64";
 					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. */
 					signedString?: string;
 					/** Header that holds the time of signing, in lower case. */
@@ -361,7 +359,7 @@ export type SourceCreate = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: secretEncoding is not allowed beside publicKey, whose form is found by itself. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string;
@@ -375,8 +373,6 @@ export type SourceCreate = {
 					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
-					secretEncoding?: "Text" | "Hex" | "Base64";
 					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string;
 					/** Header that holds the time of signing, in lower case. */
@@ -570,7 +566,7 @@ export type SourceUpdate = {
 				}> | null;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number | null;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: secretEncoding is not allowed beside publicKey, whose form is found by itself. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string | null;
@@ -584,8 +580,6 @@ export type SourceUpdate = {
 					algorithm?: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256" | null;
 					/** How the signature is encoded. */
 					encoding?: "Hex" | "Base64" | null;
-					/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
-					secretEncoding?: "Text" | "Hex" | "Base64" | null;
 					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string | null;
 					/** Header that holds the time of signing, in lower case. */
@@ -856,7 +850,7 @@ export type Destination = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -996,7 +990,7 @@ export type DestinationCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1127,7 +1121,7 @@ export type DestinationUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1237,6 +1231,8 @@ export type Pipeline = {
 		snapshotTime: string;
 		/** The latest complete date at that instant. */
 		closedThrough: string;
+		/** Whether no Run has put a row into the table, as far as the operator knows. */
+		empty?: boolean;
 		/** The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event. */
 		dates?: {
 			/** The first date. */
@@ -1338,7 +1334,7 @@ export type Pipeline = {
 		/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
 		adopt?: boolean;
 	};
-	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. A table with the column Date keeps the days outside this range that it holds. Rule: start must not be after end. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
@@ -1447,7 +1443,7 @@ export type Pipeline = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1527,7 +1523,7 @@ export type PipelineCreate = {
 		/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
 		adopt?: boolean;
 	};
-	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. A table with the column Date keeps the days outside this range that it holds. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
@@ -1649,7 +1645,7 @@ export type PipelineCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1718,7 +1714,7 @@ export type PipelineUpdate = {
 		/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */
 		adopt?: boolean | null;
 	} | null;
-	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. A table with the column Date keeps the days outside this range that it holds. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string | null;
@@ -1840,7 +1836,7 @@ export type PipelineUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2413,7 +2409,7 @@ export type Operation = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2633,7 +2629,7 @@ export type OperationCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2842,7 +2838,7 @@ export type OperationUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2911,6 +2907,8 @@ export type Run = {
 	unchangedDates?: number;
 	/** The dates whose rows in the table weren't those that Runs had put there, because somebody had deleted, inserted or changed some. The Run has replaced them. At most 31, the latest. Only of a Run with `addedRows`; any other Run replaces its dates without looking. */
 	repairedDates?: Array<string>;
+	/** Rows of dates that the Run didn't load, which stay in the table: those that were loaded before the Pipeline's `dateRange` was narrowed, or whose events aren't kept any more. Only of a Run with the extent `Whole`; absent if there are none. */
+	otherRows?: number;
 	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
 	quarantinedRows?: number;
 	/** Bytes read from the bucket. */

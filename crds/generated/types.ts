@@ -215,7 +215,7 @@ export interface PodTemplate {
 	imagePullSecrets?: PodImagePullSecret[];
 	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 	priorityClassName?: string;
-	/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
+	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
 	env?: PodEnv[];
 }
 
@@ -695,7 +695,7 @@ export interface PipelineTable {
 	adopt?: boolean;
 }
 
-/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. */
+/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. A table with the column Date keeps the days outside this range that it holds. */
 export interface PipelineDateRange {
 	/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 	start?: string;
@@ -755,7 +755,7 @@ export interface PipelineSpec {
 	destinationRef: { name: string };
 	/** The table. */
 	table: PipelineTable;
-	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. A table with the column Date keeps the days outside this range that it holds. */
 	dateRange: PipelineDateRange;
 	/** How many days before the first incomplete day each Run loads again. */
 	overwritePeriodDays: number;
@@ -827,6 +827,8 @@ export interface PipelineLastSuccess {
 	snapshotTime: string;
 	/** The latest complete date at that instant. */
 	closedThrough: string;
+	/** Whether no Run has put a row into the table, as far as the operator knows. */
+	empty?: boolean;
 	/** The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event. */
 	dates?: PipelineDates;
 	/** What was loaded where. When it changes, the next Run loads every date. */
@@ -976,6 +978,8 @@ export interface RunStatus {
 	unchangedDates?: number;
 	/** The dates whose rows in the table weren't those that Runs had put there, because somebody had deleted, inserted or changed some. The Run has replaced them. At most 31, the latest. Only of a Run with `addedRows`; any other Run replaces its dates without looking. */
 	repairedDates?: string[];
+	/** Rows of dates that the Run didn't load, which stay in the table: those that were loaded before the Pipeline's `dateRange` was narrowed, or whose events aren't kept any more. Only of a Run with the extent `Whole`; absent if there are none. */
+	otherRows?: number;
 	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
 	quarantinedRows?: number;
 	/** Bytes read from the bucket. */
@@ -1042,8 +1046,6 @@ export interface SourceCustom {
 	algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 	/** How the signature is encoded. */
 	encoding: "Hex" | "Base64";
-	/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
-	secretEncoding?: "Text" | "Hex" | "Base64";
 	/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. */
 	signedString: string;
 	/** Header that holds the time of signing, in lower case. */

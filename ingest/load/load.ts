@@ -117,7 +117,10 @@ class Attempt {
 			const ready = takesDaysOneByOne(this.#input)
 				? await sized(plans, files)
 				: await onDisk(plans, files);
-			await this.#load(ready, files);
+			const all = await this.#load(ready, files);
+			const own = rowsIn(ready.days);
+			const isWhole = this.#manifest.asked.extent === "Whole";
+			const otherRows = isWhole && all !== undefined ? all - own : 0;
 			const unfit = unfitValues(
 				addUnfit(
 					plans.days.flatMap((day) => [
@@ -129,6 +132,7 @@ class Attempt {
 			return {
 				...result,
 				...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
+				...(otherRows > 0 && { otherRows }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
 				...(unfit.length > 0 && { unfitValues: unfit }),
 			};
@@ -172,15 +176,16 @@ class Attempt {
 	async #load(
 		{ days, apart }: TablePlans,
 		files: DownloadedDays,
-	): Promise<void> {
+	): Promise<number | undefined> {
 		const destination = await this.#open();
 		const input = this.#input;
 		const { quarantineTable: table } = input;
 		if (apart && table)
 			await destination.requireUsable({ ...input, table }, this.#manifest);
-		await destination.load(input, this.#manifest, days, files);
+		const rows = await destination.load(input, this.#manifest, days, files);
 		if (apart && table)
 			await destination.load({ ...input, table }, this.#manifest, apart, files);
+		return rows;
 	}
 
 	/** Late for a load that replaces, so that its downloads begin early. */

@@ -496,6 +496,83 @@ describe("a table that isn't the Pipeline's", () => {
 	});
 });
 
+describe("a Pipeline whose Source has changed", () => {
+	const ofOther = (changes: object = {}, more: object = {}) => ({
+		...facts,
+		...more,
+		layout: { ...layout, sourceKey: "e".repeat(32), ...changes },
+	});
+	const stateWith = (
+		lastSuccess: object,
+		table: Partial<PipelineSpec["table"]> = {},
+	) =>
+		stateOf({
+			pipeline: scheduled(
+				early,
+				{ lastSuccess } as never,
+				{
+					table: {
+						columns: [...layoutColumns()],
+						onIncompatible: "Fail",
+						...table,
+					},
+				} as never,
+			),
+		});
+
+	test("is refused before a Run finds the other's rows, with the ways out", () => {
+		const state = stateWith(ofOther());
+		expect(created(state)).toEqual([]);
+		const ready = findCondition(statusAfter(state).conditions, "Ready");
+		expect(ready).toMatchObject({
+			status: "False",
+			reason: "TableIncompatible",
+		});
+		for (const way of [
+			"spec.sourceRef",
+			"spec.table.name",
+			"spec.table.onIncompatible: Rebuild",
+			"start a Run",
+		])
+			expect(ready?.message).toContain(way);
+	});
+
+	test.each<[string, object, Partial<PipelineSpec["table"]>?]>([
+		[
+			"with leave to rebuild the table",
+			ofOther(),
+			{ onIncompatible: "Rebuild" },
+		],
+		["with leave to adopt it", ofOther(), { adopt: true }],
+		["into another table", ofOther({ table: "old" })],
+		["into another warehouse", ofOther({ destination: "old" })],
+		["if no Run has put a row into it", ofOther({}, { empty: true })],
+		["once a Run of the new Source has succeeded", facts],
+	])("goes on %s", (_, lastSuccess, table) => {
+		expect(created(stateWith(lastSuccess, table))).toEqual([noonName]);
+	});
+});
+
+test("a range of dates whose events are gone stops the schedule", () => {
+	const dateRange = { start: "2025-01-01", end: "2025-01-31" };
+	const state = stateOf({ pipeline: scheduled(early, {}, { dateRange }) });
+	expect(created(state)).toEqual([]);
+	expect(findCondition(statusAfter(state).conditions, "Ready")).toMatchObject({
+		status: "False",
+		reason: "DatesNotRetained",
+		message: expect.stringContaining("is 2025-01-01 to 2025-01-31"),
+	});
+	const { lastSuccess } = { lastSuccess: facts };
+	const done = scheduled(early, { lastSuccess } as never, { dateRange });
+	expect(created(stateOf({ pipeline: done }))).toEqual([noonName]);
+});
+
+test("a Pipeline whose range ends looks again within an hour, when its events may be gone", () => {
+	const dateRange = { end: "2026-03-01" };
+	const actions = decide(stateOf({ pipeline: pipelineOf({ dateRange }) }), now);
+	expect(actions.at(-1)).toEqual({ type: "requeueAfter", afterMs: 3_600_000 });
+});
+
 test("an incompatible table stops the schedule", () => {
 	const state = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	expect(created(state)).toEqual([]);

@@ -14,6 +14,7 @@ import {
 	type ConditionStatus,
 	findCondition,
 } from "../../packages/kube/conditions.ts";
+import { retentionIn } from "../archive/ledgers.ts";
 import { dueNotifications } from "../notification/state.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
@@ -22,6 +23,7 @@ import { changesOf } from "./changes.ts";
 import { refusedMs } from "./job-trial.ts";
 import { latenessOf } from "./lateness.ts";
 import { quotaProblem } from "./load-quota.ts";
+import { planDates } from "./plan-dates.ts";
 import { kubeEventsOf, type PipelineVerdict, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import type { PipelineState } from "./state.ts";
@@ -45,7 +47,12 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const incompatibility = incompatibilityOf(pipeline, history);
 	const parsed = parseSchedule(spec.schedule);
 	const { lastSuccess } = history;
-	const problem = problemOf(state, parsed, { incompatibility, lastSuccess });
+	const problem = problemOf(
+		state,
+		parsed,
+		{ incompatibility, lastSuccess },
+		now,
+	);
 	const schedule = "schedule" in parsed ? parsed.schedule : undefined;
 	const timing = decideTiming(
 		pipeline,
@@ -106,7 +113,10 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
 		...soonestOf(
 			history.nextExpiryMs === undefined
-				? undefined
+				? // Its events go some day, and nothing else tells.
+					spec.dateRange.end === "Today"
+					? undefined
+					: longestExpiryMs
 				: history.nextExpiryMs - now,
 			[
 				timing.nextMs === undefined ? undefined : timing.nextMs - now,
@@ -169,6 +179,7 @@ function problemOf(
 	state: PipelineState,
 	parsed: ReturnType<typeof parseSchedule>,
 	found: FoundByRuns,
+	now: number,
 ): TargetProblem | undefined {
 	const { pipeline } = state;
 	// First, since it is known at once: a check of a new Destination takes seconds.
@@ -179,8 +190,30 @@ function problemOf(
 	return (
 		quotaProblem(pipeline, target) ??
 		incompatibleTable(pipeline, found, target.layout) ??
+		rangeProblem(state, target.layout, found.lastSuccess, now) ??
 		refusedJob(state)
 	);
+}
+
+/** A Run would load nothing, now and ever. */
+function rangeProblem(
+	{ pipeline, source }: PipelineState,
+	layout: Layout,
+	lastSuccess: RunHistory["lastSuccess"],
+	now: number,
+): TargetProblem | undefined {
+	const retention = retentionIn(source);
+	const plan = planDates(
+		pipeline.spec,
+		layout,
+		lastSuccess,
+		{},
+		now,
+		retention,
+	);
+	return "problem" in plan && plan.problem.code === "DatesNotRetained"
+		? { reason: plan.problem.code, message: plan.problem.message }
+		: undefined;
 }
 
 function refusedJob({ jobRefusal }: PipelineState): TargetProblem | undefined {
@@ -258,20 +291,31 @@ function incompatibleTable(
 	{ incompatibility, lastSuccess }: FoundByRuns,
 	layout: Layout,
 ): TargetProblem | undefined {
-	if (!incompatibility || !isDeepStrictEqual(incompatibility.layout, layout))
-		return undefined;
-	const { message } = incompatibility;
-	const reason = isRefusal(incompatibility.reason)
-		? incompatibility.reason
-		: "TableIncompatible";
+	const isOfOther = holdsOtherSource(lastSuccess?.layout, layout);
+	const found:
+		| (Partial<PipelineIncompatibility> & { message: string })
+		| undefined =
+		incompatibility && isDeepStrictEqual(incompatibility.layout, layout)
+			? incompatibility
+			: isOfOther && !lastSuccess?.empty
+				? { message: otherSourceWords(layout) }
+				: undefined;
+	if (!found) return undefined;
+	const { message } = found;
+	const reason = isRefusal(found.reason) ? found.reason : "TableIncompatible";
 	const mayRebuild = pipeline.spec.table.onIncompatible === "Rebuild";
-	// Its own table is rebuilt for another Source, and nobody else's.
+	const adopts = mayAdopt(pipeline, layout);
+	// Its own table is rebuilt or kept for another Source, and nobody else's.
 	const isAllowed =
 		reason === "TableIncompatible"
-			? mayRebuild
-			: mayAdopt(pipeline, layout) ||
-				(mayRebuild && holdsOtherSource(lastSuccess?.layout, layout));
+			? mayRebuild || (adopts && isOfOther)
+			: adopts || (mayRebuild && isOfOther);
 	return isAllowed ? undefined : { reason, message };
+}
+
+/** Known before a Run asks the table, which somebody may have dropped. */
+function otherSourceWords({ table }: Layout): string {
+	return `Runs have filled table "${table}" from another Source, and one table has the events of one Source. Set spec.sourceRef back, or spec.table.name to another name; or spec.table.onIncompatible: Rebuild, and a Run drops the table and creates it again. If you have dropped or emptied it yourself, start a Run.`;
 }
 
 function holdsOtherSource(loaded: Layout | undefined, layout: Layout): boolean {

@@ -82,6 +82,35 @@ test("the active Run is the oldest that hasn't ended, in whatever order they are
 	expect(active(younger!, older!)).toBe(older);
 });
 
+test("a table is empty as long as no Run has put a row into it", () => {
+	const facts = { snapshotTime: second, closedThrough: "2026-03-09", layout };
+	const after = (
+		rows: number,
+		remembered?: object,
+		strategy = "Incremental",
+	) => {
+		const of = { ...facts, layout: { ...layout, strategy } };
+		const run = ended("r", "Succeeded", second, {
+			...of,
+			rows,
+			extent: "Rest",
+		});
+		const pipeline = pipelineOf();
+		pipeline.status = remembered ? { lastSuccess: remembered as never } : {};
+		return runHistory(pipeline, [run], now).lastSuccess?.empty ?? false;
+	};
+	const before = { ...facts, snapshotTime: "2026-03-09T01:00:00Z" };
+	expect(after(0)).toBe(true);
+	expect(after(1)).toBe(false);
+	expect(after(0, before)).toBe(false);
+	expect(after(0, { ...before, empty: true })).toBe(true);
+	expect(after(1, { ...before, empty: true })).toBe(false);
+	expect(after(0, { ...before, layout: { ...layout, table: "old" } })).toBe(
+		true,
+	);
+	expect(after(0, before, "FullReload")).toBe(true);
+});
+
 test("a Run of chosen days that had to load the whole window counts as a success", () => {
 	const facts = { snapshotTime: second, closedThrough: "2026-03-09", layout };
 	const dates = { start: "2026-03-01", end: "2026-03-02" };

@@ -1,4 +1,5 @@
 import type {
+	Layout,
 	Pipeline,
 	PipelineLastRun,
 	PipelineLastSuccess,
@@ -115,14 +116,22 @@ function lastSuccessOf(
 	if (!snapshotTime || !closedThrough || !layout) return known;
 	if (known && known.snapshotTime > snapshotTime) return known;
 	// The partitions of another table say so themselves.
-	const isWhole = layout.strategy === "FullReload" && dates !== undefined;
-	const held = isWhole && { dates };
+	const isWhole = layout.strategy === "FullReload";
+	const held = isWhole && dates && { dates };
 	const { uid: runUID } = run!.metadata;
+	const wasEmpty =
+		!remembered || isOtherTable(remembered.layout, layout) || remembered.empty;
+	const isEmpty = run!.status?.rows === 0 && (wasEmpty || isWhole);
 	return {
 		...(runUID && { runUID }),
 		snapshotTime,
 		closedThrough,
 		...held,
+		...(isEmpty && { empty: true }),
 		layout,
 	};
+}
+
+function isOtherTable(a: Layout, b: Layout): boolean {
+	return a.destination !== b.destination || a.table !== b.table;
 }

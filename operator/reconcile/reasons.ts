@@ -169,10 +169,12 @@ export const reasons = {
 				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
 			TableOptionsInvalid:
 				"`spec.table` has an option that the table can't have, or one for another type of Destination; the message says why.",
+			DatesNotRetained:
+				"No events are kept for `spec.dateRange`, and the table lacks days of it. Scheduled Runs pause; a Run of other dates that a person creates is carried out.",
 			TableIncompatible:
-				"The last Run found a table that does not fit the columns. Scheduled Runs pause; a Run that a person creates tries again.",
+				"The last Run found a table that does not fit the columns, or Runs have filled the Pipeline's table from another Source. Scheduled Runs pause; a Run that a person creates tries again.",
 			TableNotOurs:
-				"The last Run found a table that isn't this Pipeline's: it has rows that no Run marked, or another Pipeline or Source has filled it. The table is unchanged; the message says what `spec.table.adopt` would replace. Scheduled Runs pause; a Run that a person creates tries again.",
+				"The last Run found a table that isn't this Pipeline's: it has rows that no Run marked, or another Pipeline has filled it. The table is unchanged; the message says what `spec.table.adopt` would replace. Scheduled Runs pause; a Run that a person creates tries again.",
 			InvalidSchedule:
 				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:

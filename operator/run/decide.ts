@@ -21,9 +21,9 @@ import {
 	type WorkAction,
 	workTransitions,
 } from "../jobs/transition.ts";
+import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
-import { planDates } from "./plan-dates.ts";
 import { withTrace } from "./run-trace.ts";
 import { goesFirst, type RunState } from "./state.ts";
 
@@ -63,7 +63,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	leavesReport: false,
 	succeed({ run }, result, facts, now) {
 		const { rows, bytes, objects, addedRows, unchangedDates } = result;
-		const { repairedDates, quarantinedRows, unfitValues } = result;
+		const { repairedDates, otherRows, quarantinedRows, unfitValues } = result;
 		const loaded = {
 			rows,
 			bytes,
@@ -71,6 +71,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			...(addedRows !== undefined && { addedRows }),
 			...(unchangedDates !== undefined && { unchangedDates }),
 			...(repairedDates && { repairedDates }),
+			...(otherRows !== undefined && { otherRows }),
 			...(quarantinedRows !== undefined && { quarantinedRows }),
 			...(unfitValues && { unfitValues }),
 		};
@@ -315,7 +316,7 @@ function loadingMessage({ status }: Run, table?: string): string {
 
 /** A Run that finds nothing succeeds, and people then look for their events. */
 function loadedMessage(status: RunStatus): string {
-	const { rows = 0, addedRows, dates, repairedDates = [] } = status;
+	const { rows = 0, addedRows, dates, repairedDates = [], otherRows } = status;
 	const isPart = addedRows !== undefined && addedRows < rows;
 	const why =
 		rows > 0
@@ -329,7 +330,11 @@ function loadedMessage(status: RunStatus): string {
 		repairedDates.length === 0
 			? ""
 			: ` Somebody had changed rows of ${listed(repairedDates)} in the table: loaded again.`;
-	return `Loaded ${rowsText(rows)}${why}.${repaired}`;
+	const kept =
+		otherRows === undefined
+			? ""
+			: ` The table keeps ${rowsText(otherRows)} of other dates${dates ? `, outside ${dates.start} to ${dates.end}` : ""}.`;
+	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}`;
 }
 
 const mostListed = 5;

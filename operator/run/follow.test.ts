@@ -492,6 +492,18 @@ test.each([
 	expect(findCondition(status.conditions, "Complete")?.message).toBe(words);
 });
 
+test("a Run of the whole window says how many rows of other dates the table keeps", () => {
+	const dates = { start: "2026-03-30", end: "2026-03-31" };
+	const result = JSON.stringify({ ...loaded, otherRows: 7 });
+	const stored = { ok: true, result } as const;
+	const run = { ...gone.run, status: { ...gone.run.status, dates } };
+	const status = statusOf(decide(stateOf({ ...gone, run, stored }), now));
+	expect(status.otherRows).toBe(7);
+	expect(findCondition(status.conditions, "Complete")?.message).toBe(
+		"Loaded 5 rows. The table keeps 7 rows of other dates, outside 2026-03-30 to 2026-03-31.",
+	);
+});
+
 test("while archive is away, the Run waits for its result, and says so", () => {
 	const actions = decide(stateOf({ ...gone, stored: away }), now);
 	expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);

@@ -136,6 +136,8 @@ export type JobResult = (
 			 * the latest. Absent if there are none.
 			 */
 			repairedDates?: UtcDate[];
+			/** Rows of other dates, which stay in the table beside a whole window. Absent if there are none. */
+			otherRows?: number;
 			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
 			quarantinedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };

@@ -236,6 +236,84 @@ test("a table of somebody else stops the Pipeline until it may adopt it, which a
 	await becomesReady("True", "Resolved");
 });
 
+test("a Pipeline whose Source changes is refused at once, until its Source, its table or its leave changes", async () => {
+	const specOf = (
+		source: string,
+		table: object = {},
+	): Partial<Pipeline["spec"]> => ({
+		sourceRef: { name: source },
+		table: { columns: ["EventID", "Date"], onIncompatible: "Fail", ...table },
+	});
+	const becomes = async (
+		spec: Partial<Pipeline["spec"]>,
+		status: string,
+		reason: string,
+	) => {
+		const { metadata } = await scene.createPipeline("p", spec);
+		return vi.waitFor(async () => {
+			const found = await client.get<Pipeline>(
+				pipelineKind,
+				"p",
+				scene.namespace,
+			);
+			expect(found?.status?.observedGeneration).toBe(metadata.generation);
+			const ready = findCondition(found?.status?.conditions, "Ready");
+			expect(ready).toMatchObject({ status, reason });
+			return ready!.message;
+		}, wait);
+	};
+	await scene.createSource("refunds", { sourceKey: "6".repeat(32), shard: 0 });
+	await becomes(specOf("orders"), "True", "Resolved");
+	await scene.createRun("fills", "p");
+	await scene.endPod("fills", 0, succeeded);
+	await scene.phaseBecomes("fills", "Succeeded");
+	await scene.statusIsHeard("p", specOf("orders"));
+	const message = await becomes(
+		specOf("refunds"),
+		"False",
+		"TableIncompatible",
+	);
+	expect(message).toContain('filled table "p" from another Source');
+	await becomes(specOf("orders"), "True", "Resolved");
+	await becomes(specOf("refunds", { name: "refunds" }), "True", "Resolved");
+	await becomes(
+		specOf("refunds", { onIncompatible: "Rebuild" }),
+		"True",
+		"Resolved",
+	);
+	await becomes(specOf("refunds"), "False", "TableIncompatible");
+	// Somebody has dropped the table: only a Run can tell.
+	await scene.createRun("by-hand", "p");
+	await scene.endPod("by-hand", 0, succeeded);
+	await scene.phaseBecomes("by-hand", "Succeeded");
+	await becomes(specOf("refunds"), "True", "Resolved");
+	await becomes(specOf("orders"), "False", "TableIncompatible");
+});
+
+test("a range of dates whose events are gone isn't Ready, and its Run fails as one of such spec.dates does", async () => {
+	const dateRange = { start: "2020-01-01", end: "2020-01-31" } as const;
+	await scene.createPipeline("p", { dateRange });
+	await vi.waitFor(async () => {
+		const found = await client.get<Pipeline>(
+			pipelineKind,
+			"p",
+			scene.namespace,
+		);
+		expect(findCondition(found?.status?.conditions, "Ready")).toMatchObject({
+			status: "False",
+			reason: "DatesNotRetained",
+		});
+	}, wait);
+	await scene.createRun("all", "p");
+	await scene.createRun("dates", "p", { dates: { ...dateRange } });
+	for (const name of ["all", "dates"]) {
+		await scene.phaseBecomes(name, "Failed");
+		const { error } = await scene.statusOfRun(name);
+		expect(error?.code).toBe("DatesNotRetained");
+	}
+	expect(scene.questions).toEqual([]);
+});
+
 test("no flush, no run: a Run waits for archive, says so, and asks again at its own pace", async () => {
 	const askedMs: number[] = [];
 	scene.answer = () => {

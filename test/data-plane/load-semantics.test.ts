@@ -4,7 +4,7 @@ import type {
 	Layout,
 	PipelineLastSuccess,
 } from "../../crds/generated/types.ts";
-import { planDates } from "../../operator/run/plan-dates.ts";
+import { planDates } from "../../operator/pipeline/plan-dates.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
@@ -128,7 +128,7 @@ const strategies = {
 const matrix = (["DuckDB", "BigQuery"] as const).flatMap((warehouse) =>
 	(["Incremental", "FullReload"] as const).flatMap((strategy) =>
 		cases
-			// A full reload replaces every day, whatever the period (operator/run/plan-dates.test.ts).
+			// A full reload replaces every day, whatever the period (operator/pipeline/plan-dates.test.ts).
 			.filter(
 				([, one]) =>
 					strategy === "Incremental" || one.overwritePeriodDays === 1,

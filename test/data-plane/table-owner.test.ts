@@ -155,11 +155,15 @@ function runOf(account: string, pipeline: string, { run: uid }: Manifest) {
 	return { run: { name: "run", uid, account, pipeline } };
 }
 
-function isRefused({ exitCode, result, log }: LoadEnd, words = ""): void {
+function isRefused(
+	{ exitCode, result, log }: LoadEnd,
+	words = "",
+	code = "TableNotOurs",
+): void {
 	expect(exitCode, log).toBe(65);
 	expect(result).toMatchObject({
 		error: {
-			code: "TableNotOurs",
+			code,
 			message: expect.stringContaining(words),
 			retryable: false,
 		},
@@ -350,13 +354,42 @@ describe.each(both)("%s", (warehouse) => {
 		isRefused(
 			await loadWith(await days("b", changed), {}),
 			"it holds the events of another Source",
+			"TableIncompatible",
 		);
 		expect(await look()).toEqual(before);
 		await loaded(await days("b", changed), { rebuild: true });
 		expect(await ids()).toEqual([["2026-03-01-b-0"]]);
-		isRefused(await loadWith(await days("c"), {}));
+		isRefused(
+			await loadWith(await days("c"), {}),
+			"drop the table",
+			"TableIncompatible",
+		);
 		await loaded(await days("c"), { adopt: true });
 		expect(await ids()).toEqual([["2026-03-01-c-0"]]);
+	});
+
+	test("a whole window says how many rows of other dates the table keeps, such as those before a narrowed range", async () => {
+		const { days, loadWith, run, nameOf, ids } = await sceneOf(warehouse);
+		const first = await loadWith(await days("a"), {});
+		expect(first.result).not.toHaveProperty("otherRows");
+		await run(
+			`insert into ${nameOf("orders")} select 'old ' || n, timestamptz '2026-01-01 12:00:00+00', '{}', date '2026-01-01' from range(3) t(n)`,
+		);
+		const narrowed = await loadWith(await days("b"), {});
+		expect(narrowed.result).toMatchObject({ rows: 1, otherRows: 3 });
+		expect(await ids()).toHaveLength(4);
+		const part = await loadWith(await days("c", rest), {});
+		expect(part.result).not.toHaveProperty("otherRows");
+		const again = await loadWith(await days("d"), { adds: true });
+		expect(again.result).toMatchObject({ rows: 1, otherRows: 3 });
+	});
+
+	test("a full reload keeps no rows of other dates", async () => {
+		const { days, loadWith } = await sceneOf(warehouse);
+		await loadWith(await days("a"), full);
+		const { result } = await loadWith(await days("b"), full);
+		expect(result).toMatchObject({ outcome: "Succeeded", rows: 1 });
+		expect(result).not.toHaveProperty("otherRows");
 	});
 
 	test("a foreign table of quarantined events keeps the Run from changing either table", async () => {
@@ -476,6 +509,35 @@ describe("BigQuery", () => {
 			await loaded(isNext ? await days("a") : first, input);
 			expect(await rows("select event_id from shop.orders")).toEqual([
 				["2026-03-01-a-0"],
+			]);
+		},
+	);
+
+	test.each([
+		["the same Run", false],
+		["the next Run", true],
+	])(
+		"a rebuild for another Source that dies before it dropped the table leaves no row of the former one to %s",
+		async (_, isNext) => {
+			const { double, days, load, loaded, rows } = await bigQueryScene();
+			await loaded(await days("a"));
+			await rows(
+				"insert into shop.orders select 'old', timestamptz '2026-03-01 12:00:00+00', '{}', date '2026-01-01'",
+			);
+			double.onRequest = ({ method, path }) =>
+				method === "DELETE" && path.endsWith("/tables/orders")
+					? new Fault(403, "accessDenied", "Not today")
+					: undefined;
+			const other = { sourceKey: "e".repeat(32) };
+			const first = { ...(await days("b")), ...other };
+			const input = { rebuild: true };
+			expect((await load(first, { input })).exitCode).toBe(65);
+			double.onRequest = () => undefined;
+			const next = isNext ? { ...(await days("b")), ...other } : first;
+			isRefused(await load(next), "another Source", "TableIncompatible");
+			await loaded(next, input);
+			expect(await rows("select event_id from shop.orders")).toEqual([
+				["2026-03-01-b-0"],
 			]);
 		},
 	);

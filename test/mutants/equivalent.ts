@@ -141,7 +141,7 @@ export const equivalents: Equivalent[] = [
 		reason: "equal times are the same text",
 	},
 	{
-		file: "operator/run/plan-dates.ts",
+		file: "operator/pipeline/plan-dates.ts",
 		original: 'dateRange.end === "Today"',
 		replacement: "false",
 		reason: "the word Today sorts after every date",

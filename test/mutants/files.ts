@@ -6,7 +6,7 @@ export const decisions = [
 	"operator/source/facts.ts",
 	"operator/destination/decide.ts",
 	"operator/jobs/transition.ts",
-	"operator/run/plan-dates.ts",
+	"operator/pipeline/plan-dates.ts",
 	"operator/pipeline/{table-owners,load-quota,report,run-history,target,timing}.ts",
 	"crds/schedule.ts",
 	"ingest/archive/decide/*.ts",

@@ -2,7 +2,7 @@ import { alarms } from "../../ingest/archive/decide/alarm.ts";
 import { requestErrors } from "../../ingest/lake/request/errors.ts";
 import { refusals } from "../../ingest/receive/request/refusal.ts";
 import { operationErrors } from "../../operator/operation/decide.ts";
-import { runErrors } from "../../operator/run/plan-dates.ts";
+import { runErrors } from "../../operator/pipeline/plan-dates.ts";
 import { jobErrors } from "../../packages/warehouses/load/failure.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 

@@ -183,10 +183,18 @@ test("an empty table without a mark is used if it fits, as people create tables 
 });
 
 test("the Pipeline's own table with another Source's rows is refused, rebuilt if it may be, and kept if it is adopted", () => {
-	expect(refusal(otherSource).code).toBe("TableNotOurs");
-	expect(refusal(otherSource).message).toContain(
-		"it holds the events of another Source. With table.onIncompatible: Rebuild, a Run would drop it and create it again. With table.adopt: true, Runs would replace",
-	);
+	for (const mark of [otherSource, { ...otherSource, run: manifest.run }]) {
+		expect(refusal(mark).code).toBe("TableIncompatible");
+		for (const way of [
+			"it holds the events of another Source",
+			"spec.sourceRef",
+			"drop the table",
+			"spec.table.name",
+			"spec.table.onIncompatible: Rebuild",
+		])
+			expect(refusal(mark).message).toContain(way);
+		expect(use(mark, {}, { rebuild: true }).replaces).toBe(true);
+	}
 	expect(use(otherSource, {}, { rebuild: true }).replaces).toBe(true);
 	expect(use(otherSource, {}, { adopt: true, rebuild: true })).toEqual(asItIs);
 	// It never had an event of that Source.

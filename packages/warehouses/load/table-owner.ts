@@ -35,7 +35,7 @@ export interface TableUse {
  * A marked table is another Pipeline's even without rows: its Source may be waiting for its first event.
  *
  * Throws {@link JobFailure} TableNotOurs, without a word about whose it is; Superseded if a later Run has loaded it;
- * TableIncompatible if it can't take the load and must not be rebuilt.
+ * TableIncompatible if it can't take the load, or is the Pipeline's own with another Source's rows, and must not be rebuilt.
  */
 export function useOf(
 	input: LoadInput,
@@ -59,11 +59,9 @@ export function useOf(
 	const holdsOthers = owner === "OursOfOtherSource" && !isEmpty;
 	if (holdsOthers && !input.adopt) {
 		if (!input.rebuild)
-			throw notOurs(
-				name,
-				`${why}. With table.onIncompatible: Rebuild, a Run would drop it and create it again`,
-				input,
-				incompatibility,
+			throw new JobFailure(
+				"TableIncompatible",
+				`Table ${name} is incompatible: ${why}, and one table has the events of one Source. Set spec.sourceRef back; or drop the table, and start a Run`,
 			);
 		return { replaces: true, mark: undefined };
 	}
@@ -86,12 +84,16 @@ export function ownerOf(
 	const isNamed = mark.pipeline !== undefined;
 	if (isNamed && mark.pipeline !== pipelineOf(input)) return "Other";
 	const filledFrom = sourceKeyOf(mark);
-	if (mark.run === run || filledFrom === sourceKey) return "Ours";
-	if (!isNamed) return "Other";
-	return filledFrom === undefined ? "Ours" : "OursOfOtherSource";
+	if (filledFrom === sourceKey) return "Ours";
+	// This Run may have marked the table to drop it, and been killed before it did.
+	if (isNamed) return filledFrom === undefined ? "Ours" : "OursOfOtherSource";
+	return mark.run === run ? "Ours" : "Other";
 }
 
-function sourceKeyOf({ sourceKey, holds }: TableMark): string | undefined {
+export function sourceKeyOf({
+	sourceKey,
+	holds,
+}: TableMark): string | undefined {
 	return sourceKey ?? holds?.sourceKey;
 }
 

@@ -58,14 +58,15 @@ export interface Warehouse {
 	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, but only adds
 	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked, or `files` gets them
 	 * for a warehouse that takes its days one by one. Safe to repeat at any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
-	 * afterwards, and {@link TableChanged} if rows that a day keeps aren't what they were.
+	 * afterwards, and {@link TableChanged} if rows that a day keeps aren't what they were. Returns how many rows the table has
+	 * afterwards, on all dates; undefined if it can't say.
 	 */
 	load(
 		input: LoadInput,
 		manifest: Manifest,
 		days: LoadDay[],
 		files: DayFiles,
-	): Promise<void>;
+	): Promise<number | undefined>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 }

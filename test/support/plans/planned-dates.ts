@@ -1,5 +1,5 @@
 import type { Layout, Pipeline } from "../../../crds/generated/types.ts";
-import { planDates } from "../../../operator/run/plan-dates.ts";
+import { planDates } from "../../../operator/pipeline/plan-dates.ts";
 
 /** The dates that the operator plans for the next Run into an unchanged table; undefined if there are none. */
 export function plannedDates(

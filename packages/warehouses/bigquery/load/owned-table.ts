@@ -8,7 +8,7 @@ import {
 	type markDuring,
 	pipelineOf,
 } from "../../load/table-mark.ts";
-import { ownerOf } from "../../load/table-owner.ts";
+import { ownerOf, sourceKeyOf } from "../../load/table-owner.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { bigQueryUse, stagingTableOf } from "./plan.ts";
@@ -54,7 +54,7 @@ export class OwnedTable {
 
 	/**
 	 * Marks the table as this Run's. Returns it as it was before.
-	 * @param isKept sets the options that the table lacks, too.
+	 * @param isKept sets the options that the table lacks, too. One that isn't kept still has the rows of its former Source.
 	 */
 	async mark(next: typeof markDuring, isKept = true): Promise<BigQueryTable> {
 		for (;;) {
@@ -62,11 +62,15 @@ export class OwnedTable {
 			const left = markOf(table);
 			const before = believed(left, this.#input);
 			const isOurs = this.#ownerOf(table) === "Ours";
-			const mark = next(
-				isOurs ? before : undefined,
-				this.#manifest,
-				pipelineOf(this.#input),
-			);
+			const filledFrom = left && sourceKeyOf(left);
+			const mark = {
+				...next(
+					isOurs ? before : undefined,
+					this.#manifest,
+					pipelineOf(this.#input),
+				),
+				...(!isKept && filledFrom !== undefined && { sourceKey: filledFrom }),
+			};
 			const options = isKept ? optionChanges(table, this.#input) : {};
 			const changed = Object.keys(options);
 			const isSame = changed.length === 0 && isDeepStrictEqual(mark, left);

@@ -69,7 +69,8 @@ export class TableLoad {
 		this.#table = table;
 	}
 
-	async carryOut(plan: BigQueryPlan): Promise<void> {
+	/** Returns how many rows the table has afterwards; undefined if BigQuery doesn't say. */
+	async carryOut(plan: BigQueryPlan): Promise<number | undefined> {
 		const { name } = this.#input.table;
 		// The table's rows go before the first day comes, so no object may turn out to be broken after that.
 		if (plan.table === "Replace")
@@ -89,8 +90,9 @@ export class TableLoad {
 		if (plan.staging !== undefined)
 			await this.#replaceTable(plan.staging, plan, table);
 		else await this.#replaceDays(plan);
-		await this.#table.mark(markAfter);
+		const { numRows } = await this.#table.mark(markAfter);
 		await this.#deleteFiles((isOurs) => isOurs);
+		return numRows === undefined ? undefined : Number(numRows);
 	}
 
 	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */

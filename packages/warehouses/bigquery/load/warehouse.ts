@@ -49,14 +49,14 @@ class BigQueryWarehouse implements Warehouse {
 		manifest: Manifest,
 		days: LoadDay[],
 		files: DayFiles,
-	): Promise<void> {
-		await withFailures(`load table ${input.table.name}`, async () => {
+	): Promise<number | undefined> {
+		return withFailures(`load table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
 			const table = this.#tableOf(input, manifest);
 			const plan = planBigQuery(input, manifest, days, await table.find());
 			const work = { input, manifest, files };
 			const load = new TableLoad(this.#dataset, table, work, this.#context);
-			await load.carryOut(plan);
+			return await load.carryOut(plan);
 		});
 	}
 
@@ -125,12 +125,12 @@ export const open: WarehouseModule["open"] = async (input, context) =>
 	);
 
 /** Turns BigQuery's refusals into {@link JobFailure}. */
-export async function withFailures(
+export async function withFailures<T>(
 	action: string,
-	work: () => Promise<void>,
-): Promise<void> {
+	work: () => Promise<T>,
+): Promise<T> {
 	try {
-		await work();
+		return await work();
 	} catch (error) {
 		if (error instanceof GoogleRefusal) throw error.toFailure(action);
 		if (error instanceof ConnectionFailed)

@@ -48,8 +48,8 @@ class DuckDBWarehouse implements Warehouse {
 		input: LoadInput,
 		manifest: Manifest,
 		days: LoadDay[],
-	): Promise<void> {
-		await withDestinationFile(this.#path, this.#context, async (session) => {
+	): Promise<number> {
+		return withDestinationFile(this.#path, this.#context, async (session) => {
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
 				const held = days.some(({ kept }) => kept)
@@ -58,6 +58,10 @@ class DuckDBWarehouse implements Warehouse {
 				return planLoad(input, manifest, days, existing, held);
 			};
 			await carryOut(planned, session, this.#context.log);
+			const [all] = await session.rows<{ rows: bigint }>(
+				`SELECT count(*) AS rows FROM ${quoteName(input.table.name)}`,
+			);
+			return Number(all?.rows);
 		});
 	}
 

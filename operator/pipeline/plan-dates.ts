@@ -27,7 +27,7 @@ export const runErrors = {
 	DatesNeedDateColumn:
 		"Start a Run without spec.dates, or add Date to the Pipeline's spec.table.columns.",
 	DatesNotRetained:
-		"Start a Run whose spec.dates are among the days that the message names.",
+		"Start a Run whose spec.dates are among the days that the message names, or change the Pipeline's spec.dateRange to such days.",
 } as const;
 
 /**
@@ -73,12 +73,18 @@ export function planDates(
 		...(end !== "Today" && { end: chosen ? latest([end, chosen.end]) : end }),
 	};
 	if (chosen) return { ...whole, start: earliest([whole.start, chosen.start]) };
+	const gone =
+		end !== "Today" && end < retainedFrom
+			? rangeNotRetained(dateRange, retainedFrom, latestDate)
+			: undefined;
 	const canContinue =
 		!full &&
 		layout.strategy === "Incremental" &&
 		lastSuccess &&
 		isSameLayout(lastSuccess.layout, layout);
-	if (!canContinue) return whole;
+	if (!canContinue) return gone ?? whole;
+	// It lacks days of its range, and no Run can load them any more.
+	if (gone && lastSuccess.closedThrough < end) return gone;
 	const start = addDays(lastSuccess.closedThrough, 1 - overwritePeriodDays);
 	if (start <= whole.start) return whole;
 	const { snapshotTime: since, runUID: run } = lastSuccess;
@@ -107,6 +113,21 @@ function planChosen(
 		problem: {
 			code: "DatesNotRetained",
 			message: `spec.dates is ${start} to ${end}, and no events are kept for these days. Choose dates from ${retainedFrom} to ${latestDate}.`,
+		},
+	};
+}
+
+function rangeNotRetained(
+	{ start, end }: PipelineSpec["dateRange"],
+	retainedFrom: UtcDate,
+	latestDate: UtcDate,
+): { problem: DateProblem } {
+	const range =
+		start === undefined ? `ends on ${end}` : `is ${start} to ${end}`;
+	return {
+		problem: {
+			code: "DatesNotRetained",
+			message: `The Pipeline's spec.dateRange ${range}, and no events are kept for these days. Choose dates from ${retainedFrom} to ${latestDate}.`,
 		},
 	};
 }

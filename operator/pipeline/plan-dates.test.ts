@@ -11,8 +11,8 @@ import {
 	pipelineOf,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { runHistory } from "../pipeline/run-history.ts";
 import { planDates as planWithReleases } from "./plan-dates.ts";
+import { runHistory } from "./run-history.ts";
 
 const today = "2026-03-31";
 const now = Date.parse(`${today}T12:00:00Z`);
@@ -226,6 +226,65 @@ test.each(Array.from({ length: 31 }, (_, days) => days))(
 		});
 	},
 );
+
+test.each<[string, object, Parameters<typeof planDates>[2], string]>([
+	[
+		"no Run has loaded it",
+		{ start: "2026-01-01", end: "2026-02-28" },
+		undefined,
+		"is 2026-01-01 to 2026-02-28",
+	],
+	[
+		"it only has an end",
+		{ end: "2026-02-28" },
+		undefined,
+		"ends on 2026-02-28",
+	],
+	[
+		"the last success lacks days of it",
+		{ end: "2026-02-28" },
+		{ ...success, closedThrough: "2026-02-27" },
+		"ends on 2026-02-28",
+	],
+	[
+		"the table would be replaced by nothing",
+		{ end: "2026-02-28" },
+		{ ...success, layout: fullReload },
+		"ends on 2026-02-28",
+	],
+])(
+	"a range of dates that are kept no more can't be loaded if %s, like spec.dates",
+	(_, dateRange, last, words) => {
+		const { spec } = pipelineOf({ dateRange: dateRange as never });
+		const wanted = last?.layout ?? layout;
+		expect(planDates(spec, wanted, last, {}, now)).toEqual({
+			problem: {
+				code: "DatesNotRetained",
+				message: `The Pipeline's spec.dateRange ${words}, and no events are kept for these days. Choose dates from 2026-03-01 to 2026-03-31.`,
+			},
+		});
+		const dates = { start: "2026-03-05", end: "2026-03-05" };
+		expect(planDates(spec, layout, last, { dates }, now)).toMatchObject(dates);
+		const kept = { dateRange: { end: "2026-03-01" as const } };
+		expect(
+			planDates(pipelineOf(kept).spec, wanted, last, {}, now),
+		).not.toHaveProperty("problem");
+		// The Source keeps its events for longer.
+		const long = planDates(spec, wanted, last, {}, now, { days: 90 });
+		expect(long).not.toHaveProperty("problem");
+	},
+);
+
+test("a range that was loaded before its events went has nothing to load, unless the whole window is asked for", () => {
+	const { spec } = pipelineOf({ dateRange: { end: "2026-02-28" } });
+	expect(planDates(spec, layout, success, {}, now)).toMatchObject({
+		extent: "Rest",
+		end: "2026-02-28",
+	});
+	expect(planDates(spec, layout, success, { full: true }, now)).toMatchObject({
+		problem: { code: "DatesNotRetained" },
+	});
+});
 
 test("a range that begins in the future has no days yet", () => {
 	const { spec } = pipelineOf({
