@@ -9,6 +9,18 @@ export function isOfFuture(instantMs: number, nowMs: number): boolean {
 	return instantMs > nowMs + maxClockDifferenceMs;
 }
 
+/**
+ * Of two instants, RFC 3339 as `Date.toISOString` writes them, the later one; but the second if the first is of the future. So what
+ * is kept of a clock that was ahead gives way to what the clock says once it is right.
+ */
+export function laterInstant(
+	kept: string,
+	next: string,
+	nowMs: number,
+): string {
+	return next > kept || isOfFuture(Date.parse(kept), nowMs) ? next : kept;
+}
+
 /** How far an instant of another clock, RFC 3339, is from now, for people; undefined if it is near enough. */
 export function clockFault(instant: string, nowMs: number): string | undefined {
 	const aheadMs = Date.parse(instant) - nowMs;

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
 	addDays,
 	datesBetween,
+	startOfDate,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
@@ -214,7 +215,8 @@ test("after a year, the index holds the dates that a manifest may include and no
 	const index = indexOf(...daily(...datesBetween("2026-01-01", end)));
 	expect(datesIn(index)).toEqual(datesBetween(addDays(end, -31), end));
 	const source = index.source("shop", sourceKey)!;
-	expect(Object.keys(ledgerOf(source).archived)).toHaveLength(31);
+	const { archived } = ledgerOf(source, startOfDate("2027-01-01"));
+	expect(Object.keys(archived)).toHaveLength(31);
 	expect(source.firstEventDate).toBe("2026-01-01");
 });
 
@@ -224,6 +226,40 @@ test("a clock that jumps by a year and back makes the index forget nothing", () 
 		...daily(...month.slice(0, -1), "2027-03-30", "2026-03-31"),
 	);
 	expect(datesIn(index)).toEqual([...month, "2027-03-30"]);
+});
+
+test("days that a clock was ahead on, however many, make the index forget nothing that Runs load", () => {
+	const ahead = datesBetween("2026-06-01", "2026-08-31");
+	const month = datesBetween("2026-03-01", "2026-03-31");
+	for (const order of [
+		[...ahead, ...month],
+		[...month.slice(0, 15), ...ahead.slice(0, 9), ...month.slice(15)],
+		month.flatMap((date, day) => [date, ahead[day]!]),
+	])
+		expect(datesIn(indexOf(...daily(...order)))).toEqual(
+			expect.arrayContaining(month),
+		);
+});
+
+test("times of the future give way to a cut's when the clocks are right again, and hide no date", () => {
+	const date = "2026-03-02";
+	const now = Date.parse(`${date}T12:00:00Z`);
+	const index = new LedgerIndex(() => now);
+	const at = (first: number, time: string) =>
+		cut("s", first, first, { [time.slice(0, 10)]: 1 }, time);
+	index.add(at(1, "2026-02-01T11:00:00.000Z"));
+	index.add(at(2, "2026-03-05T11:00:00.000Z"));
+	const source = index.source("shop", sourceKey)!;
+	expect(ledgerOf(source, now).archived).toHaveProperty("2026-02-01", 1);
+	index.add(at(3, `${date}T11:59:00.000Z`));
+	expect(source).toMatchObject({
+		lastEventTime: `${date}T11:00:00.000Z`,
+		archivedThrough: `${date}T11:59:00.000Z`,
+	});
+	expect(index.archivedThrough).toBe(`${date}T11:59:00.000Z`);
+	// Of two that have come, the later one counts, in whatever order they come.
+	index.add(at(4, `${date}T11:00:00.000Z`));
+	expect(index.archivedThrough).toBe(`${date}T11:59:00.000Z`);
 });
 
 test("days on which nothing was archived don't count", () => {

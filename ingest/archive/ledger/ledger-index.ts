@@ -1,3 +1,4 @@
+import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
 	type Deviations,
 	type SourceLedger,
@@ -50,7 +51,8 @@ export interface IndexContents {
 
 /**
  * What a shard has archived, by source and date. It derives from the shard's cut records and nothing else. It forgets the
- * dates of more than a month ago, so its size doesn't grow with time.
+ * dates of more than a month ago, so its size doesn't grow with time. The records' times are NATS's and receive's: of those that
+ * archive's clock calls the future none is kept against a later cut, and no date is forgotten for one.
  */
 export class LedgerIndex {
 	readonly #sources = new Map<string, IndexedSource>();
@@ -59,11 +61,17 @@ export class LedgerIndex {
 	#days: UtcDate[] = [];
 	readonly #lostFrames = new Map<UtcDate, number>();
 	#archivedThrough: string | undefined;
+	readonly #now: () => number;
+
+	/** @param now in milliseconds since the epoch, by archive's clock. */
+	constructor(now = Date.now) {
+		this.#now = now;
+	}
 
 	/** Restores an index from a snapshot. */
-	static of(contents: IndexContents): LedgerIndex {
+	static of(contents: IndexContents, now = Date.now): LedgerIndex {
 		const { newestOfStream, sources, days, lostFrames } = contents;
-		const index = new LedgerIndex();
+		const index = new LedgerIndex(now);
 		for (const [date, count] of lostFrames) index.#lostFrames.set(date, count);
 		for (const [stream, ends] of newestOfStream)
 			index.#newestOfStream.set(stream, ends);
@@ -96,6 +104,7 @@ export class LedgerIndex {
 		this.#newestOfStream.set(stream, { first, last });
 		for (const loss of losses) this.#countLost(loss);
 		if (groups.length === 0) return;
+		const nowMs = this.#now();
 		this.#reach(lastFrame.time);
 		this.#see(utcDate(Date.parse(lastFrame.time)));
 		for (const group of groups) {
@@ -115,8 +124,16 @@ export class LedgerIndex {
 				this.#sources.set(`${account}/${sourceKey}`, source);
 			}
 			source.firstEventDate = earlier(source.firstEventDate, date);
-			source.lastEventTime = later(source.lastEventTime, lastEventTime);
-			source.archivedThrough = later(source.archivedThrough, lastFrame.time);
+			source.lastEventTime = laterInstant(
+				source.lastEventTime,
+				lastEventTime,
+				nowMs,
+			);
+			source.archivedThrough = laterInstant(
+				source.archivedThrough,
+				lastFrame.time,
+				nowMs,
+			);
 			if (this.#isForgotten(date)) continue;
 			const ofDates = group.quarantined ? source.quarantined : source.objects;
 			let objects = ofDates.get(date);
@@ -176,19 +193,27 @@ export class LedgerIndex {
 		return this.#sources.values();
 	}
 
-	/** Stream time of the latest archived frame with an event, RFC 3339; undefined before there is one. */
+	/** Stream time of the latest archived frame with an event, RFC 3339; undefined before there is one. Only NATS vouches for it. */
 	get archivedThrough(): string | undefined {
 		return this.#archivedThrough;
 	}
 
 	#reach(time: string): void {
-		this.#archivedThrough = later(this.#archivedThrough ?? time, time);
+		this.#archivedThrough = laterInstant(
+			this.#archivedThrough ?? time,
+			time,
+			this.#now(),
+		);
 	}
 
-	/** Counts a day of cuts. A new day ends the time of the oldest date. */
+	/**
+	 * Counts a day of cuts. A new day ends the time of the oldest date. Later days that were counted before it don't count any
+	 * more: NATS's clock was ahead then, and each would take the place of a date that Runs load. With fewer days, dates stay longer.
+	 */
 	#see(day: UtcDate): void {
-		if (this.#days.includes(day)) return;
-		this.#days = [...this.#days, day].sort().slice(-daysHeld);
+		if (this.#days.at(-1) === day) return;
+		const before = this.#days.filter((each) => each < day);
+		this.#days = [...before, day].slice(-daysHeld);
 		const dated = [...this.#sources.values()].flatMap(
 			({ objects, quarantined, deviations }) => [
 				objects,
@@ -207,12 +232,13 @@ export class LedgerIndex {
 }
 
 /** The published view of a source; see packages/contracts/ledger.ts. */
-export function ledgerOf(source: IndexedSource): SourceLedger {
+export function ledgerOf(
+	source: IndexedSource,
+	nowMs = Date.now(),
+): SourceLedger {
 	const { account, sourceKey, firstEventDate, lastEventTime } = source;
-	const oldest = addDays(
-		utcDate(Date.parse(source.archivedThrough)),
-		-retainedDays,
-	);
+	const throughMs = Math.min(Date.parse(source.archivedThrough), nowMs);
+	const oldest = addDays(utcDate(throughMs), -retainedDays);
 	const quarantined = rowsByDate(source.quarantined, oldest);
 	const deviations = sumOfDeviations(
 		[...source.deviations].flatMap(([date, of]) => (date < oldest ? [] : [of])),
@@ -242,11 +268,7 @@ function rowsByDate(
 	);
 }
 
-// Dates, and times from Date.toISOString, sort as strings.
+// Dates sort as strings.
 function earlier(a: string, b: string): string {
 	return a < b ? a : b;
-}
-
-function later(a: string, b: string): string {
-	return a > b ? a : b;
 }

@@ -108,6 +108,25 @@ test("the newest two snapshots of a shard stay", async () => {
 	expect(await snapshots.newest(8)).toBeDefined();
 });
 
+test("the newest snapshot is the one that was written last, also after one of an earlier version or of a clock that was ahead", async () => {
+	const ahead = cut(now, 60 * 24 * 365);
+	const { store, index, snapshots } = await archived({
+		...cut(now, 1),
+		lastFrame: ahead.lastFrame,
+	});
+	store.objects.set("p/ledgers/7/2099-01-01T00:00:00.000Z.json", "{}");
+	await snapshots.write(7, index);
+	for (let first = 2; first < 5; first++) {
+		index.add(cut(now, first));
+		await snapshots.write(7, index);
+		const { newestOfStream } = (await snapshots.newest(7))!;
+		expect(newestOfStream.get(now)!.last).toBe(first);
+	}
+	expect(
+		[...store.objects.keys()].filter((k) => k.includes("ledgers")),
+	).toHaveLength(2);
+});
+
 test("a snapshot after a year is as large as one after two months", async () => {
 	const sizes: number[] = [];
 	const { store, index, snapshots } = await archived();

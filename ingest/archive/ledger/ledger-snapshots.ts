@@ -42,14 +42,12 @@ export class LedgerSnapshots {
 	}
 
 	async write(shard: number, index: LedgerIndex): Promise<void> {
-		const time = index.archivedThrough;
-		if (time === undefined) return;
-		await this.#store.putNew(
-			this.#store.keys.ledger(shard, time),
-			JSON.stringify(snapshotOf(index)),
-			"application/json",
-		);
-		await this.#store.remove((await this.#listed(shard)).slice(0, -kept));
+		if (index.archivedThrough === undefined) return;
+		const before = await this.#listed(shard);
+		const key = this.#store.keys.ledger(shard, numberOf(before.at(-1)) + 1);
+		const text = JSON.stringify(snapshotOf(index));
+		await this.#store.putNew(key, text, "application/json");
+		await this.#store.remove([...before, key].slice(0, -kept));
 	}
 
 	async clear(shard: number): Promise<void> {
@@ -60,6 +58,11 @@ export class LedgerSnapshots {
 		const listed = this.#store.list(this.#store.keys.ledgersOfShard(shard));
 		return Array.fromAsync(listed, ({ key }) => key);
 	}
+}
+
+/** 0 for one of an earlier version, and for none. */
+function numberOf(key = ""): number {
+	return Number(/snapshot-(\d+)\.json$/.exec(key)?.[1] ?? 0);
 }
 
 /** `stream` is an index into `streams`. `packed`: see {@link DateObjects.packed}. */

@@ -92,9 +92,12 @@ export class ObjectKeys {
 		return `${this.#prefix}ledgers/${shard}/`;
 	}
 
-	/** @param time Stream time of the snapshot's latest cut, RFC 3339, so the newest snapshot sorts last. */
-	ledger(shard: number, time: string): string {
-		return `${this.ledgersOfShard(shard)}${time}.json`;
+	/**
+	 * The newest snapshot sorts last, and those of earlier versions, whose keys are times, before all.
+	 * @param number No clock says which is the newest: one that was ahead would say so for as long.
+	 */
+	ledger(shard: number, number: number): string {
+		return `${this.ledgersOfShard(shard)}snapshot-${sequence(number)}.json`;
 	}
 
 	/** One object for each cut, source and date, and one for those of its events in quarantine. */

@@ -2,6 +2,7 @@ import { StorageType } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
 	type DeletedLedger,
 	furtherKey,
@@ -25,7 +26,7 @@ const attempts = 10;
 
 /**
  * What archive publishes in NATS: how far objects are done, the ledgers, and who enforces retention. Progress never moves
- * backwards, even if two archivers are at work and one of them is late.
+ * backwards, even if two archivers are at work and one of them is late; but a ledger through a time of the future gives way.
  */
 export class NatsProgress {
 	readonly #objectsDone: KV;
@@ -64,7 +65,7 @@ export class NatsProgress {
 	}
 
 	async setLedger(ledger: SourceLedger): Promise<void> {
-		const { sourceKey, shard } = ledger;
+		const { sourceKey, shard, archivedThrough: next } = ledger;
 		const text = JSON.stringify(ledger);
 		let isTaken = false;
 		const put = (key: string) =>
@@ -74,7 +75,7 @@ export class NatsProgress {
 				isTaken = current.shard !== undefined && current.shard !== shard;
 				return (
 					!isTaken &&
-					current.archivedThrough <= ledger.archivedThrough &&
+					laterInstant(current.archivedThrough, next, Date.now()) === next &&
 					published !== text
 				);
 			});
