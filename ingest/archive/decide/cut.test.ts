@@ -13,6 +13,8 @@ import {
 } from "./cut.ts";
 import { gapMs, memoryMs } from "./frame-numbers.ts";
 
+const minuteMs = 60_000;
+
 const noon = Date.UTC(2026, 2, 1, 12);
 const midnight = Date.UTC(2026, 2, 2);
 
@@ -47,6 +49,17 @@ function frame(
 		bytes: 1,
 		frame: { process, number, voided, events },
 	};
+}
+
+/** Frames of a process that nobody asks about, one a minute, from a minute after noon until this time. */
+function minutely(sequence: number, untilMs: number): StreamFrame[] {
+	const count = Math.floor((untilMs - noon) / minuteMs);
+	return Array.from({ length: count }, (_, n) =>
+		frame(sequence, 1 + n, [], {
+			timeMs: noon + (1 + n) * minuteMs,
+			process: "clock",
+		}),
+	);
 }
 
 function bodies(cut: CutRecord, frames: StreamFrame[]): string[][] {
@@ -170,6 +183,55 @@ test("of two cuts that know a process, the later one says which frames were stor
 		expect(inheritNumbers(cuts)).toEqual(late.processes);
 });
 
+test("the later of two cuts is the one that knows more, also if NATS's clock was ahead before", () => {
+	const ahead = { timeMs: noon + 1e9 };
+	const early = decideCut("old", {}, [
+		frame(1, 1, [], ahead),
+		frame(2, 4, [], ahead),
+	]);
+	const more = decideCut("old", early.processes, [frame(3, 2, [])]);
+	const most = decideCut("old", more.processes, [frame(4, 5, [])]);
+	for (const cuts of [
+		[early, more],
+		[more, early],
+	])
+		expect(inheritNumbers(cuts)).toEqual(more.processes);
+	expect(inheritNumbers([most, early])).toEqual(most.processes);
+});
+
+test.each([1, 3 * 24, -1, -3 * 24])(
+	"a frame that is repeated after NATS's clock was set by %i hours is taken once, no number is lost for it, and nothing of that time stays when it is set back",
+	(hours) => {
+		const moved = (sequence: number, number: number, process = "p") =>
+			frame(sequence, number, [event("x")], {
+				timeMs: noon + hours * 60 * minuteMs + sequence,
+				process,
+			});
+		const right = decideCut("s", {}, [
+			frame(1, 1, [event("x")]),
+			frame(2, 1, [event("x")], { process: "q" }),
+			frame(3, 3, [event("x")], { process: "q" }),
+		]);
+		// Of q comes nothing while the clock is wrong, so that it looks silent.
+		const wrong = decideCut("s", right.processes, [moved(4, 2), moved(5, 3)]);
+		const again = decideCut("s", wrong.processes, [moved(6, 3, "q")]);
+		const back = decideCut("s", again.processes, [
+			frame(7, 2, [event("x")], { process: "q" }),
+			frame(8, 1, [event("x")], { process: "q" }),
+			frame(9, 3, [event("x")]),
+			frame(10, 4, [event("x")]),
+		]);
+		for (const cut of [wrong, again, back])
+			expect(cut).not.toHaveProperty("losses");
+		expect(again.repeated).toEqual([6]);
+		expect(back.repeated).toEqual([8, 9]);
+		expect(back.processes).toMatchObject({
+			p: { highest: 4, holes: [], lastSeenMs: noon },
+			q: { highest: 3, holes: [], lastSeenMs: noon },
+		});
+	},
+);
+
 test("a cut of nothing but repeated frames has no objects", () => {
 	const first = decideCut("s", {}, [frame(1, 1, [event("1")])]);
 	const frames = [frame(2, 1, [event("1")])];
@@ -182,7 +244,10 @@ test("a number that its process skips is lost, even across cuts, unless it is vo
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const late = { timeMs: noon + gapMs + 1 };
 	const next = (more: { timeMs: number; voided?: number[] }) =>
-		decideCut("s", first.processes, [frame(3, 4, [], more)]);
+		decideCut("s", first.processes, [
+			...minutely(3, late.timeMs),
+			frame(3, 4, [], more),
+		]);
 	expect(next(late).losses).toMatchObject([{ from: 2, to: 2 }]);
 	expect(next({ ...late, voided: [2] })).not.toHaveProperty("losses");
 });
@@ -190,11 +255,14 @@ test("a number that its process skips is lost, even across cuts, unless it is vo
 test("an open number of a silent process is no alarm", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const other = { timeMs: noon + memoryMs, process: "q" };
-	const second = decideCut("s", first.processes, [frame(3, 1, [], other)]);
-	expect(Object.keys(second.processes)).toEqual(["p", "q"]);
+	const second = decideCut("s", first.processes, [
+		...minutely(3, other.timeMs),
+		frame(3, 1, [], other),
+	]);
+	expect(Object.keys(second.processes)).toEqual(["p", "clock", "q"]);
 	const later = { ...other, timeMs: noon + memoryMs + 1 };
 	const third = decideCut("s", second.processes, [frame(4, 2, [], later)]);
-	expect(Object.keys(third.processes)).toEqual(["q"]);
+	expect(Object.keys(third.processes)).toEqual(["clock", "q"]);
 });
 
 test("a record survives JSON", () => {
@@ -302,6 +370,7 @@ test("frames that were recorded as lost sequences aren't recorded once more by t
 		// Three numbers are missing where two sequences were lost.
 		frame(11, 6, []),
 		frame(12, 9, [], { process: "q" }),
+		...minutely(12, late.timeMs),
 		frame(13, 7, [], late),
 		frame(14, 10, [], { process: "q", ...late }),
 	]);
@@ -313,6 +382,7 @@ test("frames that never arrived are recorded by one cut, which goes on without t
 	expect(first).not.toHaveProperty("losses");
 	const timeMs = noon + gapMs + 1;
 	const next = decideCut("s", first.processes, [
+		...minutely(3, timeMs),
 		frame(3, 5, [event("5")], { timeMs }),
 		frame(4, 6, [], { timeMs: timeMs + 1 }),
 	]);
@@ -334,7 +404,10 @@ test("a frame that arrives after its loss was recorded is archived", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 4, [])]);
 	const at = (sequence: number, number: number, ms: number) =>
 		frame(sequence, number, [event("x")], { timeMs: noon + gapMs + ms });
-	const next = decideCut("s", first.processes, [at(3, 5, 1)]);
+	const next = decideCut("s", first.processes, [
+		...minutely(3, noon + gapMs),
+		at(3, 5, 1),
+	]);
 	const late = decideCut("s", next.processes, [at(4, 3, 2), at(5, 3, 3)]);
 	expect(late).toMatchObject({ repeated: [5], groups: [{ rows: 1 }] });
 });

@@ -11,6 +11,7 @@ import type { FrameEvent } from "../../wire/frame-event.ts";
 import { Alarm } from "./alarm.ts";
 import { deviationsOf } from "./deviations.ts";
 import {
+	agedTo,
 	type FrameNumbers,
 	forgetSilent,
 	noteLost,
@@ -95,10 +96,11 @@ export function decideCut(
 	known: CutRecord["processes"],
 	frames: readonly StreamFrame[],
 ): CutRecord {
-	const processes = { ...known };
+	let processes = { ...known };
 	const repeated: number[] = [];
 	const losses: Loss[] = [];
 	for (const { sequence, timeMs, frame } of frames) {
+		processes = agedTo(timeMs, processes);
 		const taken = takeFrame(processes[frame.process], frame, timeMs);
 		processes[frame.process] = taken.after;
 		if (taken.repeated) repeated.push(sequence);
@@ -188,15 +190,26 @@ export function isLost({ first, losses = [] }: CutRecord): boolean {
 
 /**
  * The frame numbers that a shard's earlier streams left behind, from all their cuts. If a frame's acknowledgement is lost
- * with its stream, receive repeats the frame into the next stream.
+ * with its stream, receive repeats the frame into the next stream. Of two cuts that know a process, the one that knows more of
+ * its numbers is the later one, whatever NATS's clock said.
  */
 export function inheritNumbers(
 	cuts: readonly CutRecord[],
 ): CutRecord["processes"] {
-	const inOrder = cuts.toSorted((a, b) =>
-		a.lastFrame.time < b.lastFrame.time ? -1 : 1,
-	);
-	return Object.assign({}, ...inOrder.map(({ processes }) => processes));
+	const inherited: CutRecord["processes"] = {};
+	for (const { processes } of cuts)
+		for (const [process, numbers] of Object.entries(processes)) {
+			const before = inherited[process];
+			if (!before || knowsMore(numbers, before)) inherited[process] = numbers;
+		}
+	return inherited;
+}
+
+function knowsMore(a: FrameNumbers, b: FrameNumbers): boolean {
+	if (a.highest !== b.highest) return a.highest > b.highest;
+	const open = ({ holes }: FrameNumbers) =>
+		holes.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+	return open(a) <= open(b);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+	agedTo,
 	type FrameNumbers,
 	forgetSilent,
 	gapMs,
@@ -182,8 +183,20 @@ test("the first frame seen leaves exactly the numbers below it open", () => {
 	expect(open(5)).toMatchObject([{ from: 1, to: 4 }]);
 });
 
-test("a frame with an earlier time doesn't make its process look silent for longer", () => {
-	expect(take([1, [], 5], [2, [], 4]).numbers.lastSeenMs).toBe(5 * second);
+test("from one frame to the next, a process and its gaps get older by a minute at most, and never younger", () => {
+	const { numbers } = take([1, [], 5], [3, [], 10]);
+	const gap = { from: 2, to: 2 };
+	const seenAt = (at: number) => agedTo(at * second, { p: numbers }).p;
+	const times = (sinceMs: number, lastSeenMs: number) => ({
+		highest: 3,
+		holes: [{ ...gap, sinceMs: sinceMs * second }],
+		lastSeenMs: lastSeenMs * second,
+	});
+	for (const at of [10, 11, 70]) expect(seenAt(at)).toEqual(times(10, 10));
+	expect(seenAt(71)).toEqual(times(11, 11));
+	expect(seenAt(3_610)).toEqual(times(3_550, 3_550));
+	expect(seenAt(9)).toEqual(times(9, 9));
+	expect(agedTo(9, {})).toEqual({});
 });
 
 test("receive has three minutes to store or void a number, and is remembered for ten", () => {

@@ -3,7 +3,7 @@ export interface FrameNumbers {
 	highest: number;
 	/** Numbers up to `highest` that are neither stored nor voided yet, ascending. */
 	holes: NumberGap[];
-	/** Stream time of the process's latest frame, milliseconds since the epoch. */
+	/** Stream time of the process's latest frame, milliseconds since the epoch; see {@link agedTo}. */
 	lastSeenMs: number;
 	/** How many sequences the stream has lost since the process's latest frame, whosever frames they were. */
 	lostSequences?: number;
@@ -13,7 +13,7 @@ export interface FrameNumbers {
 export interface NumberGap {
 	from: number;
 	to: number;
-	/** Stream time of the frame that revealed the gap. */
+	/** Stream time of the frame that revealed the gap; see {@link agedTo}. */
 	sinceMs: number;
 	/**
 	 * The gap precedes the first frame that archive remembers of this process. Its numbers may belong to an earlier
@@ -33,6 +33,39 @@ export const gapMs = 3 * 60_000;
 /** Stream time after which a silent process is forgotten. Receive repeats a frame for at most 60 s. */
 export const memoryMs = 10 * 60_000;
 
+/** From one frame to the next, nothing gets older by more than this. */
+const mostStepMs = 60_000;
+
+/**
+ * What is known, as seen from a frame at this stream time. NATS's clock may have been set between two frames: ahead, so that
+ * processes which repeat a frame would be forgotten and the frame taken twice, or back. So all times move with it, but for
+ * the minute that may really have passed. A stream that was quiet for longer remembers for a few frames more.
+ */
+export function agedTo(
+	timeMs: number,
+	processes: Record<string, FrameNumbers>,
+): Record<string, FrameNumbers> {
+	let latestMs = Number.NEGATIVE_INFINITY;
+	for (const process in processes)
+		latestMs = Math.max(latestMs, processes[process]!.lastSeenMs);
+	const stepMs = timeMs - latestMs;
+	const movedMs = Math.min(stepMs, 0) || Math.max(stepMs - mostStepMs, 0);
+	if (movedMs === 0) return processes;
+	return Object.fromEntries(
+		Object.entries(processes).map(([process, numbers]) => [
+			process,
+			{
+				...numbers,
+				lastSeenMs: numbers.lastSeenMs + movedMs,
+				holes: numbers.holes.map((gap) => ({
+					...gap,
+					sinceMs: gap.sinceMs + movedMs,
+				})),
+			},
+		]),
+	);
+}
+
 /**
  * Takes one frame, in the order of the stream, at its stream time.
  *
@@ -49,7 +82,7 @@ export function takeFrame(
 		? {
 				highest: before.highest,
 				holes: before.holes,
-				lastSeenMs: Math.max(before.lastSeenMs, timeMs),
+				lastSeenMs: timeMs,
 			}
 		: unseen(frame.number, timeMs);
 	const repeated = !settle(after, frame.number, timeMs);
