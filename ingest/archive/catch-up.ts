@@ -53,7 +53,8 @@ export async function catchUp(
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const before = known?.stream === stream ? known : undefined;
 	// Both are read before the cuts are listed: see resume().
-	const { first_seq: firstSequence } = (await streams.info(stream)).state;
+	const { state, ts } = await streams.info(stream);
+	const { first_seq: firstSequence } = state;
 	const objectsDone = await progress.objectsDone(stream);
 	await tombstones.refresh();
 	await ledger.begin();
@@ -86,7 +87,7 @@ export async function catchUp(
 		const learned = ledger.index.newestOfStream.get(cut.stream)?.last ?? 0;
 		if (cut.last <= learned || isSettled(cut, losses)) continue;
 		const isHeld = mayHold(cut, await sequencesOf(streams, cut.stream));
-		const loss = await settleCut(cut, isHeld, options);
+		const loss = await settleCut(cut, isHeld, { ...options, natsTime: ts! });
 		if (loss) losses.push(loss);
 	}
 	if (position.lost) {

@@ -12,17 +12,21 @@ import {
 const minuteMs = 60_000;
 
 test.each([
-	["no object is missing", 0, false, 0, "complete"],
-	["no object is missing and the stream is there", 0, true, 0, "complete"],
-	["the stream holds the frames", 1, true, 60 * minuteMs, "held"],
-	["it was decided just now", 1, false, 0, "awaited"],
-	["it was decided a minute ago", 2, false, minuteMs, "awaited"],
-	["it was decided almost two minutes ago", 1, false, 119_999, "awaited"],
-	["it was decided two minutes ago", 1, false, 120_000, "lost"],
-	["the store's clock is ahead", 1, false, -1, "lost"],
-])("if %s, a cut's state follows", (_, missing, isHeld, ageMs, state) => {
-	expect(stateOfCut({ missing, isHeld, ageMs })).toBe(state);
-});
+	["no object is missing", 0, false, 0, 0, "complete"],
+	["no object is missing and the stream is there", 0, true, 0, 0, "complete"],
+	["the stream holds the frames", 1, true, 60 * minuteMs, 0, "held"],
+	["it was decided just now", 1, false, 0, 0, "awaited"],
+	["it was decided a minute ago", 2, false, minuteMs, minuteMs, "awaited"],
+	["it was decided almost two minutes ago", 1, false, 119_999, 0, "awaited"],
+	["it was decided two minutes ago", 1, false, 120_000, 0, "lost"],
+	["the store's clock is ahead", 1, false, -3_600_000, 119_999, "awaited"],
+	["the store's clock stays ahead", 1, false, -3_600_000, 120_000, "lost"],
+])(
+	"if %s, a cut's state follows",
+	(_, missing, isHeld, ageMs, waitedMs, state) => {
+		expect(stateOfCut({ missing, isHeld, ageMs, waitedMs })).toBe(state);
+	},
+);
 
 function group(more: Partial<CutGroup> = {}): CutGroup {
 	return {

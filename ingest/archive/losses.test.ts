@@ -65,12 +65,13 @@ async function open(...groups: CutGroup[]) {
 	await new CutStore(store).decide(cut);
 	const losses = new CutLossStore(store, new CompactionStore(store));
 	const { log, lines } = linesOfLog();
-	const settle = (isHeld = false) =>
+	const settle = (isHeld = false, natsTime = new Date().toISOString()) =>
 		settleCut(cut, isHeld, {
 			shard: 3,
 			losses,
 			tombstones: new Tombstones(store),
 			log,
+			natsTime,
 		});
 	const write = (of: CutGroup) =>
 		store.putNew(keys.events(of, stream, 5), "rows");
@@ -89,6 +90,27 @@ test("what one archiver has decided to be lost of a cut stays decided for others
 	expect(await losses.ofShard(3)).toEqual([first]);
 	expect(lines).toHaveLength(1);
 	expect(lines[0]).toContain(`2 events of source b (account shop) on ${date}`);
+});
+
+test("no clock alone gives up a cut that another archiver may still finish", async () => {
+	const { store, losses, settle } = await open(group("a"));
+	const settleAt = (ms: number) => settle(false, new Date(ms).toISOString());
+	const decidedMs = await losses.decidedMs({ stream, first: 5 } as CutRecord);
+	expect(decidedMs).toBeLessThan(Date.now() - 365 * 86_400_000);
+	// By this process's clock it was decided years ago, and by NATS's just now, or it will be.
+	for (const natsMs of [decidedMs, decidedMs - 3 * 86_400_000])
+		await expect(settleAt(natsMs)).rejects.toThrow("may be writing");
+	expect(await losses.ofShard(3)).toEqual([]);
+	const key = store.keys.cut(stream, 5);
+	const listed = store.list.bind(store);
+	store.list = async function* (prefix: string) {
+		for await (const object of listed(prefix))
+			yield object.key === key ? { ...object, modifiedMs: Date.now() } : object;
+	};
+	// The other way round.
+	await expect(settleAt(Date.now() + 3 * 86_400_000)).rejects.toThrow(
+		"may be writing",
+	);
 });
 
 test("a cut that had all its objects loses none afterwards, and nothing is logged", async () => {

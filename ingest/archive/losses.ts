@@ -23,16 +23,24 @@ export async function settleCut(
 		losses: CutLossStore;
 		tombstones: Tombstones;
 		log: Logger;
+		/** NATS's clock, RFC 3339. If it and this process's differ, the earlier one counts: no event is given up for a clock. */
+		natsTime: string;
 	},
 ): Promise<CutLoss | undefined> {
-	const { shard, losses, tombstones, log } = options;
+	const { shard, losses, tombstones, log, natsTime } = options;
 	const { stream, first, last } = cut;
-	const nowMs = Date.now();
+	const nowMs = Math.min(Date.now(), Date.parse(natsTime));
 	const expected = expectedGroups(cut, (group) => tombstones.has(group), nowMs);
 	if (expected.length === 0) return undefined;
 	const missing = await losses.missing(cut, expected);
 	const ageMs = nowMs - (await losses.decidedMs(cut));
-	const state = stateOfCut({ missing: missing.length, isHeld, ageMs });
+	const waitedMs = losses.waitedMs(cut);
+	const state = stateOfCut({
+		missing: missing.length,
+		isHeld,
+		ageMs,
+		waitedMs,
+	});
 	const name = `the cut of sequences ${first} to ${last} of stream ${stream}`;
 	if (state === "awaited")
 		throw new PositionLost(
@@ -77,19 +85,24 @@ export type CutState = "complete" | "held" | "awaited" | "lost";
 /** An archiver writes a cut's objects within seconds after its record, and gives up each request after half a minute. */
 const writersMs = 120_000;
 
-/** @param ageMs How long the cut's record has been in the store. Negative if the store's clock is ahead. */
+/**
+ * @param ageMs How long the cut's record has been in the store. Negative if the store's clock is ahead.
+ * @param waitedMs How long this process has waited for its objects, by a clock that can't be set.
+ */
 export function stateOfCut({
 	missing,
 	isHeld,
 	ageMs,
+	waitedMs,
 }: {
 	missing: number;
 	isHeld: boolean;
 	ageMs: number;
+	waitedMs: number;
 }): CutState {
 	if (missing === 0) return "complete";
 	if (isHeld) return "held";
-	return ageMs >= 0 && ageMs < writersMs ? "awaited" : "lost";
+	return Math.max(ageMs, waitedMs) < writersMs ? "awaited" : "lost";
 }
 
 /**
@@ -152,6 +165,8 @@ export interface ReplacedObjects {
 export class CutLossStore {
 	readonly #store: ObjectStore;
 	readonly #replaced: ReplacedObjects;
+	/** Since when each cut has been waited for, by performance.now(). A restart waits anew. */
+	readonly #awaited = new Map<string, number>();
 
 	constructor(store: ObjectStore, replaced: ReplacedObjects) {
 		this.#store = store;
@@ -172,6 +187,15 @@ export class CutLossStore {
 			return !group.quarantined && this.#replaced.hasReplaced(group, key);
 		});
 		return groups.filter((_, index) => !found[index]);
+	}
+
+	/** How long this process has asked for the cut, in milliseconds. */
+	waitedMs({ stream, first }: CutRecord): number {
+		const key = this.#store.keys.cut(stream, first);
+		const nowMs = performance.now();
+		const sinceMs = this.#awaited.get(key) ?? nowMs;
+		this.#awaited.set(key, sinceMs);
+		return nowMs - sinceMs;
 	}
 
 	/** When the store took the cut's record, by the store's clock, milliseconds since the epoch. */

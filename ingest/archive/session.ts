@@ -216,9 +216,14 @@ export class ShardSession {
 		const { stream, last } = cut;
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		// Another archiver may have finished the cut and purged its frames.
-		const { first_seq: firstSequence } = (await streams.info(stream)).state;
+		const { state, ts } = await streams.info(stream);
+		const { first_seq: firstSequence } = state;
 		if (sequence > last || firstSequence > sequence) return;
-		await settleCut(cut, false, { ...this.#options, shard });
+		await settleCut(cut, false, {
+			...this.#options,
+			shard,
+			natsTime: ts!,
+		});
 		await this.#progress.setObjectsDone(stream, last);
 	}
 }

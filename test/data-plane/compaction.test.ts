@@ -76,6 +76,33 @@ test("a closed date becomes one object with the same rows in order; others stay 
 	expect(metrics).toMatch(/compaction_outputs_total\{shard="\d+"\} 1\n/);
 });
 
+test("NATS's clock that is ahead closes no date", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { archive, running, signal } = fixture;
+	const { sourceKey } = archive;
+	const receivedAtMs = Date.now();
+	for (const body of ["1", "2", "3"])
+		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
+	await running.flush();
+	const { index, number, lagSeconds } = running.shard;
+	const ahead = {
+		sources: () => index.sources(),
+		newestOfStream: index.newestOfStream,
+		archivedThrough: new Date(Date.now() + 3 * dayMs).toISOString(),
+	} as typeof index;
+	const shards = [{ number, lagSeconds, index: ahead }];
+	await fixture.compactor({ shards }).look(Date.now(), signal);
+	const records = [];
+	for await (const { key } of archive.store.list(
+		archive.keys.compactionsOfSource({ account: "shop", sourceKey }),
+	))
+		records.push(key);
+	const date = closedDate;
+	expect(records).toEqual([
+		archive.keys.compaction({ account: "shop", sourceKey, date }),
+	]);
+});
+
 test("a Run whose manifest was made before reads on; what was replaced goes a day later, and every reader finds each event once", async () => {
 	const fixture = await CompactionFixture.open(servers);
 	const { bodies, signal } = fixture;

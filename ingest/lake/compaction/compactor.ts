@@ -92,13 +92,16 @@ export class Compactor {
 			if (archivedThrough === undefined) continue;
 			const due = dueDates(
 				shard.index.sources(),
-				closedThrough(Date.parse(archivedThrough)),
+				// A date that NATS's clock closes too early would stay in many objects for good.
+				closedThrough(Math.min(Date.parse(archivedThrough), nowMs)),
 				minObjects,
 				(date) => records.has(store.keys.compaction(date)),
 			);
 			for (const date of due) {
 				const key = store.keys.compaction(date);
-				if ((this.#failed.get(key)?.againMs ?? 0) > nowMs) continue;
+				const waitMs = (this.#failed.get(key)?.againMs ?? 0) - nowMs;
+				// Longer if this process's clock was ahead.
+				if (waitMs > 0 && waitMs <= maxBackoffMs) continue;
 				await this.#tryCompact(shard.number, date, nowMs, signal);
 			}
 		}

@@ -51,10 +51,7 @@ async function addImport(
 		await tombstones.refresh(maxTombstonesAgeMs);
 		requireUndeleted(tombstones, request);
 	};
-	const today = utcDate(Date.now());
 	const retention = await new RetentionStore(store).of(request);
-	// A Job that ran over midnight has seen one day more.
-	const from = keptFrom(retention?.record, utcDate(Date.now() - dayMs));
 	const manifests = new ManifestStore(store, new ManifestObjects(store));
 	const found = await manifests.newest(operation);
 	if (!found)
@@ -62,8 +59,15 @@ async function addImport(
 			"ObjectMissing",
 			`The manifest of the Operation ${operation} is not in the bucket`,
 		);
+	const { snapshotTime } = found.manifest;
+	const nowMs = nowSince(Date.parse(snapshotTime), Date.now());
+	const kept = {
+		// A Job that ran over midnight has seen one day more.
+		from: keptFrom(retention?.record, utcDate(nowMs - dayMs)),
+		to: utcDate(nowMs),
+	};
 	const added = new SourceImport(
-		{ store, idle, kept: { from, to: today } },
+		{ store, idle, kept },
 		request,
 		found.manifest,
 	);
@@ -78,4 +82,12 @@ async function addImport(
 			});
 	}
 	return added.dates;
+}
+
+/**
+ * The time now, as far as this process's clock can be believed: NATS's and operator's agreed with it on the snapshot, and a Job ends
+ * within a day of it. Otherwise good rows would be refused for good.
+ */
+export function nowSince(snapshotMs: number, nowMs: number): number {
+	return Math.min(Math.max(nowMs, snapshotMs), snapshotMs + dayMs);
 }

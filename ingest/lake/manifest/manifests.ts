@@ -22,7 +22,10 @@ import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readManifestRequest, readResultRequest } from "../request/requests.ts";
-import { requireUndeleted } from "../request/requirements.ts";
+import {
+	requireSameClocks,
+	requireUndeleted,
+} from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
@@ -171,16 +174,9 @@ class Manifests {
 		task: RequestTask,
 	): Promise<SignedManifest> {
 		const { run, account, sourceKey, extent, start, end, releases } = request;
-		const {
-			time: snapshotTime,
-			clockFault,
-			shares,
-		} = await flushShares(this.#shard, request, task);
-		if (clockFault !== undefined)
-			throw new RequestFailure(
-				"ClocksDiffer",
-				`NATS's clock is ${clockFault} of archive's, so a snapshot by it may lack a day`,
-			);
+		const flushed = await flushShares(this.#shard, request, task);
+		requireSameClocks(flushed, "a snapshot by it may lack a day");
+		const { time: snapshotTime, shares } = flushed;
 		const released = await this.#releases.ofSource(request);
 		const also = await this.#releasedSince(request, released);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));

@@ -62,6 +62,15 @@ test("links that nobody has used count for their account, until nobody can use t
 	expect(await ask(files(10, 10))).toHaveLength(10);
 });
 
+test("links that were given while a clock was ahead count no longer than others", async () => {
+	const { ask } = uploading();
+	const now = Date.now();
+	vi.setSystemTime(now + 3 * 86_400_000);
+	await ask(files(0, 10));
+	vi.setSystemTime(now);
+	expect(await ask(files(10, 10))).toHaveLength(10);
+});
+
 test("a file counts once, before it comes and after, as the longest that its links take", async () => {
 	const { store, ask } = uploading();
 	await ask(files(0, 1));

@@ -139,7 +139,8 @@ export class GivenLinks {
 }
 
 /**
- * The links that count with those of one more request.
+ * The links that count with those of one more request. One that would count for longer than a link can was given by a clock
+ * that was ahead, and counts no more.
  * @param there bytes of the files in the bucket, listed after `given` was read: a file leaves `given` only once it is there.
  * @param untilMs when the new ones count no more.
  * Throws {@link RequestFailure} UploadsTooLarge.
@@ -155,7 +156,9 @@ export function withLinks(
 	const next = new Map(
 		Object.entries(given).filter(
 			([sha256, link]) =>
-				link.untilMs > nowMs && !((there.get(sha256) ?? -1) >= link.bytes),
+				link.untilMs > nowMs &&
+				link.untilMs <= nowMs + countedFor * linkSeconds * 1000 &&
+				!((there.get(sha256) ?? -1) >= link.bytes),
 		),
 	);
 	for (const { sha256, bytes } of missing) {

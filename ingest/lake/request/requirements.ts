@@ -31,3 +31,15 @@ export function requireUndeleted(
 			`The events of source ${source.sourceKey} of ${source.account} are deleted`,
 		);
 }
+
+/** Throws {@link RequestFailure} ClocksDiffer. @param consequence of going on nevertheless. */
+export function requireSameClocks(
+	{ clockFault }: { clockFault: string | undefined },
+	consequence: string,
+): void {
+	if (clockFault === undefined) return;
+	throw new RequestFailure(
+		"ClocksDiffer",
+		`NATS's clock is ${clockFault} of archive's, so ${consequence}`,
+	);
+}

@@ -31,17 +31,29 @@ const index = {
 	],
 } as unknown as LedgerIndex;
 
+/** A week after the date, by all clocks. */
+const settledMs = Date.parse("2026-04-08T12:00:00Z");
+const settledAt = new Date(settledMs).toISOString();
+
 test.each([
-	["has been drained since", "2026-04-01T12:00:00Z", 1],
-	["may still get events of the date", undefined, 0],
-	["was drained on the date", `${date}T23:00:00Z`, 0],
+	["has been drained a week later", settledAt, settledMs, 1],
+	["may still get events of the date", undefined, settledMs, 0],
+	["was drained on the date", `${date}T23:00:00Z`, settledMs, 0],
+	["was drained the day after", "2026-04-01T12:00:00Z", settledMs, 0],
+	[
+		"was drained by a clock that is 8 days ahead",
+		settledAt,
+		settledMs - 8 * 86_400_000,
+		0,
+	],
 ])(
 	"the date of a shard that %s and gets no more events",
-	async (_, drainedAt, written) => {
+	async (_, drainedAt, nowMs, written) => {
 		const store = new MemoryStore("tidemill");
 		const ledgers = new DateLedgers(store);
 		const kept = await ledgers.keep(index, {
 			shard: 0,
+			nowMs,
 			drainedAt,
 			staysLonger: () => true,
 		});
@@ -73,7 +85,8 @@ async function keptIn(shards: Kept[]) {
 		const own = { sources: () => [{ ...source, objects, quarantined }] };
 		await ledgers.keep(own as unknown as LedgerIndex, {
 			shard,
-			drainedAt: "2026-04-01T12:00:00Z",
+			drainedAt: settledAt,
+			nowMs: settledMs,
 			staysLonger: () => true,
 		});
 	}
@@ -146,7 +159,8 @@ test("a ledger of an earlier version, which names no shard, is of all shards", a
 	await store.putNew(keys.ledgerOfDate(day, undefined), ledger!);
 	await ledgers.keep(index, {
 		shard: 0,
-		drainedAt: "2026-04-01T12:00:00Z",
+		drainedAt: settledAt,
+		nowMs: settledMs,
 		staysLonger: () => true,
 	});
 	store.lists.length = 0;
@@ -181,7 +195,8 @@ test("of a date whose events were all lost, an object that comes later doesn't c
 	const ledgers = new DateLedgers(store);
 	await ledgers.keep((await snapshots.newest(0))!, {
 		shard: 0,
-		drainedAt: "2026-04-01T12:00:00Z",
+		drainedAt: settledAt,
+		nowMs: settledMs,
 		staysLonger: () => true,
 	});
 	for (const each of [day, apart])

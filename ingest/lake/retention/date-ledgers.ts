@@ -1,5 +1,6 @@
 import { shardOfStream } from "../../../packages/contracts/nats.ts";
 import {
+	addDays,
 	closedThrough,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
@@ -8,6 +9,12 @@ import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { DateFolder, SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
+
+/**
+ * A closed date gets its ledger so many days later: until then a clock that was behind, NATS's and receive's, may still bring it
+ * events. The index holds it for weeks longer.
+ */
+const settledDays = 7;
 
 /** As {@link DateObjects.packed} has it. */
 type Packed = [stream: string, packed: string][];
@@ -21,7 +28,7 @@ interface DateLedger extends SourceName {
 }
 
 /**
- * What the {@link LedgerIndex} says of the closed dates of sources whose events stay longer than it holds dates, one object
+ * What the {@link LedgerIndex} says of the dates that closed a week ago, of sources whose events stay longer than it holds dates, one object
  * for each. Cut records go after a month, and the index's size must not grow with a year's events.
  */
 export class DateLedgers {
@@ -39,10 +46,13 @@ export class DateLedgers {
 		index: LedgerIndex,
 		{
 			shard,
+			nowMs,
 			drainedAt,
 			staysLonger,
 		}: {
 			shard: number;
+			/** By the clocks of archive and the store, whichever is earlier. No ledger is ever changed, so NATS's alone closes no date. */
+			nowMs: number;
 			/** By NATS's clock: all that the shard acknowledged by then is archived. RFC 3339; undefined while something isn't. */
 			drainedAt?: string | undefined;
 			staysLonger: (source: SourceName) => boolean;
@@ -51,7 +61,8 @@ export class DateLedgers {
 		// The index knows when the shard's last event came, which in a shard that nobody uses any more was on an open date.
 		const through = drainedAt ?? index.archivedThrough;
 		if (through === undefined) return 0;
-		const closed = closedThrough(Date.parse(through));
+		const closed = closedThrough(Math.min(Date.parse(through), nowMs));
+		const settled = addDays(closed, -settledDays);
 		let written = 0;
 		for (const source of index.sources()) {
 			if (!staysLonger(source)) continue;
@@ -66,7 +77,7 @@ export class DateLedgers {
 				const group = { account, sourceKey, date };
 				const key = this.#store.keys.ledgerOfDate(group, shard);
 				const earlier = this.#store.keys.ledgerOfDate(group, undefined);
-				if (date > closed || known.has(key) || known.has(earlier)) continue;
+				if (date > settled || known.has(key) || known.has(earlier)) continue;
 				const ledger: DateLedger = {
 					version: 1,
 					...group,

@@ -94,9 +94,11 @@ export class RetentionKeeper {
 			}),
 		);
 		const ledgers = new DateLedgers(store);
+		const earliestNowMs = Math.min(nowMs, witnesses.storeNowMs);
 		for (const shard of shards)
 			await ledgers.keep(shard.index, {
 				shard: shard.number,
+				nowMs: earliestNowMs,
 				drainedAt: await shard.drainedAt(),
 				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
 			});
@@ -143,7 +145,7 @@ export class RetentionKeeper {
 			remove,
 		);
 		for (const prefix of this.#expiring)
-			await store.abortUploads(prefix, nowMs - abandonedMs);
+			await store.abortUploads(prefix, earliestNowMs - abandonedMs);
 		log.info({ enforcedBy, removed, longest }, "enforced retention");
 		return enforcedBy;
 	}

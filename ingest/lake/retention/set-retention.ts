@@ -8,7 +8,10 @@ import {
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { LakeContext } from "../request/context.ts";
 import { readRetentionRequest } from "../request/requests.ts";
-import { requireUndeleted } from "../request/requirements.ts";
+import {
+	requireSameClocks,
+	requireUndeleted,
+} from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares } from "../shards/shares.ts";
@@ -43,9 +46,12 @@ async function setRetention(
 	requireUndeleted(tombstones, source);
 	const retentions = new RetentionStore(store);
 	// Only now the index is sure to have the source's first date.
-	const { shares } = await flushShares(shard, source, task);
-	const [firstEventDate] = shares.map((share) => share.firstEventDate).sort();
-	const today = utcDate(Date.now());
+	const flushed = await flushShares(shard, source, task);
+	requireSameClocks(flushed, "days that are kept would count as deleted");
+	const [firstEventDate] = flushed.shares
+		.map((share) => share.firstEventDate)
+		.sort();
+	const today = utcDate(Date.parse(flushed.time));
 	for (let attempt = 1; ; attempt++) {
 		const newest = await retentions.of(source);
 		const record = recordFor(
