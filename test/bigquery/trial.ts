@@ -7,7 +7,7 @@ import { openWarehouse } from "../../ingest/load/warehouse.ts";
 import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
 import { BigQueryDataset } from "../../packages/warehouses/bigquery/load/dataset.ts";
 import {
-	googleAccount,
+	GoogleAccount,
 	scope,
 } from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
 import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
@@ -167,7 +167,7 @@ async function clientOf(
 	{ endpoint = "https://bigquery.googleapis.com" }: Trial,
 	context: JobContext,
 ): Promise<RestClient> {
-	const account = await googleAccount([scope.bigQuery]);
+	const account = await GoogleAccount.open([scope.bigQuery]);
 	return new RestClient("BigQuery", account, endpoint, context);
 }
 

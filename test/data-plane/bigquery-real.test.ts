@@ -3,7 +3,7 @@ import { BigQuery } from "@google-cloud/bigquery";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import {
-	googleAccount,
+	GoogleAccount,
 	scope,
 } from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
 import {
@@ -41,7 +41,7 @@ describe.skipIf(!underWay)("BigQuery itself", () => {
 	beforeAll(async () => {
 		const directory = await temporaryDirectory("behaviours");
 		// As a Job's: a key signs its own tokens, which emulators take, too.
-		const authClient = await googleAccount([scope.bigQuery]);
+		const { client: authClient } = await GoogleAccount.open([scope.bigQuery]);
 		bigQuery = new BigQuery({
 			projectId,
 			authClient,

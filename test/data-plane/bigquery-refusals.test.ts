@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { rateLimitPatience } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import {
 	bigQueryErrors,
@@ -7,9 +10,19 @@ import {
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
 
+const noPause = { baseMs: 0, maxMs: 0 };
 const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "a")] };
 
+/** Rate limits that pass as quickly as the double's. */
+function quickRateLimits() {
+	const { backoff } = rateLimitPatience;
+	const usual = { ...backoff };
+	Object.assign(backoff, { baseMs: 20, maxMs: 200 });
+	onTestFinished(() => void Object.assign(backoff, usual));
+}
+
 test("whatever BigQuery's reason is, a load fails as the reference has it, tries again if that can help, and the table stays as it was", async () => {
+	quickRateLimits();
 	const { double, manifest, load, rows } = await bigQueryFixture();
 	await load(await manifest(day));
 	const before = await rows("from shop.orders");
@@ -27,7 +40,8 @@ test("whatever BigQuery's reason is, a load fails as the reference has it, tries
 			exitCode: failure.exitCode,
 			result: { outcome: "Failed", error: failure.toJobError() },
 		});
-		const jobs = status > 0 ? 0 : refusal.isTransient ? 3 : 1;
+		const { attempts } = refusal.patience({ attempts: 3, backoff: noPause });
+		const jobs = status > 0 ? 0 : refusal.isTransient ? attempts : 1;
 		expect(double.jobs.all().length - jobsBefore, reason).toBe(jobs);
 		expect(await rows("from shop.orders"), reason).toEqual(before);
 	}
@@ -86,6 +100,30 @@ test("an unknown key and a missing key are different errors", async () => {
 	});
 });
 
+test("a key of another cloud is of no use at Google's address", async () => {
+	const { double, manifest, load, scratch, destination } =
+		await bigQueryFixture();
+	const key = { ...JSON.parse(double.keyJson), universe_domain: "s3nsapis.fr" };
+	const file = join(scratch, "../other-cloud.json");
+	await writeFile(file, JSON.stringify(key));
+	const env = { GOOGLE_APPLICATION_CREDENTIALS: file };
+	const days = await manifest(day);
+	expect((await load(days, { env })).exitCode).toBe(0);
+	const { apiEndpoint: _, ...atGoogle } = destination;
+	const { result } = await load(days, {
+		env,
+		input: { destination: atGoogle },
+	});
+	expect(result).toMatchObject({
+		error: {
+			code: "CredentialsRefused",
+			message: expect.stringContaining(
+				"spec.bigQuery.apiEndpoint to https://bigquery.s3nsapis.fr",
+			),
+		},
+	});
+});
+
 test("an unreachable API is a retryable error", async () => {
 	const { manifest, load, destination } = await bigQueryFixture();
 	const { result, exitCode } = await load(await manifest(day), {
@@ -99,4 +137,53 @@ test("an unreachable API is a retryable error", async () => {
 		error: { code: "BigQueryUnavailable", retryable: true },
 	});
 	expect(exitCode).toBe(75);
+});
+
+test("a load outlasts a limit on changes of its table, and waits as long as BigQuery asks", async () => {
+	quickRateLimits();
+	const { double, manifest, load, rows } = await bigQueryFixture();
+	// cloud.google.com/bigquery/quotas#standard_tables: 5 updates of a table's metadata in 10 seconds.
+	double.warehouse.tableUpdates = { count: 1, withinMs: 300 };
+	expect((await load(await manifest(day))).exitCode).toBe(0);
+	let refusedAt = 0;
+	let waitedMs = 0;
+	double.onRequest = ({ method }) => {
+		if (method !== "PATCH" || waitedMs > 0) return undefined;
+		if (refusedAt > 0) waitedMs = Date.now() - refusedAt;
+		if (waitedMs > 0) return undefined;
+		refusedAt = Date.now();
+		return new Fault(429, "rateLimitExceeded", "Too many", {
+			"retry-after": "1",
+		});
+	};
+	expect((await load(await manifest(day))).exitCode).toBe(0);
+	expect(waitedMs).toBeGreaterThanOrEqual(1_000);
+	for (let n = 0; n < 5; n++)
+		double.jobs.failNext("jobRateLimitExceeded", "Exceeded rate limits");
+	const { exitCode, log } = await load(await manifest(day));
+	expect(exitCode, log).toBe(0);
+	expect(await rows("select count(*)::int from shop.orders")).toEqual([[2]]);
+});
+
+test("a token that is refused is replaced once, and requests are paid by the key's quota project", async () => {
+	const { double, manifest, load, scratch } = await bigQueryFixture();
+	const key = { ...JSON.parse(double.keyJson), quota_project_id: "payer-1" };
+	const file = join(scratch, "../paid.json");
+	await writeFile(file, JSON.stringify(key));
+	const env = { GOOGLE_APPLICATION_CREDENTIALS: file };
+	const refused = new Fault(401, "authError", "Invalid Credentials");
+	// Every third token, so that jobs, changes and uploads get another one, too.
+	double.onRequest = () =>
+		double.requests.length % 3 === 1 ? refused : undefined;
+	const { exitCode, log } = await load(await manifest(day), { env });
+	expect(exitCode, log).toBe(0);
+	expect(new Set(double.requests.map((seen) => seen.quotaProject))).toEqual(
+		new Set(["payer-1"]),
+	);
+	double.onRequest = () => refused;
+	const before = double.requests.length;
+	expect((await load(await manifest(day), { env })).result).toMatchObject({
+		error: { code: "CredentialsRefused" },
+	});
+	expect(double.requests.length - before).toBe(2);
 });

@@ -9,12 +9,18 @@ const key = {
 };
 const parse = (value: unknown) => parseServiceAccountKey(JSON.stringify(value));
 
-test("of a service account's key only what signs is read", () => {
-	const addresses = { token_uri: "http://x", universe_domain: "x" };
-	expect(parse({ ...key, ...addresses })).toEqual({
-		email: key.client_email,
-		privateKey: "PEM",
-		id: "1",
+test("of a service account's key what signs is read, its cloud, and who pays", () => {
+	const given = { token_uri: "http://x", universe_domain: "x", other: 1 };
+	const read = { email: key.client_email, privateKey: "PEM", id: "1" };
+	expect(parse({ ...key, ...given })).toEqual({ ...read, universe: "x" });
+	expect(parse({ ...key, quota_project_id: "payer" })).toEqual({
+		...read,
+		universe: "googleapis.com",
+		quotaProject: "payer",
+	});
+	expect(parse({ ...key, quota_project_id: "a\nb: c" })).toEqual({
+		...read,
+		universe: "googleapis.com",
 	});
 	expect(parse({ ...key, private_key_id: undefined })).not.toHaveProperty("id");
 });

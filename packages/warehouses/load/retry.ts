@@ -1,8 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
 
-export interface RetryOptions {
+/** How long to go on after an error. */
+export interface Patience {
 	attempts: number;
+	backoff: BackoffOptions;
+	/** What the other side asks for (RFC 9110 §10.2.3). */
+	atLeastMs?: number | undefined;
+}
+
+export interface RetryOptions {
+	/** A number means so many attempts with {@link retryBackoff}. */
+	attempts: number | ((error: unknown) => Patience);
 	signal: AbortSignal;
 	/** Whether another attempt can help. */
 	isTransient: (error: unknown) => boolean;
@@ -19,13 +28,27 @@ export async function retry<T>(
 			return await work();
 		} catch (error) {
 			options.signal.throwIfAborted();
-			if (attempt >= options.attempts || !options.isTransient(error))
+			const { attempts, signal } = options;
+			const patience =
+				typeof attempts === "number"
+					? { attempts, backoff: retryBackoff }
+					: attempts(error);
+			if (attempt >= patience.attempts || !options.isTransient(error))
 				throw error;
 			options.onRetry(error, attempt);
-			const { signal } = options;
-			await delay(backoffMs(attempt, retryBackoff), undefined, { signal });
+			await pauseAfter(patience, attempt, signal);
 		}
 	}
+}
+
+/** Waits after a number of failures in a row. Throws the signal's reason. */
+export async function pauseAfter(
+	{ backoff, atLeastMs = 0 }: Patience,
+	failures: number,
+	signal: AbortSignal,
+): Promise<void> {
+	const ms = Math.max(atLeastMs, backoffMs(failures, backoff));
+	await delay(ms, undefined, { signal });
 }
 
 /** Bounds of the pause between attempts, so that 8 attempts outlast the restart of an S3 gateway. */

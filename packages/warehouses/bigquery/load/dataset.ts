@@ -1,5 +1,6 @@
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryInput } from "../input.ts";
+import { googleUniverse } from "../service-account-key.ts";
 import type {
 	BigQueryJob,
 	BigQueryTable,
@@ -7,7 +8,7 @@ import type {
 	EncryptionConfiguration,
 	TableReference,
 } from "./rest/api.ts";
-import { googleAccount, scope } from "./rest/google-account.ts";
+import { GoogleAccount, scope } from "./rest/google-account.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { RestClient } from "./rest/rest-client.ts";
 import { upload } from "./rest/upload.ts";
@@ -28,7 +29,8 @@ export class BigQueryDataset {
 	): Promise<BigQueryDataset> {
 		const { stagingBucket, apiEndpoint, storageEndpoint } = input;
 		const scopes = [scope.bigQuery, ...(stagingBucket ? [scope.storage] : [])];
-		const account = await googleAccount(scopes);
+		const account = await GoogleAccount.open(scopes);
+		requireEndpoint(account.universe, input);
 		const bigQuery = new RestClient(
 			"BigQuery",
 			account,
@@ -291,6 +293,27 @@ export class BigQueryDataset {
 			return this.#client.call<T>({ method: "GET", path, action });
 		}
 	}
+}
+
+/**
+ * A key of another cloud is of no use at Google's address, and an address comes from the Destination, which the operator
+ * checks, never from the key.
+ */
+function requireEndpoint(
+	universe: string,
+	{ apiEndpoint, stagingBucket, storageEndpoint }: BigQueryInput,
+): void {
+	if (universe === googleUniverse) return;
+	const missing = !apiEndpoint
+		? `apiEndpoint to https://bigquery.${universe}`
+		: stagingBucket && !storageEndpoint
+			? `storageEndpoint to https://storage.${universe}`
+			: undefined;
+	if (missing)
+		throw new BigQueryFailure(
+			"CredentialsRefused",
+			`The key is of the cloud ${universe.slice(0, 100)}, and the Destination calls googleapis.com. Set spec.bigQuery.${missing}, which the operator's setting TIDEMILL_BIGQUERY_ENDPOINTS must include`,
+		);
 }
 
 function isNotFound(error: unknown): boolean {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../../../service/backoff.ts";
-import { retryBackoff } from "../../load/retry.ts";
+import { type Patience, pauseAfter, retryBackoff } from "../../load/retry.ts";
 import type { BigQueryJob } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
 
@@ -33,7 +32,7 @@ export function nextStepFor(
 }
 
 /** Jobs that one process starts for the same data before it gives up: BigQuery allows 1,500 load jobs per table and day. */
-const maxStarts = 3;
+const usualPatience: Patience = { attempts: 3, backoff: retryBackoff };
 
 /**
  * Completes a job, whichever process started it: waits for a running job, accepts one that succeeded, and starts another
@@ -61,10 +60,9 @@ export async function completeJob(
 		if (job && nextStepFor(job, tableCreatedMs) === "Done") return job;
 		if (!isOurs) continue;
 		const refusal = new GoogleRefusal(0, job?.status?.errorResult ?? {});
-		if (!refusal.isTransient || started >= maxStarts) throw refusal;
-		await delay(backoffMs(started + 1, retryBackoff), undefined, {
-			signal,
-		});
+		const patience = refusal.patience(usualPatience);
+		if (!refusal.isTransient || started >= patience.attempts) throw refusal;
+		await pauseAfter(patience, started, signal);
 	}
 }
 

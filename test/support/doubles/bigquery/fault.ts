@@ -5,11 +5,18 @@
 export class Fault extends Error {
 	readonly status: number;
 	readonly reason: string;
+	readonly headers: Record<string, string>;
 
-	constructor(status: number, reason: string, message: string) {
+	constructor(
+		status: number,
+		reason: string,
+		message: string,
+		headers: Record<string, string> = {},
+	) {
 		super(message);
 		this.status = status;
 		this.reason = reason;
+		this.headers = headers;
 	}
 
 	/** The body of an answer. */

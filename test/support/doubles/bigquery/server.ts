@@ -19,6 +19,8 @@ export interface DoubleRequest {
 	method: string;
 	path: string;
 	authorization?: string | undefined;
+	/** Its x-goog-user-project (docs.cloud.google.com/docs/quotas/set-quota-project). */
+	quotaProject?: string | undefined;
 }
 
 /**
@@ -77,7 +79,8 @@ export async function startBigQueryDouble(
 		const url = new URL(request.url ?? "/", double.endpoint);
 		const { method = "", headers } = request;
 		const { authorization } = headers;
-		const seen = { method, path: url.pathname, authorization };
+		const quotaProject = headers["x-goog-user-project"] as string | undefined;
+		const seen = { method, path: url.pathname, authorization, quotaProject };
 		const body = await bodyOf(request).catch(() => undefined);
 		// The caller was killed in the middle of its request.
 		if (!body) return;
@@ -97,7 +100,8 @@ export async function startBigQueryDouble(
 			reply(response, await route(api, { request, url, body }));
 		} catch (error) {
 			const fault = asFault(error);
-			reply(response, { status: fault.status, body: fault.toBody() });
+			const { status, headers } = fault;
+			reply(response, { status, headers, body: fault.toBody() });
 		}
 	};
 	await new Promise<void>((resolve) =>

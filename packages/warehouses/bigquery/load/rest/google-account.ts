@@ -2,7 +2,11 @@ import { readFile } from "node:fs/promises";
 // google-auth-library: tokens from a service account's key or workload identity. Google's BigQuery client, built on it,
 // uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0023).
 import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
-import { parseServiceAccountKey } from "../../service-account-key.ts";
+import {
+	googleUniverse,
+	parseServiceAccountKey,
+	type ServiceAccountKey,
+} from "../../service-account-key.ts";
 import { BigQueryFailure } from "./google-refusal.ts";
 
 /** What tokens are good for (developers.google.com/identity/protocols/oauth2/scopes). */
@@ -11,36 +15,71 @@ export const scope = {
 	storage: "https://www.googleapis.com/auth/devstorage.read_write",
 } as const;
 
-/** The Job's Google account. Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
-export async function googleAccount(scopes: string[]): Promise<AuthClient> {
-	const keyFile = process.env.GOOGLE_APPLICATION_CREDENTIALS;
-	return keyFile ? keyClient(keyFile, scopes) : identityClient(scopes);
+/**
+ * The Job's Google account: a key's, or the workload identity. Throws {@link JobFailure} CredentialsMissing or
+ * CredentialsRefused.
+ */
+export class GoogleAccount {
+	readonly #open: () => Promise<AuthClient>;
+	/** Where the key's project is: `googleapis.com`, unless it is in a cloud of its own. */
+	readonly universe: string;
+	client: AuthClient;
+
+	static async open(scopes: string[]): Promise<GoogleAccount> {
+		const keyFile = process.env.GOOGLE_APPLICATION_CREDENTIALS;
+		if (!keyFile) {
+			const open = () =>
+				new GoogleAuth({ scopes }).getClient().catch(credentialsMissing);
+			return new GoogleAccount(open, googleUniverse, await open());
+		}
+		const key = parseServiceAccountKey(
+			await readFile(keyFile, "utf8").catch(credentialsMissing),
+		);
+		if (!key)
+			throw new BigQueryFailure(
+				"CredentialsRefused",
+				"The credentials are not the JSON key of a Google service account",
+			);
+		const open = () => Promise.resolve(keyClient(key, scopes));
+		return new GoogleAccount(open, key.universe, await open());
+	}
+
+	private constructor(
+		open: () => Promise<AuthClient>,
+		universe: string,
+		client: AuthClient,
+	) {
+		this.#open = open;
+		this.universe = universe;
+		this.client = client;
+	}
+
+	/** The token, and the project whose quota pays for the request. */
+	async headers(url: URL): Promise<Record<string, string>> {
+		return Object.fromEntries(await this.client.getRequestHeaders(url));
+	}
+
+	/** Forgets the token: the next request gets another. */
+	async renew(): Promise<void> {
+		this.client = await this.#open();
+	}
 }
 
 /** A key comes from an account, so Google's library, which follows what credentials of other kinds say, never sees the file. */
-async function keyClient(file: string, scopes: string[]): Promise<AuthClient> {
-	const key = parseServiceAccountKey(
-		await readFile(file, "utf8").catch(credentialsMissing),
-	);
-	if (!key)
-		throw new BigQueryFailure(
-			"CredentialsRefused",
-			"The credentials are not the JSON key of a Google service account",
-		);
-	const { email, privateKey, id } = key;
+function keyClient(
+	{ email, privateKey, id, quotaProject }: ServiceAccountKey,
+	scopes: string[],
+): AuthClient {
 	const auth = new JWT({
 		email,
 		key: privateKey,
 		...(id !== undefined && { keyId: id }),
+		...(quotaProject !== undefined && { quotaProjectId: quotaProject }),
 		scopes,
 	});
 	// The key signs its own tokens (AIP-4111), without a token server.
 	auth.useJWTAccessWithScope = true;
 	return auth;
-}
-
-function identityClient(scopes: string[]): Promise<AuthClient> {
-	return new GoogleAuth({ scopes }).getClient().catch(credentialsMissing);
 }
 
 function credentialsMissing(error: Error): never {

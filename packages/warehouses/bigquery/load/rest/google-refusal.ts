@@ -1,4 +1,5 @@
 import { JobFailure } from "../../../load/failure.ts";
+import { type Patience, retryBackoff } from "../../../load/retry.ts";
 import { bigQueryErrors } from "../../errors.ts";
 import type { ErrorProto } from "./api.ts";
 
@@ -20,9 +21,22 @@ export class GoogleRefusal extends Error {
 	/** One of BigQuery's error codes (cloud.google.com/bigquery/docs/error-messages). */
 	readonly reason: string;
 	readonly service: GoogleService;
+	/** What its Retry-After asks for. */
+	retryAfterMs: number | undefined;
 
 	/** Reads the API's error body. Of any other body, such as a proxy's page, the message is its beginning. */
 	static ofAnswer(
+		status: number,
+		body: string,
+		service?: GoogleService,
+		retryAfter?: string | null,
+	): GoogleRefusal {
+		const refusal = GoogleRefusal.#ofBody(status, body, service);
+		refusal.retryAfterMs = retryAfterMs(retryAfter);
+		return refusal;
+	}
+
+	static #ofBody(
 		status: number,
 		body: string,
 		service?: GoogleService,
@@ -81,10 +95,45 @@ export class GoogleRefusal extends Error {
 		return ["BigQueryUnavailable", "RateLimited"].includes(this.code);
 	}
 
+	/** @param usual for errors that pass within a second. */
+	patience(usual: Patience): Patience {
+		return {
+			...(this.code === "RateLimited" ? rateLimitPatience : usual),
+			atLeastMs: this.retryAfterMs,
+		};
+	}
+
 	toFailure(action: string): BigQueryFailure {
 		const message = `${this.service} refused to ${action} (${this.reason}): ${this.message}`;
 		return new BigQueryFailure(this.code, message, { cause: this });
 	}
+}
+
+/**
+ * Outlasts limits per ten seconds, such as five changes of a table's metadata (cloud.google.com/bigquery/quotas#standard_tables),
+ * several times, and then those per minute.
+ */
+export const rateLimitPatience: Patience = {
+	attempts: 7,
+	backoff: { baseMs: 4_000, maxMs: 45_000 },
+};
+
+/** How long a request is repeated. */
+export function patienceFor(error: unknown): Patience {
+	const usual = { attempts: 6, backoff: retryBackoff };
+	return error instanceof GoogleRefusal ? error.patience(usual) : usual;
+}
+
+/** Nobody waits longer for a server that asks for more. */
+const maxRetryAfterMs = 60_000;
+
+/** RFC 9110 §10.2.3: seconds, or a date. */
+function retryAfterMs(header?: string | null): number | undefined {
+	if (!header) return undefined;
+	const ms = /^\d+$/.test(header)
+		? Number(header) * 1_000
+		: Date.parse(header) - Date.now();
+	return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
 }
 
 /** BigQuery's documented reasons that have a code of their own; all others are `BigQueryRefused`. */

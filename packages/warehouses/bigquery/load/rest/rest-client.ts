@@ -1,10 +1,11 @@
-import type { AuthClient } from "google-auth-library";
 import type { Logger } from "../../../../service/log.ts";
 import { retry } from "../../../load/retry.ts";
+import type { GoogleAccount } from "./google-account.ts";
 import {
 	BigQueryFailure,
 	GoogleRefusal,
 	type GoogleService,
+	patienceFor,
 } from "./google-refusal.ts";
 
 export interface RestRequest {
@@ -22,19 +23,19 @@ export interface RestRequest {
 /** Calls the REST API of one of Google's services. */
 export class RestClient {
 	readonly service: GoogleService;
-	readonly #auth: AuthClient;
+	readonly #account: GoogleAccount;
 	readonly #endpoint: string;
 	readonly #log: Logger;
 	readonly #signal: AbortSignal;
 
 	constructor(
 		service: GoogleService,
-		auth: AuthClient,
+		account: GoogleAccount,
 		endpoint: string,
 		{ log, signal }: { log: Logger; signal: AbortSignal },
 	) {
 		this.service = service;
-		this.#auth = auth;
+		this.#account = account;
 		this.#endpoint = endpoint.replace(/\/+$/, "");
 		this.#log = log;
 		this.#signal = signal;
@@ -47,7 +48,7 @@ export class RestClient {
 	async call<T>(request: RestRequest): Promise<T> {
 		return retry(
 			{
-				attempts: 6,
+				attempts: patienceFor,
 				signal: this.#signal,
 				isTransient,
 				onRetry: (error, attempt) =>
@@ -59,14 +60,23 @@ export class RestClient {
 			async () => {
 				const response = await this.send(request);
 				const text = await response.text();
-				if (!response.ok) throw this.refusal(response.status, text);
+				if (!response.ok) throw this.refusal(response, text);
 				return (text ? JSON.parse(text) : undefined) as T;
 			},
 		);
 	}
 
-	/** Sends one request and returns its answer, whatever the status. Throws {@link ConnectionFailed}. */
-	async send({
+	/** Sends a request and returns its answer, whatever the status; if its token was refused, the answer with a new one. Throws {@link ConnectionFailed}. */
+	async send(request: RestRequest): Promise<Response> {
+		const response = await this.#send(request);
+		// A token can end early, such as by a clock that is off or a key that was rotated.
+		if (response.status !== 401) return response;
+		await response.body?.cancel();
+		await this.#tokenFrom(() => this.#account.renew());
+		return this.#send(request);
+	}
+
+	async #send({
 		method,
 		path,
 		query = {},
@@ -77,7 +87,9 @@ export class RestClient {
 		for (const [name, values] of Object.entries(query))
 			for (const value of [values].flat()) url.searchParams.append(name, value);
 		const isBytes = body instanceof Uint8Array;
-		const authorization = await this.#headers(url);
+		const authorization = await this.#tokenFrom(() =>
+			this.#account.headers(url),
+		);
 		try {
 			return await fetch(url, {
 				method,
@@ -101,14 +113,14 @@ export class RestClient {
 	}
 
 	/** Reads an answer that is no success. */
-	refusal(status: number, body: string): GoogleRefusal {
-		return GoogleRefusal.ofAnswer(status, body, this.service);
+	refusal({ status, headers }: Response, body: string): GoogleRefusal {
+		const retryAfter = headers.get("retry-after");
+		return GoogleRefusal.ofAnswer(status, body, this.service, retryAfter);
 	}
 
-	async #headers(url: URL): Promise<Record<string, string>> {
+	async #tokenFrom<T>(work: () => Promise<T>): Promise<T> {
 		try {
-			const headers = await this.#auth.getRequestHeaders(url);
-			return Object.fromEntries(headers);
+			return await work();
 		} catch (error) {
 			this.#signal.throwIfAborted();
 			throw new BigQueryFailure(

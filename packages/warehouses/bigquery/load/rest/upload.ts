@@ -1,9 +1,7 @@
 import { open } from "node:fs/promises";
-import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../../../../service/backoff.ts";
 import type { Logger } from "../../../../service/log.ts";
-import { retryBackoff } from "../../../load/retry.ts";
-import { GoogleRefusal } from "./google-refusal.ts";
+import { pauseAfter } from "../../../load/retry.ts";
+import { GoogleRefusal, patienceFor } from "./google-refusal.ts";
 import { isTransient, type RestClient } from "./rest-client.ts";
 
 /** Memory per upload. The protocol requires a multiple of 256 KiB. */
@@ -73,7 +71,7 @@ export async function upload<T>(
 			}
 			const text = await response.text();
 			if (response.ok) return JSON.parse(text) as T;
-			throw client.refusal(response.status, text);
+			throw client.refusal(response, text);
 		} catch (error) {
 			options.signal.throwIfAborted();
 			const isLost = isSessionLost(error) && restarts++ < maxRestarts;
@@ -85,7 +83,7 @@ export async function upload<T>(
 			);
 			if (isLost) [session, offset] = [undefined, 0];
 			isOffsetKnown = session === undefined;
-			await delay(backoffMs(failures, retryBackoff), undefined, options);
+			await pauseAfter(patienceFor(error), failures, options.signal);
 		}
 	}
 }
@@ -108,7 +106,7 @@ async function startSession(
 		action,
 	});
 	const text = await response.text();
-	if (!response.ok) throw client.refusal(response.status, text);
+	if (!response.ok) throw client.refusal(response, text);
 	const session = response.headers.get("location");
 	if (session) return session;
 	throw new GoogleRefusal(502, {
