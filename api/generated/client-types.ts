@@ -145,7 +145,7 @@ export type Source = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: secretEncoding is not allowed beside publicKey, whose form is found by itself. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string;
@@ -159,6 +159,8 @@ export type Source = {
 					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
+					/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
+					secretEncoding?: "Text" | "Hex" | "Base64";
 					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. */
 					signedString?: string;
 					/** Header that holds the time of signing, in lower case. */
@@ -359,7 +361,7 @@ export type SourceCreate = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: secretEncoding is not allowed beside publicKey, whose form is found by itself. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string;
@@ -373,6 +375,8 @@ export type SourceCreate = {
 					algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
+					/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
+					secretEncoding?: "Text" | "Hex" | "Base64";
 					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string;
 					/** Header that holds the time of signing, in lower case. */
@@ -566,7 +570,7 @@ export type SourceUpdate = {
 				}> | null;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number | null;
-				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
+				/** A signature that none of the other schemes covers. examples/senders has one for each of many providers. Rule: set header or bodyPointer, where the signature is, and not both. Rule: headerPart is a part of header, so it needs header. Rule: signedString must contain {body} or {bodyDigest:sha256}; otherwise the signature would not cover the event. If the sender signs no more, set bodyUnsigned to true. Rule: bodyUnsigned must not be true, because signedString contains the body or its digest. Rule: timestampHeader is not allowed unless signedString contains {timestamp}; otherwise anybody could change the time. Rule: timestampBodyPointer is not allowed unless signedString contains {timestamp} or {body}; otherwise anybody could change the time. Rule: timestampHeader or timestampBodyPointer is required if signedString contains {timestamp}. Rule: set timestampHeader or timestampBodyPointer, not both. Rule: timestampHeaderPart is a part of timestampHeader, so it needs timestampHeader. Rule: timestampFormat needs timestampHeader or timestampBodyPointer. Rule: secretEncoding is not allowed beside publicKey, whose form is found by itself. Rule: publicKey is required for ECDSA-P256, Ed25519 and RSA-SHA256, and not allowed for an HMAC. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string | null;
@@ -580,6 +584,8 @@ export type SourceUpdate = {
 					algorithm?: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256" | null;
 					/** How the signature is encoded. */
 					encoding?: "Hex" | "Base64" | null;
+					/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
+					secretEncoding?: "Text" | "Hex" | "Base64" | null;
 					/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. Rule: signedString must have at most 10 of {body}, {bodyDigest:…} and {bodyPointer:…}, because each reads the whole body. Rule: signedString has a placeholder that doesn't exist. There are {method}, {url}, {path}, {query}, {timestamp}, {body}, {bodyDigest:sha256}, {bodyDigest:crc32}, {bodyPointer:/a/b} and {header:NAME}; no other letter may follow '{'. Default: `"{body}"`. */
 					signedString?: string | null;
 					/** Header that holds the time of signing, in lower case. */
@@ -850,7 +856,7 @@ export type Destination = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -990,7 +996,7 @@ export type DestinationCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1121,7 +1127,7 @@ export type DestinationUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1443,7 +1449,7 @@ export type Pipeline = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1645,7 +1651,7 @@ export type PipelineCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -1836,7 +1842,7 @@ export type PipelineUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2409,7 +2415,7 @@ export type Operation = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2629,7 +2635,7 @@ export type OperationCreate = {
 		}>;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
@@ -2838,7 +2844,7 @@ export type OperationUpdate = {
 		}> | null;
 		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 		priorityClassName?: string | null;
-		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+		/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 		env?: Array<{
 			/** Name of the variable. */
 			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";

@@ -215,7 +215,7 @@ export interface PodTemplate {
 	imagePullSecrets?: PodImagePullSecret[];
 	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
 	priorityClassName?: string;
-	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. */
+	/** Proxies of the container's requests by https. A request by http takes no proxy, which would see links to events. There are no other variables and no references to Secrets, because they could make the process give away its keys or links to events. `HTTP_PROXY` counts where `HTTPS_PROXY` is missing. */
 	env?: PodEnv[];
 }
 
@@ -1046,6 +1046,8 @@ export interface SourceCustom {
 	algorithm: "SHA1" | "SHA256" | "SHA512" | "ECDSA-P256" | "Ed25519" | "RSA-SHA256";
 	/** How the signature is encoded. */
 	encoding: "Hex" | "Base64";
+	/** How the secrets of `secretRefs` write the HMAC's key: as `Text`, whose bytes are the key (the default), or in `Hex` or `Base64`. */
+	secretEncoding?: "Text" | "Hex" | "Base64";
 	/** The text that is signed. `{body}` is the raw body; `{bodyDigest:sha256}` its SHA-256 in hexadecimal, `{bodyDigest:crc32}` its CRC-32 in decimal; `{timestamp}` the time of signing as it was sent; `{bodyPointer:/a/b}` a string or an integer in the body; `{header:NAME}` a header; `{method}` is `POST`, `{url}` the URL that was called, `{path}` its path, `{query}` what follows its question mark. A request that lacks one of them gets 401. */
 	signedString: string;
 	/** Header that holds the time of signing, in lower case. */

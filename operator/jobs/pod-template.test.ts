@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type PodTemplate, runKind } from "../../crds/generated/types.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";
-import { jobWithInput, podTemplateProblem } from "./template.ts";
+import { chosenEnv, jobWithInput, podTemplateProblem } from "./template.ts";
 
 const nothing = { annotations: [], priorityClasses: [] };
 
@@ -68,6 +68,20 @@ test("a proxy reaches the container as text, and Node is set to use it", () => {
 		]),
 	);
 	expect(JSON.stringify(podOf({}))).not.toContain("NODE_USE_ENV_PROXY");
+	// The value that Node would take for https, and none for http.
+	const all = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
+	for (const [n, name] of all.entries())
+		expect(
+			chosenEnv({
+				env: all.slice(0, n + 1).map((name) => ({ name, value: name })),
+			} as PodTemplate),
+		).toEqual([
+			{ name: "HTTPS_PROXY", value: name },
+			{ name: "NODE_USE_ENV_PROXY", value: "1" },
+		]);
+	expect(
+		chosenEnv({ env: [{ name: "NO_PROXY", value: "*.example" }] }),
+	).toEqual([]);
 });
 
 test("what an earlier CRD let in doesn't reach the container with the key", () => {

@@ -295,23 +295,23 @@ function chosenPodFields({
 	) as Partial<PodSpec>;
 }
 
-/** Variables by which Node's HTTP clients find a proxy (undici's EnvHttpProxyAgent). */
-const proxyVariables: ReadonlySet<string> = new Set([
-	"HTTP_PROXY",
-	"HTTPS_PROXY",
-	"NO_PROXY",
-	"http_proxy",
-	"https_proxy",
-	"no_proxy",
-]);
-
-/** The CRD admits no others. An object that an earlier CRD let in must not reach the key that the container has. */
+/**
+ * Proxies of what goes by https, in which a proxy sees nothing but the host. Over http it would read the Run's manifest and links,
+ * and who writes a template may not read events, so http takes no proxy. What an earlier CRD let in isn't passed on.
+ */
 export function chosenEnv({ env = [] }: PodTemplate) {
-	const chosen = env
-		.filter(({ name }) => proxyVariables.has(name))
-		.map(({ name, value }) => ({ name, value }));
-	// Without it, Node ignores the others.
-	return chosen.length === 0
-		? []
-		: [...chosen, { name: "NODE_USE_ENV_PROXY", value: "1" }];
+	// As Node looks for them (undici's EnvHttpProxyAgent).
+	const first = (...names: string[]) =>
+		names
+			.map((name) => env.find((variable) => variable.name === name)?.value)
+			.find((value) => value !== undefined);
+	const proxy = first("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY");
+	const direct = first("no_proxy", "NO_PROXY");
+	if (!proxy) return [];
+	return [
+		{ name: "HTTPS_PROXY", value: proxy },
+		...(direct === undefined ? [] : [{ name: "NO_PROXY", value: direct }]),
+		// Without it, Node ignores the others.
+		{ name: "NODE_USE_ENV_PROXY", value: "1" },
+	];
 }

@@ -44,7 +44,7 @@ function signedByAnswer(
 ): string | undefined {
 	const query = new URLSearchParams({ a: text }).toString();
 	const answer = answerChallenge(
-		{ verification, signingKeys: [key] },
+		{ verification, signingKeys: [key], authorization: { type: "None" } },
 		{ method: "GET", headers: {}, query },
 	);
 	return answer && "code" in answer ? undefined : answer?.body;

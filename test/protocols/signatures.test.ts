@@ -286,6 +286,52 @@ test("a scheme of one's own: its header, prefix, hash, encoding and signed text"
 	).toBe(true);
 });
 
+test.each(["Hex", "Base64", "Text"] as const)(
+	"a secret written in %s is the key that the sender signs with",
+	async (secretEncoding) => {
+		const custom: Signature["custom"] = {
+			header: "x-signature",
+			algorithm: "SHA256",
+			encoding: "Hex",
+			signedString: "{body}",
+			secretEncoding,
+		};
+		const key = Buffer.from("fb".repeat(20), "hex");
+		const secret = key.toString(secretEncoding === "Base64" ? "base64" : "hex");
+		const signed = (by: Buffer | string) => ({
+			"x-signature": createHmac("sha256", by).update(body).digest("hex"),
+		});
+		const accepts = verifier({ scheme: "Custom", custom }, secret);
+		const isText = secretEncoding === "Text";
+		expect(await accepts(signed(key))).toBe(!isText);
+		expect(await accepts(signed(secret))).toBe(isText);
+	},
+);
+
+test.each([
+	["Hex", "fb".repeat(15), "has 15 bytes of Hex, fewer than 16"],
+	["Hex", `${"fb".repeat(20)}f`, "is not Hex, as secretEncoding says"],
+	[
+		"Base64",
+		"a key with spaces in it",
+		"is not Base64, as secretEncoding says",
+	],
+] as const)(
+	"a secret that can't be a key in %s is a problem: %s",
+	(secretEncoding, secret, words) => {
+		const custom = {
+			header: "x-signature",
+			algorithm: "SHA256" as const,
+			encoding: "Hex" as const,
+			signedString: "{body}",
+			secretEncoding,
+		};
+		const { problem } = resolve({ scheme: "Custom", custom }, secret);
+		expect(problem!.reason).toBe("SigningSecretInvalid");
+		expect(problem!.message).toContain(words);
+	},
+);
+
 test("a body of any bytes is signed as it is", async () => {
 	const bytes = Buffer.from([0, 255, 128, 10, 13]);
 	const signature = createHmac("sha256", "hush").update(bytes).digest("base64");

@@ -29,15 +29,16 @@ interface Sent {
 	headers?: object;
 	body?: string;
 	keys?: SigningKey[];
+	authorization?: Route["authorization"];
 }
 
 function answered(
 	verification: Verification | undefined,
 	method: string,
-	{ query, headers, body, keys }: Sent = {},
+	{ query, headers, body, keys, authorization = { type: "None" } }: Sent = {},
 ) {
 	return answerChallenge(
-		{ verification, signingKeys: keys },
+		{ verification, signingKeys: keys, authorization },
 		{
 			method,
 			query,
@@ -98,6 +99,20 @@ test("Meta gets its challenge back", () => {
 	expect(answered(only, "POST", { query, body: "{}" })).toBeUndefined();
 	expect(answered(none, "GET", { query })).toBeUndefined();
 	expect(text(all, "GET")).toBe('{"is_success":true}');
+});
+
+test("a number in the body is answered as it was written, whatever its size", () => {
+	const only = own(
+		echo("POST", { bodyPointer: "/challenge" }, "{bodyPointer:/challenge}"),
+	);
+	for (const written of ["9007199254740993", "12345678901234567890123", "7"])
+		expect(text(only, "POST", { body: `{"challenge":${written}}` })).toBe(
+			written,
+		);
+	for (const none of ["1.5", "true", "null", "{}"])
+		expect(answered(only, "POST", { body: `{"challenge":${none}}` })).toBe(
+			undefined,
+		);
 });
 
 test("the methods of all challenges are allowed", () => {
@@ -359,6 +374,12 @@ describe("a computed answer", () => {
 		expect(answered(verification, "GET", { query: "a=1" })).toBe(
 			refusals.KeyUnavailable,
 		);
+		expect(
+			answered(verification, "GET", {
+				query: "a=1",
+				authorization: { type: "Unavailable", presented: {} } as never,
+			}),
+		).toBe(refusals.SecretUnavailable);
 	});
 
 	test.each<[string, boolean]>([

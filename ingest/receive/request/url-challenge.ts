@@ -7,7 +7,8 @@ import type {
 	ComputedValue,
 	URLChallenge,
 } from "../../../packages/contracts/url-challenge.ts";
-import { valueAt } from "../../../packages/tracking-plan/event-body.ts";
+import { doNow } from "../admission/long-work.ts";
+import { textAt } from "../text/json-pointer.ts";
 import { type RequestRefusal, refusals } from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { ServedRoute } from "./route-table.ts";
@@ -41,7 +42,8 @@ export interface CheckingRequest {
 	body?: Buffer;
 }
 
-interface CheckedRoute extends Pick<ServedRoute, "signingKeys"> {
+interface CheckedRoute
+	extends Pick<ServedRoute, "authorization" | "signingKeys"> {
 	verification?: Verification | undefined;
 }
 
@@ -50,16 +52,16 @@ interface CheckedRoute extends Pick<ServedRoute, "signingKeys"> {
  * providers send it before they know a secret. What needs the body or a key is answered after the sender is authorized.
  */
 export function answerChallenge(
-	{ verification, signingKeys }: CheckedRoute,
+	route: CheckedRoute,
 	request: CheckingRequest,
 ): ChallengeAnswer | RequestRefusal | undefined {
-	if (!verification) return undefined;
+	if (!route.verification) return undefined;
 	const values = new RequestValues(request);
-	for (const { match, answer } of challengesOf(verification)) {
+	for (const { match, answer } of challengesOf(route.verification)) {
 		if (match.method !== request.method) continue;
 		if (isOpen({ match, answer }) !== (request.body === undefined)) continue;
 		if (!values.match(match)) continue;
-		const found = new ChallengeText(answer, values, signingKeys).answer();
+		const found = new ChallengeText(answer, values, route).answer();
 		if (found) return found;
 	}
 	return undefined;
@@ -177,7 +179,8 @@ type Place = "header" | "queryParameter" | "bodyPointer";
 class RequestValues {
 	readonly #request: CheckingRequest;
 	#query: URLSearchParams | undefined;
-	#body: { value: unknown } | undefined;
+	/** Empty for a body that isn't JSON: it is no challenge, and a later step refuses it. */
+	#json: Buffer | undefined;
 
 	constructor(request: CheckingRequest) {
 		this.#request = request;
@@ -223,11 +226,8 @@ class RequestValues {
 	#bodyText(pointer: string): string | undefined {
 		const { body } = this.#request;
 		if (!body || body.length > maxBodyBytes) return undefined;
-		this.#body ??= { value: parsed(body) };
-		const value = valueAt(this.#body.value, pointer);
-		// Two larger numbers could become one.
-		if (Number.isSafeInteger(value)) return String(value);
-		return typeof value === "string" ? value : undefined;
+		this.#json ??= jsonOf(body);
+		return doNow(textAt(pointer, this.#json));
 	}
 }
 
@@ -246,16 +246,16 @@ const computable = /^[A-Za-z0-9_-]{1,128}$/;
 class ChallengeText {
 	readonly #answer: URLChallenge["answer"];
 	readonly #values: RequestValues;
-	readonly #keys: CheckedRoute["signingKeys"];
+	readonly #route: CheckedRoute;
 
 	constructor(
 		answer: URLChallenge["answer"],
 		values: RequestValues,
-		keys: CheckedRoute["signingKeys"],
+		route: CheckedRoute,
 	) {
 		this.#answer = answer;
 		this.#values = values;
-		this.#keys = keys;
+		this.#route = route;
 	}
 
 	/** Undefined if the request lacks a value, so that it is no such challenge. */
@@ -306,8 +306,12 @@ class ChallengeText {
 		const input = this.#fill(compute.input);
 		if (input === undefined) return undefined;
 		if (!computable.test(input)) return refusals.ChallengeInvalid;
-		const key = this.#keys?.find(({ algorithm }) => algorithm === "HMAC")?.key;
-		if (!key) return refusals.KeyUnavailable;
+		const { authorization, signingKeys } = this.#route;
+		const key = signingKeys?.find(({ algorithm }) => algorithm === "HMAC")?.key;
+		if (!key)
+			return authorization.type === "Unavailable"
+				? refusals.SecretUnavailable
+				: refusals.KeyUnavailable;
 		return createHmac(compute.algorithm.toLowerCase(), key)
 			.update(input)
 			.digest(compute.encoding === "Hex" ? "hex" : "base64");
@@ -362,22 +366,25 @@ export function confirmationOf(
 		body.length > maxBodyBytes
 	)
 		return undefined;
-	const { Type: type, SubscribeURL: url } = parsed(body);
-	return type === confirmation &&
-		typeof url === "string" &&
-		isConfirmationURL(url)
+	const json = jsonOf(body);
+	const [type, url] = ["/Type", "/SubscribeURL"].map((pointer) =>
+		doNow(textAt(pointer, json)),
+	);
+	return type === confirmation && url && isConfirmationURL(url)
 		? url
 		: undefined;
 }
 
 const confirmation = "SubscriptionConfirmation";
 
-/** A body that isn't JSON is no challenge; a later step refuses it. */
-function parsed(body: Buffer): ReturnType<typeof JSON.parse> {
+/** Without its byte order mark; empty if the body isn't JSON. */
+function jsonOf(body: Buffer): Buffer {
+	const text = body.toString().replace(/^\ufeff/, "");
 	try {
-		return JSON.parse(body.toString().replace(/^\ufeff/, "")) ?? {};
+		JSON.parse(text);
+		return Buffer.from(text);
 	} catch {
-		return {};
+		return Buffer.alloc(0);
 	}
 }
 

@@ -265,9 +265,11 @@ test("an operator of all namespaces without its ClusterRoleBinding says so in it
 			`The operator (system:serviceaccount:${system}:tidemill-operator) may not in all namespaces`,
 		);
 	}, promised);
-	const lacks = log.filter((line) => line.includes("no namespace is served"));
-	expect(lacks).toHaveLength(1);
-	expect(lacks[0]).toContain(`kubectl create clusterrolebinding ${role} `);
+	const lacks = () =>
+		log.filter((line) => line.includes("no namespace is served"));
+	// The log reaches the test by a pipe, after the answer.
+	await expect.poll(lacks, promised).toHaveLength(1);
+	expect(lacks()[0]).toContain(`kubectl create clusterrolebinding ${role} `);
 	operator.child.kill("SIGTERM");
 	await operator.ended;
 
