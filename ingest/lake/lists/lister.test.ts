@@ -194,7 +194,7 @@ test("dates that the index has forgotten are listed once, by their own ledgers, 
 	});
 	const ledgers = new DateLedgers(store);
 	const drainedAt = new Date().toISOString();
-	const keep = { drainedAt, staysLonger: () => true };
+	const keep = { drainedAt, nowMs: Date.now(), staysLonger: () => true };
 	await ledgers.keep(index, { shard: 0, ...keep });
 	const moved = {
 		stream: "tidemill-frames-1-aaaaaaaaaaaaaaaa",
