@@ -7,6 +7,7 @@ import {
 	maxLogBytes,
 	maxLogEndBytes,
 } from "../../packages/contracts/job.ts";
+import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/stop-signal.ts";
@@ -119,11 +120,11 @@ function toFailure(error: unknown, signal: AbortSignal): JobFailure {
 			cause: error,
 		});
 	if (error instanceof JobFailure) return error;
-	return new JobFailure(
-		"Unexpected",
-		error instanceof Error ? error.message : String(error),
-		{ cause: error },
-	);
+	const words = error instanceof Error ? error.message : String(error);
+	// The lines after the first are advice for people at DuckDB's prompt.
+	return isOutOfMemory(error)
+		? new JobFailure("OutOfMemory", words.split("\n", 1)[0]!, { cause: error })
+		: new JobFailure("Unexpected", words, { cause: error });
 }
 
 /**

@@ -1,7 +1,10 @@
 import { rename, rm } from "node:fs/promises";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
-import { boundedMemory } from "../../packages/duckdb/memory.ts";
+import {
+	boundedMemory,
+	boundedRowGroups,
+} from "../../packages/duckdb/memory.ts";
 import {
 	parquetRows,
 	quoteName,
@@ -86,12 +89,12 @@ export class DownloadedDays implements DayFiles {
 
 	async #check(day: LoadDay): Promise<LoadDay> {
 		const session = await this.#opened();
-		await checkObjects(day, session);
+		const objects = await checkObjects(day, session);
 		await leaveOutOmitted(day, session);
-		const files = day.objects.map(({ file }) => file);
+		const files = objects.map(({ file }) => file);
 		const unfit = await countUnfit(this.#columns, files, session);
 		this.#unfit.set(day, unfit);
-		return withoutReleased({ ...day, unfit }, session);
+		return withoutReleased({ ...day, objects, unfit }, session);
 	}
 
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
@@ -122,7 +125,7 @@ async function leaveOutOmitted(day: LoadDay, session: Session): Promise<void> {
 		const made = `${filename}.omitted`;
 		await session.run(
 			`COPY (SELECT * REPLACE (CASE WHEN ${omits} THEN without_omitted(body, violations) ELSE body END AS body)` +
-				` FROM ${parquetRows([filename])}) TO ${quoteText(made)} (FORMAT parquet)`,
+				` FROM ${parquetRows([filename])}) TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
 		);
 		await rename(made, filename);
 	}

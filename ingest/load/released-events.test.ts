@@ -10,7 +10,10 @@ let directory: string;
 let session: Session;
 beforeAll(async () => {
 	directory = await mkdtemp(join(tmpdir(), "released-"));
-	session = await Session.inMemory({}, new AbortController().signal);
+	session = await Session.inMemory(
+		{ preserve_insertion_order: "false" },
+		new AbortController().signal,
+	);
 });
 afterAll(async () => {
 	session.close();

@@ -1,4 +1,5 @@
 import { rename } from "node:fs/promises";
+import { boundedRowGroups } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import {
@@ -35,7 +36,7 @@ export async function withoutReleased(
 		const made = `${object.file}.kept`;
 		await session.run(
 			`COPY (SELECT * FROM ${parquetRows([object.file])} WHERE event_id NOT IN (SELECT event_id FROM ${own}))` +
-				` TO ${quoteText(made)} (FORMAT parquet)`,
+				` TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
 		);
 		await rename(made, object.file);
 	}

@@ -177,7 +177,9 @@ async function readEvents(
 		for (const file of files) await rm(file, { force: true });
 	};
 	try {
-		const check = (day: LoadDay) => checkObjects(day, session);
+		const check = async (day: LoadDay) => {
+			await checkObjects(day, session);
+		};
 		await downloadObjects(released, check, log, signal);
 		await downloadObjects(days, readDay, log, signal);
 		say();

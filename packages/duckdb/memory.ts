@@ -15,10 +15,7 @@ export function boundedMemory(
 	allowedBytes: number | undefined = containerBytes(),
 	processors: number = availableParallelism(),
 ): Record<string, string> {
-	const limit =
-		allowedBytes === undefined
-			? 192
-			: Math.min(2048, Math.max(128, Math.floor((allowedBytes * 0.4) / mib)));
+	const limit = limitMib(allowedBytes);
 	return {
 		memory_limit: `${limit}MiB`,
 		threads: String(Math.max(1, Math.min(processors, Math.floor(limit / 96)))),
@@ -30,6 +27,42 @@ export function boundedMemory(
 		// A thread that returns freed memory, also while the others are busy or idle: 20 to 40 MB less at a load's peak.
 		allocator_background_threads: "true",
 	};
+}
+
+function limitMib(allowedBytes: number | undefined): number {
+	return allowedBytes === undefined
+		? 192
+		: Math.min(2048, Math.max(128, Math.floor((allowedBytes * 0.4) / mib)));
+}
+
+/** DuckDB reads and writes 2,048 rows of a column at once, whatever their size. A group of fewer rows takes no more than it has. */
+export const vectorRows = 2_048;
+
+/**
+ * How many bytes of rows one transaction may put into vectors. DuckDB holds a vector's long texts, and besides what it counts
+ * copies them up to twice when it commits.
+ */
+export function vectorRoom(
+	allowedBytes: number | undefined = containerBytes(),
+): number {
+	return Math.floor((limitMib(allowedBytes) * mib) / 3);
+}
+
+/**
+ * Of a Parquet file that a session with {@link boundedMemory} writes: a group ends at so many rows or bytes, whichever comes first.
+ * A thread holds one in memory. DuckDB's default knows rows alone.
+ */
+export const boundedRowGroups =
+	"ROW_GROUP_SIZE 122880, ROW_GROUP_SIZE_BYTES 16777216";
+
+/** Whether memory was not enough: DuckDB's own, or the process's for a buffer. DuckDB says so in many ways, also as a cause. */
+export function isOutOfMemory(error: unknown): boolean {
+	return (
+		error instanceof Error &&
+		/Out of Memory Error|failed to (?:pin|allocate|offload)|could not allocate block|bad_alloc|Array buffer allocation failed/i.test(
+			error.message,
+		)
+	);
 }
 
 /** Node reports 0, 2^63 or 2^64 when the process has no limit. */

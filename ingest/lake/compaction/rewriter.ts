@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { openDatabase } from "../../../packages/duckdb/database.ts";
+import { isOutOfMemory } from "../../../packages/duckdb/memory.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { Session } from "../../../packages/duckdb/session.ts";
 import type { MergeSize } from "./output-size.ts";
@@ -106,9 +107,8 @@ export class ParquetRewriter {
 			return { file: output, rows };
 		} catch (error) {
 			await rm(output, { force: true });
-			if (error instanceof Error && /^Out of Memory/.test(error.message))
-				throw new OutOfMemory(error.message, { cause: error });
-			throw error;
+			if (!isOutOfMemory(error)) throw error;
+			throw new OutOfMemory((error as Error).message, { cause: error });
 		}
 	}
 

@@ -1,42 +1,73 @@
+import { isOutOfMemory } from "../../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import {
+	type DayObject,
 	type LoadDay,
 	rowsOf,
 } from "../../../packages/warehouses/load/load-day.ts";
 
 /**
  * Checks a day's downloaded objects against the manifest: each object's footer has its number of rows, all event ids
- * differ, and all events have the day's date. Throws {@link JobFailure} ObjectMismatch.
+ * differ, and all events have the day's date. Returns the objects with what their footers say about their size.
+ * Throws {@link JobFailure} ObjectMismatch.
  */
 export async function checkObjects(
 	day: LoadDay,
 	session: Session,
-): Promise<void> {
+): Promise<DayObject[]> {
 	try {
-		await checkFooters(day, session);
+		const objects = await checkFooters(day, session);
 		await checkEvents(day, session);
+		return objects;
 	} catch (error) {
 		throw unreadable(error, day);
 	}
 }
 
-async function checkFooters(day: LoadDay, session: Session): Promise<void> {
+async function checkFooters(
+	day: LoadDay,
+	session: Session,
+): Promise<DayObject[]> {
 	const files = day.objects.map(({ file }) => quoteText(file)).join(", ");
-	const footers = await session.rows<{ file_name: string; num_rows: bigint }>(
-		`SELECT file_name, num_rows FROM parquet_file_metadata([${files}])`,
+	const footers = await session.rows<{
+		file: string;
+		rows: bigint;
+		bytes: bigint;
+		repeats: boolean;
+	}>(
+		`SELECT file_name AS file, sum(row_group_num_rows)::BIGINT AS rows, sum(total_uncompressed_size)::BIGINT AS bytes,` +
+			` bool_or(encodings LIKE '%DICTIONARY%') AS repeats` +
+			` FROM parquet_metadata([${files}]) WHERE path_in_schema = 'body' GROUP BY file_name`,
 	);
-	const footerRows = new Map(
-		footers.map(({ file_name, num_rows }) => [file_name, Number(num_rows)]),
+	const found = new Map(footers.map((footer) => [footer.file, footer]));
+	// A dictionary has each body once, however often it is in the rows.
+	const repeated = footers.filter(({ repeats }) => repeats);
+	const lengths = new Map(
+		repeated.length === 0
+			? []
+			: (
+					await session.rows<{ file: string; bytes: bigint }>(
+						`SELECT filename AS file, sum(strlen(body))::BIGINT AS bytes` +
+							` FROM ${parquetRows(
+								repeated.map(({ file }) => file),
+								{ filename: true },
+							)} GROUP BY filename`,
+					)
+				).map(({ file, bytes }) => [file, bytes]),
 	);
-	for (const { key, file, rows } of day.objects)
-		if (footerRows.get(file) !== rows)
+	return day.objects.map((object) => {
+		const { key, file, rows } = object;
+		const footer = found.get(file);
+		if (Number(footer?.rows) !== rows)
 			throw new JobFailure(
 				"ObjectMismatch",
-				`Object ${objectId(key)} of ${day.date} holds ${footerRows.get(file) ?? "no"} rows, but the manifest says ${rows}`,
+				`Object ${objectId(key)} of ${day.date} holds ${footer?.rows ?? "no"} rows, but the manifest says ${rows}`,
 			);
+		return { ...object, bodyBytes: Number(lengths.get(file) ?? footer!.bytes) };
+	});
 }
 
 async function checkEvents(day: LoadDay, session: Session): Promise<void> {
@@ -66,7 +97,8 @@ async function checkEvents(day: LoadDay, session: Session): Promise<void> {
 /** DuckDB's error names a broken file by its local path; the failure names the object by its id. */
 function unreadable(error: unknown, day: LoadDay): unknown {
 	if (!(error instanceof Error) || error instanceof JobFailure) return error;
-	if (/^(INTERRUPT|Out of Memory) Error/i.test(error.message)) return error;
+	if (isOutOfMemory(error) || /^INTERRUPT Error/i.test(error.message))
+		return error;
 	const object = day.objects.find(({ file }) => error.message.includes(file));
 	return new JobFailure(
 		"ObjectMismatch",

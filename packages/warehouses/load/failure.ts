@@ -45,8 +45,8 @@ export const jobErrors = {
 		"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",
 	),
 	OutOfMemory: permanent(
-		"Every day in the table is complete. Raise the memory in the Pipeline's spec.runTemplate.resources.",
-		"Raise the memory in the Destination's spec.checkTemplate.resources.",
+		"Every day in the table is complete. Set limits.memory in spec.runTemplate.resources of the Pipeline (of an Operation: in spec.jobTemplate.resources) to more than it is, or to 1Gi or more if there is none.",
+		"Set limits.memory in the Destination's spec.checkTemplate.resources to more than it is, or to 1Gi or more if there is none.",
 	),
 	RowsDiffer: permanent(
 		"Start a new Run, which replaces the day again. If it keeps failing, report it with the end of the log, which the status has.",

@@ -18,6 +18,8 @@ export interface LoadDay extends ManifestDate {
 export interface DayObject extends ManifestObject {
 	/** Path that the object is downloaded to. */
 	file: string;
+	/** Of the bodies in it, uncompressed. Known once it is checked. */
+	bodyBytes?: number;
 }
 
 /** A date as a table has it. */

@@ -5,12 +5,13 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { jobEnv } from "../../../contracts/job.ts";
 
 import { openDatabase } from "../../../duckdb/database.ts";
-import { boundedMemory } from "../../../duckdb/memory.ts";
+import { boundedMemory, vectorRoom } from "../../../duckdb/memory.ts";
 import { Session } from "../../../duckdb/session.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import { destinationFailure } from "./failure.ts";
+import { keepLargeRowsApart } from "./large-rows.ts";
 import { warehouseFile } from "./warehouse-path.ts";
 
 /**
@@ -43,6 +44,7 @@ export async function withDestinationFile<T>(
 		const session = await Session.open(instance, signal);
 		defineBodyValues(session);
 		try {
+			await keepLargeRowsApart(vectorRoom(), session);
 			return await work(session);
 		} finally {
 			session.close();

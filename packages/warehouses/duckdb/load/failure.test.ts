@@ -26,6 +26,14 @@ test.each([
 		"OutOfMemory",
 	],
 	[
+		"TransactionContext Error: Failed to commit: failed to pin block of size 980.0 KiB (191.7 MiB/192.0 MiB used)",
+		"OutOfMemory",
+	],
+	[
+		"FATAL Error: Failed to rollback transaction. Cannot continue operation.\nOriginal Error: Out of Memory Error: failed to pin block",
+		"OutOfMemory",
+	],
+	[
 		"Catalog Error: Existing object orders is of type View, trying to replace with type Table",
 		"TableIncompatible",
 	],
@@ -36,7 +44,10 @@ test.each([
 		"/s",
 	) as JobFailure;
 	expect(failure.code).toBe(code);
-	expect(failure.message).toContain(`DuckDB file a.duckdb: ${message}. `);
+	const [words = ""] = message.split("\n");
+	expect(failure.message).toContain(
+		`DuckDB file a.duckdb: ${words.replace(/[.]$/, "")}. `,
+	);
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { DatabaseBusy } from "../../../duckdb/database.ts";
+import { isOutOfMemory } from "../../../duckdb/memory.ts";
 import {
 	type JobErrorCode,
 	JobFailure,
@@ -18,7 +19,6 @@ function failure(code: FileErrorCode, what: string, options?: ErrorOptions) {
 /** DuckDB's errors have no codes, only text. The first matching pattern gives the code. */
 const patterns: [RegExp, FileErrorCode][] = [
 	[/No space left on device|Disk quota exceeded/i, "DestinationFull"],
-	[/Out of Memory Error/i, "OutOfMemory"],
 	[
 		/Permission denied|Read-only file system|Operation not permitted|No such file or directory|Not a directory/i,
 		"DestinationNotWritable",
@@ -55,7 +55,9 @@ export function destinationFailure(
 		);
 	// The lines after the first are advice for people at DuckDB's prompt.
 	const words = error.message.split("\n", 1)[0] ?? "";
-	const code = patterns.find(([pattern]) => pattern.test(words))?.[1];
+	const code = isOutOfMemory(error)
+		? "OutOfMemory"
+		: patterns.find(([pattern]) => pattern.test(words))?.[1];
 	if (code === undefined) return error;
 	return failure(
 		code === "DestinationFull" && words.includes(scratch)

@@ -477,3 +477,51 @@ test.each([
 		text: expect.stringContaining(text),
 	});
 });
+
+test.each<[string, LoadInput, ExistingColumn[] | undefined, unknown, unknown]>([
+	["a new table", input(), undefined, undefined, {}],
+	[
+		"a table that is replaced",
+		input({
+			strategy: "FullReload",
+			table: { ...input().table, columns: columns.slice(0, 2) },
+		}),
+		fitting.slice(0, 2),
+		undefined,
+		{ replaces: "table" },
+	],
+	[
+		"a table with other days",
+		input(),
+		fitting,
+		{ without: ["2026-03-01", "2026-03-02"], added: [] },
+		{ replaces: "table", keeps: true },
+	],
+])(
+	"rows that one transaction can't hold are staged for %s, which changes when all are there",
+	(_, input, existing, stay, publish) => {
+		const found = existing && tableOf(existing, { words: "", mark: complete });
+		const { steps } = planLoad(
+			input,
+			manifestOf(),
+			days,
+			found,
+			undefined,
+			true,
+		);
+		expect(steps.map((step) => step.do)).toEqual([
+			"SkipDictionary",
+			"Stage",
+			"Publish",
+			"Comment",
+			...(input.strategy === "FullReload"
+				? ["CheckRows"]
+				: ["CheckRows", "CheckRows"]),
+			"Record",
+		]);
+		const [, staged, published] = steps;
+		expect(staged).toMatchObject({ slices: [["/s/a", "/s/b"]] });
+		expect("stay" in staged! ? staged.stay : undefined).toEqual(stay);
+		expect(published).toEqual({ do: "Publish", ...(publish as object) });
+	},
+);

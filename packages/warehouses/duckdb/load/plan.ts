@@ -13,10 +13,11 @@ import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { markAfter, missingDays, pipelineOf } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
 import { TableChanged } from "../../load/warehouse.ts";
+import { sliceBytes, slicesOf } from "./large-rows.ts";
 import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
 import { type TableComment, writeComment } from "./table-comment.ts";
 
-/** What one transaction does to the table, in order. */
+/** What a load does to the table, in order: all in one transaction, but for what ends with a Stage. */
 export type LoadStep =
 	| { do: "CreateTable"; columns: TableColumn[] }
 	/** Creates the table empty, in place of any existing one, which may be a view. */
@@ -45,6 +46,20 @@ export type LoadStep =
 			files: string[];
 			columns: TableColumn[];
 	  }
+	/**
+	 * Before the transaction, in place of an Insert whose rows don't fit into memory at once: puts them into a staging table, slice
+	 * by slice, each in groups of its own. One transaction would put them into one group. See staged-table.ts.
+	 */
+	| {
+			do: "Stage";
+			days: { date: UtcDate; rows: number }[];
+			slices: string[][];
+			columns: TableColumn[];
+			/** Rows of the table as it is that stay: all but those of these dates. Absent if it is replaced. */
+			stay?: { without: UtcDate[]; added: TableColumn[] };
+	  }
+	/** The staging table takes the place of the table, if there is one, and `keeps` its indexes and comments. */
+	| { do: "Publish"; replaces?: "table" | "view"; keeps?: true }
 	/** The table must now have `rows` rows: on `date`, or in all if absent. */
 	| { do: "CheckRows"; date?: UtcDate; rows: number }
 	| { do: "Record"; change: RecordChange };
@@ -68,6 +83,7 @@ export interface ExistingTable {
  * only adds to days that keep rows; FullReload replaces the whole table.
  * @param held What the table holds of the days; see held-dates.ts.
  * @param existing undefined when there is no table.
+ * @param isStaged Whether one transaction can't hold the rows; see staged-table.ts.
  * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards;
  * {@link TableChanged} if rows that a day keeps aren't what they were.
  */
@@ -77,6 +93,7 @@ export function planLoad(
 	days: LoadDay[],
 	existing: ExistingTable | undefined,
 	held?: ReadonlyMap<UtcDate, HeldDate>,
+	isStaged = false,
 ): LoadPlan {
 	const { name, columns, description } = input.table;
 	const use = existing && duckDBUse(input, manifest, existing);
@@ -90,47 +107,69 @@ export function planLoad(
 	const isSame = ({ date, kept: rows }: LoadDay) =>
 		!rows || (kept && isDeepStrictEqual(rows.held, held?.get(date)));
 	if (!days.every(isSame)) throw new TableChanged(name);
-	const steps: LoadStep[] = [];
-	const isView = existing?.isView && { isView: true as const };
-	if (replaces) steps.push({ do: "ReplaceTable", columns, ...isView });
-	else if (!existing) steps.push({ do: "CreateTable", columns });
-	else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
 	const words = existing && !replaces ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);
-	const text = writeComment(words, {
-		...markAfter(kept, manifest, pipelineOf(input)),
-		...(record !== undefined && { record }),
-	});
-	steps.push({ do: "Comment", text });
-	if (!replaces)
-		for (const { date, kept } of days)
-			if (!kept) steps.push({ do: "DeleteDay", date });
+	const comment: LoadStep = {
+		do: "Comment",
+		text: writeComment(words, {
+			...markAfter(kept, manifest, pipelineOf(input)),
+			...(record !== undefined && { record }),
+		}),
+	};
+	const without = replaces
+		? []
+		: days.filter(({ kept }) => !kept).map(({ date }) => date);
 	const eventID = columns.find(({ from }) => from === "EventID")?.name;
+	const checks: LoadStep[] = [];
 	for (const { date, kept, objects } of days)
 		if (kept && objects.length > 0 && eventID !== undefined)
-			steps.push({
+			checks.push({
 				do: "CheckNew",
 				date,
 				eventID,
 				files: objects.map(({ file }) => file),
 			});
 	const full = days.filter(({ rows }) => rows > 0);
-	const files = full.flatMap(({ objects }) => objects.map(({ file }) => file));
+	const objects = full.flatMap(({ objects }) => objects);
+	const files = objects.map(({ file }) => file);
+	const loaded = full.map(({ date, rows }) => ({ date, rows }));
 	const stay = replaces ? [] : (existing?.columns ?? []);
 	if (full.length > 0 && !mayRepeatTexts(columns, stay)) {
 		const hasBodies = columns.some(({ from }) => from === "Body");
-		steps.push({
+		checks.push({
 			do: "SkipDictionary",
 			bodiesOf: hasBodies ? spread(files, sampledFiles) : [],
 		});
 	}
-	if (full.length > 0)
-		steps.push({
-			do: "Insert",
-			days: full.map(({ date, rows }) => ({ date, rows })),
-			files,
-			columns,
-		});
+	const isView = existing?.isView && { isView: true as const };
+	const steps: LoadStep[] = [];
+	if (isStaged)
+		steps.push(
+			...checks,
+			{
+				do: "Stage",
+				days: loaded,
+				slices: slicesOf(objects, sliceBytes),
+				columns,
+				...(existing && !replaces && { stay: { without, added } }),
+			},
+			{
+				do: "Publish",
+				...(existing && { replaces: existing.isView ? "view" : "table" }),
+				...(existing && !replaces && { keeps: true }),
+			},
+			comment,
+		);
+	else {
+		if (replaces) steps.push({ do: "ReplaceTable", columns, ...isView });
+		else if (!existing) steps.push({ do: "CreateTable", columns });
+		else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
+		steps.push(comment);
+		for (const date of without) steps.push({ do: "DeleteDay", date });
+		steps.push(...checks);
+		if (full.length > 0)
+			steps.push({ do: "Insert", days: loaded, files, columns });
+	}
 	steps.push(...rowChecks(input, days));
 	const change = recordChange(record, manifest, days, columns);
 	const isRecorded = change.dates.length === 0 && change.loads.length === 0;

@@ -7,7 +7,10 @@ import type { LoadStep } from "./plan.ts";
 /** The SQL statements, in order, of a step that changes the table. */
 export function statements(
 	table: string,
-	step: Exclude<LoadStep, { do: "CheckRows" | "CheckNew" }>,
+	step: Exclude<
+		LoadStep,
+		{ do: "CheckRows" | "CheckNew" | "Stage" | "Publish" }
+	>,
 ): string[] {
 	const name = quoteName(table);
 	switch (step.do) {
@@ -30,17 +33,23 @@ export function statements(
 			return ["SET disabled_compression_methods = 'dictionary'"];
 		case "Record":
 			return recordStatements(table, step.change);
-		case "Insert": {
-			const columns = step.columns.map((column) =>
-				columnSql(column, step.columns),
-			);
-			return [
-				`INSERT INTO ${name} (${columns.map((column) => quoteName(column.name)).join(", ")})` +
-					` SELECT ${columns.map(({ expression }) => expression).join(", ")}` +
-					` FROM ${eventRows(step.files, step.columns)}`,
-			];
-		}
+		case "Insert":
+			return [insertion(table, step.files, step.columns)];
 	}
+}
+
+/** Inserts the rows of these files. */
+export function insertion(
+	table: string,
+	files: string[],
+	columns: TableColumn[],
+): string {
+	const filled = columns.map((column) => columnSql(column, columns));
+	return (
+		`INSERT INTO ${quoteName(table)} (${filled.map(({ name }) => quoteName(name)).join(", ")})` +
+		` SELECT ${filled.map(({ expression }) => expression).join(", ")}` +
+		` FROM ${eventRows(files, columns)}`
+	);
 }
 
 /** Of each file. */
@@ -73,11 +82,11 @@ function onDate(date: string): string {
 	return `${quoteName("date")} = DATE ${quoteText(date)}`;
 }
 
-function definitions(columns: TableColumn[]): string {
+export function definitions(columns: TableColumn[]): string {
 	return columns.map(definition).join(", ");
 }
 
-function definition(column: TableColumn): string {
+export function definition(column: TableColumn): string {
 	const { name, type } = columnSql(column);
 	return `${quoteName(name)} ${type}`;
 }

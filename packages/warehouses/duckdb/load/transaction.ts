@@ -4,30 +4,44 @@ import { JobFailure } from "../../load/failure.ts";
 import { progressOf } from "../../load/progress.ts";
 import { TableChanged } from "../../load/warehouse.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
+import { publish, stage } from "./staged-table.ts";
 import { bodySample, rowCount, statements } from "./statements.ts";
 
 /**
  * Plans and carries out a load in one transaction, so that the plan rests on the table that it changes. Commits only if the
  * table then has exactly the planned rows. Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows
  * differ, and {@link TableChanged} if the table has events already that are to be added.
+ * @param isStaged Whether the plan has a Stage, which comes before the transaction.
  */
 export async function carryOut(
 	planned: () => Promise<LoadPlan>,
 	session: Session,
 	log: Logger,
+	isStaged = false,
 ): Promise<void> {
-	await session.transaction(async () => {
-		const plan = await planned();
-		for (const step of plan.steps) {
-			if (step.do === "CheckRows") await checkRows(plan.table, step, session);
-			else if (step.do === "CheckNew")
-				await checkNew(plan.table, step, session);
-			else if (step.do === "Insert")
-				await insert(plan.table, step, session, log);
-			else if (step.do !== "SkipDictionary" || (await doDiffer(step, session)))
-				for (const sql of statements(plan.table, step)) await session.run(sql);
-		}
-	});
+	const carryOutPart = async (isBefore: boolean) => {
+		const { table, steps } = await planned();
+		const staged = steps.findIndex((step) => step.do === "Stage") + 1;
+		const part = isBefore ? steps.slice(0, staged) : steps.slice(staged);
+		for (const step of part) await carryOutStep(table, step, session, log);
+	};
+	if (isStaged) await carryOutPart(true);
+	await session.transaction(() => carryOutPart(false));
+}
+
+async function carryOutStep(
+	table: string,
+	step: LoadStep,
+	session: Session,
+	log: Logger,
+): Promise<void> {
+	if (step.do === "CheckRows") await checkRows(table, step, session);
+	else if (step.do === "CheckNew") await checkNew(table, step, session);
+	else if (step.do === "Insert") await insert(table, step, session, log);
+	else if (step.do === "Stage") await stage(table, step, session, log);
+	else if (step.do === "Publish") await publish(table, step, session);
+	else if (step.do !== "SkipDictionary" || (await doDiffer(step, session)))
+		for (const sql of statements(table, step)) await session.run(sql);
 }
 
 async function insert(

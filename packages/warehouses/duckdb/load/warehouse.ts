@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 
 import type { Manifest } from "../../../contracts/manifest.ts";
+import { vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { JobFailure } from "../../load/failure.ts";
@@ -13,14 +14,16 @@ import type {
 } from "../../load/warehouse.ts";
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
+import { vectorBytes } from "./large-rows.ts";
 import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
+import { dropStaged } from "./staged-table.ts";
 import { readComment } from "./table-comment.ts";
 import { carryOut } from "./transaction.ts";
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
 const checkWaitMs = 5_000;
 
-/** A DuckDB file on a volume. A load is one transaction, so the table is either the old one or the new one. */
+/** A DuckDB file on a volume. One transaction of a load changes the table, so it is either the old one or the new one. */
 class DuckDBWarehouse implements Warehouse {
 	readonly #path: string;
 	readonly #context: WarehouseContext;
@@ -50,14 +53,18 @@ class DuckDBWarehouse implements Warehouse {
 		days: LoadDay[],
 	): Promise<number> {
 		return withDestinationFile(this.#path, this.#context, async (session) => {
+			await dropStaged(session);
+			const room = vectorRoom();
+			const objects = days.flatMap(({ objects }) => objects);
+			const isStaged = vectorBytes(objects, input.table.columns) > room;
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
 				const held = days.some(({ kept }) => kept)
 					? await heldDates(input, manifest, existing, session)
 					: undefined;
-				return planLoad(input, manifest, days, existing, held);
+				return planLoad(input, manifest, days, existing, held, isStaged);
 			};
-			await carryOut(planned, session, this.#context.log);
+			await carryOut(planned, session, this.#context.log, isStaged);
 			const [all] = await session.rows<{ rows: bigint }>(
 				`SELECT count(*) AS rows FROM ${quoteName(input.table.name)}`,
 			);

@@ -1,0 +1,145 @@
+import { vectorRows } from "../../../duckdb/memory.ts";
+import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
+import type { Logger } from "../../../service/log.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { progressOf } from "../../load/progress.ts";
+import { rowGroupsOf, sliceBytes } from "./large-rows.ts";
+import { datesSql } from "./load-record.ts";
+import type { LoadStep } from "./plan.ts";
+import { definition, definitions, insertion } from "./statements.ts";
+
+/** No Pipeline's table has such a name. In the table's schema, since DuckDB moves no table to another. */
+const stagingTable = "_tidemill staging";
+const staging = quoteName(stagingTable);
+
+/** DuckDB's own bound of a group. */
+const mostGroupRows = 122_880;
+
+/** Removes what a load has left that was killed. */
+export async function dropStaged(session: Session): Promise<void> {
+	await session.run(`DROP TABLE IF EXISTS ${staging}`);
+}
+
+/**
+ * Makes the table that {@link publish} puts in place. Each slice is committed and written to the file by itself: after that, DuckDB
+ * puts rows into a new group, and a group of few rows takes little memory to write, read and merge.
+ */
+export async function stage(
+	table: string,
+	{ days, slices, columns, stay }: Extract<LoadStep, { do: "Stage" }>,
+	session: Session,
+	log: Logger,
+): Promise<void> {
+	const { rowsTotal } = progressOf(days, 0);
+	const logProgress = (rowsDone: number) =>
+		log.info(progressOf(days, rowsDone), "loading days");
+	logProgress(0);
+	await session.run("SET max_vacuum_tasks = 0");
+	if (stay) {
+		await session.run(await stagingDefinition(table, session));
+		for (const column of stay.added)
+			await session.run(
+				`ALTER TABLE ${staging} ADD COLUMN ${definition(column)}`,
+			);
+		await copyRows(table, stay.without, session);
+	} else await session.run(`CREATE TABLE ${staging} (${definitions(columns)})`);
+	let inserted = 0;
+	for (const files of slices) {
+		inserted += await session.run(insertion(stagingTable, files, columns));
+		await session.run("CHECKPOINT");
+		logProgress(Math.min(inserted, rowsTotal));
+	}
+	if (inserted !== rowsTotal)
+		throw new JobFailure(
+			"ObjectMismatch",
+			`The objects gave ${inserted} rows, but the manifest says ${rowsTotal}`,
+		);
+}
+
+/** With the constraints and defaults that people have given to the table. */
+async function stagingDefinition(
+	table: string,
+	session: Session,
+): Promise<string> {
+	const [found] = await session.rows<{ sql: string }>(
+		`SELECT sql FROM duckdb_tables() WHERE ${isTable(table)}`,
+	);
+	return found!.sql.replace(
+		/^CREATE TABLE (?:(?:"(?:[^"]|"")+"|\w+)\.)*(?:"(?:[^"]|"")+"|\w+)\s*\(/,
+		`CREATE TABLE ${staging} (`,
+	);
+}
+
+async function copyRows(
+	table: string,
+	without: readonly string[],
+	session: Session,
+): Promise<void> {
+	const name = quoteName(table);
+	const kept =
+		without.length === 0
+			? ""
+			: ` AND (${quoteName("date")} IN (${datesSql(without)})) IS NOT TRUE`;
+	const [wanted] = await session.rows<{ rows: bigint }>(
+		`SELECT count(*) AS rows FROM ${name} WHERE true${kept}`,
+	);
+	let copied = 0;
+	let from = 0;
+	for (const { rows, bytes } of await rowGroupsOf(name, session)) {
+		const fit = Math.floor(sliceBytes / Math.max(1, bytes / rows));
+		const step = fit > vectorRows ? mostGroupRows : Math.max(1, fit);
+		for (let at = from; at < from + rows; at += step) {
+			const to = Math.min(at + step, from + rows);
+			copied += await session.run(
+				`INSERT INTO ${staging} BY NAME SELECT * FROM ${name} WHERE rowid >= ${at} AND rowid < ${to}${kept}`,
+			);
+			await session.run("CHECKPOINT");
+		}
+		from += rows;
+	}
+	if (copied !== Number(wanted?.rows))
+		throw new Error(
+			`${copied} of ${wanted?.rows} rows of table ${table} were copied`,
+		);
+}
+
+/** Puts the staging table in the table's place, with the indexes and the columns' comments that people have given to it. */
+export async function publish(
+	table: string,
+	{ replaces, keeps }: Extract<LoadStep, { do: "Publish" }>,
+	session: Session,
+): Promise<void> {
+	const name = quoteName(table);
+	const kept = keeps ? await keptStatements(table, session) : [];
+	if (replaces)
+		await session.run(`DROP ${replaces === "view" ? "VIEW" : "TABLE"} ${name}`);
+	await session.run(`ALTER TABLE ${staging} RENAME TO ${name}`);
+	for (const sql of kept) await session.run(sql);
+}
+
+async function keptStatements(
+	table: string,
+	session: Session,
+): Promise<string[]> {
+	const indexes = await session.rows<{ sql: string }>(
+		`SELECT sql FROM duckdb_indexes() WHERE ${isTable(table)}`,
+	);
+	const comments = await session.rows<{ column: string; comment: string }>(
+		`SELECT column_name AS "column", comment FROM duckdb_columns() WHERE comment IS NOT NULL AND ${isTable(table)}`,
+	);
+	return [
+		...comments.map(
+			({ column, comment }) =>
+				`COMMENT ON COLUMN ${quoteName(table)}.${quoteName(column)} IS ${quoteText(comment)}`,
+		),
+		...indexes.map(({ sql }) => sql),
+	];
+}
+
+function isTable(table: string): string {
+	return (
+		`database_name = current_database() AND schema_name = current_schema()` +
+		` AND lower(table_name) = lower(${quoteText(table)})`
+	);
+}
