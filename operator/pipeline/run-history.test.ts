@@ -158,7 +158,7 @@ test("an older success does not replace a later one whose Run is deleted", () =>
 		).lastSuccess;
 	expect(success("2026-03-10T11:00:00Z")).toEqual(known);
 	// Of the same snapshot, what the Run itself says counts.
-	for (const snapshotTime of [known.snapshotTime, "2026-03-10T13:00:00Z"])
+	for (const snapshotTime of [known.snapshotTime, "2026-03-10T12:00:20Z"])
 		expect(success(snapshotTime)).toMatchObject({
 			snapshotTime,
 			closedThrough: "2026-03-08",
@@ -195,6 +195,12 @@ test("no Run continues from a snapshot of the future, also when that future has 
 		const { lastSuccess } = runHistory(pipelineOf(), [ahead, honest], at);
 		expect(lastSuccess?.snapshotTime).toBe("2026-03-10T00:59:00Z");
 	}
+	// The operator's clock was ahead, too.
+	const bothAhead = success("2026-03-12T01:00:00Z", "2026-03-12T01:00:30Z");
+	expect(
+		runHistory(pipelineOf(), [bothAhead, honest], now).lastSuccess
+			?.snapshotTime,
+	).toBe("2026-03-10T00:59:00Z");
 	const remembered = {
 		snapshotTime: "2026-03-12T01:00:00Z",
 		closedThrough: "2026-03-11",

@@ -105,7 +105,8 @@ function lastSuccessOf(
 			(!spec.dates || status.extent === "Whole") &&
 			!isOfFuture(
 				Date.parse(status.snapshotTime ?? ""),
-				Date.parse(status.completionTime!),
+				// The operator's own clock may have been ahead, too.
+				Math.min(Date.parse(status.completionTime!), now),
 			),
 	);
 	const { snapshotTime, closedThrough, layout, dates } = run?.status ?? {};

@@ -114,7 +114,8 @@ export interface ManifestRequest extends AskedDates {
 	/**
 	 * The table holds the dates before `start`, from `earliest` on, as of `since` (RFC 3339): add those of them of which events
 	 * were released from quarantine or imported later, that is, after the manifest of `run` (the uid of the Run that loaded
-	 * then). Without that manifest, `since` alone decides.
+	 * then), or archived later, because a clock was behind. Without that manifest, `since` alone decides of the former, and
+	 * nothing says the latter.
 	 */
 	releases?: { earliest: UtcDate; since: string; run?: string };
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */

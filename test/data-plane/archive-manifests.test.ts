@@ -52,6 +52,49 @@ async function read({ url }: Good): Promise<Manifest> {
 	return (await fetch(url)).json() as Promise<Manifest>;
 }
 
+test("a Run that continues has the dates that got events since the last one's manifest, though they were closed, once", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { sourceKey } = archive;
+	const publish = (daysAgo: number) =>
+		archive.publish([
+			newEvent(String(daysAgo), {
+				sourceKey,
+				receivedAtMs: receivedAtMs - daysAgo * dayMs,
+			}),
+		]);
+	const rest = async (run: string, daysAgo = 29) => {
+		const { manifest } = await ask(archive, {
+			extent: "Rest",
+			start: addDays(today, -1),
+			releases: {
+				earliest: addDays(today, -daysAgo),
+				// Later than all: by no clock are the dates older.
+				since: new Date(Date.now() + dayMs).toISOString(),
+				run,
+			},
+		});
+		const dates = manifest.dates.map(({ date }) => date);
+		expect(dates.slice(-2)).toEqual([addDays(today, -1), today]);
+		return { run: manifest.run, dates: dates.slice(0, -2) };
+	};
+	for (const daysAgo of [5, 3, 0]) await publish(daysAgo);
+	const { manifest: whole } = await ask(archive);
+	await publish(0);
+	expect((await rest(whole.run)).dates).toEqual([]);
+	// Receive's clock and NATS's were three days behind.
+	await publish(3);
+	await publish(4);
+	const late = [addDays(today, -4), addDays(today, -3)];
+	const next = await rest(whole.run);
+	expect(next.dates).toEqual(late);
+	expect((await rest(whole.run)).dates).toEqual(late);
+	expect((await rest(whole.run, 3)).dates).toEqual(late.slice(1));
+	expect((await rest(next.run)).dates).toEqual([]);
+	// Of a Run of an earlier version nobody knows.
+	expect((await rest("gone")).dates).toEqual([]);
+});
+
 test("a manifest names every event acknowledged before the question, by date", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	// Nothing would be archived for ten minutes if the question didn't flush.

@@ -67,6 +67,11 @@ export class DateObjects implements Iterable<IndexedObject> {
 		this.#rows += rows;
 	}
 
+	/** By stream: `first` of the newest object. */
+	*newest(): Generator<[stream: string, first: number]> {
+		for (const [stream, { last }] of this.#runs) yield [stream, last];
+	}
+
 	*[Symbol.iterator](): Generator<IndexedObject> {
 		for (const [stream, run] of this.#runs) yield* objectsOf(stream, run);
 	}

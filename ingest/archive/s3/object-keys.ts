@@ -227,6 +227,11 @@ export class ObjectKeys {
 		return `${this.allRuns()}${uid}${signing > 1 ? `-${signing}` : ""}.json`;
 	}
 
+	/** Which cuts the Run's manifest has; see lake/shards/shares.ts. */
+	runThrough(uid: string): string {
+		return `${this.allRuns()}${uid}-through.json`;
+	}
+
 	/** What the Run's Job left; see {@link run}. */
 	runResult(uid: string, signing: number): string {
 		return `${this.allRuns()}${uid}-${signing}-result.json`;

@@ -96,7 +96,7 @@ export class ArchiveMetrics {
 		);
 		this.lateEvents = counter(
 			"late_events",
-			"Events that reached the stream after their date was closed. They are archived, but Runs that had already loaded the date missed them.",
+			"Events that reached the stream after their date was closed. They are archived. The next scheduled Run into a table that is loaded by day loads the date again.",
 		);
 		this.supersededObjects = new Counter({
 			name: "tidemill_archive_superseded_objects_total",

@@ -7,6 +7,7 @@ import {
 } from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { CutsHeld } from "../shards/shares.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** Without the links for what the Job leaves, which each signing has its own of. */
@@ -58,6 +59,18 @@ export class ManifestStore {
 		former?: SignedManifest,
 	): Promise<SignedManifest> {
 		return this.#write(manifest, (former?.signing ?? 0) + 1);
+	}
+
+	/** Notes which cuts the Run's manifest has, before it is written: then it may have more, and no less. */
+	async noteCuts(run: string, held: CutsHeld): Promise<void> {
+		const key = this.#store.keys.runThrough(run);
+		await this.#store.putNew(key, JSON.stringify(held), "application/json");
+	}
+
+	/** Undefined for a Run of a month ago or of an earlier version. */
+	async cutsOf(run: string): Promise<CutsHeld | undefined> {
+		const text = await this.#store.get(this.#store.keys.runThrough(run));
+		return text === undefined ? undefined : JSON.parse(text);
 	}
 
 	/** The same events with links that live until then. Throws like {@link ManifestObjects.renew}. */

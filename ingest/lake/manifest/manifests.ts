@@ -30,7 +30,13 @@ import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
-import { flushShares, objectsIn } from "../shards/shares.ts";
+import {
+	cutsOf,
+	datesSince,
+	flushShares,
+	objectsIn,
+	type ShardShare,
+} from "../shards/shares.ts";
 import {
 	countReleases,
 	manifestDates,
@@ -177,8 +183,12 @@ class Manifests {
 		const flushed = await flushShares(this.#shard, request, task);
 		requireSameClocks(flushed, "a snapshot by it may lack a day");
 		const { time: snapshotTime, shares } = flushed;
+		await this.#manifests.noteCuts(run, cutsOf(shares));
 		const released = await this.#releases.ofSource(request);
-		const also = await this.#releasedSince(request, released);
+		const also = [
+			...(await this.#releasedSince(request, released)),
+			...(await this.#lateSince(request, shares)),
+		];
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
 		const retention = await this.#retentions.of(request);
 		// An index without a snapshot knows only the cuts of a month.
@@ -281,6 +291,22 @@ class Manifests {
 		return isOfSource && former.releases
 			? releasedSince(dates, released, former.releases)
 			: dates;
+	}
+
+	/**
+	 * Of the dates through which the table is complete, those that got events nevertheless: a clock was behind, NATS's and
+	 * receive's, or NATS held a frame back.
+	 */
+	async #lateSince(
+		{ start, releases }: ManifestRequest,
+		shares: readonly ShardShare[],
+	): Promise<UtcDate[]> {
+		if (start === undefined || releases?.run === undefined) return [];
+		const held = await this.#manifests.cutsOf(releases.run);
+		if (!held) return [];
+		return datesSince(held, shares).filter(
+			(date) => date >= releases.earliest && date < start,
+		);
 	}
 
 	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {

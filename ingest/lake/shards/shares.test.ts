@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
-import { objectsIn, pageOf, type ShardShare, shareOf } from "./shares.ts";
+import {
+	cutsOf,
+	datesSince,
+	objectsIn,
+	pageOf,
+	type ShardShare,
+	shareOf,
+} from "./shares.ts";
 
 const object = (stream: string, first: number) => ({ stream, first, rows: 2 });
 
@@ -54,4 +61,31 @@ test("a date has the objects of all shards, as they are when they are asked for"
 	one!.objects.get("2026-03-01")!.add(object("former", 2));
 	expect(firsts()).toEqual([1, 2, 4]);
 	expect(objectsIn(shares, "objects", "2026-03-02")).toBeUndefined();
+});
+
+test("the dates since some cuts are those of later ones of any stream, in quarantine or not", () => {
+	const of = (stream: string, dates: Record<string, number[]>) =>
+		new Map(
+			Object.entries(dates).map(([date, firsts]) => [
+				date,
+				DateObjects.of(firsts.map((first) => object(stream, first))),
+			]),
+		);
+	const share = (stream: string, ...[objects, apart = {}]: object[]) => ({
+		firstEventDate: "2026-03-01",
+		objects: of(stream, { ...objects }),
+		quarantined: of(stream, { ...apart }),
+	});
+	const before = share("a", { "2026-03-01": [1, 9], "2026-03-02": [9, 12] });
+	const held = cutsOf([before, share("b", {}, { "2026-03-02": [3] })]);
+	expect(held).toEqual({ a: 12, b: 3 });
+	expect(datesSince(held, [before])).toEqual([]);
+	const late = share("a", { "2026-03-01": [1, 9, 13] });
+	const apart = share("b", {}, { "2026-02-28": [4], "2026-03-02": [3] });
+	const restarted = share("c", { "2026-02-27": [1] });
+	expect(datesSince(held, [late, apart, restarted]).sort()).toEqual([
+		"2026-02-27",
+		"2026-02-28",
+		"2026-03-01",
+	]);
 });

@@ -105,6 +105,37 @@ export function shareOf(
 	};
 }
 
+/** By stream: where the newest cut with events of a source begins. No clock has a part in it. */
+export type CutsHeld = Record<string, number>;
+
+/** The cuts that shards have of a source. */
+export function cutsOf(shares: readonly ShardShare[]): CutsHeld {
+	const held: CutsHeld = {};
+	for (const [, stream, first] of newestObjects(shares))
+		held[stream] = Math.max(first, held[stream] ?? 0);
+	return held;
+}
+
+/** The dates that have events of other cuts than these, in quarantine or not. */
+export function datesSince(
+	held: CutsHeld,
+	shares: readonly ShardShare[],
+): UtcDate[] {
+	const dates = new Set<UtcDate>();
+	for (const [date, stream, first] of newestObjects(shares))
+		if (first > (held[stream] ?? 0)) dates.add(date);
+	return [...dates];
+}
+
+function* newestObjects(
+	shares: readonly ShardShare[],
+): Generator<[date: UtcDate, stream: string, first: number]> {
+	for (const { objects, quarantined } of shares)
+		for (const [date, ofDate] of [...objects, ...quarantined])
+			for (const [stream, first] of ofDate.newest())
+				yield [date, stream, first];
+}
+
 /** A source's objects of a date in all shards, as they are when they are asked for; undefined if there are none. */
 export function objectsIn(
 	shares: readonly ShardShare[],
