@@ -104,7 +104,7 @@ test("a load replaces its days, empties days without events, and changes no othe
 	).toEqual([["2026-03-01"]]);
 });
 
-test("a full reload replaces the whole table by a copy job and leaves no staging table and none of its expiration", async () => {
+test("a full reload replaces the whole table, also by nothing, and leaves its expiration alone", async () => {
 	const fixture = await bigQueryFixture();
 	const { manifest, load, rows, double } = fixture;
 	const days = { ...day("2026-03-01", 3, "a"), ...day("2026-03-02", 2, "a") };
@@ -123,6 +123,9 @@ test("a full reload replaces the whole table by a copy job and leaves no staging
 		expirationTime,
 	});
 	expect(ordersOf(fixture)).not.toHaveProperty("timePartitioning");
+	const none = await load(await manifest({ "2026-03-01": [] }), full);
+	expect(none.exitCode, none.log).toBe(0);
+	expect(await rows("select count(*)::int from shop.orders")).toEqual([[0]]);
 });
 
 test("a header captured later becomes a column that is NULL for older days", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { TableOptions } from "../../packages/warehouses/bigquery/input.ts";
+import type { BigQueryField } from "../../packages/warehouses/bigquery/load/rest/api.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
@@ -100,7 +101,7 @@ test("a Run sets the options that a table lacks, and leaves alone those that peo
 	});
 });
 
-test("a full reload keeps the table's options and encrypts its staging table", async () => {
+test("a full reload keeps the table's options", async () => {
 	const { loadWith, orders, double } = await optionsFixture();
 	const { description, labels, clusterBy } = all as Required<TableOptions>;
 	const options = { description, labels, clusterBy };
@@ -137,6 +138,49 @@ test("labels and a description that people set in BigQuery outlast a full reload
 	});
 	expect(orders().labels?.["tidemill-run"]).not.toBe(uid);
 });
+
+test.each([true, false])(
+	"what people set on columns outlasts Runs, and a new column comes beside it (full reload: %s)",
+	async (isFull) => {
+		const { loadWith, orders, double, load, manifest, rows } =
+			await optionsFixture();
+		await loadWith({}, undefined, isFull);
+		const { fields } = orders().schema as { fields: BigQueryField[] };
+		const theirs = fields.map((field, n) => ({
+			...field,
+			description: `Column ${n}`,
+			policyTags: {
+				names: [`projects/p/locations/eu/taxonomies/1/policyTags/${n}`],
+			},
+		}));
+		const { tableReference } = orders();
+		double.warehouse.setFields(tableReference, theirs);
+		await loadWith({}, undefined, isFull);
+		expect(orders().schema?.fields).toEqual(theirs);
+		const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "b")] };
+		const { exitCode, log } = await load(await manifest(day), {
+			input: {
+				strategy: isFull ? "FullReload" : "Incremental",
+				table: {
+					name: "orders",
+					description: "",
+					columns: [
+						...(isFull ? columns.slice(0, 3) : columns),
+						{ name: "header_x", from: { header: "x" } },
+					],
+				},
+			},
+		});
+		expect(exitCode, log).toBe(0);
+		expect(orders().schema?.fields).toEqual([
+			...theirs,
+			{ name: "header_x", type: "STRING" },
+		]);
+		expect(
+			await rows("select count(*)::int, count(header_x)::int from shop.orders"),
+		).toEqual([[2, 0]]);
+	},
+);
 
 test("a key is changed in place, and a table without one is not written to as if it had one", async () => {
 	const { loadWith, orders, rows } = await optionsFixture();

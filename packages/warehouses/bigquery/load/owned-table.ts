@@ -11,7 +11,7 @@ import {
 import { ownerOf, sourceKeyOf } from "../../load/table-owner.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryDataset } from "./dataset.ts";
-import { bigQueryUse, stagingTableOf } from "./plan.ts";
+import { bigQueryUse } from "./plan.ts";
 import type { BigQueryTable } from "./rest/api.ts";
 import { BigQueryFailure } from "./rest/google-refusal.ts";
 import { labelsOf, markFor, markOf } from "./table-labels.ts";
@@ -40,16 +40,9 @@ export class OwnedTable {
 		this.#log = log;
 	}
 
-	/**
-	 * Undefined if there is no such table. If this Run was killed right after a copy that left no labels on it, it has those of
-	 * the staging table, which the Run makes after it has marked the table.
-	 */
-	async find(): Promise<BigQueryTable | undefined> {
-		const table = await this.#dataset.findTable(this.#input.table.name);
-		const isFull = this.#input.strategy === "FullReload";
-		if (!table || !isFull || markOf(table)) return table;
-		const staging = await this.#dataset.findTable(stagingTableOf(this.#input));
-		return { ...table, labels: { ...staging?.labels, ...table.labels } };
+	/** Undefined if there is no such table. */
+	find(): Promise<BigQueryTable | undefined> {
+		return this.#dataset.findTable(this.#input.table.name);
 	}
 
 	/**

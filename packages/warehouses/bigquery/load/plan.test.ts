@@ -74,6 +74,7 @@ const { timePartitioning: _, ...unpartitioned } = tableWith({
 test("one load job replaces each day's partition; an empty day's partition is deleted", () => {
 	expect(planBigQuery(input(), manifestOf(), days, tableWith())).toEqual({
 		table: "Keep",
+		newFields: [],
 		loads: [{ name: "20260301", table: "orders$20260301", days: [days[0]] }],
 		emptyDays: ["orders$20260302"],
 	});
@@ -86,13 +87,12 @@ test("a new table has no partition to delete", () => {
 	});
 });
 
-test("a full reload loads all days with events by one job into a staging table named by the Run", () => {
-	const staging = "orders_tidemill_u1";
+test("a full reload loads all days with events by one job into the table", () => {
 	expect(planBigQuery(full, manifestOf(), days, unpartitioned)).toEqual({
 		table: "Keep",
-		loads: [{ name: "staging", table: staging, days: [days[0]] }],
+		newFields: [],
+		loads: [{ name: "table", table: "orders", days: [days[0]] }],
 		emptyDays: [],
-		staging,
 	});
 });
 
@@ -179,9 +179,9 @@ test("a Run knows its jobs by their ids", () => {
 	for (const other of ["u-2", "u"]) expect(isJobOf(other, id)).toBe(false);
 });
 
-test("a full reload without events loads nothing into its staging table", () => {
+test("a full reload without events empties the table by a load of nothing", () => {
 	const { loads } = planBigQuery(full, manifestOf(), days.slice(1), undefined);
-	expect(loads).toEqual([]);
+	expect(loads).toEqual([{ name: "table", table: "orders", days: [] }]);
 });
 
 test.each<[string, Partial<BigQueryTable>, boolean]>([

@@ -6,8 +6,8 @@ import { incompatibility, newColumns } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { missingDays } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
-import type { BigQueryTable } from "./rest/api.ts";
-import { existingColumns, wantedColumns } from "./schema.ts";
+import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
+import { existingColumns, fieldsOf, wantedColumns } from "./schema.ts";
 import { markFor } from "./table-labels.ts";
 import { keyProblem } from "./table-options.ts";
 
@@ -15,9 +15,9 @@ import { keyProblem } from "./table-options.ts";
 export interface PlannedLoad {
 	/** Unique for the table in the Run. */
 	name: string;
-	/** What the job replaces: a day's partition, or the staging table. */
+	/** What the job replaces: a day's partition, or the table. */
 	table: string;
-	/** Those with events: one for a partition, all for the staging table. */
+	/** Those with events: one for a partition, all for the table. */
 	days: LoadDay[];
 }
 
@@ -25,12 +25,12 @@ export interface PlannedLoad {
 export interface BigQueryPlan {
 	/** What happens to the table itself. */
 	table: "Keep" | "Create" | "Replace";
+	/** Columns that the table gets before the first load. */
+	newFields: BigQueryField[];
 	/** In any order. */
 	loads: PlannedLoad[];
 	/** Partitions to delete, since their days have no events. */
 	emptyDays: string[];
-	/** For a full reload: the table that all days go into by one job. One copy job then replaces the old table with it. */
-	staging?: string;
 }
 
 /**
@@ -56,20 +56,17 @@ export function planBigQuery(
 	if (missing !== undefined)
 		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
 	const full = days.filter(({ rows }) => rows > 0);
-	if (input.strategy === "FullReload") {
-		const staging = stagingTableOf(input);
+	const newFields = table === "Keep" ? fieldsOf(added) : [];
+	if (input.strategy === "FullReload")
 		return {
 			table,
-			loads:
-				full.length > 0
-					? [{ name: "staging", table: staging, days: full }]
-					: [],
+			newFields,
+			loads: [{ name: "table", table: name, days: full }],
 			emptyDays: [],
-			staging,
 		};
-	}
 	return {
 		table,
+		newFields,
 		loads: full.map((day) => ({
 			name: day.date.replaceAll("-", ""),
 			table: partitionOf(name, day.date),
@@ -99,14 +96,6 @@ export function jobIdOf(
 /** Whether a job id is one that {@link jobIdOf} gives to a Run. */
 export function isJobOf(run: string, jobId: string): boolean {
 	return jobId.startsWith(`tidemill_${run}_`);
-}
-
-/** Of a full reload: a Run has its own. */
-export function stagingTableOf({
-	table,
-	run,
-}: Pick<LoadInput, "table" | "run">): string {
-	return `${table.name}_tidemill_${run.uid.replaceAll("-", "")}`;
 }
 
 /** See {@link useOf}. */

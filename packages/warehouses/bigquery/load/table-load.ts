@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { dayMs } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
@@ -24,16 +24,10 @@ import {
 	jobIdOf,
 	type PlannedLoad,
 } from "./plan.ts";
-import type { BigQueryJob, BigQueryTable } from "./rest/api.ts";
+import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
-import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
-import {
-	copiedDescription,
-	copiedLabels,
-	optionsOf,
-	stagingDescription,
-	stagingOptionsOf,
-} from "./table-options.ts";
+import { label, labelsOf, tableDigest } from "./table-labels.ts";
+import { optionsOf } from "./table-options.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;
@@ -87,9 +81,13 @@ export class TableLoad {
 		}
 		const table =
 			found && plan.table === "Keep" ? found : await this.#createTable();
-		if (plan.staging !== undefined)
-			await this.#replaceTable(plan.staging, plan, table);
-		else await this.#replaceDays(plan);
+		const { newFields } = plan;
+		if (newFields.length > 0)
+			await this.#dataset.patchTable(name, {
+				schema: { fields: [...fieldsIn(table), ...newFields] },
+			});
+		await this.#replace(plan);
+		await this.#keepFields(table);
 		const { numRows } = await this.#table.mark(markAfter);
 		await this.#deleteFiles((isOurs) => isOurs);
 		return numRows === undefined ? undefined : Number(numRows);
@@ -141,11 +139,8 @@ export class TableLoad {
 		return labelsOf(markDuring(undefined, this.#manifest, pipeline));
 	}
 
-	async #replaceDays({ loads, emptyDays }: BigQueryPlan): Promise<void> {
-		const replace = this.#loads(loads, async () => {
-			const { creationTime } = await this.#table.current();
-			return Number(creationTime);
-		});
+	async #replace({ loads, emptyDays }: BigQueryPlan): Promise<void> {
+		const replace = this.#loads(loads);
 		const empty = emptyDays.map((partition) => async () => {
 			await this.#table.current();
 			await this.#dataset.deleteTable(partition);
@@ -155,11 +150,23 @@ export class TableLoad {
 		);
 	}
 
-	/** @param createdMs when the table was created that the loads write to. */
-	#loads(
-		loads: PlannedLoad[],
-		createdMs: () => Promise<number>,
-	): (() => Promise<void>)[] {
+	/**
+	 * A load into a partition may leave the table's columns without what people set on them, such as policy tags
+	 * (cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition).
+	 */
+	async #keepFields(before: BigQueryTable): Promise<void> {
+		const fields = fieldsIn(await this.#table.current());
+		const kept = fields.map((field) => ({
+			...field,
+			...fieldsIn(before).find(({ name }) => name === field.name),
+		}));
+		if (!isDeepStrictEqual(kept, fields))
+			await this.#dataset.patchTable(this.#input.table.name, {
+				schema: { fields: kept },
+			});
+	}
+
+	#loads(loads: PlannedLoad[]): (() => Promise<void>)[] {
 		let progress = progressOf(
 			loads.flatMap(({ days }) => days),
 			0,
@@ -167,7 +174,8 @@ export class TableLoad {
 		const say = () => this.#context.log.info(progress, "loading days");
 		say();
 		return loads.map((load) => async () => {
-			await this.#load(load, await createdMs());
+			const { creationTime } = await this.#table.current();
+			await this.#load(load, Number(creationTime));
 			progress = {
 				...progress,
 				daysDone: progress.daysDone + load.days.length,
@@ -175,50 +183,6 @@ export class TableLoad {
 			};
 			say();
 		});
-	}
-
-	async #replaceTable(
-		staging: string,
-		plan: BigQueryPlan,
-		former: BigQueryTable,
-	): Promise<void> {
-		const { name, columns } = this.#input.table;
-		const labels = { ...copiedLabels(this.#input, former), ...this.#labels() };
-		// If no attempt finishes the Run, BigQuery deletes its staging table.
-		const expirationTime = String(Date.now() + dayMs);
-		const { creationTime } = await this.#dataset.createTable(staging, {
-			...stagingOptionsOf(this.#input, former),
-			description: stagingDescription(name),
-			labels,
-			schema: { fields: fieldsOf(columns) },
-			expirationTime,
-		});
-		// An earlier attempt may have made the table.
-		await this.#dataset.patchTable(staging, { expirationTime });
-		const stagedMs = Number(creationTime);
-		for (const load of this.#loads(plan.loads, async () => stagedMs))
-			await load();
-		const table = await this.#table.current();
-		const sinceMs = Math.max(stagedMs, Number(table.creationTime));
-		await this.#complete("copy", sinceMs, (jobId) =>
-			this.#dataset.startJob(jobId, {
-				labels: this.#jobLabels(),
-				copy: {
-					sourceTable: this.#dataset.reference(staging),
-					destinationTable: this.#dataset.reference(name),
-					writeDisposition: "WRITE_TRUNCATE",
-					createDisposition: "CREATE_NEVER",
-					...this.#dataset.jobEncryption(),
-				},
-			}),
-		);
-		// BigQuery's pages don't say what the copy brings along. With the staging table's expiration, the table would vanish.
-		await this.#dataset.patchTable(name, {
-			description: copiedDescription(this.#input, former),
-			labels,
-			expirationTime: ownExpiration(former),
-		});
-		await this.#dataset.deleteTable(staging);
 	}
 
 	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
@@ -229,16 +193,17 @@ export class TableLoad {
 			load: {
 				destinationTable: this.#dataset.reference(load.table),
 				sourceFormat: "PARQUET",
-				writeDisposition: "WRITE_TRUNCATE",
+				// With WRITE_TRUNCATE, a whole table loses its columns' descriptions and policy tags, and its row access policies
+				// (the page at keepFields). That WRITE_TRUNCATE_DATA takes a partition, no page says.
+				writeDisposition: isPartition(load.table)
+					? "WRITE_TRUNCATE"
+					: "WRITE_TRUNCATE_DATA",
 				createDisposition: "CREATE_NEVER",
 				// Without it, a decimal of Parquet is always a NUMERIC (reference of JobConfigurationLoad).
 				...(fieldsOf(columns).some(({ type }) => type === "BIGNUMERIC") && {
 					decimalTargetTypes: ["NUMERIC", "BIGNUMERIC"],
 				}),
 				...this.#dataset.jobEncryption(),
-				...(isPartition(load.table) && {
-					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
-				}),
 			},
 		};
 		const beforeStart = async () => {
@@ -301,10 +266,8 @@ export class TableLoad {
 	}
 }
 
-/** A load that was interrupted may have left the staging table's expiration on the table. */
-function ownExpiration(table: BigQueryTable): string | null {
-	const mark = markOf(table);
-	return mark && !mark.holds ? null : (table.expirationTime ?? null);
+function fieldsIn({ schema }: BigQueryTable): BigQueryField[] {
+	return schema?.fields ?? [];
 }
 
 /**
@@ -324,16 +287,18 @@ async function writeUpload(
 	file: string,
 	session: Session,
 ): Promise<void> {
+	const isEmpty = days.length === 0;
 	const selected = columns.map((column) => {
 		const { name, type, expression } = columnSql(column, columns);
 		// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
-		const value = type === "JSON" ? `(${expression})::VARCHAR` : expression;
-		return `${value} AS ${quoteName(name)}`;
+		const stored = type === "JSON" ? "VARCHAR" : type;
+		const value = isEmpty ? "NULL" : `(${expression})`;
+		return `${value}::${stored} AS ${quoteName(name)}`;
 	});
 	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
 	defineBodyValues(session);
 	const written = await session.run(
-		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
+		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
 			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
 	);
 	if (written !== rows)

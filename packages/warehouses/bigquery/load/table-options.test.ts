@@ -2,14 +2,7 @@ import { expect, test } from "vitest";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { TableOptions } from "../input.ts";
 import type { BigQueryTable } from "./rest/api.ts";
-import {
-	copiedDescription,
-	keyProblem,
-	optionChanges,
-	optionsOf,
-	stagingDescription,
-	stagingOptionsOf,
-} from "./table-options.ts";
+import { keyProblem, optionChanges, optionsOf } from "./table-options.ts";
 
 const key = "projects/p/locations/europe/keyRings/r/cryptoKeys/k";
 const all: TableOptions = {
@@ -58,7 +51,7 @@ function tableOf(
 	};
 }
 
-test("a table is created with what people chose, and its staging table with how rows are stored", () => {
+test("a table is created with what people chose", () => {
 	expect(optionsOf(inputOf())).toEqual({
 		description: "Events of shop",
 		timePartitioning: { type: "DAY", field: "date" },
@@ -78,7 +71,6 @@ test("a table is created with what people chose, and its staging table with how 
 		},
 		requirePartitionFilter: true,
 	});
-	expect(stagingOptionsOf(inputOf(all, key))).toEqual(stored);
 });
 
 test("a table that has what people chose is not changed, whatever else it has", () => {
@@ -115,33 +107,6 @@ test("what people turn off is turned off", () => {
 	expect(optionChanges(existing, input)).toEqual({
 		requirePartitionFilter: false,
 	});
-});
-
-test("a full reload keeps the description and the clustering that people set in BigQuery, unless the Pipeline names others", () => {
-	const former = tableOf(inputOf(), {
-		description: "Theirs",
-		clustering: { fields: ["date"] },
-	});
-	expect(copiedDescription(inputOf(), former)).toBe("Theirs");
-	expect(stagingOptionsOf(inputOf(), former)).toEqual({
-		clustering: { fields: ["date"] },
-	});
-	expect(copiedDescription(inputOf(all), former)).toBe("Orders");
-	expect(stagingOptionsOf(inputOf(all), former)).toEqual({
-		clustering: { fields: ["event_id"] },
-	});
-	// They may have removed theirs, and the Pipeline the column.
-	const { description: _, ...bare } = former;
-	expect(copiedDescription(inputOf(), bare)).toBe("");
-	const gone = { ...former, clustering: { fields: ["gone"] } };
-	expect(stagingOptionsOf(inputOf(), gone)).toEqual({});
-});
-
-test("a staging table's description that an interrupted copy left on the table goes", () => {
-	const left = tableOf(inputOf(), {
-		description: stagingDescription("orders"),
-	});
-	expect(copiedDescription(inputOf(), left)).toBe("Events of shop");
 });
 
 test("only a table without any key can't get the Destination's", () => {

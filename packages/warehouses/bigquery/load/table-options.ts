@@ -23,10 +23,15 @@ function chosenBy({ table }: Pick<LoadInput, "table">): TableOptions {
 export function optionsOf(input: LoadInput): StoredOptions {
 	const { columns, description } = input.table;
 	const options = chosenBy(input);
-	const { labels, partitionExpirationDays, requirePartitionFilter } = options;
+	const { labels, partitionExpirationDays, requirePartitionFilter, clusterBy } =
+		options;
+	const kmsKeyName = wantedKey(input.destination);
 	const date = columns.find(({ from }) => from === "Date")?.name;
 	return {
-		...stagingOptionsOf(input),
+		...(clusterBy && { clustering: { fields: clusterBy } }),
+		...(kmsKeyName !== undefined && {
+			encryptionConfiguration: { kmsKeyName },
+		}),
 		description: options.description ?? description,
 		...(labels && { labels }),
 		...(date !== undefined && {
@@ -40,58 +45,6 @@ export function optionsOf(input: LoadInput): StoredOptions {
 		}),
 		...(requirePartitionFilter !== undefined && { requirePartitionFilter }),
 	};
-}
-
-/**
- * A staging table's: how its rows are stored, since a copy job takes that along.
- * @param former The table that the copy replaces.
- */
-export function stagingOptionsOf(
-	{ table, destination }: LoadInput,
-	former?: BigQueryTable,
-): StoredOptions {
-	const fields = chosenBy({ table }).clusterBy ?? former?.clustering?.fields;
-	const isPossible = fields?.every((field) =>
-		table.columns.some(({ name }) => name === field),
-	);
-	const kmsKeyName = wantedKey(destination);
-	return {
-		...(fields && isPossible && { clustering: { fields } }),
-		...(kmsKeyName !== undefined && {
-			encryptionConfiguration: { kmsKeyName },
-		}),
-	};
-}
-
-export function stagingDescription(table: string): string {
-	return `Staging table of a Run that loads ${table}`;
-}
-
-/** What a table is described by after a copy: as before, unless people chose something, or an interrupted copy left its own. */
-export function copiedDescription(
-	input: LoadInput,
-	former: BigQueryTable,
-): string {
-	const { name } = input.table;
-	return (
-		chosenBy(input).description ??
-		(former.description === stagingDescription(name)
-			? input.table.description
-			: (former.description ?? ""))
-	);
-}
-
-/**
- * The labels of people, for a staging table and for the table after a copy: BigQuery's pages don't say whose labels a copy
- * leaves, only that WRITE_TRUNCATE might not preserve a table's metadata
- * (cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition). On the staging
- * table they outlast a Run that dies right after its copy.
- */
-export function copiedLabels(
-	{ table }: LoadInput,
-	former: BigQueryTable,
-): Record<string, string> {
-	return { ...former.labels, ...chosenBy({ table }).labels };
 }
 
 /**

@@ -20,7 +20,7 @@ import { ConnectionFailed } from "./rest/rest-client.ts";
 import { TableLoad } from "./table-load.ts";
 
 /**
- * A BigQuery dataset. One load job replaces each day's partition; one copy job replaces a whole table. Job ids are
+ * A BigQuery dataset. One load job replaces each day's partition, or a whole table. Job ids are
  * deterministic, so a load that follows a killed one finds the jobs that are done.
  */
 class BigQueryWarehouse implements Warehouse {

@@ -6,7 +6,6 @@ import type {
 import { invalid } from "./fault.ts";
 
 export type Load = NonNullable<BigQueryJob["configuration"]["load"]>;
-export type Copy = NonNullable<BigQueryJob["configuration"]["copy"]>;
 
 export const loadFields = [
 	"destinationTable",
@@ -15,7 +14,6 @@ export const loadFields = [
 	"writeDisposition",
 	"createDisposition",
 	"decimalTargetTypes",
-	"schemaUpdateOptions",
 	"destinationEncryptionConfiguration",
 ];
 
@@ -30,7 +28,7 @@ export function requireTable({ type, tableReference }: BigQueryTable): void {
 /** A job replaces an encrypted table with its own key (reference of JobConfigurationLoad, destinationEncryptionConfiguration). */
 export function requireKey(
 	{ encryptionConfiguration: present }: BigQueryTable,
-	{ destinationEncryptionConfiguration: given }: Load | Copy,
+	{ destinationEncryptionConfiguration: given }: Load,
 ): void {
 	const key = present?.kmsKeyName?.replace(/\/cryptoKeyVersions\/.*/, "");
 	if (given?.kmsKeyName !== key)
@@ -39,29 +37,37 @@ export function requireKey(
 		);
 }
 
-/** The table's columns after the load. Refuses changes that schemaUpdateOptions don't allow (cloud.google.com/bigquery/docs/managing-table-schemas). */
-export function mergedSchema(
+/**
+ * The table's columns after the load. Refuses new ones, and other types (cloud.google.com/bigquery/docs/managing-table-schemas).
+ * With WRITE_TRUNCATE they lose what people set on them, which it "might not preserve"; WRITE_TRUNCATE_DATA preserves it
+ * (cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition).
+ */
+export function schemaAfter(
 	table: BigQueryTable,
 	loaded: BigQueryField[],
-	{ schemaUpdateOptions = [] }: Load,
+	{ writeDisposition }: Load,
 	isTyped: boolean,
 ): BigQueryField[] {
-	const fields = [...(table.schema?.fields ?? [])];
+	const fields = table.schema?.fields ?? [];
 	for (const { name, type } of loaded) {
 		const present = fields.find((field) => sameName(field, name));
-		if (!present) {
-			if (!schemaUpdateOptions.includes("ALLOW_FIELD_ADDITION"))
-				throw invalid(
-					`Provided Schema does not match Table. Cannot add fields (field: ${name})`,
-				);
-			fields.push({ name, type });
-		} else if (isTyped && present.type !== type)
+		if (!present)
+			throw invalid(
+				`Provided Schema does not match Table. Cannot add fields (field: ${name})`,
+			);
+		if (isTyped && present.type !== type)
 			// Also JSON, which Parquet can't carry (cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#type_conversions).
 			throw invalid(
 				`Provided Schema does not match Table. Field ${name} has changed type from ${present.type} to ${type}`,
 			);
 	}
-	return fields;
+	return writeDisposition === "WRITE_TRUNCATE_DATA"
+		? fields
+		: fields.map(({ name, type, mode }) => ({
+				name,
+				type,
+				...(mode !== undefined && { mode }),
+			}));
 }
 
 export function sameName(field: BigQueryField, name: string): boolean {

@@ -11,17 +11,14 @@ import type {
 import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import {
-	type Copy,
 	type Load,
 	loadFields,
-	mergedSchema,
 	requireKey,
 	requireTable,
-	sameName,
+	schemaAfter,
 } from "./job-rules.ts";
 import {
 	bigQueryType,
-	duckType,
 	onPartition,
 	partitionOf,
 	type Warehouse,
@@ -82,17 +79,12 @@ export class Jobs {
 	requireStartable(job: BigQueryJob): void {
 		const { jobReference, configuration } = job;
 		requireKnown(job, ["jobReference", "configuration"], "job");
-		requireKnown(
-			configuration,
-			["labels", "load", "copy"],
-			"job.configuration",
-		);
+		requireKnown(configuration, ["labels", "load"], "job.configuration");
 		if (!/^[\w-]{1,1024}$/.test(jobReference.jobId))
 			throw invalid(`Invalid job ID "${jobReference.jobId}".`);
 		if (this.#jobs.has(jobReference.jobId))
 			throw duplicate(`Job ${jobReference.projectId}:${jobReference.jobId}`);
-		const { datasetId } = (configuration.load ?? configuration.copy)!
-			.destinationTable;
+		const { datasetId } = configuration.load!.destinationTable;
 		const location = this.#warehouse.requireDataset(datasetId);
 		// Without a location a job runs where its data is (cloud.google.com/bigquery/docs/locations#specify_locations).
 		const { location: asked = location } = jobReference;
@@ -107,9 +99,8 @@ export class Jobs {
 	/** @param data of a load job. */
 	start(job: BigQueryJob, data?: Uint8Array): BigQueryJob {
 		this.requireStartable(job);
-		const { load, copy } = job.configuration;
 		const location = this.#warehouse.requireDataset(
-			(load ?? copy)!.destinationTable.datasetId,
+			job.configuration.load!.destinationTable.datasetId,
 		);
 		const started: BigQueryJob = {
 			...job,
@@ -141,13 +132,11 @@ export class Jobs {
 		try {
 			const failure = this.#failures.shift() ?? this.failure;
 			if (failure) throw failure;
-			const { load, copy } = job.configuration;
-			if (load) {
-				this.#requireQuota(load);
-				const bytes = data ?? this.#buckets.read(load.sourceUris?.[0] ?? "");
-				const outputRows = String(await this.#load(load, bytes));
-				job.statistics = { ...job.statistics, load: { outputRows } };
-			} else await this.#copy(copy!);
+			const load = job.configuration.load!;
+			this.#requireQuota(load);
+			const bytes = data ?? this.#buckets.read(load.sourceUris?.[0] ?? "");
+			const outputRows = String(await this.#load(load, bytes));
+			job.statistics = { ...job.statistics, load: { outputRows } };
 			job.status = { state: "DONE" };
 		} catch (error) {
 			const fault =
@@ -185,7 +174,7 @@ export class Jobs {
 					: `read_json(${quoteText(file)}, format = 'newline_delimited')`;
 			const isTyped = load.sourceFormat === "PARQUET";
 			const fields = await this.#fieldsOf(rows, load);
-			const schema = mergedSchema(table, fields, load, isTyped);
+			const schema = schemaAfter(table, fields, load, isTyped);
 			await this.#requireOnePartition(table, load, rows);
 			return await this.#replaceRows(table, load, schema, fields, rows);
 		} finally {
@@ -236,11 +225,6 @@ export class Jobs {
 		const date = partitionOf(destinationTable.tableId);
 		await this.#warehouse.run("BEGIN");
 		try {
-			for (const { name: column, type } of schema)
-				if (!table.schema?.fields?.some((field) => sameName(field, column)))
-					await this.#warehouse.run(
-						`ALTER TABLE ${name} ADD COLUMN ${quoteName(column)} ${duckType(type)}`,
-					);
 			await this.#warehouse.run(
 				`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,
 			);
@@ -255,30 +239,5 @@ export class Jobs {
 			await this.#warehouse.run("ROLLBACK");
 			throw error;
 		}
-	}
-
-	async #copy(copy: Copy): Promise<void> {
-		const { sourceTable, destinationTable } = copy;
-		const source = this.#warehouse.require(sourceTable);
-		const target = this.#warehouse.require(destinationTable);
-		requireTable(target);
-		requireKey(target, copy);
-		if (target.timePartitioning && !source.timePartitioning)
-			throw invalid(
-				"Incompatible table partitioning specification. Expects partitioning specification interval(type:DAY), but input partitioning specification is none",
-			);
-		await this.#warehouse.run(
-			`CREATE OR REPLACE TABLE ${this.#warehouse.sqlName(destinationTable)} AS FROM ${this.#warehouse.sqlName(sourceTable)}`,
-		);
-		this.#warehouse.setFields(destinationTable, source.schema?.fields ?? []);
-		// BigQuery's pages don't say which of these a copy brings along, only that WRITE_TRUNCATE might not preserve metadata
-		// (reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition). So here it leaves nothing of the former.
-		const { description, labels, expirationTime = null } = source;
-		this.#warehouse.setLabels(destinationTable, labels);
-		this.#warehouse.patchTable(
-			destinationTable,
-			{ description: description ?? "", expirationTime },
-			undefined,
-		);
 	}
 }

@@ -85,7 +85,11 @@ async function tableRoute(
 		}
 		case "PATCH": {
 			const ifMatch = call.request.headers["if-match"];
-			const table = warehouse.patchTable(reference, jsonOf(call), ifMatch);
+			const table = await warehouse.changeTable(
+				reference,
+				jsonOf(call),
+				ifMatch,
+			);
 			if (table) return { status: 200, body: tableResource(table) };
 			throw new Fault(412, "conditionNotMet", "Precondition check failed.");
 		}

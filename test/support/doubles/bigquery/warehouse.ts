@@ -189,6 +189,33 @@ export class Warehouse {
 		return made;
 	}
 
+	/** As tables.patch: a schema may have new columns, and must have all that are there (cloud.google.com/bigquery/docs/managing-table-schemas). */
+	changeTable(
+		reference: TableReference,
+		changes: Partial<BigQueryTable>,
+		ifMatch: string | undefined,
+	): Promise<BigQueryTable | undefined> {
+		return this.alone(async () => {
+			const { schema: { fields: before = [] } = {} } = this.require(reference);
+			const { fields: after = before } = changes.schema ?? {};
+			const gone = before.find(
+				({ name, type }) =>
+					!after.some((field) => field.name === name && field.type === type),
+			);
+			if (gone)
+				throw invalid(
+					`Provided Schema does not match Table. Field ${gone.name} is missing in new schema`,
+				);
+			const changed = this.patchTable(reference, changes, ifMatch);
+			for (const { name, type } of changed ? after : [])
+				if (!before.some((field) => field.name === name))
+					await this.run(
+						`ALTER TABLE ${this.sqlName(reference)} ADD COLUMN ${quoteName(name)} ${duckType(type)}`,
+					);
+			return changed;
+		});
+	}
+
 	patchTable(
 		reference: TableReference,
 		changes: Partial<BigQueryTable>,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { BigQuery, Job } from "@google-cloud/bigquery";
+import type { BigQuery, Job, Table } from "@google-cloud/bigquery";
 import { quoteText } from "../../../../packages/duckdb/quoting.ts";
 import { writeParquet } from "./parquet-file.ts";
 
@@ -186,22 +186,61 @@ export const behaviours: Behaviour[] = [
 		},
 	},
 	{
-		name: "A load brings a new column only with ALLOW_FIELD_ADDITION. It is NULL in other rows.",
-		page: `${docs}/managing-table-schemas#adding_a_column_in_a_load_append_job`,
+		name: "A load brings no column that the table lacks. A patch of the schema adds it, and keeps what people set on others.",
+		page: `${docs}/managing-table-schemas#add_a_nested_column_to_a_record_column`,
 		async check(place) {
-			const { load, rowsNow } = await daily(place);
+			const { table, load, rowsNow } = await daily(place);
 			await load("20260301", ["a"]);
 			const more = { columns: ", 'x' AS header_x" };
 			await failed(load("20260302", ["b"], more), "invalid");
-			await load("20260302", ["b"], {
-				...more,
-				options: { schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"] },
-			});
+			const [{ schema }] = await table.getMetadata();
+			const described = schema.fields.map((field: { name: string }) =>
+				field.name === "body" ? { ...field, description: "As sent" } : field,
+			);
+			const fields = [...described, { name: "header_x", type: "STRING" }];
+			await table.setMetadata({ schema: { fields } });
+			await load("20260302", ["b"], more);
 			const rows = await rowsNow();
 			assert.deepEqual(rows.map(({ header_x }) => header_x).toSorted(), [
 				null,
 				"x",
 			]);
+		},
+	},
+	{
+		name: "A column of the table that a load lacks is NULL in the rows of that load, whichever it replaces: a partition or the table.",
+		page: `${docs}/managing-table-schemas#delete_a_column`,
+		async check(place) {
+			const { load, whole, rowsNow } = await daily(place);
+			const rows = async () =>
+				(await rowsNow()).map(({ event_id, total }) => [event_id, total]);
+			await load("20260301", ["a"]);
+			assert.deepEqual(await rows(), [["a", null]]);
+			await load("20260302", ["b"], whole);
+			assert.deepEqual(await rows(), [["b", null]]);
+		},
+	},
+	{
+		name: "A load with WRITE_TRUNCATE_DATA replaces the table's rows, also by none, and keeps its columns' descriptions, its labels and its options.",
+		page: `${docs}/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition`,
+		async check(place) {
+			const { table, load, whole, ids } = await daily(place);
+			await load("20260301", ["a"]);
+			const [{ schema }] = await table.getMetadata();
+			const fields = schema.fields.map((field: object) => ({
+				...field,
+				description: "As sent",
+			}));
+			await table.setMetadata({ schema: { fields } });
+			const [before] = await table.getMetadata();
+			for (const events of [["b", "c"], []]) {
+				await load("20260302", events, whole);
+				assert.deepEqual(await ids(), events);
+				const [after] = await table.getMetadata();
+				for (const name of ["schema", "labels", "description", "clustering"])
+					assert.deepEqual(after[name], before[name]);
+				assert.deepEqual(after.timePartitioning, before.timePartitioning);
+			}
 		},
 	},
 	{
@@ -251,21 +290,6 @@ export const behaviours: Behaviour[] = [
 			assert.deepEqual(await ids(), ["b"]);
 		},
 	},
-	{
-		name: "A copy job with WRITE_TRUNCATE replaces the table.",
-		page: `${docs}/managing-tables#copy-table`,
-		async check(place) {
-			const [from, to] = [await daily(place), await daily(place)];
-			await from.load("20260301", ["new"]);
-			await to.load("20260302", ["old"]);
-			const [job] = await from.table.createCopyJob(to.table, {
-				writeDisposition: "WRITE_TRUNCATE",
-				createDisposition: "CREATE_NEVER",
-			});
-			await ended(job);
-			assert.deepEqual(await to.ids(), ["new"]);
-		},
-	},
 ];
 
 /** A table partitioned by day, of its own for each check. */
@@ -304,6 +328,11 @@ async function daily(
 		table,
 		partition,
 		rowsNow,
+		/** What has a load replace the whole table. */
+		whole: {
+			into: table,
+			options: { writeDisposition: "WRITE_TRUNCATE_DATA" },
+		},
 		/** Loads a day, and returns the job once it is done. */
 		async load(
 			day: string,
@@ -312,14 +341,20 @@ async function daily(
 				date = day.replace(/(....)(..)(..)/, "$1-$2-$3"),
 				columns = "",
 				options = {},
-			}: { date?: string; columns?: string; options?: object } = {},
+				into = partition(day),
+			}: {
+				date?: string;
+				columns?: string;
+				options?: object;
+				into?: Table;
+			} = {},
 		) {
 			const file = join(directory, `${randomUUID()}.parquet`);
 			await writeParquet(
 				file,
-				`SELECT unnest([${events.map(quoteText).join(", ")}]) AS event_id, ${body}, DATE ${quoteText(date)} AS date${columns}`,
+				`SELECT unnest([${events.map(quoteText).join(", ")}]::VARCHAR[]) AS event_id, ${body}, DATE ${quoteText(date)} AS date${columns}`,
 			);
-			const [job] = await partition(day).createLoadJob(file, {
+			const [job] = await into.createLoadJob(file, {
 				sourceFormat: "PARQUET",
 				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",

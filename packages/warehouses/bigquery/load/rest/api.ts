@@ -16,6 +16,8 @@ export interface BigQueryField {
 	type: string;
 	/** NULLABLE when absent. */
 	mode?: string;
+	/** What people set, such as a description and policy tags. */
+	[setting: string]: unknown;
 }
 
 export interface BigQueryTable {
@@ -56,17 +58,9 @@ export interface BigQueryJob {
 			/** Objects of Cloud Storage; absent if the file comes with the request. */
 			sourceUris?: string[];
 			sourceFormat: "PARQUET" | "NEWLINE_DELIMITED_JSON";
-			writeDisposition: "WRITE_TRUNCATE";
+			writeDisposition: "WRITE_TRUNCATE" | "WRITE_TRUNCATE_DATA";
 			createDisposition: "CREATE_NEVER";
 			decimalTargetTypes?: ("NUMERIC" | "BIGNUMERIC")[];
-			schemaUpdateOptions?: "ALLOW_FIELD_ADDITION"[];
-			destinationEncryptionConfiguration?: EncryptionConfiguration;
-		};
-		copy?: {
-			sourceTable: TableReference;
-			destinationTable: TableReference;
-			writeDisposition: "WRITE_TRUNCATE";
-			createDisposition: "CREATE_NEVER";
 			destinationEncryptionConfiguration?: EncryptionConfiguration;
 		};
 	};
