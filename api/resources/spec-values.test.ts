@@ -30,12 +30,25 @@ test("a time zone that doesn't exist is refused", () => {
 	]);
 });
 
+test("a column's time zone that doesn't exist is refused", () => {
+	const zones = ["Europe/Berlin", "Mars/Phobos", "+02:00", "PST", undefined];
+	const bodyColumns = zones.map((timeZone) => ({ timeZone }));
+	expect(valueErrors("Pipeline", { table: { bodyColumns } })).toEqual(
+		[1, 2, 3].map((index) => ({
+			path: `table.bodyColumns[${index}].timeZone`,
+			message: "must be an IANA time zone, such as Europe/Berlin",
+		})),
+	);
+});
+
 test.each([
 	[
 		"Pipeline",
 		{ schedule: { cron: " 30 6 * * 1-5 ", timeZone: "Europe/Berlin" } },
 	],
 	["Pipeline", {}],
+	["Pipeline", { table: { bodyColumns: [1, null] } }],
+	["Pipeline", { table: { bodyColumns: "x" } }],
 	["Pipeline", { schedule: { cron: 1, timeZone: null } }],
 	["Source", { schedule: { cron: "x" } }],
 ] as const)("nothing is wrong with the values of %s %j", (kind, spec) => {

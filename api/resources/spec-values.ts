@@ -15,15 +15,26 @@ export function valueErrors(
 	spec: JsonObject,
 ): ErrorDetail[] {
 	if (kind === "TrackingPlan") return planSchemaErrors(spec);
-	const { schedule } = spec;
-	if (kind !== "Pipeline" || !isObject(schedule)) return [];
-	const { cron, timeZone } = schedule;
+	if (kind !== "Pipeline") return [];
+	const { schedule, table } = spec;
+	const { cron, timeZone } = isObject(schedule) ? schedule : {};
+	const { bodyColumns } = isObject(table) ? table : {};
 	const errors: ErrorDetail[] = [];
 	const fault = typeof cron === "string" ? cronFault(cron.trim()) : undefined;
 	if (fault !== undefined)
 		errors.push({ path: "schedule.cron", message: `${cronForm}: ${fault}` });
 	if (typeof timeZone === "string" && !isTimeZone(timeZone))
 		errors.push({ path: "schedule.timeZone", message: zoneForm });
+	for (const [index, column] of [bodyColumns ?? []].flat().entries())
+		if (
+			isObject(column) &&
+			typeof column.timeZone === "string" &&
+			!isTimeZone(column.timeZone)
+		)
+			errors.push({
+				path: `table.bodyColumns[${index}].timeZone`,
+				message: zoneForm,
+			});
 	return errors;
 }
 

@@ -655,12 +655,16 @@ export interface PipelineBodyColumn {
 	name: string;
 	/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 	bodyPointer: string;
-	/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, booleans and numbers as they are written; `Decimal` takes numbers of at most `precision` digits, and never rounds; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+	/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, booleans and numbers as they are written; `Decimal` takes numbers of at most `precision` digits, and never rounds; `Timestamp` takes what `format` says. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
 	type?: "String" | "Integer" | "Number" | "Decimal" | "Boolean" | "Timestamp" | "Date" | "JSON";
 	/** How many digits a `Decimal` has at most, before and after the point together. 38 if it is absent. */
 	precision?: number;
 	/** How many digits of a `Decimal` stand after the point at most. 9 if it is absent. */
 	scale?: number;
+	/** How the body writes a `Timestamp`. `RFC3339`: with an offset, such as `2026-03-01T12:00:00Z`; so it is if this field is absent. `UnixSeconds` and `UnixMillis`: seconds or milliseconds since 1970, as a number or its digits, with or without a fraction. `RFC2822`: as in mails, such as `Sun, 1 Mar 2026 12:00:00 +0000`. `Local`: the date and time of clocks in `timeZone`, such as `2026-03-01 12:00:00`, without an offset. */
+	format?: "RFC3339" | "UnixSeconds" | "UnixMillis" | "RFC2822" | "Local";
+	/** The IANA time zone of a `Timestamp` with format `Local`, such as `Europe/Berlin`. */
+	timeZone?: string;
 }
 
 /** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */

@@ -1,5 +1,9 @@
+import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
+import { zoneForm } from "../../crds/schedule.ts";
+import { isTimeZone } from "../../crds/wall-clock.ts";
 import type {
 	BodyColumnType,
+	BodyValueType,
 	TableColumn,
 } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
@@ -17,31 +21,34 @@ const columnNames = {
 /** Without a precision and a scale: what every warehouse's own default holds. */
 const defaultDecimal = { precision: 38, scale: 9 };
 
-/** The table's columns in order, or why the type of one is unknown and what to do about it. */
+type ColumnProblem = "ColumnTypeUnknown" | "InvalidColumn";
+
+/** The table's columns in order, or what is wrong with one and what to do about it. */
 export function columnsOf({
 	pipeline,
 	source,
 	trackingPlan,
 }: Pick<PipelineReferences, "pipeline" | "source" | "trackingPlan">):
 	| { columns: TableColumn[] }
-	| { problem: string; isPlanMissing: boolean } {
+	| { problem: string; reason: ColumnProblem; isPlanMissing?: boolean } {
 	const { columns, bodyColumns = [] } = pipeline.spec.table;
 	const plan = source?.spec.webhook?.trackingPlanRef?.name;
 	const fromBody: TableColumn[] = [];
-	for (const { name, bodyPointer, type, ...decimal } of bodyColumns) {
+	for (const column of bodyColumns) {
+		const { name, bodyPointer, type, timeZone } = column;
+		if (timeZone !== undefined && !isTimeZone(timeZone))
+			return {
+				reason: "InvalidColumn",
+				problem: `Column "${name}" of spec.table.bodyColumns has the timeZone "${timeZone}". It ${zoneForm}.`,
+			};
 		const found = type ?? typeBy(bodyPointer, plan, trackingPlan);
 		if (typeof found === "object")
 			return {
+				reason: "ColumnTypeUnknown",
 				problem: `Column "${name}" of spec.table.bodyColumns has no type, and ${found.problem.replace(/\.$/, "")}. Set its type.`,
 				isPlanMissing: plan !== undefined && !trackingPlan,
 			};
-		fromBody.push({
-			name,
-			from:
-				found === "Decimal"
-					? { bodyPointer, type: found, ...defaultDecimal, ...decimal }
-					: { bodyPointer, type: found },
-		});
+		fromBody.push({ name, from: { bodyPointer, ...valueType(column, found) } });
 	}
 	return {
 		columns: [
@@ -57,6 +64,23 @@ export function columnsOf({
 			})),
 		],
 	};
+}
+
+function valueType(
+	{ precision, scale, format, timeZone }: PipelineBodyColumn,
+	type: BodyColumnType,
+): BodyValueType {
+	if (type === "Decimal")
+		return {
+			type,
+			precision: precision ?? defaultDecimal.precision,
+			scale: scale ?? defaultDecimal.scale,
+		};
+	if (type !== "Timestamp") return { type };
+	if (format === "Local") return { type, format, timeZone: timeZone! };
+	return format === undefined || format === "RFC3339"
+		? { type }
+		: { type, format };
 }
 
 function typeBy(
@@ -84,12 +108,16 @@ export function withViolations(columns: TableColumn[]): TableColumn[] {
 		: [...columns, { name: columnNames.Violations, from: "Violations" }];
 }
 
-/** How a layout names a column. Another type or place in the body is another layout. */
+/** How a layout names a column. Another type, format or place in the body is another layout. */
 export function layoutNameOf({ name, from }: TableColumn): string {
 	if (typeof from !== "object" || !("bodyPointer" in from)) return name;
-	const type =
-		from.type === "Decimal"
-			? `Decimal(${from.precision},${from.scale})`
-			: from.type;
-	return `${name} ${type} ${from.bodyPointer}`;
+	const { type, bodyPointer } = from;
+	const details =
+		type === "Decimal"
+			? [from.precision, from.scale]
+			: type === "Timestamp" && from.format !== undefined
+				? [from.format, ...(from.format === "Local" ? [from.timeZone] : [])]
+				: [];
+	const written = details.length > 0 ? `${type}(${details.join(",")})` : type;
+	return `${name} ${written} ${bodyPointer}`;
 }

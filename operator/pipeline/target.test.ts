@@ -182,6 +182,45 @@ test.each<[string, Partial<PipelineReferences>, string, string | undefined]>([
 	},
 );
 
+test("a Timestamp has its format and zone, and each is another layout; RFC 3339 is the one without", () => {
+	const at = { name: "at", bodyPointer: "/at", type: "Timestamp" } as const;
+	const target = (column: object) => {
+		const resolved = resolveTarget({
+			...settled,
+			...withBodyColumns([{ ...at, ...column }]),
+		});
+		if ("problem" in resolved) throw new Error(resolved.problem.message);
+		const { columns, layout } = resolved.target;
+		return [columns[3]!.from, layout.columns[3]];
+	};
+	const from = { bodyPointer: "/at", type: "Timestamp" };
+	expect(target({})).toEqual([from, "at Timestamp /at"]);
+	expect(target({ format: "RFC3339" })).toEqual([from, "at Timestamp /at"]);
+	expect(target({ format: "UnixMillis" })).toEqual([
+		{ ...from, format: "UnixMillis" },
+		"at Timestamp(UnixMillis) /at",
+	]);
+	const local = { format: "Local", timeZone: "Europe/Berlin" };
+	expect(target(local)).toEqual([
+		{ ...from, ...local },
+		"at Timestamp(Local,Europe/Berlin) /at",
+	]);
+});
+
+test("a Timestamp's time zone that doesn't exist is a problem of the Pipeline", () => {
+	const column = {
+		...{ name: "at", bodyPointer: "/at", type: "Timestamp" as const },
+		...{ format: "Local" as const, timeZone: "Mars/Phobos" },
+	};
+	expect(resolveTarget({ ...settled, ...withBodyColumns([column]) })).toEqual({
+		problem: {
+			reason: "InvalidColumn",
+			message:
+				'Column "at" of spec.table.bodyColumns has the timeZone "Mars/Phobos". It must be an IANA time zone, such as Europe/Berlin.',
+		},
+	});
+});
+
 test("each captured header is a column, and a Source may capture none", () => {
 	const columnsWith = (capturedHeaders?: string[]) => {
 		const source = sourceOf();

@@ -89,7 +89,7 @@ export function resolveTarget(
 	const resolved = columnsOf(references);
 	if ("problem" in resolved)
 		return problem(
-			"ColumnTypeUnknown",
+			resolved.reason,
 			resolved.problem,
 			resolved.isPlanMissing ? "missing" : undefined,
 		);

@@ -167,6 +167,8 @@ export const reasons = {
 				"An older Pipeline loads into the same table of the same warehouse.",
 			ColumnTypeUnknown:
 				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
+			InvalidColumn:
+				"A column of `spec.table.bodyColumns` has a `timeZone` that is not an IANA time zone; the message names it.",
 			TableOptionsInvalid:
 				"`spec.table` has an option that the table can't have, or one for another type of Destination; the message says why.",
 			DatesNotRetained:

@@ -92,8 +92,15 @@ export interface TableColumn {
 
 /** A type of {@link TableColumn}s from the body. A Decimal has at most `precision` digits, `scale` of them after the point. */
 export type BodyValueType =
-	| { type: Exclude<BodyColumnType, "Decimal"> }
+	| { type: Exclude<BodyColumnType, "Decimal" | "Timestamp"> }
+	| ({ type: "Timestamp" } & TimestampFormat)
 	| { type: "Decimal"; precision: number; scale: number };
+
+/** How bodies write an instant: RFC 3339 if there is no format. */
+export type TimestampFormat =
+	| { format?: "UnixSeconds" | "UnixMillis" | "RFC2822" }
+	/** The time of clocks in an IANA time zone. */
+	| { format: "Local"; timeZone: string };
 
 export type BodyColumnType =
 	| "String"

@@ -96,6 +96,9 @@ export function rawNumberOf(value: unknown): string | undefined {
  */
 const mayBeChanged = /\d[\d.]{15}|\d[eE][-+]?\d+(?:[\s,}\]]|$)/;
 
+/** A number's sign, digits before and after the point, and exponent (RFC 8259 §6). */
+export const numberForm = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
 /** Whether a number of JavaScript says what was written. */
 export function isKept(source: string, value: number): boolean {
 	const text = String(value);

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type {
 	BodyColumnType,
+	BodyValueType,
 	TableColumn,
+	TimestampFormat,
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
@@ -41,7 +43,7 @@ function column(
 	bodyPointer: string,
 	type: Exclude<BodyColumnType, "Decimal">,
 ): TableColumn {
-	return { name, from: { bodyPointer, type } };
+	return { name, from: { bodyPointer, ...({ type } as BodyValueType) } };
 }
 
 const plain: TableColumn[] = [
@@ -289,6 +291,90 @@ test.each(destinations)(
 				? ["DECIMAL(38,10)", "DECIMAL(10,2)"]
 				: ["VARCHAR", "DECIMAL(38,9)"],
 		);
+	},
+);
+
+test.each(destinations)(
+	"$destination: a Timestamp takes what its format says, and one that is read otherwise is loaded anew",
+	async ({ destination, table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const bodies = [
+			'{"s":1772366400.2542089,"ms":"1772366400123.45","mail":"Sun, 1 Mar 2026 12:00:00 EST (noon)","here":"2026-07-01 00:30:00"}',
+			'{"s":1772366400123,"ms":1e400,"mail":"Mon, 1 Mar 2026 12:00:00 +0000","here":"2026-03-01T12:00:00Z"}',
+			'{"s":null,"here":"2026-10-25 02:30:00"}',
+		];
+		const march = () =>
+			manifest({ [date]: [bodies.map((body, id) => eventOf(id, body))] });
+		const format = (
+			name: string,
+			how: TimestampFormat,
+			bodyPointer = `/${name}`,
+		): TableColumn => ({
+			name,
+			from: { bodyPointer, type: "Timestamp", ...how },
+		});
+		const zone = { format: "Local", timeZone: "Europe/Berlin" } as const;
+		const end = await load(await march(), {
+			input: inputOf(
+				format("s", { format: "UnixSeconds" }),
+				format("ms", { format: "UnixMillis" }),
+				format("mail", { format: "RFC2822" }),
+				format("here", zone),
+				format("late", {}, "/s"),
+			),
+		});
+		expect(end.exitCode, end.log).toBe(0);
+		const instants = ["s", "ms", "mail", "here", "late"];
+		const values = () =>
+			rows(
+				`select ${instants.map((name) => `epoch_us(${name})::varchar`).join(", ")} from ${table} order by event_id`,
+			);
+		const micros = (text: string, rest = "000") => `${Date.parse(text)}${rest}`;
+		const here = [
+			micros("2026-06-30T22:30:00Z"),
+			null,
+			micros("2026-10-25T00:30:00Z"),
+		];
+		const [s, ms, mail] = [
+			micros("2026-03-01T12:00:00.254Z", "208"),
+			micros("2026-03-01T12:00:00.123Z", "450"),
+			micros("2026-03-01T17:00:00Z"),
+		];
+		expect(await values()).toEqual([
+			[s, ms, mail, here[0], null],
+			[null, null, null, null, null],
+			[null, null, null, here[2], null],
+		]);
+		expect(end.result).toMatchObject({
+			unfitValues: expect.arrayContaining([
+				{ column: "late", rows: 2 },
+				{ column: "here", rows: 2 },
+				...["s", "ms", "mail"].map((name) => ({ column: name, rows: 1 })),
+			]),
+		});
+		const types = await rows(
+			`select distinct column_type from (describe ${table}) where column_name in ('s', 'here')`,
+		);
+		expect(types, destination).toEqual([["TIMESTAMP WITH TIME ZONE"]]);
+		// A Run that adds nothing new reads the values anew all the same.
+		const again = await load(await march(), {
+			input: {
+				...inputOf(
+					format("s", { format: "UnixMillis" }),
+					format("ms", { format: "UnixMillis" }),
+					format("mail", { format: "RFC2822" }),
+					format("here", { format: "Local", timeZone: "Asia/Kolkata" }),
+					format("late", { format: "UnixSeconds" }, "/s"),
+				),
+				adds: true as const,
+			},
+		});
+		expect(again.exitCode, again.log).toBe(0);
+		expect(await values()).toEqual([
+			["1772366400254", ms, mail, micros("2026-06-30T19:00:00Z"), s],
+			["1772366400123000", null, null, null, null],
+			[null, null, null, micros("2026-10-24T21:00:00Z"), null],
+		]);
 	},
 );
 

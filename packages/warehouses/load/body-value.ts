@@ -1,5 +1,6 @@
 import type { BodyValueType } from "../../contracts/job.ts";
-import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
+import { numberForm } from "../../service/exact-json.ts";
+import { isDate, timestampValue } from "./timestamp-value.ts";
 
 /**
  * What a column of the type has for a value of the body: `=` and the value's text, which the warehouse's SQL casts; `!` and a
@@ -21,6 +22,11 @@ export function columnValue(json: string, column: BodyValueType): ColumnValue {
 	}
 	if (first === "{" || first === "[") return "?";
 	const text = first === '"' ? decoded(json) : json;
+	if (column.type === "Timestamp") {
+		const { value, isOdd } = timestampValue(text, column) ?? {};
+		if (value === undefined) return "?";
+		return isOdd ? `!${value}` : `=${value}`;
+	}
 	if (column.type === "String")
 		return text.isWellFormed() ? `=${text}` : `!${text.toWellFormed()}`;
 	const value = textOf(text, column);
@@ -29,7 +35,7 @@ export function columnValue(json: string, column: BodyValueType): ColumnValue {
 
 function textOf(
 	text: string,
-	column: Exclude<BodyValueType, { type: "String" | "JSON" }>,
+	column: Exclude<BodyValueType, { type: "String" | "JSON" | "Timestamp" }>,
 ): string | undefined {
 	switch (column.type) {
 		case "Integer":
@@ -40,8 +46,6 @@ function textOf(
 			return decimal(text, column.precision, column.scale);
 		case "Boolean":
 			return text === "true" || text === "false" ? text : undefined;
-		case "Timestamp":
-			return timestamp(text);
 		case "Date":
 			return isDate(text) ? text : undefined;
 	}
@@ -51,8 +55,6 @@ function textOf(
 export function decoded(json: string): string {
 	return json.includes("\\") ? JSON.parse(json) : json.slice(1, -1);
 }
-
-const numberForm = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** A number without an exponent, if it has at most so many digits, `scale` of them after the point: never rounded. */
 function decimal(
@@ -91,61 +93,6 @@ function double(text: string): string | undefined {
 	const value = Number(text);
 	if (!Number.isFinite(value)) return undefined;
 	return Object.is(value, -0) ? "-0.0" : String(value);
-}
-
-const dateForm = /^\d{4}-\d\d-\d\d$/;
-
-/** RFC 3339 §5.6, and what senders write besides: no seconds, and offsets without a colon or without minutes. */
-const timestampForm =
-	/^(\d{4}-\d\d-\d\d)[Tt\s](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)$/;
-
-/** In UTC. Digits after microseconds are cut off, since rounding could reach another day. */
-function timestamp(text: string): string | undefined {
-	const found = timestampForm.exec(text);
-	if (!found) return undefined;
-	const [, date, hours, minutes, seconds = "00", fraction = "", sign] = found;
-	const [hour, minute, second] = [hours, minutes, seconds].map(Number) as [
-		number,
-		number,
-		number,
-	];
-	const [offsetHours, offsetMinutes] = [found[7] ?? 0, found[8] ?? 0].map(
-		Number,
-	) as [number, number];
-	// A leap second (RFC 3339 §5.7) is the next second, and 24:00 (ISO 8601) the next day's midnight.
-	if (minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59)
-		return undefined;
-	const isNextDay =
-		hour === 24 && minute === 0 && second === 0 && !/[^0]/.test(fraction);
-	if (hour > 23 && !isNextDay) return undefined;
-	if (!isDate(date!)) return undefined;
-	const offset = (offsetHours * 60 + offsetMinutes) * (sign === "-" ? -1 : 1);
-	const sinceMidnight = (hour * 60 + minute - offset) * 60 + second;
-	const days = Math.floor(sinceMidnight / daySeconds);
-	const day = days === 0 ? date : addDays(date as UtcDate, days);
-	if (!isDate(day!)) return undefined;
-	const left = sinceMidnight - days * daySeconds;
-	const time = [left / 3600, (left / 60) % 60, left % 60]
-		.map((each) => String(Math.floor(each)).padStart(2, "0"))
-		.join(":");
-	return `${day} ${time}.${fraction.slice(0, 6).padEnd(6, "0")}+00`;
-}
-
-const daySeconds = 86_400;
-
-const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-/** Whether this is a date of the years 1 to 9999. */
-function isDate(text: string): boolean {
-	if (!dateForm.test(text)) return false;
-	const [year, month, day] = text.split("-").map(Number) as [
-		number,
-		number,
-		number,
-	];
-	const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-	const days = month === 2 && isLeap ? 29 : (monthDays[month - 1] ?? 0);
-	return year >= 1 && day >= 1 && day <= days;
 }
 
 /** Of the string that begins here: where the text goes on. Without an end, -1. */
