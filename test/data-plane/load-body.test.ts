@@ -448,6 +448,46 @@ test.each(destinations)(
 );
 
 test.each(destinations)(
+	"$destination: the event's id, time and body can come later; retained days get them, older ones are NULL, and no row is twice",
+	async ({ table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const day = (date: string) => ({ [date]: [eventsOf(date, 2, "a")] });
+		const all = `select date::varchar, event_id is not null, epoch_ms("timestamp")::varchar, body is not null, "index"::varchar from ${table} order by date, "timestamp", body`;
+		const narrow = inputOf(column("index", "/index", "Integer"));
+		narrow.table.columns = narrow.table.columns.filter(
+			({ from }) => from !== "EventID",
+		);
+		const both = await manifest({ ...day("2026-02-01"), ...day(date) });
+		const first = await load(both, { input: narrow });
+		expect(first.exitCode, first.log).toBe(0);
+		const wide = inputOf(column("index", "/index", "Integer"));
+		wide.table.columns.push(
+			{ name: "timestamp", from: "Timestamp" },
+			{ name: "body", from: "Body" },
+		);
+		// A Run of chosen days would leave the others without values.
+		const chosen = {
+			...(await manifest(day(date))),
+			asked: { extent: "Chosen", start: date, end: date } as const,
+		};
+		const part = await load(chosen, { input: wide });
+		expect(part.result).toMatchObject({ error: { code: "TableIncomplete" } });
+		const added = await load(await manifest(day(date)), {
+			input: { ...wide, adds: true as const },
+		});
+		expect(added.exitCode, added.log).toBe(0);
+		const found = await rows(all);
+		const wanted = [
+			["2026-02-01", false, null, false, "0"],
+			["2026-02-01", false, null, false, "1"],
+			[date, true, String(startOfDate(date)), true, "0"],
+			[date, true, String(startOfDate(date) + 1000), true, "1"],
+		];
+		expect(found.map(String).sort()).toEqual(wanted.map(String).sort());
+	},
+);
+
+test.each(destinations)(
 	"$destination: events in quarantine get into a table of their own, day by day and as a whole",
 	async ({ table, fixtureOf }) => {
 		const { manifest, load, rows } = await fixtureOf();

@@ -51,7 +51,21 @@ test.each<[string, Strategy, { name: string; type: string }[], WantedColumn[]]>(
 		],
 	],
 )("a table with %s is compatible with %s", (_, strategy, existing, wanted) => {
-	expect(incompatibility(existing, wanted, strategy)).toBeUndefined();
+	for (const isMarked of [true, false])
+		expect(
+			incompatibility(existing, wanted, strategy, isMarked),
+		).toBeUndefined();
+});
+
+test("a table that loads have filled gets any column later but the date", () => {
+	const later = (column: WantedColumn, isMarked: boolean) =>
+		incompatibility([other], [column], "Incremental", isMarked);
+	for (const from of ["EventID", "Timestamp", "Body"] as const) {
+		const column = { name: "x", from, type: "TEXT" };
+		expect(later(column, true)).toBeUndefined();
+		expect(later(column, false)).toBe('it has no column "x"');
+	}
+	expect(later(date, true)).toBe('it has no column "date"');
 });
 
 test.each<
@@ -102,6 +116,6 @@ test.each<
 ])(
 	"a table with %s is incompatible with %s",
 	(_, strategy, existing, wanted, reason) => {
-		expect(incompatibility(existing, wanted, strategy)).toBe(reason);
+		expect(incompatibility(existing, wanted, strategy, false)).toBe(reason);
 	},
 );

@@ -15,14 +15,22 @@ export type WantedColumn = TableColumn & { type: string };
  *
  * - a column that both have must have our type;
  * - FullReload replaces the table, so the table may hold only columns that the load fills;
- * - Incremental keeps other days, so it adds only columns without which events are whole: those of captured headers, of
- *   values in the body and of violations. They are NULL for the days before those that it loads.
+ * - Incremental keeps other days. It adds any column but the date, by which it knows the days; a column is NULL for the days
+ *   before those that it loads. A table that no load has marked must have those that the Pipeline's tables begin with,
+ *   or it may be somebody's that only looks like one.
+ *
+ * @param isMarked Whether loads have filled the table.
  */
 export function incompatibility(
 	existing: ExistingColumn[],
 	columns: WantedColumn[],
 	strategy: Strategy,
+	isMarked: boolean,
 ): string | undefined {
+	const mayAdd = ({ from }: WantedColumn) =>
+		isMarked
+			? from !== "Date"
+			: typeof from === "object" || from === "Violations";
 	const types = new Map(
 		existing.map(({ name, type }) => [name.toLowerCase(), type]),
 	);
@@ -31,17 +39,13 @@ export function incompatibility(
 		const present = types.get(name.toLowerCase());
 		if (present !== undefined && present !== type)
 			return `its column "${name}" has type ${present}, but the load needs ${type}`;
-		if (present === undefined && strategy === "Incremental" && !isExtra(column))
+		if (present === undefined && strategy === "Incremental" && !mayAdd(column))
 			return `it has no column "${name}"`;
 	}
 	if (strategy === "Incremental") return undefined;
 	const wanted = new Set(columns.map(({ name }) => name.toLowerCase()));
 	const other = existing.find(({ name }) => !wanted.has(name.toLowerCase()));
 	return other && `a full reload would drop its column "${other.name}"`;
-}
-
-function isExtra({ from }: WantedColumn): boolean {
-	return typeof from === "object" || from === "Violations";
 }
 
 /** The columns that an existing table doesn't have yet. */

@@ -130,6 +130,7 @@ function incompatibilityOf(
 			existingColumns(existing),
 			wantedColumns(columns),
 			strategy,
+			markFor(existing, input) !== undefined,
 		) ?? keyProblem(existing, input);
 	if (reason !== undefined) return reason;
 	if (strategy === "FullReload")

@@ -188,11 +188,11 @@ export function duckDBUse(
 		type: columnSql(column).type,
 	}));
 	const otherKind = isView ? "view" : undefined;
+	const { mark } = comment;
 	const reason =
 		otherKind === undefined
-			? incompatibility(columns, wanted, input.strategy)
+			? incompatibility(columns, wanted, input.strategy, mark !== undefined)
 			: `it is a ${otherKind}`;
-	const { mark } = comment;
 	return useOf(input, manifest, {
 		mark,
 		otherKind,
