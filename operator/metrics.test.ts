@@ -116,6 +116,39 @@ test("a Pipeline's series say how old its last success is, how late it is, and w
 	]);
 });
 
+test("a Pipeline's values fit or not, as its condition says", async () => {
+	const withValues = (name: string, status?: "True" | "False") =>
+		pipelineOf(
+			{},
+			{
+				name,
+				status: {
+					...(status && {
+						conditions: [
+							{
+								...{ type: "ValuesFit", status, reason: "Fit", message: "" },
+								lastTransitionTime: "2026-03-10T06:10:00Z",
+							},
+						],
+					}),
+				},
+			},
+		);
+	const { lines } = world({
+		pipelines: [
+			withValues("a", "True"),
+			withValues("b", "False"),
+			withValues("c"),
+		],
+	});
+	expect(await lines("tidemill_pipeline_values_unfit")).toEqual(
+		["a 0", "b 1"].map((each) => {
+			const [name, value] = each.split(" ");
+			return `tidemill_pipeline_values_unfit{account="shop",pipeline="${name}"} ${value}`;
+		}),
+	);
+});
+
 test("a Pipeline whose last Run succeeded or was cancelled has not failed", async () => {
 	const ended = (phase: "Succeeded" | "Cancelled") =>
 		pipelineOf(

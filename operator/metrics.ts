@@ -7,6 +7,7 @@ import { type Condition, findCondition } from "../packages/kube/conditions.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
 import type { InstallationClaimer } from "./claims.ts";
 import { firstOpenSlotMs, overdueSeconds } from "./pipeline/timing.ts";
+import { valuesFit } from "./pipeline/values-fit.ts";
 import type { Informers } from "./reconcile/informers.ts";
 import type { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 
@@ -118,6 +119,14 @@ export class OperatorMetrics {
 				return slot.ms === undefined
 					? undefined
 					: overdueSeconds(slot.ms, now());
+			},
+		);
+		pipelineGauge(
+			"values_unfit",
+			"1 while 1 % or more of the values of a column from the body don't fit it (condition ValuesFit); 0 while they fit. Absent without such columns.",
+			({ status }) => {
+				const found = findCondition(status?.conditions, valuesFit);
+				return found && (found.status === "False" ? 1 : 0);
 			},
 		);
 		gauge(

@@ -1265,7 +1265,7 @@ export type Pipeline = {
 	pendingNotifications?: Array<{
 		/** The notification's id, the header `webhook-id` of its calls. */
 		id: string;
-		/** What happened. One of `RunFailed`, `RunRecovered`, `RunLate`; later versions may add values. */
+		/** What happened. One of `RunFailed`, `RunRecovered`, `RunLate`, `ValuesUnfit`, `ValuesRecovered`; later versions may add values. */
 		type: string;
 		/** When. */
 		time: string;
@@ -1274,7 +1274,7 @@ export type Pipeline = {
 		/** Name of the Run. */
 		run?: string;
 	}>;
-	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `NotificationsDelivered`: the webhooks were told, if there are any. */
+	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `ValuesFit`: the values of bodies fit their columns, if there are columns from the body. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Array<{
 		/** Type of the condition. */
 		type: string;
@@ -1353,10 +1353,10 @@ export type Pipeline = {
 	};
 	/** How many days before the first incomplete day each Run loads again. */
 	overwritePeriodDays?: number;
-	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run, and of values that don't fit. */
 	notify?: {
-		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
-		types?: Array<"RunFailed" | "RunRecovered" | "RunLate">;
+		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. `ValuesUnfit`: 1 % or more of the values of a column from the body don't fit it. `ValuesRecovered`: they fit again. An empty list tells nothing. Without this field, all of them. */
+		types?: Array<"RunFailed" | "RunRecovered" | "RunLate" | "ValuesUnfit" | "ValuesRecovered">;
 		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h. */
 		lateAfter?: string;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
@@ -1559,10 +1559,10 @@ export type PipelineCreate = {
 		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string;
 	};
-	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run, and of values that don't fit. */
 	notify?: {
-		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
-		types?: Array<"RunFailed" | "RunRecovered" | "RunLate">;
+		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. `ValuesUnfit`: 1 % or more of the values of a column from the body don't fit it. `ValuesRecovered`: they fit again. An empty list tells nothing. Without this field, all of them. */
+		types?: Array<"RunFailed" | "RunRecovered" | "RunLate" | "ValuesUnfit" | "ValuesRecovered">;
 		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h. */
 		lateAfter?: string;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
@@ -1754,10 +1754,10 @@ export type PipelineUpdate = {
 		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string | null;
 	} | null;
-	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run, and of values that don't fit. */
 	notify?: {
-		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
-		types?: Array<"RunFailed" | "RunRecovered" | "RunLate"> | null;
+		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. `ValuesUnfit`: 1 % or more of the values of a column from the body don't fit it. `ValuesRecovered`: they fit again. An empty list tells nothing. Without this field, all of them. */
+		types?: Array<"RunFailed" | "RunRecovered" | "RunLate" | "ValuesUnfit" | "ValuesRecovered"> | null;
 		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h. */
 		lateAfter?: string | null;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
@@ -2933,12 +2933,16 @@ export type Run = {
 	bytes?: number;
 	/** Objects read from the bucket. */
 	objects?: number;
-	/** Values that are NULL in the table because they don't fit their column of `table.bodyColumns`, for the 20 columns with most of them. */
+	/** Values that don't fit their column of `table.bodyColumns`, and nearly all are NULL in the table, for the 20 columns with most of them. A property that is missing or null isn't one. */
 	unfitValues?: Array<{
 		/** The column's name. */
 		column: string;
 		/** Loaded rows with such a value. */
 		rows: number;
+		/** Loaded rows with any value there, fit or not. */
+		values?: number;
+		/** Id of an event with such a value, for the first 5 columns. */
+		eventID?: string;
 	}>;
 	/** When the Run has succeeded, the table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime?: string;

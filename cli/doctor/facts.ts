@@ -446,7 +446,7 @@ async function mayCreateJobs(
 	);
 }
 
-/** Those whose condition `Ready` is False, and Sources that lost events or whose buffer fills. */
+/** Those whose condition `Ready` or `ValuesFit` is False, and Sources that lost events or whose buffer fills. */
 async function readTroubled(
 	{ client, namespace }: Cluster,
 	kind: ResourceKind<KubeObject>,
@@ -457,7 +457,7 @@ async function readTroubled(
 		return (status?.conditions ?? [])
 			.filter(
 				({ type, status }) =>
-					(type === "Ready" && status === "False") ||
+					(["Ready", "ValuesFit"].includes(type) && status === "False") ||
 					(["EventsLost", "BufferFills"].includes(type) && status === "True"),
 			)
 			.map((condition) => ({

@@ -12,6 +12,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { operationName } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
+import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
 import { ApiError } from "../../packages/kube/client/client.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
@@ -41,8 +42,9 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 			shown.phase = seen.status?.phase ?? "Pending";
 		});
 		await stopped();
-		const { phase, rows, dates, error } = last.status ?? {};
-		lines.note({ run: last.metadata.name, phase, rows, dates, error });
+		const { phase, rows, dates, unfitValues, error } = last.status ?? {};
+		const facts = { phase, rows, dates, unfitValues, error };
+		lines.note({ run: last.metadata.name, ...facts });
 		return last;
 	} finally {
 		await stopped();
@@ -90,11 +92,12 @@ async function untilEnded<T extends Run | Operation>(
 export function requireSuccess({ metadata, status = {} }: Run): void {
 	const { phase, rows = 0, dates, error } = status;
 	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
-	if (phase === "Succeeded")
+	if (phase === "Succeeded") {
+		const unfit = unfitText(unfitColumns(status));
 		process.stderr.write(
-			`Loaded ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${loaded}.\n`,
+			`Loaded ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${loaded}.\n${unfit && `${unfit}\n`}`,
 		);
-	else
+	} else
 		throw new CommandError(
 			error
 				? `${metadata.name} failed: ${error.message} (${error.code})`

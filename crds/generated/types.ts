@@ -721,10 +721,10 @@ export interface PipelineSchedule {
 	timeZone?: string;
 }
 
-/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run, and of values that don't fit. */
 export interface PipelineNotify {
-	/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
-	types?: ("RunFailed" | "RunRecovered" | "RunLate")[];
+	/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. `ValuesUnfit`: 1 % or more of the values of a column from the body don't fit it. `ValuesRecovered`: they fit again. An empty list tells nothing. Without this field, all of them. */
+	types?: ("RunFailed" | "RunRecovered" | "RunLate" | "ValuesUnfit" | "ValuesRecovered")[];
 	/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
 	lateAfter?: string;
 	/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
@@ -765,7 +765,7 @@ export interface PipelineSpec {
 	overwritePeriodDays: number;
 	/** When the Pipeline runs. */
 	schedule: PipelineSchedule;
-	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run, and of values that don't fit. */
 	notify?: PipelineNotify;
 	/** Stop the schedule until this is false again. You can still create Runs. */
 	suspend: boolean;
@@ -860,7 +860,7 @@ export interface PipelineIncompatibility {
 export interface PipelinePendingNotification {
 	/** The notification's id, the header `webhook-id` of its calls. */
 	id: string;
-	/** What happened. One of `RunFailed`, `RunRecovered`, `RunLate`; later versions may add values. */
+	/** What happened. One of `RunFailed`, `RunRecovered`, `RunLate`, `ValuesUnfit`, `ValuesRecovered`; later versions may add values. */
 	type: string;
 	/** When. */
 	time: string;
@@ -898,7 +898,7 @@ export interface PipelineStatus {
 	incompatibility?: PipelineIncompatibility;
 	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
 	pendingNotifications?: PipelinePendingNotification[];
-	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `NotificationsDelivered`: the webhooks were told, if there are any. */
+	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `ValuesFit`: the values of bodies fit their columns, if there are columns from the body. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Condition[];
 }
 
@@ -927,6 +927,10 @@ export interface RunUnfitValue {
 	column: string;
 	/** Loaded rows with such a value. */
 	rows: number;
+	/** Loaded rows with any value there, fit or not. */
+	values?: number;
+	/** Id of an event with such a value, for the first 5 columns. */
+	eventID?: string;
 }
 
 export interface RunFailedAttempt {
@@ -990,7 +994,7 @@ export interface RunStatus {
 	bytes?: number;
 	/** Objects read from the bucket. */
 	objects?: number;
-	/** Values that are NULL in the table because they don't fit their column of `table.bodyColumns`, for the 20 columns with most of them. */
+	/** Values that don't fit their column of `table.bodyColumns`, and nearly all are NULL in the table, for the 20 columns with most of them. A property that is missing or null isn't one. */
 	unfitValues?: RunUnfitValue[];
 	/** When the Run has succeeded, the table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime?: string;

@@ -3,6 +3,7 @@ import {
 	type JobResult,
 	maxResultBytes,
 	maxUnfitColumns,
+	maxUnfitExamples,
 } from "../../packages/contracts/job.ts";
 import { encodeResult } from "./result.ts";
 
@@ -37,6 +38,8 @@ test("a success with all columns whose values don't fit has room for a log", () 
 	const unfitValues = Array.from({ length: maxUnfitColumns }, (_, n) => ({
 		column: `${n}`.padStart(63, "c"),
 		rows: Number.MAX_SAFE_INTEGER,
+		values: Number.MAX_SAFE_INTEGER,
+		...(n < maxUnfitExamples && { eventID: "e".repeat(36) }),
 	}));
 	const counts = {
 		rows: 1e15,

@@ -19,7 +19,7 @@ function holding(...loads: [objects: string[], rows: number][]): HeldDate {
 		loads: loads.map(([objects, rows]) => ({
 			objects,
 			rows,
-			unfit: { total: 1 },
+			unfit: { total: { rows: 1, values: 3, eventID: objects[0]! } },
 			run: "before",
 		})),
 	};
@@ -46,7 +46,7 @@ test("only the objects that no load has recorded are inserted", () => {
 	const wanted = { objects: [a, b, c], rows: 7 };
 	expect(added(wanted, held)).toEqual({ names: ["s-3"], rows: 3 });
 	expect(additionTo(wanted, held)?.kept).toMatchObject({
-		unfit: { total: 2 },
+		unfit: { total: { rows: 2, values: 6, eventID: "s-2" } },
 		held,
 	});
 });

@@ -1,5 +1,6 @@
 import {
 	maxUnfitColumns,
+	maxUnfitExamples,
 	type UnfitValues,
 } from "../../packages/contracts/job.ts";
 import type { ManifestObject } from "../../packages/contracts/manifest.ts";
@@ -7,6 +8,7 @@ import {
 	type HeldDate,
 	type KeptRows,
 	nameOf,
+	type UnfitCount,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
 import { outputName } from "../wire/output-name.ts";
@@ -75,20 +77,35 @@ export function isChangedByOthers(held: HeldDate): boolean {
 }
 
 export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
-	const sum: Record<string, number> = {};
+	const sum: Record<string, UnfitCount> = {};
 	for (const count of counts)
-		for (const [column, rows] of Object.entries(count))
-			sum[column] = (sum[column] ?? 0) + rows;
+		for (const [column, { rows, values, eventID = "" }] of Object.entries(
+			count,
+		)) {
+			const before = sum[column];
+			// Ids begin with their time.
+			const [, latest = ""] = [before?.eventID ?? "", eventID].sort();
+			sum[column] = {
+				rows: rows + (before?.rows ?? 0),
+				values: values + (before?.values ?? 0),
+				...(latest !== "" && { eventID: latest }),
+			};
+		}
 	return sum;
 }
 
 /** For a Job's result: the columns with such values. */
 export function unfitValues(count: UnfitRows): UnfitValues[] {
 	return Object.entries(count)
-		.map(([column, rows]) => ({ column, rows }))
+		.map(([column, counted]) => ({ column, ...counted }))
 		.filter(({ rows }) => rows > 0)
 		.sort((a, b) => b.rows - a.rows)
-		.slice(0, maxUnfitColumns);
+		.slice(0, maxUnfitColumns)
+		.map(({ eventID, ...counted }, index) =>
+			eventID === undefined || index >= maxUnfitExamples
+				? counted
+				: { ...counted, eventID },
+		);
 }
 
 /** How many rows of a day a Run inserts, or an earlier attempt of it that died before it could say so has. */

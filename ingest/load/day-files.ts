@@ -146,15 +146,17 @@ export async function countUnfit(
 	if (fromBody.length === 0 || files.length === 0) return {};
 	defineBodyValues(session);
 	const counts = fromBody.map(({ name, from }, number) => {
-		const { isUnfit } = bodyValueSql(from, number);
-		return `count(*) FILTER (${isUnfit}) AS ${quoteName(name)}`;
+		const { isPresent, isUnfit } = bodyValueSql(from, number);
+		return `{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
 	});
-	const [found = {}] = await session.rows<Record<string, bigint>>(
+	const [found = {}] = await session.rows<Record<string, string>>(
 		`SELECT ${counts.join(", ")} FROM ${eventRows(files, fromBody)}`,
 	);
 	return Object.fromEntries(
-		Object.entries(found)
-			.map(([name, rows]) => [name, Number(rows)] as const)
-			.filter(([, rows]) => rows > 0),
+		Object.entries(found).flatMap(([name, json]) => {
+			const { eventID, ...count } = JSON.parse(json);
+			const example = eventID === null ? {} : { eventID };
+			return count.values > 0 ? [[name, { ...count, ...example }]] : [];
+		}),
 	);
 }

@@ -72,6 +72,8 @@ const typeNames = {
 	RunFailed: "run.failed",
 	RunRecovered: "run.recovered",
 	RunLate: "run.late",
+	ValuesUnfit: "values.unfit",
+	ValuesRecovered: "values.recovered",
 	SourceQuiet: "source.quiet",
 	SourceRecovered: "source.recovered",
 } as const satisfies Record<Content["notification"]["type"], string>;
@@ -80,6 +82,8 @@ const slackMarks: Record<Content["notification"]["type"], string> = {
 	RunFailed: ":red_circle:",
 	RunRecovered: ":large_green_circle:",
 	RunLate: ":large_orange_circle:",
+	ValuesUnfit: ":large_orange_circle:",
+	ValuesRecovered: ":large_green_circle:",
 	SourceQuiet: ":large_orange_circle:",
 	SourceRecovered: ":large_green_circle:",
 };

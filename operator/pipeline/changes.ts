@@ -1,10 +1,12 @@
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
+import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
 import { cutToLength } from "../../packages/kube/text.ts";
 import { type RunLateness, runOnTime } from "./lateness.ts";
+import { hasBodyColumns, saysHowValuesFit, valuesFit } from "./values-fit.ts";
 
 /** Of a message. An error may quote what a warehouse said. */
 const maxLength = 1_000;
@@ -16,16 +18,25 @@ export function changesOf(
 	lateness: RunLateness | undefined,
 ): Notification[] {
 	const { types } = pipeline.spec.notify ?? {};
-	return [...endsOf(pipeline, runs), ...lateOf(pipeline, lateness)].filter(
-		({ type }) => !types || (types as string[]).includes(type),
-	);
+	const ended = endedRuns(pipeline, runs);
+	return [
+		...endsOf(pipeline, ended),
+		...valuesOf(pipeline, ended),
+		...lateOf(pipeline, lateness),
+	].filter(({ type }) => !types || (types as string[]).includes(type));
 }
 
-/** Each failure is a notification; a success only after a failure, or when the Pipeline was late. */
-function endsOf(
+interface EndedRuns {
+	/** The oldest first. */
+	known: Run[];
+	/** Those that ended since the status was written. */
+	fresh: Run[];
+}
+
+function endedRuns(
 	{ metadata, status }: Pipeline,
 	runs: readonly Run[],
-): Notification[] {
+): EndedRuns {
 	const ended = runs
 		.filter(hasEnded)
 		.toSorted((a, b) => (isLater(a, b) ? 1 : -1));
@@ -37,17 +48,27 @@ function endsOf(
 		if (time !== lastRun.completionTime) return time > lastRun.completionTime!;
 		return seen !== undefined && ageOf(run) > ageOf(seen);
 	};
+	return {
+		known: ended.filter((run) => !isNew(run)),
+		fresh: ended.filter(isNew),
+	};
+}
+
+/** Each failure is a notification; a success only after a failure, or when the Pipeline was late. */
+function endsOf(
+	{ status }: Pipeline,
+	{ known, fresh }: EndedRuns,
+): Notification[] {
+	const { lastRun } = status ?? {};
 	// A Run that somebody cancelled says nothing.
-	const notified = ended.findLast(
-		(run) => !isNew(run) && run.status!.phase !== "Cancelled",
-	);
+	const notified = known.findLast((run) => run.status!.phase !== "Cancelled");
 	const before =
 		lastRun?.phase === "Cancelled" ? notified?.status?.phase : lastRun?.phase;
 	let hasFailed =
 		before === "Failed" ||
 		findCondition(status?.conditions, runOnTime)?.status === "False";
 	const changes: Notification[] = [];
-	for (const run of ended.filter(isNew)) {
+	for (const run of fresh) {
 		const { phase, completionTime } = run.status!;
 		if (phase === "Cancelled" || (phase === "Succeeded" && !hasFailed))
 			continue;
@@ -58,6 +79,31 @@ function endsOf(
 			time: completionTime!,
 			message: cutToLength(endText(run), maxLength),
 			run: run.metadata.name,
+		});
+	}
+	return changes;
+}
+
+/** Once when values stop fitting their columns, and once when they do again. */
+function valuesOf(pipeline: Pipeline, { fresh }: EndedRuns): Notification[] {
+	if (!hasBodyColumns(pipeline)) return [];
+	const before = findCondition(pipeline.status?.conditions, valuesFit);
+	let wasUnfit = before?.status === "False";
+	const changes: Notification[] = [];
+	for (const { metadata, status } of fresh.filter(saysHowValuesFit)) {
+		const unfit = unfitColumns(status!);
+		const isUnfit = unfit.length > 0;
+		if (isUnfit === wasUnfit) continue;
+		wasUnfit = isUnfit;
+		const message = isUnfit
+			? `Run "${metadata.name}": ${unfitText(unfit)}`
+			: `The values of Run "${metadata.name}" fit their columns again.`;
+		changes.push({
+			id: `msg_${metadata.uid}_${isUnfit ? "unfit" : "fit"}`,
+			type: isUnfit ? "ValuesUnfit" : "ValuesRecovered",
+			time: status!.completionTime!,
+			message: cutToLength(message, maxLength),
+			run: metadata.name,
 		});
 	}
 	return changes;

@@ -30,6 +30,7 @@ import type { PipelineState } from "./state.ts";
 import { mayAdopt } from "./table-owners.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
 import { decideTiming } from "./timing.ts";
+import { valuesFindingOf } from "./values-fit.ts";
 
 export type PipelineAction =
 	| { type: "createRun"; name: string }
@@ -87,6 +88,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const findings: PipelineVerdict = {
 		history,
 		lateness,
+		values: valuesFindingOf(pipeline, runs),
 		notifications: state.notifications,
 		kept: notifications.kept,
 		incompatibility,

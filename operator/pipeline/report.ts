@@ -40,6 +40,7 @@ export interface PipelineVerdict {
 	readiness: ConditionStatus;
 	timing: ScheduleTiming;
 	lateness: RunLateness | undefined;
+	values: FindingsOf<"Pipeline">["ValuesFit"];
 	notifications: NotificationState;
 	/** Notifications that wait until a webhook is usable. */
 	kept: Notification[];
@@ -69,6 +70,7 @@ export function statusOf(
 		},
 		RunSucceeded: runFindingOf(history),
 		RunOnTime: latenessFindingOf(pipeline, lateness),
+		ValuesFit: findings.values,
 		NotificationsDelivered: deliveryFindingOf(notifications, pendingOf(before)),
 	};
 	return {

@@ -199,6 +199,11 @@ export const reasons = {
 			OnTime: "No scheduled Run is late.",
 			Late: "A scheduled Run has not ended within `spec.notify.lateAfter`; the message says why. The condition is True again when a Run has ended.",
 		},
+		ValuesFit: {
+			Fit: "The values that the last successful Run loaded fit the columns of `spec.table.bodyColumns`, or nearly all do.",
+			Unfit:
+				"Of at least one column of `spec.table.bodyColumns`, 1 % or more of the values don't fit its type, and are NULL; the message names the column, the share and an event. Values that are missing or null don't count. The condition is True again after a Run whose values fit.",
+		},
 		NotificationsDelivered: notificationReasons,
 	},
 	TrackingPlan: {

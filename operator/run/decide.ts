@@ -6,6 +6,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
+import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import { addDays } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
@@ -334,7 +335,8 @@ function loadedMessage(status: RunStatus): string {
 		otherRows === undefined
 			? ""
 			: ` The table keeps ${rowsText(otherRows)} of other dates${dates ? `, outside ${dates.start} to ${dates.end}` : ""}.`;
-	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}`;
+	const unfit = unfitText(unfitColumns(status));
+	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}${unfit && ` ${unfit}`}`;
 }
 
 const mostListed = 5;

@@ -161,10 +161,15 @@ export type JobResult = (
 export interface UnfitValues {
 	column: string;
 	rows: number;
+	/** Rows that have any value there. Absent in results of earlier builds. */
+	values?: number;
+	/** Id of an event with such a value; the first {@link maxUnfitExamples} columns have it. */
+	eventID?: string;
 }
 
 /** A column's name has at most 63 characters, so these take half of a result. */
 export const maxUnfitColumns = 20;
+export const maxUnfitExamples = 5;
 
 /** As much of a log as a result has: it must leave room for the rest. */
 export const maxLogEndBytes = 2_000;

@@ -5,6 +5,8 @@ type NotificationType =
 	| "RunFailed"
 	| "RunRecovered"
 	| "RunLate"
+	| "ValuesUnfit"
+	| "ValuesRecovered"
 	| "SourceQuiet"
 	| "SourceRecovered";
 

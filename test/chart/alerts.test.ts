@@ -262,6 +262,7 @@ const reasons: Record<string, AlertSeries[]> = {
 	TidemillRunFailed: [
 		series("pipeline_failed", { ...pipeline, code: "DestinationBusy" }, 1),
 	],
+	TidemillValuesUnfit: [series("pipeline_values_unfit", pipeline, 1)],
 	TidemillPipelineLate: [series("pipeline_overdue_seconds", pipeline, 3_601)],
 	TidemillTokenExpires: [
 		series(

@@ -87,10 +87,16 @@ test("--wait follows a run to its end", async () => {
 		completionTime,
 		rows: 1234,
 		dates: { start: "2026-01-01", end: "2026-01-02" },
+		unfitValues: [
+			{ column: "total", rows: 617, values: 1234, eventID: "event-1" },
+		],
 	});
 	const { exitCode, stdout, stderr } = await waiting;
 	expect(stdout).toBe(`${name}\n`);
 	const lines = stderr.trimEnd().split("\n");
+	expect(lines.pop()).toBe(
+		'617 of 1234 values of column "total" (50 %) don\'t fit its type, such as that of event event-1.',
+	);
 	expect(lines.pop()).toBe("Loaded 1,234 rows of 2026-01-01 to 2026-01-02.");
 	const facts = lines.map((line) => JSON.parse(line));
 	expect(facts.at(-1)).toMatchObject({

@@ -64,12 +64,14 @@ describe("kubectl get answers at a glance", () => {
 					rows: 329,
 					completionTime: anHourAgo,
 				},
+				conditions: [{ ...ready, type: "ValuesFit", status: "False" }],
 			},
-			columns: "NAME PHASE SOURCE DESTINATION TABLE LAST_RUN RAN ROWS NEXT_RUN"
-				.split(" ")
-				.map((name) => name.replace("_", " ")),
+			columns:
+				"NAME PHASE SOURCE DESTINATION TABLE LAST_RUN RAN ROWS VALUES_FIT NEXT_RUN"
+					.split(" ")
+					.map((name) => name.replace("_", " ")),
 			values:
-				/^glance +Ready +shop +warehouse +orders +Succeeded +\d+m +329 +2099-01-01T00:00:00Z$/,
+				/^glance +Ready +shop +warehouse +orders +Succeeded +\d+m +329 +False +2099-01-01T00:00:00Z$/,
 		},
 		{
 			manifest: manifestOf("Run", "glance", {

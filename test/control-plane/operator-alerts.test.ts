@@ -176,6 +176,41 @@ test.each([
 	},
 );
 
+test("values that don't fit their column show in the status, kubectl and TidemillValuesUnfit, until a Run's values fit", async () => {
+	const columns =
+		"table: { bodyColumns: [{ name: total, bodyPointer: /total, type: Integer }] }";
+	const labelled = (unfit: number) =>
+		`${columns}\n  runTemplate: { labels: { unfit: "${unfit}" } }`;
+	await world.apply(
+		namespace,
+		pipelineYaml("odd", labelled(4)) + runYaml("odd", "odd-first"),
+	);
+	const seen = () => world.client.get<Pipeline>(pipelineKind, "odd", namespace);
+	const valuesAre = async (status: "True" | "False") =>
+		vi.waitFor(async () => {
+			const found = (await seen())?.status?.conditions?.find(
+				({ type }) => type === "ValuesFit",
+			);
+			expect(found?.status).toBe(status);
+			return found!.message;
+		}, soon);
+	expect(await valuesAre("False")).toContain(
+		'4 of 4 values of column "total" (100 %) don\'t fit its type, such as that of event event-1.',
+	);
+	const run = await world.client.get<Run>(runKind, "odd-first", namespace);
+	expect(run?.status).toMatchObject({
+		phase: "Succeeded",
+		unfitValues: [{ column: "total", rows: 4, values: 4, eventID: "event-1" }],
+	});
+	await onlyFire("TidemillValuesUnfit");
+	await world.apply(
+		namespace,
+		pipelineYaml("odd", labelled(0)) + runYaml("odd", "odd-second"),
+	);
+	await valuesAre("True");
+	await silent();
+});
+
 test("a Pipeline without its Source fires TidemillResourcesNotReady, and TidemillPipelineLate once its scheduled Run can't start", async () => {
 	await world.apply(
 		namespace,

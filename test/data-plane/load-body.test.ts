@@ -165,11 +165,10 @@ test.each(destinations)(
 		expect(end.result).toMatchObject({
 			rows: 5,
 			unfitValues: expect.arrayContaining([
-				{ column: "i", rows: 2 },
-				...["s", "f", "b", "t", "d"].map((each) => ({
-					column: each,
-					rows: 1,
-				})),
+				expect.objectContaining({ column: "i", rows: 2 }),
+				...["s", "f", "b", "t", "d"].map((each) =>
+					expect.objectContaining({ column: each, rows: 1 }),
+				),
 			]),
 		});
 		expect(
@@ -280,7 +279,9 @@ test.each(destinations)(
 		]);
 		expect(end.result).toMatchObject({
 			unfitValues: expect.arrayContaining(
-				["s", "price", "j"].map((each) => ({ column: each, rows: 2 })),
+				["s", "price", "j"].map((each) =>
+					expect.objectContaining({ column: each, rows: 2 }),
+				),
 			),
 		});
 		const types = await rows(
@@ -347,9 +348,12 @@ test.each(destinations)(
 		]);
 		expect(end.result).toMatchObject({
 			unfitValues: expect.arrayContaining([
-				{ column: "late", rows: 2 },
-				{ column: "here", rows: 2 },
-				...["s", "ms", "mail"].map((name) => ({ column: name, rows: 1 })),
+				// Of three events, and null is no value.
+				{ column: "late", rows: 2, values: 2, eventID: "e1" },
+				{ column: "here", rows: 2, values: 3, eventID: "e2" },
+				...["s", "ms", "mail"].map((name) => ({
+					...{ column: name, rows: 1, values: 2, eventID: "e1" },
+				})),
 			]),
 		});
 		const types = await rows(

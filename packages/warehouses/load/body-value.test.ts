@@ -27,9 +27,11 @@ let files = 0;
 
 async function fileOf(...bodies: string[]): Promise<string> {
 	const file = join(directory, `${files++}.parquet`);
-	const rows = bodies.map((body) => `(${quoteText(body)})`).join(", ");
+	const rows = bodies
+		.map((body, n) => `(${quoteText(body)}, 'e${n}')`)
+		.join(", ");
 	await session.run(
-		`COPY (SELECT * FROM (VALUES ${rows}) AS t(body)) TO ${quoteText(file)} (FORMAT parquet)`,
+		`COPY (SELECT * FROM (VALUES ${rows}) AS t(body, event_id)) TO ${quoteText(file)} (FORMAT parquet)`,
 	);
 	return file;
 }
@@ -269,13 +271,13 @@ test("values that don't fit are counted by column over days, and columns without
 	];
 	const count = (...files: string[]) => countUnfit(columns, files, session);
 	const counts = [
-		await count(await fileOf('{"a":1}', '{"a":"x","b":1}', "{}")),
+		await count(await fileOf('{"a":1}', '{"a":"x","b":1}', "{}", '{"a":null}')),
 		await count(await fileOf('{"a":1.5}', '{"a":"y"}')),
 		await count(),
 	];
 	expect(unfitValues(addUnfit(counts))).toEqual([
-		{ column: "number", rows: 3 },
-		{ column: "day of", rows: 1 },
+		{ column: "number", rows: 3, values: 4, eventID: "e1" },
+		{ column: "day of", rows: 1, values: 1, eventID: "e1" },
 	]);
 	expect(unfitValues({})).toEqual([]);
 });

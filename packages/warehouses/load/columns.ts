@@ -67,6 +67,8 @@ interface BodyValueSql {
 	type: string;
 	/** NULL where there is nothing, JSON's null, or nothing of the type. */
 	value: string;
+	/** Whether the body has any value there, and no null. */
+	isPresent: string;
 	/** Whether the body has a value there that isn't one of the type, or that programs read differently. */
 	isUnfit: string;
 }
@@ -118,6 +120,7 @@ export function bodyValueSql(column: BodyColumn, number: number): BodyValueSql {
 	return {
 		type,
 		value: type === "JSON" ? `(${text})::JSON` : value,
+		isPresent: `${found} IS NOT NULL`,
 		isUnfit: `${found} IS NOT NULL AND (left(${found}, 1) <> '=' OR (${value}) IS NULL)`,
 	};
 }

@@ -54,8 +54,17 @@ export interface KeptRows {
 	renamed?: string[];
 }
 
-/** By column: how many of its values don't fit it, and are NULL there. Columns without such values may be absent. */
-export type UnfitRows = Readonly<Record<string, number>>;
+/** By column from the body. Columns without values may be absent. */
+export type UnfitRows = Readonly<Record<string, UnfitCount>>;
+
+export interface UnfitCount {
+	/** With a value that doesn't fit the column. */
+	rows: number;
+	/** Rows with any value there, neither absent nor null. */
+	values: number;
+	/** Id of the latest event with an unfit value. */
+	eventID?: string;
+}
 
 export function rowsOf(objects: readonly { rows: number }[]): number {
 	return objects.reduce((sum, { rows }) => sum + rows, 0);

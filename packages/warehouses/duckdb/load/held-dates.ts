@@ -10,6 +10,7 @@ import {
 	digestSql,
 	digestTable,
 	recordedDays,
+	recordedUnfit,
 	recordOf,
 	recordTable,
 } from "./load-record.ts";
@@ -78,7 +79,7 @@ export async function heldDates(
 			loads: loads.map(({ objects, rows, unfit, run }) => ({
 				objects: objects.split("\n"),
 				rows: Number(rows),
-				unfit: unfit === null ? {} : JSON.parse(unfit),
+				unfit: recordedUnfit(unfit, Number(rows)),
 				run,
 			})),
 		});

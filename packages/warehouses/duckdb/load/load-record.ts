@@ -8,6 +8,8 @@ import {
 	type LoadDay,
 	nameOf,
 	type RecordedLoad,
+	type UnfitCount,
+	type UnfitRows,
 } from "../../load/load-day.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 
@@ -121,6 +123,17 @@ function loadsOf(day: LoadDay, run: string): RecordChange["loads"] {
 	if (!kept.renamed) return [added];
 	const { renamed, held: _, ...stay } = kept;
 	return [{ ...stay, date, objects: renamed, run: "" }, added];
+}
+
+/** @param text Records of earlier builds have only a number of rows for a column. */
+export function recordedUnfit(text: string | null, rows: number): UnfitRows {
+	const counts: Record<string, UnfitCount | number> = JSON.parse(text ?? "{}");
+	return Object.fromEntries(
+		Object.entries(counts).map(([column, count]) => [
+			column,
+			typeof count === "number" ? { rows: count, values: rows } : count,
+		]),
+	);
 }
 
 export function recordStatements(

@@ -189,9 +189,16 @@ describe("a day that keeps rows", () => {
 		rows: 4,
 		digest: "7",
 		loadedDigest: "7",
-		loads: [{ objects: ["old"], rows: 4, unfit: { body: 1 }, run: "before" }],
+		loads: [
+			{
+				objects: ["old"],
+				rows: 4,
+				unfit: { body: { rows: 1, values: 4 } },
+				run: "before",
+			},
+		],
 	};
-	const kept = { rows: 4, unfit: { body: 1 }, held };
+	const kept = { rows: 4, unfit: { body: { rows: 1, values: 4 } }, held };
 	const [day, empty] = days as [LoadDay, LoadDay];
 	const record = recordOf(input(), manifestOf(), undefined)!;
 	const mark: TableMark = { ...complete, record };
@@ -258,12 +265,23 @@ describe("a day that keeps rows", () => {
 		});
 		const renamed = { ...kept, renamed: ["compacted"] };
 		expect(
-			recorded([{ ...day, kept: renamed, unfit: { body: 2 } }]),
+			recorded([
+				{ ...day, kept: renamed, unfit: { body: { rows: 2, values: 3 } } },
+			]),
 		).toMatchObject({
 			dates: [day.date],
 			loads: [
-				{ objects: ["compacted"], rows: 4, unfit: { body: 1 }, run: "" },
-				{ objects: ["a", "b"], rows: 3, unfit: { body: 2 } },
+				{
+					objects: ["compacted"],
+					rows: 4,
+					unfit: { body: { rows: 1, values: 4 } },
+					run: "",
+				},
+				{
+					objects: ["a", "b"],
+					rows: 3,
+					unfit: { body: { rows: 2, values: 3 } },
+				},
 			],
 		});
 		expect(recorded([{ ...day, deciding: ["r"] }])).toMatchObject({

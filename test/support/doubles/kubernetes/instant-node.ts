@@ -10,9 +10,18 @@ import { backoffMs } from "../../../../packages/service/backoff.ts";
 import type { Logger } from "../../../../packages/service/log.ts";
 import { pause } from "../../../../packages/service/pause.ts";
 
-/** A Pod with the label `ends-with` fails with this code of docs/reference/errors.md. */
+/** A Pod with the label `ends-with` fails with this code of docs/reference/errors.md; one with `unfit` loads 4 rows, so many of them unfit. */
 function resultOf({ metadata }: Pod): JobResult {
 	const code = metadata.labels?.["ends-with"];
+	const unfit = metadata.labels?.unfit;
+	if (unfit !== undefined) {
+		const counts = { rows: Number(unfit), values: 4 };
+		const column = { column: "total", ...counts, eventID: "event-1" };
+		return {
+			...{ version: 1, outcome: "Succeeded", rows: 4, bytes: 1, objects: 1 },
+			...(counts.rows > 0 && { unfitValues: [column] }),
+		};
+	}
 	if (code === undefined)
 		return { version: 1, outcome: "Succeeded", rows: 0, bytes: 0, objects: 0 };
 	const error = { code, message: "It failed.", retryable: false };
