@@ -1,7 +1,6 @@
 // @google-cloud/bigquery: Google's own reading of the API, beside ours (docs/decisions/0023).
-import { BigQuery } from "@google-cloud/bigquery";
-import { JWT } from "google-auth-library";
 import { afterAll, beforeAll, test } from "vitest";
+import { clientOf } from "../support/doubles/bigquery/client.ts";
 import {
 	type BigQueryDouble,
 	startBigQueryDouble,
@@ -21,19 +20,7 @@ let place: Place;
 
 beforeAll(async () => {
 	double = await startBigQueryDouble();
-	const { client_email, private_key } = JSON.parse(double.keyJson);
-	const authClient = new JWT({
-		email: client_email,
-		key: private_key,
-		scopes: ["https://www.googleapis.com/auth/bigquery"],
-	});
-	// There is no token server.
-	authClient.useJWTAccessWithScope = true;
-	const bigQuery = new BigQuery({
-		projectId: double.projectId,
-		apiEndpoint: double.endpoint,
-		authClient,
-	});
+	const bigQuery = clientOf(double);
 	const directory = await temporaryDirectory("behaviours");
 	place = { bigQuery, dataset: "shop", location: "EU", directory };
 	await bigQuery.createDataset("shop", { location: "EU" });

@@ -2,6 +2,8 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
+import { clientOf } from "../support/doubles/bigquery/client.ts";
+import { startBigQueryDouble } from "../support/doubles/bigquery/server.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
@@ -263,4 +265,49 @@ test("an archive that may not write lists archives and compacts as ever, says so
 		await lake.look();
 		expect(await lake.bodiesFound()).toEqual([...bodies, '"today"'].sort());
 	});
+});
+
+test("BigQuery's double takes the statement of docs/lake.md, and finds each event once before, during and after a compaction", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const { archive, bodies, signal } = fixture;
+	const { bucket } = servers.s3;
+	await importEvents(archive, Date.now() - 3 * dayMs, ['"imported"']);
+	const source = `account=shop/source=${archive.sourceKey}`;
+	const page = await lakePage(servers.s3, archive.prefix, source);
+	const double = await startBigQueryDouble();
+	onTestFinished(() => double.close());
+	const client = clientOf(double);
+	const inTable = async (statement = page.bigQuery) => {
+		// By the connection, BigQuery sees what the bucket has now.
+		double.buckets.create(bucket);
+		for await (const { key } of archive.store.list(archive.prefix)) {
+			const link = await archive.store.presign(key, 60);
+			const bytes = await (await fetch(link)).arrayBuffer();
+			double.buckets.put(bucket, key, Buffer.from(bytes));
+		}
+		await client.createDataset("webhooks", { location: "aws-us-east-1" });
+		try {
+			await client.query({ query: statement, useLegacySql: false });
+			const rows = await double.sql("SELECT body FROM webhooks.events");
+			return rows.flat().map(String).sort();
+		} finally {
+			await client.dataset("webhooks").delete({ force: true });
+		}
+	};
+	const all = [...bodies, '"imported"'].sort();
+	await archive.writeLists();
+	expect(await inTable()).toEqual(all);
+	await fixture.compactor().look(Date.now(), signal);
+	expect(await inTable()).toEqual(all);
+	await archive.writeLists();
+	await fixture.recordedDaysAgo(2);
+	await fixture.compactor().look(Date.now(), signal);
+	expect(await inTable()).toEqual(all);
+	for (const [statement, message] of [
+		[page.bigQuery.replace(/WITH CONNECTION.*\n/, ""), "connection is needed"],
+		[page.bigQuery.replace("/*'", "/*/*.txt'"), "Invalid source URI"],
+		[page.bigQuery.replace("file_set_spec_", "file_set_"), "Unknown option"],
+		[page.bigQuery.replace(/,\s*file_set_spec_type.*/, ""), "reading data"],
+	] as const)
+		await expect(inTable(statement)).rejects.toThrow(message);
 });

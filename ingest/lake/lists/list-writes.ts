@@ -50,14 +50,14 @@ export class ListWrites {
 		return this.#written;
 	}
 
-	/** Throws only the signal's reason. */
-	async attempt(key: string, work: () => Promise<void>): Promise<void> {
+	/** Throws only the signal's reason. @param what is written. */
+	async attempt(what: string, work: () => Promise<void>): Promise<void> {
 		this.#signal.throwIfAborted();
 		const { metrics, log } = this.#options;
 		await work().catch((error) => {
 			this.#signal.throwIfAborted();
 			metrics.listFailures.inc();
-			log.warn({ err: error, key }, "can't write a list; trying again later");
+			log.warn({ err: error, what }, "can't write a list; trying again later");
 		});
 	}
 

@@ -184,6 +184,23 @@ test("a list that can't be written holds up no others", async () => {
 	expect(listOf(bank, 1, 0)).toBeDefined();
 });
 
+test("a shard of which nobody knows how far it is holds up no others", async () => {
+	const { options, index, listOf, failures } = bucket([[shop, 1]]);
+	const unknown = {
+		number: 1,
+		index,
+		isCurrent: async () => {
+			throw new Error("no stream");
+		},
+	};
+	const shards = [unknown, ...options.shards];
+	const lister = new Lister({ ...options, shards });
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 1, 0)).toBeDefined();
+	expect(listOf(shop, 1, 1)).toBeUndefined();
+	expect(await failures()).toBe(1);
+});
+
 test("dates that the index has forgotten are listed once, by their own ledgers, each shard's apart", async () => {
 	const { store, lister, listOf, index } = bucket([[shop, 90]]);
 	await new RetentionStore(store).write(1, {

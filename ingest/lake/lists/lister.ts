@@ -112,9 +112,12 @@ export class Lister {
 	/** Writes the lists that aren't as they should be. Returns how many. */
 	async look(nowMs: number, signal: AbortSignal): Promise<number> {
 		const { store, tombstones, objectsDone } = this.#options;
+		const writes = new ListWrites(this.#options, signal);
 		const shards: ListedShard[] = [];
 		for (const shard of this.#options.shards)
-			if (await shard.isCurrent(objectsDone, signal)) shards.push(shard);
+			await writes.attempt(`lists of shard ${shard.number}`, async () => {
+				if (await shard.isCurrent(objectsDone, signal)) shards.push(shard);
+			});
 		// An archive that stands by leaves the lists of releases to the others, too.
 		if (shards.length === 0) return 0;
 		await tombstones.refresh(maxTombstonesAgeMs);
@@ -128,7 +131,6 @@ export class Lister {
 		const compactions = new SourceCursor(store.list(keys.compactions()));
 		const releases = new SourceCursor(store.list(keys.allReleases()));
 		const recorded = new Map<string, ListedCompaction>();
-		const writes = new ListWrites(this.#options, signal);
 		const indexed = shards.flatMap(({ index }) => [...index.sources()]);
 		const paths = [...new Set(indexed.map(pathOf))].sort().values();
 		let own = paths.next().value;

@@ -1,6 +1,7 @@
 import type { TableReference } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { objectRoute, uploadRoute } from "./data-routes.ts";
+import { queryRoute } from "./external-tables.ts";
 import { Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { datasetResource, jobResource, tableResource } from "./resources.ts";
 import { listRows } from "./rows.ts";
@@ -17,6 +18,7 @@ export async function route(api: Api, call: Call): Promise<Answer> {
 		.slice(base.length)
 		.split("/");
 	if (collection === "jobs") return jobRoute(api, call, name, inner);
+	if (collection === "queries") return queryRoute(api, call);
 	if (collection !== "datasets") throw invalid(`No such method: ${path}`);
 	if (inner === undefined) return datasetRoute(api, call, name);
 	const tableId = innerName ?? "";
