@@ -14,7 +14,7 @@ const exhaustive = "test/protocols/**/*-protocol.test.ts";
 const waiting = [
 	"**/*.fuzz.test.ts",
 	"api/http/connections.test.ts",
-	"api/main.test.ts",
+	"api/{main,server}.test.ts",
 	"api/events/tail.test.ts",
 	"cli/bin/tidemill.test.ts",
 	"cli/completion-{scripts,shells}.test.ts",
@@ -31,6 +31,7 @@ const waiting = [
 	"ingest/receive/plan/{judge-thread,plan-memory}.test.ts",
 	"ingest/receive/request/refusal-rate.test.ts",
 	"packages/kube/watch/object-wait.test.ts",
+	"packages/service/health-server.test.ts",
 	"local/{binaries/resolve,servers/pki,machine/lock}.test.ts",
 	"operator/tracking-plan/schema-check.test.ts",
 	"packages/tracking-plan/{compile,fuel,github,vectors}.test.ts",

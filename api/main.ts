@@ -90,7 +90,7 @@ export async function main(): Promise<number> {
 			askExport: askAnyArchive(connection, exportSubject),
 			askUploads: askAnyArchive(connection, uploadSubject),
 		},
-		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
+		isProxy: settings.proxies("API_TRUSTED_PROXIES"),
 		log,
 		stopping,
 	});

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -9,6 +9,11 @@ import {
 	withoutArchive,
 	withoutKeys,
 } from "../test/support/fixtures/control-plane/without-nats.ts";
+import {
+	type BehaviourName,
+	behaviours,
+} from "../test/support/strangers/flood.ts";
+import { besiege, mostUnderSiege } from "../test/support/strangers/siege.ts";
 import { usualLimits } from "./http/connections.ts";
 import { createApi } from "./server.ts";
 
@@ -70,7 +75,7 @@ beforeEach(() => {
 		rateLimit: { limit: 120, windowMs, now: () => 0 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
-		connections: { ...usualLimits, maxConnections: 1 },
+		connections: { ...usualLimits, maxConnections: mostUnderSiege },
 		log: logger,
 		stopping: new AbortController().signal,
 	});
@@ -177,22 +182,28 @@ test("a wait for a run survives a broken watch", async () => {
 	expect(watches).toBe(2);
 });
 
-test("the API has a deadline for each phase of a connection, and a limit of connections", async () => {
+test("the API has a deadline for each phase of a connection", async () => {
 	const { requestTimeout, headersTimeout, keepAliveTimeout } = api.server;
 	expect([requestTimeout, headersTimeout, keepAliveTimeout]).toEqual([
 		usualLimits.requestMs,
 		usualLimits.headMs,
 		usualLimits.keepAliveMs,
 	]);
-	await api.listen({ host: "127.0.0.1", port: 0 });
-	const { port } = api.server.address() as AddressInfo;
-	const accepted = once(api.server, "connection");
-	const first = connect({ host: "127.0.0.1", port });
-	await accepted;
-	const second = connect({ host: "127.0.0.1", port });
-	await once(second, "close");
-	first.destroy();
 });
+
+test.each(Object.keys(behaviours) as BehaviourName[])(
+	"strangers with more connections than the API may have, each with %s, keep nobody with a token out",
+	async (behaviour) => {
+		await api.listen({ host: "127.0.0.1", port: 0 });
+		const { port } = api.server.address() as AddressInfo;
+		await besiege(port, behaviour, {
+			options: {
+				path: "/v1/runs/orders-1",
+				headers: { authorization: "Bearer valid" },
+			},
+		});
+	},
+);
 
 test("a followed log may be silent for as long as it likes", async () => {
 	await api.listen({ host: "127.0.0.1", port: 0 });

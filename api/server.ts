@@ -7,6 +7,7 @@ import fastify, {
 	type HTTPMethods,
 } from "fastify";
 import type { KubeClient } from "../packages/kube/client/client.ts";
+import { boundConnections } from "../packages/service/bounded-connections.ts";
 import type { Logger } from "../packages/service/log.ts";
 import { accountOf } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";
@@ -46,8 +47,8 @@ export interface ApiOptions {
 	rateLimit: RateLimitOptions;
 	idempotency: IdempotencyStore;
 	archive: ArchiveClient;
-	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
-	trustedProxies?: string | undefined;
+	/** Whether the address is of a proxy whose X-Forwarded-For is trusted. */
+	isProxy?: (address: string) => boolean;
 	connections?: ConnectionLimits | undefined;
 	/** How long an answer waits until a resource shows what was done to it. Default 5 s. */
 	settleWithinMs?: number;
@@ -61,7 +62,7 @@ const maxBodyBytes = 1024 * 1024;
 
 /** The REST API, not listening yet. Only what handlers send reaches the apiserver. */
 export function createApi(options: ApiOptions): FastifyInstance {
-	const { connections = usualLimits } = options;
+	const { connections = usualLimits, isProxy } = options;
 	const api = fastify({
 		...connectionOptions(connections),
 		genReqId: () => randomUUID(),
@@ -71,9 +72,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		routerOptions: { ignoreTrailingSlash: true },
 		frameworkErrors: (error, request, reply) =>
 			answerError(error, request, reply, options.log),
-		...(options.trustedProxies && { trustProxy: options.trustedProxies }),
+		...(isProxy && { trustProxy: isProxy }),
 	});
-	api.server.maxConnections = connections.maxConnections;
+	boundConnections(api.server, connections.maxConnections, isProxy);
 	const authenticator = new Authenticator(
 		options.clientFor,
 		new RateLimit(options.rateLimit),

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import { networkOf } from "../../packages/fair/network.ts";
 import { remember } from "../../packages/fair/recent.ts";
 import {
 	hasReason,
@@ -8,7 +9,7 @@ import {
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
 import { type CallerIdentity, rateSubjectOf } from "./account.ts";
-import { networkOf, type RateLimit, type RateStatus } from "./rate-limit.ts";
+import type { RateLimit, RateStatus } from "./rate-limit.ts";
 import { ReviewQueue } from "./review-queue.ts";
 
 /** The outcome of authenticating a request, and its sender's standing in the rate limit. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
+import { boundConnections } from "../../packages/service/bounded-connections.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
@@ -10,6 +11,8 @@ import {
 
 let api: FastifyInstance;
 let sockets: Socket[] = [];
+/** Answers the request of `/late`. */
+let late: (() => void) | undefined;
 
 /** Serves `/` with these limits; the others are too long to pass on a busy machine. */
 async function serve(limits: Partial<ConnectionLimits>): Promise<void> {
@@ -21,9 +24,15 @@ async function serve(limits: Partial<ConnectionLimits>): Promise<void> {
 		...limits,
 	};
 	api = fastify(connectionOptions(all));
-	api.server.maxConnections = all.maxConnections;
+	boundConnections(api.server, all.maxConnections);
 	api.get("/", () => "served");
 	api.get("/large", () => "x".repeat(64 * 1024 * 1024));
+	api.get("/late", async () => {
+		await new Promise<void>((resolve) => {
+			late = resolve;
+		});
+		return "late";
+	});
 	api.post("/", () => "served");
 	await api.listen({ host: "127.0.0.1", port: 0 });
 }
@@ -95,25 +104,20 @@ test("a client that doesn't read its answer is disconnected", async () => {
 	await eventually(() => expect(serverSide.destroyed).toBe(true));
 });
 
-test("beyond the limit of connections a new one is closed, and those that are open are served", async () => {
+test("beyond the limit of connections the longest idle one is closed, and never one with a request in flight", async () => {
 	await serve({ maxConnections: 2 });
-	const open = [send(get()), send(get())];
-	for (const connection of open)
-		await eventually(() => expect(connection.received).toContain("served"));
-	const refused = send(get());
-	await refused.closed;
-	expect(refused.received).toBe("");
-	open[0]!.socket.write(get());
-	await eventually(() =>
-		expect(open[0]!.received.match(/served/g)).toHaveLength(2),
-	);
-	open[1]!.socket.end();
-	await open[1]!.closed;
-	await eventually(async () => {
-		const next = send(get());
-		await Promise.race([once(next.socket, "data"), next.closed]);
-		expect(next.received).toContain("served");
-	});
+	const asking = send(get("/late"));
+	await eventually(() => expect(late).toBeDefined());
+	const idle = send(get());
+	await eventually(() => expect(idle.received).toContain("served"));
+	const next = send(get());
+	await idle.closed;
+	await eventually(() => expect(next.received).toContain("served"));
+	const last = send(get());
+	await next.closed;
+	await eventually(() => expect(last.received).toContain("served"));
+	late!();
+	await eventually(() => expect(asking.received).toContain("late"));
 });
 
 test.each([

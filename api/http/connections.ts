@@ -1,6 +1,7 @@
 import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyHttpOptions } from "fastify";
+import { checkEveryMs } from "../../packages/service/bounded-connections.ts";
 import { problemType, RequestError } from "./errors.ts";
 
 export interface ConnectionLimits {
@@ -14,7 +15,7 @@ export interface ConnectionLimits {
 	silenceMs: number;
 	/** How often the time of heads and requests is checked. */
 	checkEveryMs: number;
-	/** The server closes further connections at once. */
+	/** At once. */
 	maxConnections: number;
 }
 
@@ -25,8 +26,7 @@ export const usualLimits: ConnectionLimits = {
 	keepAliveMs: 75_000,
 	// Longer than the longest wait for a run. A followed log has no such limit.
 	silenceMs: 120_000,
-	checkEveryMs: 2_000,
-	// Each costs some kilobytes, even when idle.
+	checkEveryMs,
 	maxConnections: 10_000,
 };
 

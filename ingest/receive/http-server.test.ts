@@ -9,10 +9,19 @@ import {
 	syncedKey,
 } from "../../packages/contracts/route.ts";
 import { routeWith } from "../../test/support/examples/route-example.ts";
+import {
+	type BehaviourName,
+	behaviours,
+} from "../../test/support/strangers/flood.ts";
+import { besiege, mostUnderSiege } from "../../test/support/strangers/siege.ts";
 import { MemoryBudget } from "./admission/budget.ts";
 import { RequestLimits } from "./admission/limits.ts";
 import type { PendingEvent } from "./commit/committer.ts";
-import { type ConnectionDeadlines, HttpServer } from "./http-server.ts";
+import {
+	type ConnectionDeadlines,
+	HttpServer,
+	usualBounds,
+} from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./request/route-table.ts";
 
@@ -45,7 +54,10 @@ beforeEach(async () => {
 });
 
 /** @param deadlines the ones under test; the others are too long to pass on a busy machine. */
-async function listen(deadlines: Partial<ConnectionDeadlines>): Promise<void> {
+async function listen(
+	deadlines: Partial<ConnectionDeadlines>,
+	bounds = usualBounds,
+): Promise<void> {
 	registry = new Registry();
 	server = new HttpServer(
 		{
@@ -55,6 +67,7 @@ async function listen(deadlines: Partial<ConnectionDeadlines>): Promise<void> {
 			metrics: new ReceiveMetrics(registry, budget, routes),
 			plans: { validate: () => undefined },
 		},
+		bounds,
 		{ headMs: 60_000, requestMs: 60_000, checkEveryMs: 50, ...deadlines },
 	);
 	port = await server.listen(0, "127.0.0.1");
@@ -345,3 +358,30 @@ test("a Source that allows no origin, and an unknown URL, answer a page as any o
 	for (const { received } of [refused, unknown])
 		expect(received).not.toContain("access-control");
 });
+
+test.each(Object.keys(behaviours) as BehaviourName[])(
+	"strangers with more connections than receive may have, each with %s, cost no Source an event",
+	async (behaviour) => {
+		await server.close();
+		await listen({}, { ...usualBounds, most: mostUnderSiege });
+		const storing = setInterval(() => {
+			for (const event of pending.splice(0)) {
+				event.answerStored();
+				event.release("stored");
+			}
+		}, 1);
+		try {
+			await besiege(port, behaviour, {
+				options: {
+					method: "POST",
+					path: `/hooks/${key}/${key}`,
+					headers: { "content-type": "application/json", "content-length": 2 },
+				},
+				body: "{}",
+				isSlow: true,
+			});
+		} finally {
+			clearInterval(storing);
+		}
+	},
+);

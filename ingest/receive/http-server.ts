@@ -8,6 +8,10 @@ import {
 } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
+import {
+	boundConnections,
+	checkEveryMs,
+} from "../../packages/service/bounded-connections.ts";
 import { type RequestRefusal, refusals } from "./request/refusal.ts";
 import { rawReply } from "./request/reply.ts";
 import { type ReceiverParts, WebhookRequest } from "./webhook-request.ts";
@@ -26,14 +30,23 @@ export interface ConnectionDeadlines {
 	checkEveryMs: number;
 }
 
+export interface ConnectionBounds {
+	/** Connections at once. */
+	most: number;
+	/** Whether the address is a trusted proxy's. */
+	isProxy(address: string): boolean;
+}
+
 const usualDeadlines: ConnectionDeadlines = {
 	headMs: 10_000,
 	requestMs: 30_000,
-	checkEveryMs: 2_000,
+	checkEveryMs,
 };
 
-/** Each costs some kilobytes, even when idle. */
-const maxConnections = 10_000;
+export const usualBounds: ConnectionBounds = {
+	most: 10_000,
+	isProxy: () => false,
+};
 
 /**
  * Receive's HTTP server, directly on node:http: docs/decisions/0001-receive-on-node-http.md has the measurements.
@@ -44,7 +57,11 @@ export class HttpServer {
 	readonly #receiver: ReceiverParts;
 	#isRetiring = false;
 
-	constructor(receiver: ReceiverParts, deadlines = usualDeadlines) {
+	constructor(
+		receiver: ReceiverParts,
+		{ most, isProxy } = usualBounds,
+		deadlines = usualDeadlines,
+	) {
 		this.#receiver = receiver;
 		this.#server = createServer({
 			headersTimeout: deadlines.headMs,
@@ -56,7 +73,6 @@ export class HttpServer {
 			// The webhook request checks it and answers in our own words.
 			requireHostHeader: false,
 		});
-		this.#server.maxConnections = maxConnections;
 		this.#server.on("request", (request, response) =>
 			this.#handle(request, response, false),
 		);
@@ -70,6 +86,7 @@ export class HttpServer {
 		this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
 			this.#refuseUnreadable(error, socket),
 		);
+		boundConnections(this.#server, most, isProxy);
 	}
 
 	/** Starts to listen and returns the port. Rejects when the port is taken. */

@@ -34,15 +34,15 @@ import { PublicKeysByURL } from "./body/public-keys-by-url.ts";
 import { KeyClaims, readShardProgress } from "./commit/claims.ts";
 import { LivingArchives } from "./commit/living-archives.ts";
 import { ShardWriter } from "./commit/shard-writer.ts";
-import { HttpServer } from "./http-server.ts";
+import { HttpServer, usualBounds } from "./http-server.ts";
 import { observePlans, ReceiveMetrics } from "./metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
 import { RefusedRequests } from "./request/refused-requests.ts";
 import { RouteTable } from "./request/route-table.ts";
 import type { ReceiverParts } from "./webhook-request.ts";
 
-/** One Source may have a third: as many as there may be connections. */
-const maxRequestsInFlight = 30_000;
+/** One account may have half, which leaves the others a quarter of the connections at least. */
+const maxRequestsInFlight = 1.5 * usualBounds.most;
 /** Building frames can double this. */
 const maxBytesInFlight = 64 * 1024 * 1024;
 const tickMs = 100;
@@ -99,7 +99,10 @@ export async function main(): Promise<number> {
 		plans,
 		tracing,
 	};
-	const server = new HttpServer(receiver);
+	const server = new HttpServer(receiver, {
+		...usualBounds,
+		isProxy: settings.proxies("RECEIVE_TRUSTED_PROXIES"),
+	});
 	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
 		.listen(

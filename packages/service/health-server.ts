@@ -3,12 +3,21 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { boundConnections, checkEveryMs } from "./bounded-connections.ts";
 import { explainTakenPort, Settings } from "./settings.ts";
 
 export interface HealthServer {
 	port: number;
 	close(): Promise<void>;
 }
+
+/** No check has a body, and Prometheus asks again within a minute. */
+const deadlines = {
+	headersTimeout: 10_000,
+	requestTimeout: 10_000,
+	keepAliveTimeout: 75_000,
+	connectionsCheckingInterval: checkEveryMs,
+};
 
 /** Says why a process can't start yet, on the address of its own health server. */
 export async function serveFault(fault: string): Promise<HealthServer> {
@@ -29,14 +38,16 @@ export async function startHealthServer(
 		ready,
 		registry,
 		port = settings.port("HEALTH_PORT", 0),
+		mostConnections = 1_000,
 	}: {
 		live?: () => string | undefined;
 		ready: () => string | undefined;
 		registry: Registry;
 		port?: number;
+		mostConnections?: number;
 	},
 ): Promise<HealthServer> {
-	const server = createServer(async (request, response) => {
+	const server = createServer(deadlines, async (request, response) => {
 		const check = (reason: string | undefined) => {
 			response.statusCode = reason === undefined ? 200 : 503;
 			response.end(`${reason ?? "ok"}\n`);
@@ -55,6 +66,7 @@ export async function startHealthServer(
 				response.end("Try /healthz, /readyz or /metrics.\n");
 		}
 	});
+	boundConnections(server, mostConnections);
 	server.listen(port, settings.text("HEALTH_HOST", "127.0.0.1"));
 	await once(server, "listening").catch(explainTakenPort("HEALTH_PORT"));
 	return {

@@ -1,3 +1,5 @@
+import { proxyMatcher } from "../fair/network.ts";
+
 /** A missing or wrong setting. The message names the variable, its value, and what is allowed. */
 export class SettingError extends Error {
 	override name = "SettingError";
@@ -71,6 +73,15 @@ export class Settings {
 			?.split(",")
 			.map((part) => part.trim())
 			.filter(Boolean);
+	}
+
+	/** Addresses and networks of trusted proxies. Returns whether an address is one of them. */
+	proxies(name: string): (address: string) => boolean {
+		try {
+			return proxyMatcher(this.list(name) ?? []);
+		} catch (error) {
+			throw new SettingError(`${name}: ${(error as RangeError).message}.`);
+		}
 	}
 
 	/** A URL of HTTP, without its trailing slash. Clients speak plain HTTP to any scheme but https. */

@@ -224,6 +224,11 @@ const refusals: Refusal[] = [
 		"archive.hostAliases[0].hostnames is missing",
 	],
 	[
+		"receive.trustedProxies={proxy.example}",
+		'receive.trustedProxies[0] is "proxy.example"',
+		"10.20.0.7 or 10.20.0.0/16",
+	],
+	[
 		"api.trustedProxies={10.0.0.0/40}",
 		'api.trustedProxies[0] is "10.0.0.0/40"',
 		"10.20.0.7 or 10.20.0.0/16",

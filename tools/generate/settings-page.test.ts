@@ -20,7 +20,7 @@ function rowOf(name: string): string | undefined {
 
 test("docs/reference/settings.md lists exactly the variables that the code reads", () => {
 	const read = code.matchAll(
-		/\.(?:optional|text|integer|port|list|url|boolean)\(\s*"([A-Z]\w+)"|readAuthorities\(settings, "(\w+)"|process\.env\.(LOG_\w+)|\b(?:setting|env): "([A-Z]\w+)"/g,
+		/\.(?:optional|text|integer|port|list|url|boolean|proxies)\(\s*"([A-Z]\w+)"|readAuthorities\(settings, "(\w+)"|process\.env\.(LOG_\w+)|\b(?:setting|env): "([A-Z]\w+)"/g,
 	);
 	const names = [...read].map(([, ...groups]) => groups.find(Boolean)!);
 	const told = [...page.matchAll(/^\|.*$/gm)].flatMap(([line]) =>
