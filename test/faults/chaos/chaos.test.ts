@@ -4,8 +4,11 @@ import { project } from "../../support/servers/role-server.ts";
 import { planText, runSeed } from "./seed.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** `make chaos SEEDS=1..200`. In every `make test`: a full disk, power loss, a forgotten frame, midnight, an old copy, compaction. */
-const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "49,51..53,65");
+/**
+ * `make chaos SEEDS=1..200`. In every `make test`: a full disk, power loss, a forgotten frame, midnight, an old copy, compaction,
+ * and wrong clocks of receive and NATS.
+ */
+const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "49,51..53,65,84");
 
 let stack: Stack;
 beforeAll(async () => {

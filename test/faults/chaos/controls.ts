@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { project } from "../../support/servers/role-server.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import type { Fault, PointMoment } from "./plan.ts";
+import type { ClockPart } from "./scene/clock.ts";
 import type { Check } from "./scene/violation.ts";
 
 /** A promise taken out of the code on purpose: with it gone, the suite must turn red. */
@@ -180,6 +181,14 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		red: ["manifest"],
 	},
 	{
+		name: "receive believes its clock",
+		file: "ingest/receive/commit/event-clock.ts",
+		find: "	return Math.abs(aheadMs) <= maxClockDifferenceMs ? dateMs : undefined;\n",
+		replace: "	return Number.isNaN(aheadMs) ? undefined : dateMs;\n",
+		faults: [wrongFor2s(["receive"], 72)],
+		red: ["date"],
+	},
+	{
 		name: "senders' keys are the shard's",
 		file: "ingest/receive/commit/claims.ts",
 		find: "		const key = entryKey(account, digest);\n",
@@ -191,6 +200,11 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 
 function killed(at: PointMoment): Fault {
 	return { kind: "kill", part: "self", forMs: 0, at };
+}
+
+function wrongFor2s(parts: ClockPart[], hours: number): Fault {
+	const at = { acknowledged: 10 };
+	return { kind: "clock", parts, hours, forMs: 2_000, at };
 }
 
 /** What the program imports to run receive, archive and load. */

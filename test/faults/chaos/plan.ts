@@ -1,3 +1,4 @@
+import type { ClockPart } from "./scene/clock.ts";
 import {
 	type CompactionPoint,
 	compactionPoints,
@@ -39,6 +40,14 @@ export type Fault =
 	| { kind: "forgotten"; nth: number }
 	/** The clock comes to midnight while events come in. Before all other faults. */
 	| { kind: "midnight"; inMs: number }
+	/** The clocks of these parts are wrong by so many hours for that time, and right again afterwards. */
+	| {
+			kind: "clock";
+			parts: readonly ClockPart[];
+			hours: number;
+			forMs: number;
+			at: Moment;
+	  }
 	| Move
 	/** Everything is archived; then NATS gets back its files as they were after so many events. After all other faults. */
 	| { kind: "restore"; acknowledged: number; isOvertaken: boolean };
@@ -75,13 +84,23 @@ const compactionSteps: [CompactionPoint, When][] = [
 	["superseded", "before"],
 	["superseded", "after"],
 ];
+/** Whose clocks are wrong together. Receive's and NATS's together give events a wrong date, and those stay. */
+const wrongClocks: ClockPart[][] = [
+	["receive"],
+	["nats"],
+	["archive-a"],
+	["archive-a", "archive-b"],
+	["receive", "nats"],
+	["receive", "nats", "archive-a", "archive-b"],
+];
+const wrongHours = [1, -1, 72, -72];
 const lasting: Part[] = ["receive", "archive-a", "archive-b", "nats", "s3"];
 
 /**
  * Every fault that there is, as what makes one with random details. A seed has one of them for certain, in turn, so
  * that as many seeds as there are entries have them all.
  */
-export const catalogue: ((random: Random) => Fault)[] = [
+const usual: ((random: Random) => Fault)[] = [
 	...strikesAt(archiveSteps),
 	(random) => kill("self", at("publish", "before", random), random),
 	(random) => kill("self", at("publish", "after", random), random),
@@ -134,27 +153,44 @@ export const catalogue: ((random: Random) => Fault)[] = [
 	(random) => refuse(500, at("superseded", "before", random), random),
 ];
 
+/** Wrong clocks need another NATS, so they come in their turn alone. */
+export const catalogue: typeof usual = [
+	...usual,
+	...wrongClocks.map((parts) => (random: Random) => wrongClock(parts, random)),
+];
+
 const faultsOfSeed = 3;
 /** There, back, and there again. */
 const mostMoves = 3;
 /** Seldom both in one plan: they cost seconds. */
-const onlyOnce = new Set<Fault["kind"]>(["midnight", "restore", "forgotten"]);
+const onlyOnce = new Set<Fault["kind"]>([
+	"midnight",
+	"restore",
+	"forgotten",
+	"clock",
+]);
+/** Two things that move one clock. */
+const movesClock = new Set<Fault["kind"]>(["midnight", "clock"]);
 
-/** The faults of a seed in their order, and one Source that moves. */
+/** The faults of a seed in their order, and one Source that moves, unless a clock is wrong. */
 export function planOf(seed: number, random: Random): Fault[] {
 	const faults = [catalogue[seed % catalogue.length]!(random)];
 	while (faults.length < faultsOfSeed) {
-		const fault = pick(catalogue, random)(random);
+		const fault = pick(usual, random)(random);
 		if (!faults.some((other) => excludes(other, fault)))
 			faults.splice(Math.floor(random() * (faults.length + 1)), 0, fault);
 	}
-	faults.push(move(random));
+	// A manifest that is asked for meanwhile is as of the wrong time, and NATS's clock ends the time of senders' keys.
+	if (!faults.some(({ kind }) => kind === "clock")) faults.push(move(random));
 	return faults.sort((a, b) => phase(a) - phase(b));
 }
 
 /** Whether one plan has no place for both. */
 function excludes(one: Fault, other: Fault): boolean {
 	if (one.kind === other.kind && onlyOnce.has(one.kind)) return true;
+	if (movesClock.has(one.kind) && movesClock.has(other.kind)) return true;
+	if (one.kind === "clock" || other.kind === "clock")
+		return [one, other].some(isOfCompaction);
 	// So few dates are compacted that one trap would have all that comes to a step.
 	return (
 		isOfCompaction(one) &&
@@ -195,6 +231,8 @@ export function describe(fault: Fault): string {
 	const { kind, ...rest } = fault;
 	const words: string[] = [kind];
 	if ("part" in rest) words.push(rest.part);
+	if ("parts" in rest)
+		words.push(`of ${rest.parts.join(", ")} ${rest.hours} h ahead`);
 	if ("status" in rest) words.push(`${rest.times} × ${rest.status}`);
 	if ("nth" in rest) words.push(`#${rest.nth}`);
 	if ("after" in rest)
@@ -231,6 +269,12 @@ function sleep(at: Moment, random: Random): Fault {
 
 function refuse(status: number, at: PointMoment, random: Random): Fault {
 	return { kind: "refuse", status, times: upTo(5, random), at };
+}
+
+function wrongClock(parts: ClockPart[], random: Random): Fault {
+	const forMs = 500 + upTo(1_500, random);
+	const hours = pick(wrongHours, random);
+	return { kind: "clock", parts, hours, forMs, at: anywhere(random) };
 }
 
 function fill(part: "nats" | "s3", random: Random): Fault {

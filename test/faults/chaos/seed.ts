@@ -1,3 +1,4 @@
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { randomOf } from "../../support/seeded-random.ts";
 import { project } from "../../support/servers/role-server.ts";
 import { isQuarantined, verifyTable } from "./checks/checks.ts";
@@ -55,7 +56,9 @@ export async function runSeed(
 ): Promise<SeedResult> {
 	// Dates of earlier seeds would be compacted, too.
 	if (faults.some(isOfCompaction)) await stack.leaveScene();
-	const scene = await stack.scene(root, randomOf(seed));
+	const scene = await stack.scene(root, randomOf(seed), {
+		hasNatsClock: faults.some(({ kind }) => kind === "clock"),
+	});
 	try {
 		const result = await run(scene, seed, faults, root);
 		// Whose clock was moved or whose stream is an old one is of no more use.
@@ -72,7 +75,9 @@ export async function runSeed(
 }
 
 function movesClock(fault: Fault): boolean {
-	return fault.kind === "midnight" || isOfCompaction(fault);
+	return (
+		fault.kind === "midnight" || fault.kind === "clock" || isOfCompaction(fault)
+	);
 }
 
 async function run(
@@ -119,7 +124,11 @@ async function run(
 		ofLoad.length > 0 || isCompacted || seed % seedsPerLoad === 0;
 	if (isLoaded) {
 		const route = scene.routes[(move?.source ?? seed) % scene.routes.length]!;
-		const own = rows.filter(({ sourceKey }) => sourceKey === route.sourceKey);
+		// What a clock dated too late is loaded on its day.
+		const today = utcDate(scene.clock.now());
+		const own = rows.filter(
+			({ sourceKey, date }) => sourceKey === route.sourceKey && date <= today,
+		);
 		const apart = own.filter(isQuarantined);
 		const others = own.filter((row) => !isQuarantined(row));
 		const { table, quarantine } = await loadTable(scene, route, root);

@@ -6,9 +6,13 @@ import { Scene, type SharedStore } from "./scene/scene.ts";
 export interface Stack extends SharedStore {
 	/**
 	 * A data plane that runs the code below `root`: the one of the last seed where that will do. The numbers decide what its
-	 * tracking plan says.
+	 * tracking plan says. `hasNatsClock`: NATS's own clock can be set.
 	 */
-	scene(root: string, random: () => number): Promise<Scene>;
+	scene(
+		root: string,
+		random: () => number,
+		options: { hasNatsClock: boolean },
+	): Promise<Scene>;
 	/** The next seed needs another data plane. */
 	leaveScene(): Promise<void>;
 	stop(): Promise<void>;
@@ -33,11 +37,12 @@ export async function startStack(): Promise<Stack> {
 	const store = { s3, s3Disk, hasDisks, shards };
 	return {
 		...store,
-		scene: async (root, random) => {
+		scene: async (root, random, options) => {
 			const isWorn = scene && scene.uses >= seedsOfScene;
-			if (isWorn || root !== rootOfScene) await leaveScene();
+			const isOther = scene && scene.hasNatsClock !== options.hasNatsClock;
+			if (isWorn || isOther || root !== rootOfScene) await leaveScene();
 			rootOfScene = root;
-			scene ??= await Scene.open(store, root);
+			scene ??= await Scene.open(store, root, options);
 			await scene.renew(random);
 			return scene;
 		},

@@ -36,6 +36,8 @@ export async function strike(scene: Scene, fault: Fault): Promise<void> {
 				{ point: "publish", when: "after", nth: fault.nth },
 				() => forget(scene),
 			);
+		case "clock":
+			return at(scene, fault.at, () => setClocks(scene, fault));
 		case "midnight":
 			scene.clock.moveBeforeMidnight(fault.inMs);
 			return;
@@ -161,6 +163,20 @@ async function fill(
 	}
 	release();
 	return { verdict: "go" };
+}
+
+async function setClocks(
+	{ clock }: Scene,
+	{ parts, hours, forMs }: Extract<Fault, { kind: "clock" }>,
+): Promise<Struck> {
+	clock.set(parts, hours * 3_600_000);
+	return {
+		verdict: "go",
+		heal: async () => {
+			await delay(forMs);
+			clock.set(parts, 0);
+		},
+	};
 }
 
 async function losePower({ natsDisk, nats, locks }: Scene): Promise<Struck> {

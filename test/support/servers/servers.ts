@@ -30,12 +30,17 @@ export interface TestNats extends TestServer {
 	storeDirectory: string;
 }
 
-/** @param edit changes the configuration, to be one that Tidemill must refuse. */
+/**
+ * @param edit changes the configuration, to be one that Tidemill must refuse.
+ * @param program another build than the usual one, and its environment.
+ */
 export async function startNats(
 	edit: (config: ReturnType<typeof JSON.parse>) => void = () => undefined,
+	program: { command?: string; env?: Record<string, string> } = {},
 ): Promise<TestNats> {
 	const directory = await storeDirectory("nats");
-	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
+	const command =
+		program.command ?? (await resolveBinaries(["nats-server"]))["nats-server"];
 	const settings = {
 		port: await freePort(),
 		storeDirectory: join(directory, "store"),
@@ -47,8 +52,9 @@ export async function startNats(
 	const config = JSON.parse(natsConfigText(settings));
 	edit(config);
 	await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
-	const program = nats({ command, configFile, ...settings });
-	return Object.assign(await startServer(program, directory), {
+	const usual = nats({ command, configFile, ...settings });
+	const env = { ...usual.env, ...program.env };
+	return Object.assign(await startServer({ ...usual, env }, directory), {
 		url: natsUrl(settings, "admin"),
 		urlFor: (role: NatsRole) => natsUrl(settings, role),
 		storeDirectory: settings.storeDirectory,

@@ -63,6 +63,7 @@ export async function verifyRows(
 	const compactions = await recordsOf(scene);
 	verifyRemains({
 		sent,
+		sharedMs: [...scene.clock.sharedMs],
 		expected,
 		rows,
 		streams,

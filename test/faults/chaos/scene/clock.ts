@@ -1,19 +1,50 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { shiftClock } from "../../../support/faults/shifted-nats.ts";
 import type { NatsMessage } from "./wires/nats-messages.ts";
 
 const dayMs = 86_400_000;
 
+/** Who has a clock of its own, which can be wrong. */
+export const clockParts = [
+	"receive",
+	"archive-a",
+	"archive-b",
+	"nats",
+] as const;
+export type ClockPart = (typeof clockParts)[number];
+
 /**
- * The clock of a data plane: the machine's, moved by whole seconds. Receive and archive read it from a file (clock-preload.ts), and
- * what NATS says of time is moved on its way. NATS itself and the store keep the machine's.
+ * The clock of a data plane: the machine's, moved by whole seconds. Receive and archive read it from files (clock-preload.ts), and
+ * what NATS says of time is moved on its way. Each part's can be wrong besides, that of NATS itself, too, if it was built for that
+ * (shifted-nats.ts). The store keeps the machine's.
  */
 export class Clock {
-	readonly file: string;
+	readonly #directory: string;
 	#aheadMs = 0;
+	readonly #wrongMs: Record<ClockPart, number> = {
+		receive: 0,
+		"archive-a": 0,
+		"archive-b": 0,
+		nats: 0,
+	};
+	/** By how much an event's time may differ from the clock: receive's and NATS's have been wrong by as much together. */
+	readonly sharedMs = new Set([0]);
 
 	constructor(directory: string) {
-		this.file = join(directory, "clock");
+		this.#directory = directory;
+		this.#write();
+	}
+
+	fileOf(part: ClockPart): string {
+		return join(this.#directory, `clock-${part}`);
+	}
+
+	/** Sets the clocks of these parts so far from what is right. */
+	set(parts: readonly ClockPart[], wrongMs: number): void {
+		for (const part of parts) this.#wrongMs[part] = wrongMs;
+		if (this.#wrongMs.receive === this.#wrongMs.nats)
+			this.sharedMs.add(this.#wrongMs.nats);
 		this.#write();
 	}
 
@@ -73,7 +104,11 @@ export class Clock {
 	}
 
 	#write(): void {
-		writeFileSync(this.file, String(this.#aheadMs));
+		for (const [part, wrongMs] of Object.entries(this.#wrongMs)) {
+			const file = this.fileOf(part as ClockPart);
+			if (part === "nats") shiftClock(file, wrongMs);
+			else writeFileSync(file, String(this.#aheadMs + wrongMs));
+		}
 	}
 }
 

@@ -8,6 +8,10 @@ import { bucket, framesSubject } from "../../../../packages/contracts/nats.ts";
 import type { Route } from "../../../../packages/contracts/route.ts";
 import { LoopDisk } from "../../../support/faults/loop-disk.ts";
 import {
+	shiftedClock,
+	shiftedNats,
+} from "../../../support/faults/shifted-nats.ts";
+import {
 	connectAdmin,
 	startReceiver,
 	type TestReceiver,
@@ -78,6 +82,7 @@ const clockArgs = ["--import", join(import.meta.dirname, "clock-preload.ts")];
 /** One seed's data plane: receive and two archives of the same shards, with a proxy on each of their wires, and senders. */
 export class Scene {
 	readonly store: SharedStore;
+	readonly hasNatsClock: boolean;
 	readonly prefix = `chaos-${randomUUID()}`;
 	readonly traps = new Traps();
 	/** Who does something to a part keeps others from it. */
@@ -113,13 +118,18 @@ export class Scene {
 	/** Undone in the opposite order. */
 	readonly #undo: (() => unknown)[] = [];
 
-	private constructor(store: SharedStore) {
+	private constructor(store: SharedStore, hasNatsClock: boolean) {
 		this.store = store;
+		this.hasNatsClock = hasNatsClock;
 	}
 
-	/** @param project root of the code that runs. */
-	static async open(store: SharedStore, project: string): Promise<Scene> {
-		const scene = new Scene(store);
+	/** @param project root of the code that runs. @param options.hasNatsClock NATS's own clock can be set. */
+	static async open(
+		store: SharedStore,
+		project: string,
+		{ hasNatsClock = false } = {},
+	): Promise<Scene> {
+		const scene = new Scene(store, hasNatsClock);
 		scene.scratch = await temporaryDirectory("chaos");
 		try {
 			await scene.#start(project);
@@ -140,9 +150,17 @@ export class Scene {
 			this.#undo.push(() => this.natsDisk?.remove());
 		}
 		this.natsStore = join(this.natsDisk?.directory ?? scratch, "nats");
-		this.nats = await startNats((config) => {
-			config.jetstream.store_dir = this.natsStore;
-		});
+		this.nats = await startNats(
+			(config) => {
+				config.jetstream.store_dir = this.natsStore;
+			},
+			this.hasNatsClock
+				? {
+						command: await shiftedNats(),
+						env: { [shiftedClock]: this.clock.fileOf("nats") },
+					}
+				: {},
+		);
 		this.#undo.push(
 			() => this.nats.kill(),
 			() => this.nats.stop(),
@@ -204,7 +222,7 @@ export class Scene {
 				project,
 				nodeArgs: clockArgs,
 				env: {
-					CHAOS_CLOCK: this.clock.file,
+					CHAOS_CLOCK: this.clock.fileOf("receive"),
 					TIDEMILL_SHARDS: String(this.store.shards),
 				},
 			},
@@ -217,7 +235,7 @@ export class Scene {
 	}
 
 	async #startArchive(
-		name: string,
+		name: (typeof archiveNames)[number],
 		project: string,
 		counts: ObjectCounts,
 	): Promise<RoleServer> {
@@ -232,7 +250,7 @@ export class Scene {
 			directory,
 			nodeArgs: clockArgs,
 			env: {
-				CHAOS_CLOCK: this.clock.file,
+				CHAOS_CLOCK: this.clock.fileOf(name),
 				NATS_URL: urlFor("archive"),
 				S3_ENDPOINT: `http://127.0.0.1:${await proxy.listen()}`,
 				S3_BUCKET: s3.bucket,
