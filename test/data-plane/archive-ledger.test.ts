@@ -1,7 +1,9 @@
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
+import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import type { SourceLedger } from "../../packages/contracts/ledger.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
@@ -40,6 +42,23 @@ async function archiveWith(...bodies: string[]) {
 async function ledgers(archive: ArchiveFixture) {
 	return new Kvm(archive.connection).open(bucket.ledger);
 }
+
+test("a published ledger through a time of the future gives way, and no other to an earlier one", async () => {
+	const { archive, running } = await archiveWith("1");
+	const { shard, sourceKey } = archive;
+	const ledger = ledgerOf(running.shard.index.source("shop", sourceKey)!);
+	const progress = await NatsProgress.open(archive.connection, 1);
+	const publishAt = async (ms: number) => {
+		const archivedThrough = new Date(receivedAtMs + ms).toISOString();
+		await progress.setLedger({ ...ledger, shard, archivedThrough });
+		const entry = await (await ledgers(archive)).get(sourceKey);
+		const { archivedThrough: published } = entry!.json<SourceLedger>();
+		return Date.parse(published) - receivedAtMs;
+	};
+	expect(await publishAt(3 * 86_400_000)).toBe(3 * 86_400_000);
+	expect(await publishAt(-1_000)).toBe(-1_000);
+	expect(await publishAt(-2_000)).toBe(-1_000);
+});
 
 test("what a restarted archive knows needs no cut record that a snapshot has taken", async () => {
 	const { archive, running } = await archiveWith("1", "2", "3");

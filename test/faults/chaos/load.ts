@@ -4,12 +4,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { askArchive } from "../../../operator/archive/ask.ts";
+import type { DatePlan } from "../../../operator/pipeline/plan-dates.ts";
 import {
 	jobEnv,
 	type LoadInput,
 	type TableColumn,
 } from "../../../packages/contracts/job.ts";
 import type {
+	AskedDates,
 	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
@@ -28,11 +30,13 @@ import { eventually, Violation } from "./scene/violation.ts";
 /**
  * Loads a Source's events into a table, and those in quarantine into another, as operator and a Job would, with a new try
  * after each that failed. Their rows.
+ * @param asked as operator decided, all unless given.
  */
 export async function loadTable(
 	scene: Scene,
 	route: Route,
 	project: string,
+	asked?: DatePlan,
 ): Promise<{ table: PlainRow[]; quarantine: PlainRow[] }> {
 	const run = randomUUID();
 	const { account, source } = route;
@@ -52,7 +56,7 @@ export async function loadTable(
 		quarantineTable: { name: "events_quarantine", columns, description: "" },
 		strategy: "Incremental",
 		rebuild: false,
-		manifestURL: await manifestURL(scene, route, run),
+		manifestURL: await manifestURL(scene, route, run, asked),
 	};
 	const file = join(directory, "input.json");
 	await writeFile(file, JSON.stringify(input));
@@ -96,17 +100,18 @@ export async function manifestFiles(
 		});
 }
 
-/** Where the manifest of a Run is that would load all of a Source, with what is in quarantine. */
+/** Where the manifest of a Run is that would load all of a Source or what is asked for, with what is in quarantine. */
 async function manifestURL(
 	{ admin }: Scene,
 	{ account, sourceKey, shard }: Route,
 	run: string = randomUUID(),
+	asked: AskedDates = { extent: "Whole" },
 ): Promise<string> {
 	const question: ManifestRequest = {
 		run,
 		account,
 		sourceKey,
-		extent: "Whole",
+		...asked,
 		quarantine: true,
 	};
 	let url = "";
