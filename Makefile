@@ -55,6 +55,10 @@ install-yaml: $(installed) ## Write install.yaml: the chart with the values to t
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again, SHARDS=4)
 	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) CHAOS_SHARDS=$(or $(SHARDS),2) $(node) $(bin)/vitest run --project chaos test/faults/chaos/chaos
 
+.PHONY: table-histories
+table-histories: ## Random histories of a Pipeline: after each Run its table holds what the docs promise (SEEDS=1..200, SEED=7 for one again)
+	TABLE_SEEDS=$(or $(SEED),$(SEEDS),1..50) $(if $(SEED),TABLE_TELL=1) $(node) $(bin)/vitest run --project data-plane test/data-plane/table-model.test.ts
+
 .PHONY: chaos-controls
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)
 	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project chaos test/faults/chaos/controls

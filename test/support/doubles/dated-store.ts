@@ -1,0 +1,63 @@
+import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
+import type {
+	ListedObject,
+	ObjectStore,
+} from "../../../ingest/archive/s3/object-store.ts";
+import type { ObjectServer } from "./object-server.ts";
+
+/**
+ * A bucket in memory with a clock of its own, whose links an object server serves. Like S3, `putNew` writes only a new key
+ * (docs.aws.amazon.com, "Add preconditions to S3 operations with conditional requests"), and lists are sorted by key (API
+ * reference, ListObjectsV2).
+ */
+export class DatedStore implements ObjectStore {
+	readonly keys = new ObjectKeys("");
+	readonly #server: ObjectServer;
+	readonly #nowMs: () => number;
+	readonly #objects = new Map<
+		string,
+		{ body: Uint8Array | string; modifiedMs: number }
+	>();
+
+	constructor(server: ObjectServer, nowMs: () => number) {
+		this.#server = server;
+		this.#nowMs = nowMs;
+	}
+
+	async putNew(key: string, body: Uint8Array | string) {
+		if (this.#objects.has(key)) return "exists" as const;
+		this.#objects.set(key, { body, modifiedMs: this.#nowMs() });
+		return "created" as const;
+	}
+
+	async get(key: string): Promise<string | undefined> {
+		const found = this.#objects.get(key);
+		return found && Buffer.from(found.body).toString();
+	}
+
+	async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
+		const keys = [...this.#objects.keys()].filter(
+			(key) => key.startsWith(prefix) && key > after,
+		);
+		for (const key of keys.sort()) {
+			const { body, modifiedMs } = this.#objects.get(key)!;
+			yield { key, bytes: Buffer.byteLength(body), modifiedMs };
+		}
+	}
+
+	async presign(key: string): Promise<string> {
+		return this.#server.put(key, this.#objects.get(key)?.body ?? "");
+	}
+
+	async presignPut(key: string) {
+		return { url: `memory:${key}`, headers: {} };
+	}
+
+	async linkSeconds(wanted: number): Promise<number> {
+		return wanted;
+	}
+
+	async remove(keys: readonly string[]): Promise<void> {
+		for (const key of keys) this.#objects.delete(key);
+	}
+}
