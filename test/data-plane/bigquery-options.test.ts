@@ -118,27 +118,6 @@ test("a full reload keeps the table's options", async () => {
 	expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
 });
 
-test("labels and a description that people set in BigQuery outlast a full reload", async () => {
-	const { loadWith, orders, double } = await optionsFixture();
-	const first = await loadWith({ labels: { team: "none" } }, undefined, true);
-	expect(first.exitCode, first.log).toBe(0);
-	const theirs = { labels: { owner: "ada" }, description: "Ours" };
-	const { tableReference } = orders();
-	double.warehouse.patchTable(tableReference, theirs, undefined);
-	const uid = orders().labels?.["tidemill-run"];
-	const { exitCode, log } = await loadWith(
-		{ labels: { team: "shop" } },
-		undefined,
-		true,
-	);
-	expect(exitCode, log).toBe(0);
-	expect(orders()).toMatchObject({
-		description: "Ours",
-		labels: { owner: "ada", team: "shop" },
-	});
-	expect(orders().labels?.["tidemill-run"]).not.toBe(uid);
-});
-
 test.each([true, false])(
 	"what people set on columns outlasts Runs, and a new column comes beside it (full reload: %s)",
 	async (isFull) => {
@@ -181,6 +160,126 @@ test.each([true, false])(
 		).toEqual([[2, 0]]);
 	},
 );
+
+/** What people set in BigQuery, by its console, DDL or Terraform. */
+const theirs = {
+	description: "Ours",
+	friendlyName: "Orders",
+	labels: { owner: "ada" },
+	expirationTime: "32503680000000",
+	maxStaleness: "0-0 0 4:0:0",
+	defaultCollation: "und:ci",
+	defaultRoundingMode: "ROUND_HALF_EVEN",
+} as const;
+const protections = {
+	resourceTags: { "1/env": "prod" },
+	tableConstraints: { primaryKey: { columns: ["event_id"] } },
+};
+const ofColumns = {
+	description: "Theirs",
+	collation: "und:ci",
+	defaultValueExpression: "'x'",
+	policyTags: { names: ["projects/p/locations/eu/taxonomies/1/policyTags/2"] },
+};
+
+test.each([true, false])(
+	"what people set on a table, and who has access to it, outlasts each Run (full reload: %s)",
+	async (isFull) => {
+		const { loadWith, orders, double, rows } = await optionsFixture();
+		const first = await loadWith({}, undefined, isFull);
+		expect(first.exitCode, first.log).toBe(0);
+		const { tableReference, schema } = orders();
+		const changes = {
+			...theirs,
+			...protections,
+			...(!isFull && { requirePartitionFilter: true }),
+			clustering: { fields: ["event_id"] },
+			schema: {
+				fields: schema!.fields!.map((field) =>
+					field.type === "STRING" ? { ...field, ...ofColumns } : field,
+				),
+			},
+		};
+		double.warehouse.patchTable(tableReference, changes, undefined);
+		const access = { rowAccessPolicies: ["only_eu"], roles: ["roles/viewer"] };
+		double.warehouse.access.set("shop.orders", access);
+		const uid = orders().labels?.["tidemill-run"];
+		const { exitCode, log } = await loadWith(
+			{ labels: { team: "shop" } },
+			undefined,
+			isFull,
+		);
+		expect(exitCode, log).toBe(0);
+		expect(orders()).toMatchObject({
+			...changes,
+			labels: { owner: "ada", team: "shop" },
+		});
+		expect(double.warehouse.access.get("shop.orders")).toEqual(access);
+		expect(orders().labels?.["tidemill-run"]).not.toBe(uid);
+		expect(await rows("select count(*)::int from shop.orders")).toEqual([[2]]);
+	},
+);
+
+test("a rebuilt table is described as before; one that people protected is not rebuilt", async () => {
+	const { load, manifest, orders, double, rows, destination } =
+		await optionsFixture();
+	const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "a")] };
+	const tableReference = {
+		projectId: double.projectId,
+		datasetId: "shop",
+		tableId: "orders",
+	};
+	const { policyTags, ...describing } = ofColumns;
+	const fields = [
+		{ name: "event_id", type: "STRING", ...describing },
+		{ name: "body", type: "JSON", description: "Theirs" },
+	];
+	const make = async (more: object = {}) => {
+		await double.warehouse.createTable({
+			tableReference,
+			...theirs,
+			schema: { fields },
+			...more,
+		});
+		await rows("insert into shop.orders by name select 'old' as event_id");
+	};
+	const rebuild = async () =>
+		load(await manifest(day), {
+			input: { destination, adopt: true, rebuild: true },
+		});
+	await make();
+	const { exitCode, log } = await rebuild();
+	expect(exitCode, log).toBe(0);
+	expect(orders()).toMatchObject({ ...theirs, labels: { owner: "ada" } });
+	expect(orders().schema?.fields).toEqual(
+		expect.arrayContaining([
+			{ name: "event_id", type: "STRING", ...describing },
+			{ name: "body", type: "STRING", description: "Theirs" },
+		]),
+	);
+	await double.warehouse.deleteTable(tableReference);
+	await make({
+		...protections,
+		schema: { fields: [{ ...fields[0]!, policyTags }, fields[1]!] },
+	});
+	double.warehouse.access.set("shop.orders", {
+		rowAccessPolicies: ["only_eu"],
+		roles: ["roles/bigquery.dataViewer"],
+	});
+	const before = orders();
+	const { result } = await rebuild();
+	expect(result).toMatchObject({ error: { code: "TableIncompatible" } });
+	for (const name of [
+		"its own grants of roles/bigquery.dataViewer",
+		"the row access policy only_eu",
+		'the policy tags of column "event_id"',
+		"the tag 1/env",
+		"its primary and foreign keys",
+	])
+		expect(JSON.stringify(result)).toContain(JSON.stringify(name).slice(1, -1));
+	expect(orders()).toEqual(before);
+	expect(await rows("select event_id from shop.orders")).toEqual([["old"]]);
+});
 
 test("a key is changed in place, and a table without one is not written to as if it had one", async () => {
 	const { loadWith, orders, rows } = await optionsFixture();

@@ -27,7 +27,7 @@ import {
 import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, tableDigest } from "./table-labels.ts";
-import { optionsOf } from "./table-options.ts";
+import { lostWith, newTable } from "./table-options.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;
@@ -70,17 +70,20 @@ export class TableLoad {
 		if (plan.table === "Replace")
 			for (const day of plan.loads.flatMap(({ days }) => days))
 				await this.#files.with([day], async () => undefined);
+		if (plan.table === "Replace") await this.#requireNothingLost();
 		const found =
 			plan.table === "Create"
 				? undefined
 				: await this.#table.mark(markDuring, plan.table === "Keep");
 		await this.#endPredecessors();
+		let former: BigQueryTable | undefined;
 		if (plan.table === "Replace") {
-			await this.#table.current();
+			former = await this.#table.current();
+			this.#context.log.info({ former }, "dropping a table to rebuild it");
 			await this.#dataset.deleteTable(name);
 		}
 		const table =
-			found && plan.table === "Keep" ? found : await this.#createTable();
+			found && plan.table === "Keep" ? found : await this.#createTable(former);
 		const { newFields } = plan;
 		if (newFields.length > 0)
 			await this.#dataset.patchTable(name, {
@@ -121,13 +124,27 @@ export class TableLoad {
 		);
 	}
 
-	async #createTable(): Promise<BigQueryTable> {
-		const { name, columns } = this.#input.table;
-		const options = optionsOf(this.#input);
-		const table = await this.#dataset.createTable(name, {
-			...options,
-			labels: { ...options.labels, ...this.#labels() },
-			schema: { fields: fieldsOf(columns) },
+	/** Throws {@link JobFailure} TableIncompatible for what a rebuilt table would lack and people must decide about. */
+	async #requireNothingLost(): Promise<void> {
+		const { name } = this.#input.table;
+		const table = await this.#table.current();
+		const lost = [
+			...(table.type === "VIEW" ? [] : await this.#dataset.accessOf(name)),
+			...lostWith(table, this.#input),
+		];
+		if (lost.length > 0)
+			throw new JobFailure(
+				"TableIncompatible",
+				`Table ${name} must be dropped to be rebuilt, and would lose ${lost.join(", ")}. Nothing was changed. Remove these from the table, or drop it yourself, and start a Run`,
+			);
+	}
+
+	/** @param former the table that it replaces. */
+	async #createTable(former?: BigQueryTable): Promise<BigQueryTable> {
+		const wanted = newTable(this.#input, former);
+		const table = await this.#dataset.createTable(this.#input.table.name, {
+			...wanted,
+			labels: { ...wanted.labels, ...this.#labels() },
 		});
 		await this.#table.mark(markDuring);
 		return table;

@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { TableOptions } from "../input.ts";
 import type { BigQueryTable } from "./rest/api.ts";
-import { keyProblem, optionChanges, optionsOf } from "./table-options.ts";
+import {
+	keyProblem,
+	lostWith,
+	newTable,
+	optionChanges,
+	optionsOf,
+} from "./table-options.ts";
 
 const key = "projects/p/locations/europe/keyRings/r/cryptoKeys/k";
 const all: TableOptions = {
@@ -107,6 +113,82 @@ test("what people turn off is turned off", () => {
 	expect(optionChanges(existing, input)).toEqual({
 		requirePartitionFilter: false,
 	});
+});
+
+test("what an interrupted copy of an early build left goes", () => {
+	const left = tableOf(inputOf(), {
+		description: "Staging table of a Run that loads orders",
+		expirationTime: "1",
+	});
+	expect(optionChanges(left, inputOf())).toEqual({
+		description: "Events of shop",
+		expirationTime: null,
+	});
+	expect(optionChanges(left, inputOf(all))).toMatchObject({
+		description: "Orders",
+	});
+});
+
+const described = {
+	friendlyName: "Orders of ours",
+	description: "Theirs",
+	labels: { owner: "ada" },
+	expirationTime: "32503680000000",
+	requirePartitionFilter: true,
+	clustering: { fields: ["event_id"] },
+	schema: {
+		fields: [
+			{ name: "EVENT_ID", type: "STRING", description: "An id" },
+			{
+				name: "date",
+				type: "STRING",
+				description: "A day",
+				defaultValueExpression: "'x'",
+			},
+			{ name: "gone", type: "STRING", description: "Gone" },
+		],
+	},
+};
+
+test("a rebuilt table is described as before, but for columns that are gone and what the Pipeline chooses", () => {
+	const fields = [
+		{ name: "event_id", type: "STRING", description: "An id" },
+		{ name: "date", type: "DATE", description: "A day" },
+	];
+	const former = tableOf(inputOf(), {
+		...described,
+		timePartitioning: { type: "MONTH", field: "date", expirationMs: "1" },
+	});
+	expect(newTable(inputOf(), former)).toEqual({
+		...described,
+		timePartitioning: { type: "DAY", field: "date", expirationMs: "1" },
+		schema: { fields },
+	});
+	expect(newTable(inputOf(all), former)).toMatchObject({
+		description: "Orders",
+		labels: { owner: "ada", team: "shop" },
+		timePartitioning: { expirationMs: "34560000000" },
+	});
+	const gone = { ...former, clustering: { fields: ["gone"] } };
+	expect(newTable(inputOf(), gone)).not.toHaveProperty("clustering");
+	expect(lostWith(former, inputOf())).toEqual([]);
+});
+
+test("what protects a table is named, since a rebuild would lose it", () => {
+	const [id] = described.schema.fields;
+	const former = tableOf(inputOf(), {
+		schema: { fields: [{ ...id!, policyTags: { names: ["p"] } }] },
+		resourceTags: { "1/env": "prod" },
+		tableConstraints: { primaryKey: { columns: ["event_id"] } },
+		encryptionConfiguration: { kmsKeyName: `${key}/cryptoKeyVersions/2` },
+	});
+	expect(lostWith(former, inputOf())).toEqual([
+		'the policy tags of column "EVENT_ID"',
+		"the tag 1/env",
+		"its primary and foreign keys",
+		`its Cloud KMS key ${key}`,
+	]);
+	expect(lostWith(former, inputOf(all, key))).toHaveLength(3);
 });
 
 test("only a table without any key can't get the Destination's", () => {

@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import type { BigQueryInput, TableOptions } from "../input.ts";
-import type { BigQueryTable } from "./rest/api.ts";
+import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
+import { fieldsOf } from "./schema.ts";
 
 /** What a table has beside its columns and the labels of loads. */
 export type StoredOptions = Pick<
 	BigQueryTable,
+	| "expirationTime"
 	| "description"
 	| "labels"
 	| "timePartitioning"
@@ -48,6 +50,88 @@ export function optionsOf(input: LoadInput): StoredOptions {
 }
 
 /**
+ * A table as a load creates it, but for the load's own labels.
+ * @param former was dropped for it. Settings that only describe it or its columns are taken along; those of a column that is
+ * gone, or needs another type, go with it.
+ */
+export function newTable(
+	input: LoadInput,
+	former?: BigQueryTable,
+): Omit<BigQueryTable, "tableReference"> {
+	const options = optionsOf(input);
+	const fields = fieldsOf(input.table.columns);
+	if (!former) return { ...options, schema: { fields } };
+	const { description, friendlyName, maxStaleness, expirationTime } = former;
+	const { defaultCollation, defaultRoundingMode } = former;
+	const { timePartitioning = options.timePartitioning, clustering } = former;
+	const isClusterable = clustering?.fields?.every((name) =>
+		fields.some((field) => field.name === name && field.type !== "FLOAT"),
+	);
+	return {
+		...defined({ friendlyName, maxStaleness, expirationTime }),
+		...defined({ defaultCollation, defaultRoundingMode }),
+		...(clustering && isClusterable && { clustering }),
+		...(options.timePartitioning &&
+			defined({ requirePartitionFilter: former.requirePartitionFilter })),
+		...options,
+		description:
+			chosenBy(input).description ?? description ?? options.description ?? "",
+		labels: { ...labelsOfPeople(former), ...options.labels },
+		...(options.timePartitioning && {
+			timePartitioning: {
+				...defined({ expirationMs: timePartitioning?.expirationMs }),
+				...options.timePartitioning,
+			},
+		}),
+		schema: { fields: fields.map((field) => describedAs(field, former)) },
+	};
+}
+
+function labelsOfPeople({ labels = {} }: BigQueryTable) {
+	return Object.fromEntries(
+		Object.entries(labels).filter(([name]) => !name.startsWith("tidemill-")),
+	);
+}
+
+function describedAs(field: BigQueryField, { schema }: BigQueryTable) {
+	const former = schema?.fields?.find(
+		({ name }) => name.toLowerCase() === field.name.toLowerCase(),
+	);
+	if (!former) return field;
+	const { description, roundingMode } = former;
+	const { collation, defaultValueExpression } = former;
+	return {
+		...field,
+		...defined({ description }),
+		...(former.type === field.type &&
+			defined({ roundingMode, collation, defaultValueExpression })),
+	};
+}
+
+/**
+ * What protects a table, or is bound to what it has now, by name. Who has roles/bigquery.dataEditor may not set it on another
+ * table (cloud.google.com/bigquery/docs/access-control#bigquery.dataEditor), so it would be lost with this one.
+ */
+export function lostWith(
+	{ schema, resourceTags = {}, tableConstraints, ...former }: BigQueryTable,
+	input: Pick<LoadInput, "destination">,
+): string[] {
+	const key = keyOf(former);
+	return [
+		...(schema?.fields ?? [])
+			.filter(({ policyTags, dataPolicies = [] }) =>
+				[...(policyTags?.names ?? []), ...dataPolicies].some(Boolean),
+			)
+			.map(({ name }) => `the policy tags of column "${name}"`),
+		...Object.keys(resourceTags).map((tag) => `the tag ${tag}`),
+		...(tableConstraints ? ["its primary and foreign keys"] : []),
+		...(key !== undefined && wantedKey(input.destination) === undefined
+			? [`its Cloud KMS key ${key}`]
+			: []),
+	];
+}
+
+/**
  * What a tables.patch must change for the table to have the options that people chose. Others are theirs to set in
  * BigQuery, as dbt and Terraform leave alone what they don't name.
  */
@@ -63,6 +147,12 @@ export function optionChanges(
 		...(partitionExpirationDays !== undefined &&
 			timePartitioning && { timePartitioning }),
 	};
+	// Early builds copied a staging table over the table. If a copy was interrupted, the table would vanish with this expiration.
+	if (existing.description?.startsWith("Staging table of a Run that loads "))
+		Object.assign(wanted, {
+			description: description ?? input.table.description,
+			expirationTime: null,
+		});
 	const key = keyOf(existing);
 	const present: BigQueryTable = {
 		...existing,
@@ -94,7 +184,9 @@ function wantedKey(destination: LoadInput["destination"]): string | undefined {
 }
 
 /** The key that a table is encrypted with, without its version. */
-function keyOf({ encryptionConfiguration }: BigQueryTable): string | undefined {
+function keyOf({
+	encryptionConfiguration,
+}: Pick<BigQueryTable, "encryptionConfiguration">): string | undefined {
 	return encryptionConfiguration?.kmsKeyName?.replace(
 		/\/cryptoKeyVersions\/.*$/,
 		"",
@@ -108,4 +200,11 @@ function holds(value: unknown, wanted: unknown): boolean {
 	return Object.entries(wanted).every(([name, part]) =>
 		holds((value as Record<string, unknown> | undefined)?.[name], part),
 	);
+}
+
+/** Without the members that are undefined. */
+function defined<T extends object>(value: T) {
+	return Object.fromEntries(
+		Object.entries(value).filter(([, member]) => member !== undefined),
+	) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
 }

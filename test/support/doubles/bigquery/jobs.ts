@@ -216,7 +216,7 @@ export class Jobs {
 
 	async #replaceRows(
 		table: BigQueryTable,
-		{ destinationTable }: Load,
+		{ destinationTable, writeDisposition: disposition }: Load,
 		schema: BigQueryField[],
 		fields: BigQueryField[],
 		rows: string,
@@ -233,6 +233,8 @@ export class Jobs {
 				`INSERT INTO ${name} (${columns}) SELECT ${columns} FROM ${rows}`,
 			);
 			await this.#warehouse.run("COMMIT");
+			if (disposition === "WRITE_TRUNCATE" && date === undefined)
+				this.#warehouse.truncateMetadata(destinationTable);
 			this.#warehouse.setFields(destinationTable, schema);
 			return loaded;
 		} catch (error) {

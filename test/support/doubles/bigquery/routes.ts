@@ -21,8 +21,10 @@ export async function route(api: Api, call: Call): Promise<Answer> {
 	if (collection === "queries") return queryRoute(api, call);
 	if (collection !== "datasets") throw invalid(`No such method: ${path}`);
 	if (inner === undefined) return datasetRoute(api, call, name);
-	const tableId = innerName ?? "";
+	const [tableId = "", method] = innerName?.split(":") ?? [];
 	const reference = { projectId, datasetId: name!, tableId };
+	if (method === "getIamPolicy" || data === "rowAccessPolicies")
+		return { status: 200, body: accessTo(api, reference) };
 	return data === undefined
 		? tableRoute(api, call, reference)
 		: { status: 200, body: await listRows(api, call, reference) };
@@ -99,6 +101,22 @@ async function tableRoute(
 			await warehouse.deleteTable(reference);
 			return { status: 204 };
 	}
+}
+
+/**
+ * As cloud.google.com/bigquery/docs/reference/rest/v2/tables/getIamPolicy and …/rowAccessPolicies/list answer, in one, since
+ * they have no member in common.
+ */
+function accessTo({ warehouse }: Api, reference: TableReference) {
+	const { datasetId, tableId } = warehouse.require(reference).tableReference;
+	const { roles = [], rowAccessPolicies = [] } =
+		warehouse.access.get(`${datasetId}.${tableId}`) ?? {};
+	return {
+		bindings: roles.map((role) => ({ role, members: ["user:ada@x.example"] })),
+		rowAccessPolicies: rowAccessPolicies.map((policyId) => ({
+			rowAccessPolicyReference: { ...reference, policyId },
+		})),
+	};
 }
 
 /** cloud.google.com/bigquery/docs/reference/rest/v2/jobs */

@@ -17,6 +17,13 @@ type NewTable = BigQueryTable & {
 	view?: { query: string; useLegacySql?: boolean };
 };
 
+export interface TableAccess {
+	/** Ids (cloud.google.com/bigquery/docs/reference/rest/v2/rowAccessPolicies). */
+	rowAccessPolicies: string[];
+	/** That the table's own policy grants (cloud.google.com/bigquery/docs/reference/rest/v2/tables/getIamPolicy). */
+	roles: string[];
+}
+
 /** DuckDB's type for each of BigQuery's (cloud.google.com/bigquery/docs/reference/standard-sql/data-types). */
 const types: Record<string, string> = {
 	STRING: "VARCHAR",
@@ -41,6 +48,8 @@ export class Warehouse {
 	/** Dataset → location. */
 	readonly datasets = new Map<string, string>();
 	readonly #tables = new Map<string, BigQueryTable>();
+	/** `dataset.table` → who has access to it beyond its dataset's. */
+	readonly access = new Map<string, TableAccess>();
 	readonly #connection: DuckDBConnection;
 	readonly #instance: DuckDBInstance;
 	#changes = 0;
@@ -266,6 +275,7 @@ export class Warehouse {
 		const date = partitionOf(reference.tableId);
 		if (date === undefined) {
 			this.#tables.delete(idOf(reference));
+			this.access.delete(idOf(reference));
 			const kind = table.type === "VIEW" ? "VIEW" : "TABLE";
 			await this.run(`DROP ${kind} ${this.sqlName(reference)}`);
 			return;
@@ -291,6 +301,18 @@ export class Warehouse {
 		const table = this.require(reference);
 		table.labels = labels;
 		table.etag = this.#nextEtag();
+	}
+
+	/**
+	 * What WRITE_TRUNCATE of a whole table takes away beside its columns' settings: row access policies might not be preserved
+	 * (cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition), and
+	 * constraints are removed (reference of JobConfigurationLoad, writeDisposition).
+	 */
+	truncateMetadata(reference: TableReference): void {
+		const { tableConstraints: _, ...table } = this.require(reference);
+		this.#tables.set(idOf(reference), table);
+		const { roles = [] } = this.access.get(idOf(reference)) ?? {};
+		this.access.set(idOf(reference), { roles, rowAccessPolicies: [] });
 	}
 
 	async #makeView(
@@ -384,6 +406,12 @@ const creatable = [
 	"clustering",
 	"encryptionConfiguration",
 	"expirationTime",
+	"friendlyName",
+	"maxStaleness",
+	"defaultCollation",
+	"defaultRoundingMode",
+	"tableConstraints",
+	"resourceTags",
 ];
 /** What a change may name. The ETag is output only (reference of the resource Table), and Google's client for Node sends it. */
 const patchable = [

@@ -16,7 +16,10 @@ export interface BigQueryField {
 	type: string;
 	/** NULLABLE when absent. */
 	mode?: string;
-	/** What people set, such as a description and policy tags. */
+	/** Who may read it. */
+	policyTags?: { names?: string[] };
+	dataPolicies?: { name: string }[];
+	/** What else people set, such as a description. */
 	[setting: string]: unknown;
 }
 
@@ -42,6 +45,16 @@ export interface BigQueryTable {
 	requirePartitionFilter?: boolean;
 	clustering?: { fields?: string[] };
 	encryptionConfiguration?: EncryptionConfiguration;
+	friendlyName?: string;
+	maxStaleness?: string;
+	defaultCollation?: string;
+	defaultRoundingMode?:
+		| "ROUNDING_MODE_UNSPECIFIED"
+		| "ROUND_HALF_AWAY_FROM_ZERO"
+		| "ROUND_HALF_EVEN";
+	tableConstraints?: object;
+	/** Tags of the Resource Manager, which may decide who has access. */
+	resourceTags?: Record<string, string>;
 }
 
 export interface EncryptionConfiguration {
