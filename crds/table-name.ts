@@ -1,3 +1,8 @@
+/** The table of events in quarantine. Queries of several tables by a wildcard, such as BigQuery's `orders_*`, don't find it. */
+export function quarantineTableOf(table: string): string {
+	return `quarantine_${table}`;
+}
+
 /**
  * The name of a Pipeline's table: that of the spec, or the Pipeline's name as an SQL identifier. Kubernetes names have no
  * `_`, so two Pipelines never get the same generated name.

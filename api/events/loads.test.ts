@@ -118,7 +118,7 @@ test("quarantine holds an event, unless a table of its own has it", () => {
 	});
 	expect(loadOf(held, pipeline(), [apart])).toMatchObject({
 		state: "Loaded",
-		table: "orders_quarantine",
+		table: "quarantine_orders",
 		run: "apart",
 	});
 });

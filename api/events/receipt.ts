@@ -6,7 +6,7 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { tableNameOf } from "../../crds/table-name.ts";
+import { quarantineTableOf, tableNameOf } from "../../crds/table-name.ts";
 import {
 	type FoundEvent,
 	maxSourcesAsked,
@@ -208,7 +208,7 @@ export function loadOf(
 	if (layout)
 		return {
 			pipeline,
-			table: isHeld ? `${table}_quarantine` : table,
+			table: isHeld ? quarantineTableOf(table) : table,
 			state: "Loaded",
 			...(layout.strategy === "Incremental" && { partition: date }),
 			...(last

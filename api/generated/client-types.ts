@@ -1303,7 +1303,7 @@ export type Pipeline = {
 	};
 	/** The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. */
 	table?: {
-		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
+		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not start with quarantine_, because tables of events in quarantine do. */
 		name?: string;
 		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
@@ -1324,7 +1324,7 @@ export type Pipeline = {
 			/** The IANA time zone of a `Timestamp` with format `Local`, such as `Europe/Berlin`. */
 			timeZone?: string;
 		}>;
-		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+		/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
 		/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 		bigQuery?: {
@@ -1496,7 +1496,7 @@ export type PipelineCreate = {
 	};
 	/** The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`. */
 	table?: {
-		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
+		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not start with quarantine_, because tables of events in quarantine do. */
 		name?: string;
 		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
@@ -1517,7 +1517,7 @@ export type PipelineCreate = {
 			/** The IANA time zone of a `Timestamp` with format `Local`, such as `Europe/Berlin`. */
 			timeZone?: string;
 		}>;
-		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+		/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
 		/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 		bigQuery?: {
@@ -1691,7 +1691,7 @@ export type PipelineUpdate = {
 	} | null;
 	/** The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`. */
 	table?: {
-		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
+		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not start with quarantine_, because tables of events in quarantine do. */
 		name?: string | null;
 		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations"> | null;
@@ -1712,7 +1712,7 @@ export type PipelineUpdate = {
 			/** The IANA time zone of a `Timestamp` with format `Local`, such as `Europe/Berlin`. */
 			timeZone?: string;
 		}> | null;
-		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+		/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean | null;
 		/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 		bigQuery?: {

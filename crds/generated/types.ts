@@ -689,7 +689,7 @@ export interface PipelineTable {
 	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations")[];
 	/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 	bodyColumns?: PipelineBodyColumn[];
-	/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+	/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 	quarantine?: boolean;
 	/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 	bigQuery?: PipelineBigQuery;

@@ -124,13 +124,13 @@ test("a table of events in quarantine has the same columns and says why they are
 		return [tableName, ...all.map(({ name }) => name)];
 	};
 	expect(quarantineOf(["Body"])).toEqual([
-		"load_orders_quarantine",
+		"quarantine_load_orders",
 		"body",
 		"header_x_event",
 		"violations",
 	]);
 	expect(quarantineOf(["Violations"])).toEqual([
-		"load_orders_quarantine",
+		"quarantine_load_orders",
 		"violations",
 		"header_x_event",
 	]);

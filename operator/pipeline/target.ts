@@ -4,7 +4,7 @@ import type {
 	Pipeline,
 	Source,
 } from "../../crds/generated/types.ts";
-import { tableNameOf } from "../../crds/table-name.ts";
+import { quarantineTableOf, tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy, TableColumn } from "../../packages/contracts/job.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
@@ -103,7 +103,7 @@ export function resolveTarget(
 			columns,
 			...(table.quarantine && {
 				quarantine: {
-					tableName: `${tableName}${quarantineSuffix}`,
+					tableName: quarantineTableOf(tableName),
 					columns: withViolations(columns),
 				},
 			}),
@@ -136,9 +136,6 @@ export function loadTemplate(
 		activeDeadlineSeconds,
 	};
 }
-
-/** No table of a Pipeline ends so: crds/pipelines.yaml. */
-const quarantineSuffix = "_quarantine";
 
 /** With a date column, a Run can replace its days alone. */
 export function strategyOf({ spec }: Pipeline): Strategy {

@@ -243,7 +243,7 @@ test("a Pipeline with a table for the quarantine asks archive for that, too, and
 	).toMatchObject({
 		table: { name: "load_orders" },
 		quarantineTable: {
-			name: "load_orders_quarantine",
+			name: "quarantine_load_orders",
 			columns: expect.arrayContaining([
 				{ name: "violations", from: "Violations" },
 			]),

@@ -394,7 +394,7 @@ describe.each(both)("%s", (warehouse) => {
 
 	test("a foreign table of quarantined events keeps the Run from changing either table", async () => {
 		const { make, days, loaded, loadWith, look } = await sceneOf(warehouse);
-		const apart = "orders_quarantine";
+		const apart = "quarantine_orders";
 		await make({ name: apart, rows: theirs });
 		await loaded(await days("a"));
 		const before = [await look(), await look(apart)];

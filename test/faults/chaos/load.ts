@@ -53,7 +53,7 @@ export async function loadTable(
 		run: { name: source, uid: run, account, pipeline: source },
 		destination: { type: "DuckDB", path: "table.duckdb" },
 		table: { name: "events", columns, description: "" },
-		quarantineTable: { name: "events_quarantine", columns, description: "" },
+		quarantineTable: { name: "quarantine_events", columns, description: "" },
 		strategy: "Incremental",
 		rebuild: false,
 		manifestURL: await manifestURL(scene, route, run, asked),
@@ -74,7 +74,7 @@ export async function loadTable(
 	const database = join(directory, "table.duckdb");
 	return {
 		table: await rowsOf(database, "events"),
-		quarantine: await rowsOf(database, "events_quarantine"),
+		quarantine: await rowsOf(database, "quarantine_events"),
 	};
 }
 
