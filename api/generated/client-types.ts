@@ -759,6 +759,8 @@ export type Destination = {
 	lastCheck?: {
 		/** When it ended. */
 		time?: string;
+		/** What the warehouse does that people may not expect, such as to delete old days. `Ready` says it, too. */
+		warning?: string;
 		/** How many verifications of this hash have failed in a row. The delay before the next one depends on it. */
 		failures?: number;
 	};

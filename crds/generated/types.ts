@@ -279,6 +279,8 @@ export interface DestinationLastCheck {
 	time?: string;
 	/** The value of the annotation `tidemill.dev/check` that it answers. Each new value asks for one more verification. */
 	request?: string;
+	/** What the warehouse does that people may not expect, such as to delete old days. `Ready` says it, too. */
+	warning?: string;
 	/** How many verifications of this hash have failed in a row. The delay before the next one depends on it. */
 	failures?: number;
 }

@@ -18,6 +18,15 @@ async function check(
 	{ destination }: CheckInput,
 	context: JobContext,
 ): Promise<JobSuccess> {
-	await (await openWarehouse(destination, context)).check();
-	return { version: 1, outcome: "Succeeded", rows: 0, bytes: 0, objects: 0 };
+	const warehouse = await openWarehouse(destination, context);
+	await warehouse.check();
+	const { warning } = warehouse;
+	return {
+		version: 1,
+		outcome: "Succeeded",
+		rows: 0,
+		bytes: 0,
+		objects: 0,
+		...(warning !== undefined && { warning }),
+	};
 }

@@ -135,6 +135,9 @@ class Attempt {
 				...(otherRows > 0 && { otherRows }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
 				...(unfit.length > 0 && { unfitValues: unfit }),
+				...(this.#warehouse?.warning !== undefined && {
+					warning: this.#warehouse.warning,
+				}),
 			};
 		} finally {
 			await files.close();

@@ -3,6 +3,7 @@ import type {
 	DestinationSpec,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
+import type { JobResult } from "../../packages/contracts/job.ts";
 import type { Pod } from "../../packages/kube/kinds.ts";
 import { knownTypes } from "../../packages/warehouses/registry.ts";
 import {
@@ -84,6 +85,22 @@ test("each new value of the annotation asks for one more check, and what is veri
 			conditions: [{ status }],
 		});
 	}
+});
+
+test("what a check warns of stands in Ready, also after the Destination was not ready for another reason", () => {
+	const warning = "BigQuery deletes a day 60 days after its date.";
+	const pods = [podWith({ ...succeeded, warning } as JobResult)];
+	const done = { jobs: [jobThat("Complete")], pods };
+	const verified = statusIn(decide(stateWith(done), now))!;
+	const said = [{ status: "True", message: expect.stringContaining(warning) }];
+	expect(verified.conditions).toMatchObject(said);
+	const [ready] = verified.conditions!;
+	const destination = destinationWith({
+		...verified,
+		conditions: [{ ...ready!, status: "False", reason: "SecretMissing" }],
+	});
+	const after = statusIn(decide(stateWith({ destination }), now));
+	expect(after?.conditions).toMatchObject(said);
 });
 
 test("a check that succeeds makes the Destination Ready, and is removed after that is recorded", () => {

@@ -156,8 +156,9 @@ function followCheck(
 			hash,
 			time: at,
 			failures: 0,
+			...(result.warning !== undefined && { warning: result.warning }),
 		};
-		return report(destination, { ...verified, lastCheck }, now);
+		return report(destination, { ...verifiedBy(lastCheck), lastCheck }, now);
 	}
 
 	const { code, message } = result.error;
@@ -180,7 +181,7 @@ function considerCheck(
 	const start = (age: string) => startCheck(state, check, age, now);
 	// What is verified stays so while a check is repeated on request.
 	if (!last || isAsked(destination, last)) return start(ageOf(destination));
-	if (!last.failures) return report(destination, verified, now);
+	if (!last.failures) return report(destination, verifiedBy(last), now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
 	const edited =
@@ -298,11 +299,13 @@ export interface DestinationFinding {
 	lastCheck?: DestinationLastCheck;
 }
 
-export const verified: DestinationFinding = {
+const verifiedBy = ({ warning }: DestinationLastCheck): DestinationFinding => ({
 	status: "True",
 	reason: "Verified",
-	message: "A check from inside the namespace could write.",
-};
+	message: ["A check from inside the namespace could write.", warning]
+		.filter(Boolean)
+		.join(" "),
+});
 
 export const checking = (
 	message = "The check is running.",

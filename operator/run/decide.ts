@@ -76,7 +76,10 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			...(quarantinedRows !== undefined && { quarantinedRows }),
 			...(unfitValues && { unfitValues }),
 		};
-		const message = loadedMessage({ ...run.status, ...loaded });
+		const { warning } = result;
+		const message = [loadedMessage({ ...run.status, ...loaded }), warning]
+			.filter(Boolean)
+			.join(" ");
 		return transition.succeed(run, message, { ...facts, ...loaded }, now);
 	},
 	startAnew({ run, job }, { code }) {

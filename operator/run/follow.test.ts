@@ -504,6 +504,16 @@ test("a Run of the whole window says how many rows of other dates the table keep
 	);
 });
 
+test("what the warehouse does to the table stands in the Run's message", () => {
+	const warning = "BigQuery deletes a day 60 days after its date.";
+	const result = JSON.stringify({ ...loaded, warning });
+	const stored = { ok: true, result } as const;
+	const status = statusOf(decide(stateOf({ ...gone, stored }), now));
+	expect(findCondition(status.conditions, "Complete")?.message).toBe(
+		`Loaded 5 rows. ${warning}`,
+	);
+});
+
 test("while archive is away, the Run waits for its result, and says so", () => {
 	const actions = decide(stateOf({ ...gone, stored: away }), now);
 	expect(types(actions)).toEqual(["writeStatus", "requeueAfter"]);

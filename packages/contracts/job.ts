@@ -148,6 +148,8 @@ export type JobResult = (
 			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
 			quarantinedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };
+			/** What the warehouse does to the table that people may not expect: a sentence of at most 500 characters. */
+			warning?: string;
 			/** Columns from the body whose values didn't all fit, at most {@link maxUnfitColumns}, those with most first. */
 			unfitValues?: UnfitValues[];
 	  }

@@ -318,3 +318,24 @@ test("a check says that BigQuery can't use the Destination's key", async () => {
 		},
 	});
 });
+
+test("expirations that a dataset gives its tables are told by the check and by each Run", async () => {
+	const { double, destination, env, loadWith } = await optionsFixture();
+	const day = 86_400_000;
+	double.warehouse.defaults.set("shop", {
+		defaultPartitionExpirationMs: String(60 * day),
+	});
+	const checked = await checkDestination(destination, env);
+	expect(checked.exitCode, checked.log).toBe(0);
+	const words = "BigQuery deletes a day 60 days after its date.";
+	expect(checked.result).toMatchObject({
+		warning: expect.stringContaining(words),
+	});
+	for (let run = 1; run <= 2; run++) {
+		const { result, log } = await loadWith({});
+		expect(result).toMatchObject({ warning: expect.stringContaining(words) });
+		expect(log).toContain(words);
+	}
+	const chosen = await loadWith({ partitionExpirationDays: 400 });
+	expect(chosen.result).not.toHaveProperty("warning");
+});

@@ -41,6 +41,8 @@ export interface WarehouseModule {
 
 /** A Destination's warehouse, as load and check see it. Every failure is a {@link JobFailure}. */
 export interface Warehouse {
+	/** Once `load` or `check` has ended: what the warehouse does that people may not expect, such as to delete old days. */
+	readonly warning?: string | undefined;
 	/**
 	 * What the table holds of the manifest's dates; undefined if it can't be known. A warehouse without this method
 	 * replaces every day.

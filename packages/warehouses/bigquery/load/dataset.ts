@@ -60,8 +60,8 @@ export class BigQueryDataset {
 		this.bucket = bucket;
 	}
 
-	/** Checks that the dataset exists in its location; creates it if the Destination allows. Throws {@link JobFailure}. */
-	async ensure(): Promise<void> {
+	/** Returns the dataset, which must be in its location; creates it if the Destination allows. Throws {@link JobFailure}. */
+	async ensure(): Promise<DatasetResource> {
 		const { projectId, dataset, location, createDataset } = this.#input;
 		const encryption = this.encryption();
 		const action = `read dataset ${projectId}.${dataset}`;
@@ -87,6 +87,7 @@ export class BigQueryDataset {
 				"LocationMismatch",
 				`Dataset ${projectId}.${dataset} is in ${found.location}, not in ${location}`,
 			);
+		return found;
 	}
 
 	/** Of tables; undefined for the dataset's default. */

@@ -63,8 +63,8 @@ export class TableLoad {
 		this.#table = table;
 	}
 
-	/** Returns how many rows the table has afterwards; undefined if BigQuery doesn't say. */
-	async carryOut(plan: BigQueryPlan): Promise<number | undefined> {
+	/** Returns the table as it is afterwards. */
+	async carryOut(plan: BigQueryPlan): Promise<BigQueryTable> {
 		const { name } = this.#input.table;
 		// The table's rows go before the first day comes, so no object may turn out to be broken after that.
 		if (plan.table === "Replace")
@@ -91,9 +91,9 @@ export class TableLoad {
 			});
 		await this.#replace(plan);
 		await this.#keepFields(table);
-		const { numRows } = await this.#table.mark(markAfter);
+		const loaded = await this.#table.mark(markAfter);
 		await this.#deleteFiles((isOurs) => isOurs);
-		return numRows === undefined ? undefined : Number(numRows);
+		return loaded;
 	}
 
 	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */

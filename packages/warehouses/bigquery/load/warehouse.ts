@@ -10,8 +10,9 @@ import type {
 	WarehouseContext,
 	WarehouseModule,
 } from "../../load/warehouse.ts";
-import type { BigQueryInput } from "../input.ts";
+import type { BigQueryInput, TableOptions } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
+import { defaultExpiration, tableExpiration } from "./expiration.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
 import { bigQueryUse, planBigQuery } from "./plan.ts";
@@ -26,6 +27,7 @@ import { TableLoad } from "./table-load.ts";
 class BigQueryWarehouse implements Warehouse {
 	readonly #dataset: BigQueryDataset;
 	readonly #context: WarehouseContext;
+	warning: string | undefined;
 
 	constructor(dataset: BigQueryDataset, context: WarehouseContext) {
 		this.#dataset = dataset;
@@ -56,7 +58,14 @@ class BigQueryWarehouse implements Warehouse {
 			const plan = planBigQuery(input, manifest, days, await table.find());
 			const work = { input, manifest, files };
 			const load = new TableLoad(this.#dataset, table, work, this.#context);
-			return await load.carryOut(plan);
+			const loaded = await load.carryOut(plan);
+			const { partitionExpirationDays }: TableOptions =
+				input.table.options ?? {};
+			const found = tableExpiration(loaded, partitionExpirationDays);
+			if (found) this.#context.log.warn({ table: input.table.name }, found);
+			this.warning ??= found;
+			const { numRows } = loaded;
+			return numRows === undefined ? undefined : Number(numRows);
 		});
 	}
 
@@ -68,7 +77,7 @@ class BigQueryWarehouse implements Warehouse {
 		const table = `tidemill_check_${id}`;
 		const file = join(scratch, `${table}.json`);
 		await withFailures("write a table for the check", async () => {
-			await this.#dataset.ensure();
+			this.warning = defaultExpiration(await this.#dataset.ensure());
 			await writeFile(file, `{"written":"${new Date().toISOString()}"}\n`);
 			const encryption = this.#dataset.encryption();
 			const { creationTime } = await this.#dataset.createTable(table, {

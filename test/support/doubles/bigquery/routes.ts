@@ -38,11 +38,14 @@ async function datasetRoute(
 ): Promise<Answer> {
 	const answer = (datasetId: string) => ({
 		status: 200,
-		body: datasetResource(
-			warehouse.projectId,
-			datasetId,
-			warehouse.requireDataset(datasetId),
-		),
+		body: {
+			...datasetResource(
+				warehouse.projectId,
+				datasetId,
+				warehouse.requireDataset(datasetId),
+			),
+			...warehouse.defaults.get(datasetId),
+		},
 	});
 	switch (call.request.method) {
 		case "GET":

@@ -7,6 +7,7 @@ import { quoteName, quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type {
 	BigQueryField,
 	BigQueryTable,
+	DatasetResource,
 	TableReference,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
@@ -47,6 +48,14 @@ export class Warehouse {
 	readonly projectId: string;
 	/** Dataset → location. */
 	readonly datasets = new Map<string, string>();
+	/** Dataset → the expirations that its new tables get. */
+	readonly defaults = new Map<
+		string,
+		Pick<
+			DatasetResource,
+			"defaultTableExpirationMs" | "defaultPartitionExpirationMs"
+		>
+	>();
 	readonly #tables = new Map<string, BigQueryTable>();
 	/** `dataset.table` → who has access to it beyond its dataset's. */
 	readonly access = new Map<string, TableAccess>();
@@ -186,7 +195,7 @@ export class Warehouse {
 		if (Number(table.expirationTime ?? Infinity) < Date.now())
 			throw invalid("Expiration time must be in the future");
 		const made: BigQueryTable = {
-			...table,
+			...this.#withExpiration(table),
 			type: view ? "VIEW" : "TABLE",
 			creationTime: String(Date.now()),
 			...withKeyVersion(table),
@@ -223,6 +232,24 @@ export class Warehouse {
 					);
 			return changed;
 		});
+	}
+
+	/** cloud.google.com/bigquery/docs/reference/rest/v2/datasets#Dataset.FIELDS.default_partition_expiration_ms */
+	#withExpiration(table: BigQueryTable): BigQueryTable {
+		const { timePartitioning, expirationTime, tableReference } = table;
+		const { defaultTableExpirationMs, defaultPartitionExpirationMs } =
+			this.defaults.get(tableReference.datasetId) ?? {};
+		if (timePartitioning && defaultPartitionExpirationMs)
+			return {
+				...table,
+				timePartitioning: {
+					expirationMs: defaultPartitionExpirationMs,
+					...timePartitioning,
+				},
+			};
+		if (!defaultTableExpirationMs || expirationTime != null) return table;
+		const atMs = Date.now() + Number(defaultTableExpirationMs);
+		return { ...table, expirationTime: String(atMs) };
 	}
 
 	patchTable(

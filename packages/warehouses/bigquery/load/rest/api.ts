@@ -9,6 +9,10 @@ export interface TableReference {
 
 export interface DatasetResource {
 	location: string;
+	/** Milliseconds from a new table's creation to its end, unless it says when. */
+	defaultTableExpirationMs?: string;
+	/** Milliseconds from the time of a new partitioned table's partition to its end. In place of `defaultTableExpirationMs`. */
+	defaultPartitionExpirationMs?: string;
 }
 
 export interface BigQueryField {
