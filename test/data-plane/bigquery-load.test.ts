@@ -196,6 +196,7 @@ test("a missing dataset is created in the location of the Destination", async ()
 	const elsewhere = { ...destination, dataset: "fresh", location: "US" };
 	const refused = await load(days, { input: { destination: elsewhere } });
 	expect(refused.result).toMatchObject({ error: { code: "DatasetMissing" } });
+	double.permissions.projectRole = "bigquery.user";
 	const { exitCode, log } = await load(days, {
 		input: { destination: { ...elsewhere, createDataset: true } },
 	});
@@ -296,6 +297,6 @@ test("a check creates a table, loads into it and leaves nothing behind", async (
 	const { double, destination, env } = await bigQueryFixture();
 	const { exitCode, log } = await checkDestination(destination, env);
 	expect(exitCode, log).toBe(0);
-	expect(double.jobs.all()).toHaveLength(1);
+	expect(double.jobs.all()).toHaveLength(2);
 	expect(double.warehouse.tableNames()).toEqual([]);
 });

@@ -8,6 +8,7 @@ import {
 	refusalOf,
 } from "../support/examples/bigquery-errors.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
 
 const noPause = { baseMs: 0, maxMs: 0 };
@@ -186,4 +187,57 @@ test("a token that is refused is replaced once, and requests are paid by the key
 		error: { code: "CredentialsRefused" },
 	});
 	expect(double.requests.length - before).toBe(2);
+});
+
+test("the documented roles suffice for the check and for each kind of Run, and the check finds a right that is missing", async () => {
+	const { double, destination, env, manifest, load } = await bigQueryFixture();
+	const { permissions } = double;
+	expect(permissions.projectRole).toBe("bigquery.jobUser");
+	const check = () => checkDestination(destination, env);
+	const checked = await check();
+	expect(checked.exitCode, checked.log).toBe(0);
+	const days = { ...day, "2026-03-02": [] };
+	for (let run = 1; run <= 2; run++)
+		expect((await load(await manifest(days))).exitCode).toBe(0);
+	const tables = ["create", "update", "delete"].map((verb) => `tables.${verb}`);
+	for (const permission of ["jobs.create", "datasets.get", ...tables]) {
+		permissions.denied.add(permission);
+		const { result } = await check();
+		expect(result, permission).toMatchObject({
+			error: {
+				code: "PermissionDenied",
+				message: expect.stringContaining(`bigquery.${permission} denied`),
+			},
+		});
+		permissions.denied.clear();
+	}
+	// That of the check that wasn't allowed to delete its table. BigQuery deletes it within the hour.
+	const left = double.warehouse.tableNames().filter((id) => /check/.test(id));
+	expect(left).toHaveLength(1);
+});
+
+test("the check tries all that a Run does, and leaves nothing behind", async () => {
+	const { double, destination, env } = await bigQueryFixture();
+	const { exitCode, log } = await checkDestination(destination, env);
+	expect(exitCode, log).toBe(0);
+	const asked = new Set(
+		double.requests.map(({ method, path }) =>
+			`${method} ${path.split("/projects/test-project/")[1]}`
+				.replace(/check_\w+/, "check")
+				.replace(/%24\d{8}$|\$\d{8}$/, "$day"),
+		),
+	);
+	for (const request of [
+		"GET jobs",
+		"POST datasets/shop/tables",
+		"PATCH datasets/shop/tables/tidemill_check",
+		"DELETE datasets/shop/tables/tidemill_check$day",
+		"DELETE datasets/shop/tables/tidemill_check",
+	])
+		expect(asked).toContain(request);
+	const loads = double.jobs
+		.all()
+		.map(({ configuration: { load } }) => load?.writeDisposition);
+	expect(loads).toEqual(["WRITE_TRUNCATE", "WRITE_TRUNCATE_DATA"]);
+	expect(double.warehouse.tableNames()).toEqual([]);
 });

@@ -158,6 +158,19 @@ export class BigQueryDataset {
 		}
 	}
 
+	/** Whether the account has a permission on a table (cloud.google.com/bigquery/docs/reference/rest/v2/tables/testIamPermissions). */
+	async may(permission: string, name: string): Promise<boolean> {
+		const { permissions = [] } = await this.#client.call<{
+			permissions?: string[];
+		}>({
+			method: "POST",
+			path: `${this.#table(name)}:testIamPermissions`,
+			body: { permissions: [permission] },
+			action: `ask for ${permission} on table ${name}`,
+		});
+		return permissions.includes(permission);
+	}
+
 	/**
 	 * Who has access to a table beyond its dataset's, in words: its IAM policy, and its row access policies if the account may
 	 * list them, which roles/bigquery.dataEditor doesn't include.

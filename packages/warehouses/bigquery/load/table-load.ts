@@ -27,7 +27,7 @@ import {
 import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, tableDigest } from "./table-labels.ts";
-import { lostWith, newTable } from "./table-options.ts";
+import { lostWith, newTable, taggedColumns } from "./table-options.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;
@@ -71,6 +71,7 @@ export class TableLoad {
 			for (const day of plan.loads.flatMap(({ days }) => days))
 				await this.#files.with([day], async () => undefined);
 		if (plan.table === "Replace") await this.#requireNothingLost();
+		if (plan.table === "Keep") await this.#requireTagsKept(plan);
 		const found =
 			plan.table === "Create"
 				? undefined
@@ -121,6 +122,20 @@ export class TableLoad {
 		const { run, table } = this.#input;
 		await this.#dataset.bucket?.deleteFiles(table.name, (jobId) =>
 			which(isJobOf(run.uid, jobId)),
+		);
+	}
+
+	/** Throws {@link JobFailure} TableIncompatible for policy tags that a load into a partition may take away, and nobody could put back. */
+	async #requireTagsKept({ loads }: BigQueryPlan): Promise<void> {
+		if (!loads.some(({ table }) => isPartition(table))) return;
+		const { name } = this.#input.table;
+		const tagged = taggedColumns(await this.#table.current());
+		const permission = "bigquery.tables.setCategory";
+		if (tagged.length === 0 || (await this.#dataset.may(permission, name)))
+			return;
+		throw new JobFailure(
+			"TableIncompatible",
+			`Table ${name} has policy tags on ${tagged.join(", ")}. A load into a partition may take them away, and the account may not put them back. Nothing was changed. Grant it ${permission} on the table, and start a Run`,
 		);
 	}
 

@@ -108,6 +108,19 @@ function describedAs(field: BigQueryField, { schema }: BigQueryTable) {
 	};
 }
 
+/** Columns that not everybody may read who may read the table. */
+export function taggedColumns({
+	schema,
+}: {
+	schema?: BigQueryTable["schema"] | undefined;
+}): string[] {
+	return (schema?.fields ?? [])
+		.filter(({ policyTags, dataPolicies = [] }) =>
+			[...(policyTags?.names ?? []), ...dataPolicies].some(Boolean),
+		)
+		.map(({ name }) => name);
+}
+
 /**
  * What protects a table, or is bound to what it has now, by name. Who has roles/bigquery.dataEditor may not set it on another
  * table (cloud.google.com/bigquery/docs/access-control#bigquery.dataEditor), so it would be lost with this one.
@@ -118,11 +131,9 @@ export function lostWith(
 ): string[] {
 	const key = keyOf(former);
 	return [
-		...(schema?.fields ?? [])
-			.filter(({ policyTags, dataPolicies = [] }) =>
-				[...(policyTags?.names ?? []), ...dataPolicies].some(Boolean),
-			)
-			.map(({ name }) => `the policy tags of column "${name}"`),
+		...taggedColumns({ schema }).map(
+			(name) => `the policy tags of column "${name}"`,
+		),
 		...Object.keys(resourceTags).map((tag) => `the tag ${tag}`),
 		...(tableConstraints ? ["its primary and foreign keys"] : []),
 		...(key !== undefined && wantedKey(input.destination) === undefined

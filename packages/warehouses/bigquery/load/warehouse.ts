@@ -15,7 +15,7 @@ import { BigQueryDataset } from "./dataset.ts";
 import { defaultExpiration, tableExpiration } from "./expiration.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
-import { bigQueryUse, planBigQuery } from "./plan.ts";
+import { bigQueryUse, partitionOf, planBigQuery } from "./plan.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
 import { TableLoad } from "./table-load.ts";
@@ -69,63 +69,94 @@ class BigQueryWarehouse implements Warehouse {
 		});
 	}
 
-	/** Creates a table, loads a row into it, and deletes it. */
+	/** Does on a table of its own all that a Run does, and deletes the table: a right that is missing shows here. */
 	async check(): Promise<void> {
-		const { scratch, signal, log } = this.#context;
+		const { signal, log } = this.#context;
 		const { bucket } = this.#dataset;
 		const id = randomUUID().replaceAll("-", "");
 		const table = `tidemill_check_${id}`;
-		const file = join(scratch, `${table}.json`);
 		await withFailures("write a table for the check", async () => {
 			this.warning = defaultExpiration(await this.#dataset.ensure());
-			await writeFile(file, `{"written":"${new Date().toISOString()}"}\n`);
+			await this.#dataset.unfinishedJobs();
 			const encryption = this.#dataset.encryption();
 			const { creationTime } = await this.#dataset.createTable(table, {
 				...(encryption && { encryptionConfiguration: encryption }),
 				description: "Created by a check of Tidemill, which deletes it",
-				schema: { fields: [{ name: "written", type: "TIMESTAMP" }] },
+				schema: { fields: [{ name: "date", type: "DATE" }] },
+				timePartitioning: { type: "DAY", field: "date" },
 				expirationTime: String(Date.now() + 3_600_000),
 			});
+			const deleteFiles = () => bucket?.deleteFiles(table, () => true);
 			try {
-				await completeJob(
-					{
-						find: (jobId) => this.#dataset.findJob(jobId),
-						start: (jobId) =>
-							this.#dataset.startLoad(
-								table,
-								jobId,
-								{
-									load: {
-										destinationTable: this.#dataset.reference(table),
-										sourceFormat: "NEWLINE_DELIMITED_JSON",
-										writeDisposition: "WRITE_TRUNCATE",
-										createDisposition: "CREATE_NEVER",
-										...this.#dataset.jobEncryption(),
-									},
-								},
-								{ file },
-							),
-					},
-					(attempt) => `tidemill_check_${id}_${attempt}`,
-					Number(creationTime),
-					signal,
-				);
-				await bucket?.deleteFiles(table, () => true);
+				await this.#tryOut(table, id, Number(creationTime), signal);
+				await deleteFiles();
 			} catch (error) {
 				// The first error is the one to report.
-				await bucket
-					?.deleteFiles(table, () => true)
-					.catch(({ message }) =>
-						log.warn({ reason: message }, "a file stays"),
-					);
+				await deleteFiles()?.catch(({ message }) =>
+					log.warn({ reason: message }, "a file stays"),
+				);
 				throw error;
 			} finally {
 				await this.#dataset.deleteTable(table);
-				await rm(file, { force: true });
 			}
 		});
 	}
+
+	/** Changes the table, loads a partition, then the whole table, and deletes the partition. */
+	async #tryOut(
+		table: string,
+		id: string,
+		createdMs: number,
+		signal: AbortSignal,
+	): Promise<void> {
+		const now = new Date().toISOString();
+		const date = now.slice(0, 10);
+		const file = join(this.#context.scratch, `${table}.json`);
+		const fields = [
+			{ name: "date", type: "DATE" },
+			{ name: "written", type: "TIMESTAMP" },
+		];
+		await this.#dataset.patchTable(table, {
+			schema: { fields },
+			labels: { "tidemill-check": id },
+		});
+		const load = (name: string, to: string, writeDisposition: Disposition) =>
+			completeJob(
+				{
+					find: (jobId) => this.#dataset.findJob(jobId),
+					start: (jobId) =>
+						this.#dataset.startLoad(
+							table,
+							jobId,
+							{
+								load: {
+									destinationTable: this.#dataset.reference(to),
+									sourceFormat: "NEWLINE_DELIMITED_JSON",
+									writeDisposition,
+									createDisposition: "CREATE_NEVER",
+									...this.#dataset.jobEncryption(),
+								},
+							},
+							{ file },
+						),
+				},
+				(attempt) => `tidemill_check_${id}_${name}_${attempt}`,
+				createdMs,
+				signal,
+			);
+		try {
+			await writeFile(file, `${JSON.stringify({ date, written: now })}\n`);
+			const partition = partitionOf(table, date);
+			await load("day", partition, "WRITE_TRUNCATE");
+			await load("all", table, "WRITE_TRUNCATE_DATA");
+			await this.#dataset.deleteTable(partition);
+		} finally {
+			await rm(file, { force: true });
+		}
+	}
 }
+
+type Disposition = "WRITE_TRUNCATE" | "WRITE_TRUNCATE_DATA";
 
 export const open: WarehouseModule["open"] = async (input, context) =>
 	new BigQueryWarehouse(

@@ -39,7 +39,7 @@ export class Buckets {
 		);
 		const page = names.slice(0, pageSize);
 		return {
-			// An empty list has no items.
+			// An empty list has no items (cloud.google.com/storage/docs/json_api/v1/objects/list#response).
 			...(page.length > 0 && { items: page.map((name) => ({ name })) }),
 			...(names.length > pageSize && { nextPageToken: page.at(-1) }),
 		};

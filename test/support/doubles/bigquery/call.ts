@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Buckets } from "./buckets.ts";
 import type { Jobs } from "./jobs.ts";
+import type { Permissions } from "./permissions.ts";
 import type { Uploads } from "./uploads.ts";
 import type { Warehouse } from "./warehouse.ts";
 
@@ -10,6 +11,7 @@ export interface Api {
 	buckets: Buckets;
 	jobs: Jobs;
 	uploads: Uploads;
+	permissions: Permissions;
 }
 
 export interface Call {

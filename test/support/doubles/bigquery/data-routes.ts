@@ -22,7 +22,7 @@ export function objectRoute({ buckets }: Api, { request, url }: Call): Answer {
 	return { status: 200, body: page };
 }
 
-/** Takes the data of a load job or of an object. */
+/** Takes the data of a load job (cloud.google.com/bigquery/docs/reference/api-uploads) or of an object (cloud.google.com/storage/docs/json_api/v1/objects/insert). */
 export function uploadRoute(api: Api, call: Call): Answer {
 	const { headers, method } = call.request;
 	if (method === "PUT") return chunkRoute(api, call);
@@ -61,7 +61,7 @@ function chunkRoute({ jobs, uploads, buckets }: Api, call: Call): Answer {
 			}),
 		};
 	const bucket = bucketOf(call);
-	// A repeat of the last chunk gets the same answer.
+	// A repeat of the last chunk gets the same answer (cloud.google.com/storage/docs/performing-resumable-uploads#status-check).
 	session.made ??=
 		bucket === undefined
 			? jobResource(jobs.start(resource as BigQueryJob, received))

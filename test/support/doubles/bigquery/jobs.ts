@@ -40,7 +40,7 @@ export class Jobs {
 	/** The next jobs fail with these, one each. */
 	readonly #failures: Fault[] = [];
 	#tail: Promise<void> = Promise.resolve();
-	/** While true, jobs stay RUNNING. */
+	/** While true, jobs stay RUNNING (cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobStatus). */
 	held = false;
 
 	constructor(warehouse: Warehouse, buckets: Buckets) {

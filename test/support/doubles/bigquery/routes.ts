@@ -3,6 +3,7 @@ import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { objectRoute, uploadRoute } from "./data-routes.ts";
 import { queryRoute } from "./external-tables.ts";
 import { Fault, invalid, notFound, requireKnown } from "./fault.ts";
+import { permissionsFor } from "./permissions.ts";
 import { datasetResource, jobResource, tableResource } from "./resources.ts";
 import { listRows } from "./rows.ts";
 
@@ -10,19 +11,34 @@ import { listRows } from "./rows.ts";
 export async function route(api: Api, call: Call): Promise<Answer> {
 	const { projectId } = api.warehouse;
 	const path = decodeURIComponent(call.url.pathname);
-	if (path.startsWith("/upload/")) return uploadRoute(api, call);
+	if (path.startsWith("/upload/")) {
+		if (!path.startsWith("/upload/storage/"))
+			requirePermissions(api, call, ["jobs"]);
+		return uploadRoute(api, call);
+	}
 	if (path.startsWith("/storage/")) return objectRoute(api, call);
 	const base = `/bigquery/v2/projects/${projectId}/`;
 	if (!path.startsWith(base)) throw notFound(`Project of ${path}`);
-	const [collection, name, inner, innerName, data] = path
-		.slice(base.length)
-		.split("/");
+	const parts = path.slice(base.length).split("/");
+	const [collection, name, inner, innerName, data] = parts;
+	requirePermissions(api, call, parts);
 	if (collection === "jobs") return jobRoute(api, call, name, inner);
 	if (collection === "queries") return queryRoute(api, call);
 	if (collection !== "datasets") throw invalid(`No such method: ${path}`);
 	if (inner === undefined) return datasetRoute(api, call, name);
+	if (innerName === undefined && call.request.method === "GET")
+		return { status: 200, body: tableList(api, name!) };
 	const [tableId = "", method] = innerName?.split(":") ?? [];
 	const reference = { projectId, datasetId: name!, tableId };
+	if (method === "testIamPermissions")
+		return {
+			status: 200,
+			body: {
+				permissions: jsonOf(call).permissions.filter((asked: string) =>
+					api.permissions.has(asked.replace("bigquery.", ""), name),
+				),
+			},
+		};
 	if (method === "getIamPolicy" || data === "rowAccessPolicies")
 		return { status: 200, body: accessTo(api, reference) };
 	return data === undefined
@@ -30,9 +46,35 @@ export async function route(api: Api, call: Call): Promise<Answer> {
 		: { status: 200, body: await listRows(api, call, reference) };
 }
 
+function requirePermissions(
+	{ permissions, warehouse }: Api,
+	call: Call,
+	parts: string[],
+): void {
+	const { method = "GET" } = call.request;
+	const isTable = parts[2] !== undefined && call.body.length > 0;
+	const body = isTable ? jsonOf(call) : undefined;
+	const reference = {
+		projectId: warehouse.projectId,
+		datasetId: parts[1] ?? "",
+		tableId: parts[3] ?? "",
+	};
+	const found = warehouse.find(reference);
+	const { needed, dataset } = permissionsFor(method, parts, body, found);
+	// What isn't there is "not found" for whoever may look.
+	if (dataset !== undefined && !warehouse.datasets.has(dataset)) return;
+	for (const permission of needed)
+		if (!permissions.has(permission, dataset))
+			throw new Fault(
+				403,
+				"accessDenied",
+				`Access Denied: ${dataset === undefined ? "Project" : `Dataset ${warehouse.projectId}:${dataset}`}: Permission bigquery.${permission} denied`,
+			);
+}
+
 /** cloud.google.com/bigquery/docs/reference/rest/v2/datasets */
 async function datasetRoute(
-	{ warehouse }: Api,
+	{ warehouse, permissions }: Api,
 	call: Call,
 	name: string | undefined,
 ): Promise<Answer> {
@@ -64,6 +106,7 @@ async function datasetRoute(
 			);
 			const { datasetId } = given.datasetReference;
 			await warehouse.createDataset(datasetId, given.location ?? "US");
+			permissions.owned.add(datasetId);
 			return answer(datasetId);
 		}
 		default: {
@@ -104,6 +147,20 @@ async function tableRoute(
 			await warehouse.deleteTable(reference);
 			return { status: 204 };
 	}
+}
+
+/** cloud.google.com/bigquery/docs/reference/rest/v2/tables/list, in one page. */
+function tableList({ warehouse }: Api, datasetId: string) {
+	const { projectId } = warehouse;
+	warehouse.requireDataset(datasetId);
+	const tables = warehouse
+		.tableNames()
+		.map((id) => id.split(".") as [string, string])
+		.filter(([dataset]) => dataset === datasetId)
+		.map(([, tableId]) => ({
+			tableReference: { projectId, datasetId, tableId },
+		}));
+	return { kind: "bigquery#tableList", tables, totalItems: tables.length };
 }
 
 /**

@@ -9,6 +9,7 @@ import { Buckets } from "./buckets.ts";
 import type { Answer } from "./call.ts";
 import { Fault } from "./fault.ts";
 import { Jobs } from "./jobs.ts";
+import { Permissions } from "./permissions.ts";
 import { route } from "./routes.ts";
 import { newServiceAccount } from "./service-account.ts";
 import { Uploads } from "./uploads.ts";
@@ -38,6 +39,7 @@ export interface BigQueryDouble {
 	buckets: Buckets;
 	jobs: Jobs;
 	uploads: Uploads;
+	permissions: Permissions;
 	readonly requests: DoubleRequest[];
 	/** Called first with each request. It may return the answer, or `drop` to end the connection. */
 	onRequest: (request: DoubleRequest) => Fault | "drop" | undefined;
@@ -59,7 +61,8 @@ export async function startBigQueryDouble(
 	const jobs = new Jobs(warehouse, buckets);
 	const uploads = new Uploads();
 	const { keyJson, accepts } = newServiceAccount(projectId);
-	const api = { warehouse, buckets, jobs, uploads };
+	const permissions = new Permissions();
+	const api = { warehouse, buckets, jobs, uploads, permissions };
 	const underWay = new Set<Promise<void>>();
 	const server = createServer((request, response) => {
 		const answered = answer(request, response).finally(() =>
