@@ -9,13 +9,14 @@ import { DatasetTaken, type Trial } from "./trial.ts";
  */
 export function adviceOn(
 	error: unknown,
-	{ projectId, location }: Trial,
+	{ projectId, dataset, location, isGiven }: Trial,
 	email: string | undefined,
 ): { reason: string; advice: string } {
 	if (error instanceof DatasetTaken)
 		return {
 			reason: error.message,
-			advice: "It is left as it is. Run this again: each run takes a new name.",
+			advice:
+				"It is left as it is. Without TIDEMILL_BIGQUERY_EMPTY_DATASET, each run takes a new name; with it, name an empty dataset.",
 		};
 	if (!(error instanceof JobFailure))
 		return {
@@ -50,7 +51,12 @@ export function adviceOn(
 gcloud's login, unset it.
 
   gcloud auth application-default login`,
-		PermissionDenied: `Grant the account what it lacks. roles/bigquery.user on the project is enough:
+		PermissionDenied: isGiven
+			? `Grant the account what it lacks. What a Job needs is enough:
+
+  gcloud projects add-iam-policy-binding ${projectId} --member=${member} --role=roles/bigquery.jobUser
+  bq add-iam-policy-binding --member=${member} --role=roles/bigquery.dataEditor ${projectId}:${dataset}`
+			: `Grant the account what it lacks. To make a dataset, roles/bigquery.user on the project is enough:
 
   gcloud projects add-iam-policy-binding ${projectId} --member=${member} --role=roles/bigquery.user`,
 		BillingNotEnabled: `Link the project to a billing account. BigQuery's sandbox isn't enough: it deletes days that are older than 60 days.

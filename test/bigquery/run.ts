@@ -48,7 +48,9 @@ async function carryOut(trial: Trial): Promise<number> {
 	if (!isGoogle(trial))
 		console.log(`NOT GOOGLE: ${endpoint} answers in BigQuery's place.`);
 	console.log(
-		`This makes dataset ${dataset} and deletes it at the end. If it can't, because it is killed, you can:\n\n  ${removal(trial)}\n`,
+		trial.isGiven
+			? `This uses dataset ${dataset}, which must be empty, and deletes all tables in it at the end. If it can't, because it is killed, delete them yourself.\n`
+			: `This makes dataset ${dataset} and deletes it at the end. If it can't, because it is killed, you can:\n\n  ${removal(trial)}\n`,
 	);
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 		process.on(signal, () => stop(signal, trial));

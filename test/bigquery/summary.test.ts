@@ -9,6 +9,7 @@ const trial: Trial = {
 	dataset: "tidemill_test_1",
 	location: "EU",
 	endpoint: undefined,
+	isGiven: false,
 	stagingBucket: undefined,
 	kmsKeyName: undefined,
 };

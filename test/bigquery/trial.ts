@@ -15,10 +15,12 @@ import { RestClient } from "../../packages/warehouses/bigquery/load/rest/rest-cl
 import { withFailures } from "../../packages/warehouses/bigquery/load/warehouse.ts";
 import { parseServiceAccountKey } from "../../packages/warehouses/bigquery/service-account-key.ts";
 
-/** What one run of `make test-bigquery` works in: a dataset of its own in somebody's project. */
+/** What one run of `make test-bigquery` works in: a dataset in somebody's project. */
 export interface Trial {
 	projectId: string;
 	dataset: string;
+	/** Somebody has made the dataset for it, so the account needs no more than a Job's, and the dataset stays. */
+	isGiven: boolean;
 	location: string;
 	/** Undefined for Google's own address. */
 	endpoint: string | undefined;
@@ -32,12 +34,16 @@ export const stagedTable = "staged";
 /** Tells the tests which dataset the command has made. The command itself doesn't read it: it would delete somebody's own. */
 const datasetVariable = "TIDEMILL_BIGQUERY_DATASET";
 
-/** Begins the name of each trial's dataset. No other is ever deleted. */
+/** Names an empty dataset that somebody has made for trials. */
+const givenVariable = "TIDEMILL_BIGQUERY_EMPTY_DATASET";
+
+/** Begins the name of each trial's dataset. Nothing is ever deleted of another. */
 const prefix = "tidemill_test_";
 
-/** A trial in a dataset with a new name. Undefined if the environment names no project. */
+/** A trial in the dataset that the environment gives, or in one with a new name. Undefined if it names no project. */
 export function newTrial(env: NodeJS.ProcessEnv): Trial | undefined {
-	return trialIn(prefix + randomBytes(6).toString("hex"), env);
+	const name = env[givenVariable] || prefix + randomBytes(6).toString("hex");
+	return trialIn(name, env);
 }
 
 /** The trial that `make test-bigquery` has begun; undefined in every other run of the tests. */
@@ -54,6 +60,7 @@ function trialIn(dataset: string, env: NodeJS.ProcessEnv): Trial | undefined {
 	return {
 		projectId,
 		dataset,
+		isGiven: Boolean(env[givenVariable]),
 		location: env.TIDEMILL_BIGQUERY_LOCATION || "EU",
 		endpoint: env.TIDEMILL_BIGQUERY_ENDPOINT || undefined,
 		stagingBucket: env.TIDEMILL_BIGQUERY_BUCKET || undefined,
@@ -97,20 +104,31 @@ export async function keyEmail(): Promise<string | undefined> {
 	return text ? parseServiceAccountKey(text)?.email : undefined;
 }
 
-/** The trial would delete a dataset that it didn't make. */
+/** The trial would delete what it didn't make. */
 export class DatasetTaken extends Error {
 	override name = "DatasetTaken";
 }
 
-/** Throws {@link DatasetTaken} if the dataset exists, and `JobFailure`. */
+/** Throws {@link DatasetTaken} if the dataset exists, or if one that was given has tables; and `JobFailure`. */
 export async function requireNew(
 	trial: Trial,
 	signal: AbortSignal,
 ): Promise<void> {
 	const { projectId, dataset } = trial;
+	if (!dataset.startsWith(prefix))
+		throw new DatasetTaken(
+			`${givenVariable} is "${dataset}", but only a dataset whose name begins with ${prefix} is a trial's`,
+		);
 	const client = await clientOf(trial, contextOf(signal));
 	const action = `read dataset ${projectId}.${dataset}`;
 	await withFailures(action, async () => {
+		if (trial.isGiven) {
+			const tables = await tablesOf(trial, client);
+			if (tables.length === 0) return;
+			throw new DatasetTaken(
+				`Dataset ${projectId}.${dataset} has tables: ${tables.join(", ")}`,
+			);
+		}
 		try {
 			await client.call({ method: "GET", path: pathOf(trial), action });
 		} catch (error) {
@@ -121,8 +139,21 @@ export async function requireNew(
 	});
 }
 
+/** cloud.google.com/bigquery/docs/reference/rest/v2/tables/list. A trial makes fewer than one page has. */
+async function tablesOf(trial: Trial, client: RestClient): Promise<string[]> {
+	const { tables = [] } = await client.call<{
+		tables?: { tableReference: { tableId: string } }[];
+	}>({
+		method: "GET",
+		path: `${pathOf(trial)}/tables`,
+		query: { maxResults: "1000" },
+		action: `list the tables of ${trial.dataset}`,
+	});
+	return tables.map(({ tableReference: { tableId } }) => tableId);
+}
+
 /**
- * Does what the check of a Destination does, and creates the dataset by it.
+ * Does what the check of a Destination does, and creates the dataset by it unless it was given.
  * @param scratch a folder for a file. Throws `JobFailure`.
  */
 export async function check(
@@ -130,13 +161,13 @@ export async function check(
 	scratch: string,
 	signal: AbortSignal,
 ): Promise<void> {
-	const input = { ...destinationOf(trial), createDataset: true };
+	const input = { ...destinationOf(trial), createDataset: !trial.isGiven };
 	const destination = await openWarehouse(input, contextOf(signal, scratch));
 	await destination.check();
 }
 
 /**
- * Deletes the dataset with all that is in it, and what a load has left in the bucket. Does nothing if they are gone. Throws if
+ * Deletes the dataset with all that is in it, or all that is in one that was given, and what a load has left in the bucket. Does nothing if they are gone. Throws if
  * the dataset is no trial's.
  */
 export async function remove(trial: Trial): Promise<void> {
@@ -145,16 +176,22 @@ export async function remove(trial: Trial): Promise<void> {
 		throw new Error(`${projectId}.${dataset} is no trial's dataset`);
 	const context = contextOf(AbortSignal.timeout(120_000));
 	const client = await clientOf(trial, context);
-	try {
-		await client.call({
-			method: "DELETE",
-			path: pathOf(trial),
-			query: { deleteContents: "true" },
-			action: `delete dataset ${projectId}.${dataset}`,
-		});
-	} catch (error) {
-		if (!isNotFound(error)) throw error;
-	}
+	const remove = async (path: string) => {
+		try {
+			await client.call({
+				method: "DELETE",
+				path,
+				...(path === pathOf(trial) && { query: { deleteContents: "true" } }),
+				action: `delete ${path.split("/datasets/")[1]} in ${projectId}`,
+			});
+		} catch (error) {
+			if (!isNotFound(error)) throw error;
+		}
+	};
+	if (trial.isGiven)
+		for (const table of await tablesOf(trial, client))
+			await remove(`${pathOf(trial)}/tables/${table}`);
+	else await remove(pathOf(trial));
 	if (!stagingBucket) return;
 	const { bucket } = await BigQueryDataset.open(
 		{ ...destinationOf(trial), stagingBucket },

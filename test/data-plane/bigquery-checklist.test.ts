@@ -304,6 +304,7 @@ test("nothing is deleted but a trial's dataset", async () => {
 	const trial = {
 		projectId: double.projectId,
 		dataset: "events",
+		isGiven: false,
 		location: "EU",
 		endpoint: double.endpoint,
 		stagingBucket: undefined,
@@ -311,6 +312,32 @@ test("nothing is deleted but a trial's dataset", async () => {
 	};
 	await expect(remove(trial)).rejects.toThrow("events is no trial's dataset");
 	expect([...double.warehouse.datasets.keys()]).toEqual(["events"]);
+});
+
+test("the checklist needs no more than a Job in an empty dataset that is given to it, which it leaves empty", async () => {
+	const double = await startDouble();
+	const given = "tidemill_test_mine";
+	await double.warehouse.createDataset(given, "EU");
+	double.permissions.projectRole = "bigquery.jobUser";
+	const env = { TIDEMILL_BIGQUERY_EMPTY_DATASET: given };
+	const { exitCode, said, failed, skipped } = await checklist(double, env);
+	expect(exitCode, said).toBe(0);
+	expect(failed).toEqual([]);
+	expect(skipped).toContain(behaviours[0]!.name);
+	expect([...double.warehouse.datasets.keys()]).toEqual([given]);
+	expect(double.warehouse.tableNames()).toEqual([]);
+
+	const tableReference = {
+		projectId: double.projectId,
+		datasetId: given,
+		tableId: "theirs",
+	};
+	const schema = { fields: [{ name: "a", type: "STRING" }] };
+	await double.warehouse.createTable({ tableReference, schema });
+	const refused = await checklist(double, env);
+	expect(refused.exitCode).toBe(1);
+	expect(refused.said).toContain(`${given} has tables: theirs`);
+	expect(double.warehouse.tableNames()).toEqual([`${given}.theirs`]);
 });
 
 test("the checklist that can't delete its dataset says how to, and fails", async () => {

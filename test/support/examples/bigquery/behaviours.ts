@@ -15,6 +15,8 @@ export interface Behaviour {
 	name: string;
 	/** The page of Google's documentation that says so. */
 	page: string;
+	/** Whether it needs roles/bigquery.user, which a Job needs only to create the dataset. */
+	createsDatasets?: true;
 	check(place: Place): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export const behaviours: Behaviour[] = [
 	{
 		name: "A dataset that exists is not created again: 409, duplicate.",
 		page: `${docs}/reference/rest/v2/datasets/insert`,
+		createsDatasets: true,
 		async check({ bigQuery, dataset, location }) {
 			const again = bigQuery.createDataset(dataset, { location });
 			await refused(again, 409, "duplicate");
