@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import type { ObjectEvent } from "../support/examples/parquet-object.ts";
+import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
 
 /** As JSON of many like records: it takes a hundredth of its size on the wire and in the bucket. */
@@ -107,4 +108,18 @@ test("a table keeps its other days, its columns and what people gave it while a 
 	expect(await rows("select index_name from duckdb_indexes()")).toEqual([
 		["by_id"],
 	]);
+}, 120_000);
+
+test("they are loaded into BigQuery, too", async () => {
+	const { manifest, load, rows } = await bigQueryFixture();
+	const day = await manifest({
+		"2026-03-01": inObjectsOf(12, largeEvents("2026-03-01", 400, 700_000, "a")),
+	});
+	const loaded = await load(day, { env: {} });
+	expect(loaded.exitCode, loaded.log).toBe(0);
+	expect(
+		await rows(
+			"select count(*)::int, count(distinct body)::int from shop.orders",
+		),
+	).toEqual([[400, 400]]);
 }, 120_000);

@@ -19,6 +19,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	flush: () => import("./archive/flush.ts"),
 	load: () => import("./load/bench.ts"),
 	"load-minute": () => import("./load/minute.ts"),
+	"load-large-bodies": () => import("./load/large-bodies.ts"),
 	"load-start": () => import("./load/start.ts"),
 	compaction: () => import("./compaction/bench.ts"),
 	operator: () => import("./operator/bench.ts"),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
+import { boundedRowGroups } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
@@ -303,12 +304,6 @@ function fieldsIn({ schema }: BigQueryTable): BigQueryField[] {
 }
 
 /**
- * Each thread holds a row group in memory until it is full. For bodies of 500 bytes the process takes at most 396 MB with
- * this, and 598 MB with DuckDB's default of 122,880 (measured).
- */
-const rowGroupRows = 20_480;
-
-/**
  * Writes the Parquet file that BigQuery loads, from days' objects on disk and with only the table's columns.
  * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
  */
@@ -329,13 +324,23 @@ async function writeUpload(
 	});
 	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
 	defineBodyValues(session);
+	// Each thread has a group, and a copy of it in pages.
+	if (days.some(hasLargeBodies)) await session.run("SET threads = 1");
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
-			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
+			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ${boundedRowGroups})`,
 	);
 	if (written !== rows)
 		throw new JobFailure(
 			"ObjectMismatch",
 			`The objects of ${days.map(({ date }) => date).join(", ")} gave ${written} rows, but the manifest says ${rows}`,
 		);
+}
+
+const largeBodyBytes = 16 * 1024;
+
+function hasLargeBodies({ objects }: LoadDay): boolean {
+	return objects.some(
+		({ rows, bodyBytes = 0 }) => bodyBytes > largeBodyBytes * rows,
+	);
 }
