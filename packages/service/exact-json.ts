@@ -16,6 +16,11 @@ const json = JSON as unknown as {
 	isRawJSON(value: unknown): value is RawNumber;
 };
 
+/** What JSON.stringify writes as this number, digit by digit. */
+export function writtenNumber(text: string): unknown {
+	return json.rawJSON(text);
+}
+
 /**
  * As JSON.parse, but a number that JavaScript would change becomes what JSON.rawJSON makes of its text, which JSON.stringify writes as
  * it was. Throws as JSON.parse does.

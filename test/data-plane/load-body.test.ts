@@ -623,3 +623,46 @@ test.each(destinations)(
 		]);
 	},
 );
+
+test.each(destinations)(
+	"$destination: a decimal of an event in quarantine is exact in the table of those, and what doesn't fit is NULL",
+	async ({ table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const bodies = ["12345678901234567.89", "1.10", "1.005", '"-0.5"'];
+		const held = await manifest({
+			[date]: [bodies.map((a, id) => eventOf(id + 1, `{"a":${a}}`))],
+		});
+		const own = await manifest({ [date]: [[eventOf(0, '{"a":2.50}')]] });
+		const quarantine = {
+			rows: bodies.length,
+			objects: held.dates[0]!.objects,
+		};
+		const input = inputOf({
+			name: "a",
+			from: { bodyPointer: "/a", type: "Decimal", precision: 19, scale: 2 },
+		});
+		const end = await load(
+			{ ...own, dates: [{ ...own.dates[0]!, quarantine }] },
+			{
+				input: {
+					...input,
+					quarantineTable: {
+						name: "orders_quarantine",
+						description: "",
+						columns: input.table.columns,
+					},
+				},
+			},
+		);
+		expect(end.exitCode, end.log).toBe(0);
+		const values = (of: string) =>
+			rows(`select a::decimal(19,2)::varchar from ${of} order by event_id`);
+		expect(await values(table)).toEqual([["2.50"]]);
+		expect((await values(`${table}_quarantine`)).flat()).toEqual([
+			"12345678901234567.89",
+			"1.10",
+			null,
+			"-0.50",
+		]);
+	},
+);

@@ -79,3 +79,32 @@ test("each row is one line of JSON", async () => {
 	expect(lines).toHaveLength(5000);
 	expect(lines.at(-1)).toBe('{"i":4999}');
 });
+
+test("what is too much for a table is refused; json and csv print it row by row", async () => {
+	const query = "select repeat('x', 1000000) as body from range(70)";
+	await expect(ask(query, "table")).rejects.toThrow(
+		"The first 68 rows have more than 64 MiB of text, which is too much for a table. Add LIMIT",
+	);
+	expect(await ask(query, "csv")).toHaveLength(70 * 1_000_002 + 6);
+});
+
+test("a decimal is written digit by digit in each format, whatever its precision", async () => {
+	const query =
+		"select 12345678901234567.89::decimal(19,2) as large, 1.10::decimal(4,2) as price, (-0.000000001)::decimal(38,9) as tiny, null::decimal(4,2) as none," +
+		" '99999999999999999999999999999999999999'::decimal(38,0) as most, '123456789012.340'::decimal(15,3) as fits";
+	const texts = [
+		"12345678901234567.89",
+		"1.10",
+		"-0.000000001",
+		"",
+		"99999999999999999999999999999999999999",
+		"123456789012.340",
+	];
+	expect(await ask(query, "csv")).toBe(
+		`large,price,tiny,none,most,fits\r\n${texts.join(",")}\r\n`,
+	);
+	for (const text of texts) expect(await ask(query, "table")).toContain(text);
+	expect(await ask(query, "json")).toBe(
+		'{"large":"12345678901234567.89","price":1.10,"tiny":"-0.000000001","none":null,"most":"99999999999999999999999999999999999999","fits":123456789012.340}\n',
+	);
+});

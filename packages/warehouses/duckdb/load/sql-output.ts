@@ -8,7 +8,8 @@ import {
 	type Json,
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
-import type { SqlFormat } from "../../definition/sql.ts";
+import { writtenNumber } from "../../../service/exact-json.ts";
+import { type SqlFormat, SqlUsageError } from "../../definition/sql.ts";
 import { renderTable } from "./sql-table.ts";
 
 /**
@@ -35,13 +36,26 @@ export async function* output(
 				name,
 				numeric: numeric.has(result.columnTypeId(index)),
 			}));
-			yield renderTable(
-				columns,
-				await Array.fromAsync(textRows(result)),
-				width,
-			);
+			yield renderTable(columns, await tableRows(result), width);
 		}
 	}
+}
+
+/** A table's columns are as wide as their widest value, so all rows are held. */
+const maxTableCharacters = 64 * 1024 ** 2;
+
+async function tableRows(result: DuckDBResult): Promise<(string | null)[][]> {
+	const rows: (string | null)[][] = [];
+	let characters = 0;
+	for await (const row of textRows(result)) {
+		rows.push(row);
+		for (const cell of row) characters += cell?.length ?? 4;
+		if (characters > maxTableCharacters)
+			throw new SqlUsageError(
+				`The first ${rows.length} rows have more than ${maxTableCharacters / 1024 ** 2} MiB of text, which is too much for a table. Add LIMIT, select left(body, 100), or use --format json or csv, which print row by row.`,
+			);
+	}
+	return rows;
 }
 
 const numeric = new Set([
@@ -92,11 +106,11 @@ async function* jsonRows(result: DuckDBResult): AsyncGenerator<Json[]> {
 const toJson: DuckDBValueConverter<Json> = (value, type, converter) =>
 	exactNumber(value) ?? JsonDuckDBValueConverter(value, type, converter);
 
-function exactNumber(value: DuckDBValue): number | undefined {
+function exactNumber(value: DuckDBValue): Json | undefined {
 	if (typeof value === "bigint" && Number.isSafeInteger(Number(value)))
 		return Number(value);
-	// A double keeps any 15 decimal digits.
+	// A double keeps any 15 decimal digits. The text keeps the zeros of 1.10, too.
 	if (value instanceof DuckDBDecimalValue && value.width <= 15)
-		return Number(value.toString());
+		return writtenNumber(value.toString()) as Json;
 	return undefined;
 }
