@@ -158,6 +158,15 @@ test.each<[string, Pod["status"], string, string]>([
 		"The process ended with exit code 139. It wrote: Segmentation fault.",
 	],
 	[
+		"a process whose own heap was full",
+		exited(
+			134,
+			"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n----- Native stack trace -----\n",
+		),
+		"OOMKilled",
+		"The process exceeded its memory limit. Raise the memory in the Pipeline's spec.runTemplate.resources. The process ended with exit code 134.",
+	],
+	[
 		"a process that wrote much",
 		exited(134, `${"line\n".repeat(200)}out of memory`),
 		"ResultMissing",

@@ -180,7 +180,12 @@ function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
 			waitingReason(pod),
 		);
 	const end = `The process ended with exit code ${process.exitCode}`;
-	if (process.reason === "OOMKilled") return endedAs("OOMKilled", end);
+	// V8 ends a process by itself whose own heap is full (SIGABRT).
+	const isHeapFull =
+		process.exitCode === 134 &&
+		/heap out of memory/i.test(process.message ?? "");
+	if (process.reason === "OOMKilled" || isHeapFull)
+		return endedAs("OOMKilled", end);
 	// For any other reason, such as StartError, the message explains why there was no process.
 	if (process.reason && !["Completed", "Error"].includes(process.reason))
 		return unexplained(process.reason, end, process.message);

@@ -26,8 +26,8 @@ test.each<[string, number, number, boolean, boolean]>([
 
 test.each<[number, number]>([
 	[10, 122_880],
-	[500, 16_384],
-	[2048, 4096],
+	[500, 40_960],
+	[2048, 10_240],
 	[100_000, 2048],
 ])("rows of %i bytes are compressed in groups of %i", (row, expected) => {
 	expect(rowGroupSize({ objects: 1, rows: 1000, bytes: 1000 * row })).toBe(

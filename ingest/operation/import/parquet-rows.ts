@@ -1,3 +1,4 @@
+import { isOutOfMemory } from "../../../packages/duckdb/memory.ts";
 import {
 	parquetRows,
 	quoteName,
@@ -71,8 +72,8 @@ export async function* readParquetRows(
 
 /** DuckDB's own words name a local path. */
 function unreadable(error: unknown, what: string): unknown {
-	const { message } = error as Error;
-	const isOwn = /^(INTERRUPT|Out of Memory) Error/i.test(message);
+	const isOwn =
+		isOutOfMemory(error) || /^INTERRUPT Error/i.test((error as Error).message);
 	return error instanceof JobFailure || isOwn
 		? error
 		: new JobFailure("UploadInvalid", what);
