@@ -16,11 +16,6 @@ const json = JSON as unknown as {
 	isRawJSON(value: unknown): value is RawNumber;
 };
 
-/** What JSON.stringify writes as this number, digit by digit. */
-export function writtenNumber(text: string): unknown {
-	return json.rawJSON(text);
-}
-
 /**
  * As JSON.parse, but a number that JavaScript would change becomes what JSON.rawJSON makes of its text, which JSON.stringify writes as
  * it was. Throws as JSON.parse does.
@@ -46,6 +41,15 @@ export function parseNumbers(
 ): unknown {
 	return parseReplaced(text, JSON.parse(text), (source) =>
 		String(numberOf(source, Number(source))),
+	);
+}
+
+/** As JSON.parse, with each number as a string of its text. */
+export function parseNumbersAsTexts(text: string): unknown {
+	return JSON.parse(
+		text.replace(stringOrNumber, (all) =>
+			all.startsWith('"') ? all : `"${all}"`,
+		),
 	);
 }
 

@@ -1,4 +1,5 @@
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
+import { parseNumbersAsTexts } from "../service/exact-json.ts";
 import { pointerParts } from "../service/json-pointer.ts";
 import { ExactNumbers } from "./metered/numbers.ts";
 
@@ -52,18 +53,26 @@ function endOfString(json: Buffer, from: number): number {
 	return at;
 }
 
-/** An event's type; undefined if it has none. A number or a boolean counts as its JSON text. */
+/** An event's type; undefined if it has none. A number counts as it is written, a boolean as its JSON text. */
 export function eventTypeOf(
 	eventType: PlanDocument["eventType"],
-	{ value: body, numbers }: EventBody,
+	{ value: body, text }: EventBody,
 	header: string | undefined,
 ): string | undefined {
 	if ("constant" in eventType) return eventType.constant;
 	if ("header" in eventType) return header || undefined;
 	const value = valueAt(body, eventType.bodyPointer);
-	if (typeof value === "number") return numbers.textOf(value) ?? String(value);
+	if (typeof value === "number")
+		return writtenNumberAt(text, eventType.bodyPointer) ?? String(value);
 	if (typeof value === "boolean") return String(value);
 	return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Few types are numbers, so the text is read once more for those. */
+function writtenNumberAt(text: string, pointer: string): string | undefined {
+	if (text === "") return undefined;
+	const written = valueAt(parseNumbersAsTexts(text), pointer);
+	return typeof written === "string" ? written : undefined;
 }
 
 /** The value that a JSON Pointer names (RFC 6901 §4); undefined if there is none. */

@@ -162,6 +162,26 @@ test("a type that is not in the plan, and none, are unplanned events", () => {
 	expect(validator.validate([], undefined).outcome).toBe("Reject");
 });
 
+test.each([
+	["1.10", "1.10"],
+	["1.1", "1.1"],
+	["2.0", "2.0"],
+	["1e2", "1e2"],
+	["-0", "-0"],
+	["12345678901234567.89", "12345678901234567.89"],
+	['"1.10"', "1.10"],
+	["true", "true"],
+])("the event type %s is what was written", (written, type) => {
+	const validator = validatorOf({
+		eventType: { bodyPointer: "/a~1b/1" },
+		events: [{ type, schema: {} }],
+	});
+	const body = `{"a/b":["1.10 \\" 2.0",${written}],"type":9.90}`;
+	const { record } = validator.validateText(Buffer.from(body), undefined);
+	expect(record).toMatchObject({ type });
+	expect(record).not.toHaveProperty("violations");
+});
+
 test("the strictest policy of an event's violations decides", () => {
 	const validator = validatorOf({
 		events: [

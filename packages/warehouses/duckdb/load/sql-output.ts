@@ -8,7 +8,7 @@ import {
 	type Json,
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
-import { writtenNumber } from "../../../service/exact-json.ts";
+import { rawNumber } from "../../../service/exact-json.ts";
 import { type SqlFormat, SqlUsageError } from "../../definition/sql.ts";
 import { renderTable } from "./sql-table.ts";
 
@@ -111,6 +111,6 @@ function exactNumber(value: DuckDBValue): Json | undefined {
 		return Number(value);
 	// A double keeps any 15 decimal digits. The text keeps the zeros of 1.10, too.
 	if (value instanceof DuckDBDecimalValue && value.width <= 15)
-		return writtenNumber(value.toString()) as Json;
+		return rawNumber(value.toString()) as Json;
 	return undefined;
 }
