@@ -17,6 +17,8 @@ import {
 	bodyColumnsOf,
 	bodyValueSql,
 	eventRows,
+	headerColumnsOf,
+	headerSql,
 } from "../../packages/warehouses/load/columns.ts";
 import type {
 	LoadDay,
@@ -77,8 +79,7 @@ export class DownloadedDays implements DayFiles {
 	}
 
 	unfitOf(day: LoadDay): UnfitRows | undefined {
-		const isNone =
-			day.objects.length === 0 || bodyColumnsOf(this.#columns).length === 0;
+		const isNone = day.objects.length === 0 || !mayBeUnfit(this.#columns);
 		return isNone ? {} : this.#unfit.get(day);
 	}
 
@@ -136,19 +137,33 @@ function withoutOmitted(body: string, violations: string): string {
 	return withoutProperties(body, omit);
 }
 
-/** Counts the values of the body in these files that don't fit their columns. */
+function mayBeUnfit(columns: readonly TableColumn[]): boolean {
+	return [bodyColumnsOf, headerColumnsOf].some((of) => of(columns).length > 0);
+}
+
+/** Counts the values of bodies and headers in these files that don't fit their columns. */
 export async function countUnfit(
 	columns: readonly TableColumn[],
 	files: string[],
 	session: Session,
 ): Promise<UnfitRows> {
 	const fromBody = bodyColumnsOf(columns);
-	if (fromBody.length === 0 || files.length === 0) return {};
+	if (!mayBeUnfit(columns) || files.length === 0) return {};
 	defineBodyValues(session);
-	const counts = fromBody.map(({ name, from }, number) => {
-		const { isPresent, isUnfit } = bodyValueSql(from, number);
-		return `{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
-	});
+	const conditions = [
+		...fromBody.map(({ name, from }, number) => ({
+			name,
+			...bodyValueSql(from, number),
+		})),
+		...headerColumnsOf(columns).map(({ name, from }) => ({
+			name,
+			...headerSql(from.header),
+		})),
+	];
+	const counts = conditions.map(
+		({ name, isPresent, isUnfit }) =>
+			`{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`,
+	);
 	const [found = {}] = await session.rows<Record<string, string>>(
 		`SELECT ${counts.join(", ")} FROM ${eventRows(files, fromBody)}`,
 	);

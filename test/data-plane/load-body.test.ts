@@ -666,3 +666,43 @@ test.each(destinations)(
 		]);
 	},
 );
+
+test.each(destinations)(
+	"$destination: of an event's headers, one with half of a surrogate pair has U+FFFD and is counted, and the others have their values",
+	async ({ table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const headers = [
+			{ "x-odd": "cut \ud83c", "x-a": "fine", "x-b": "snow \u2603 \u0001" },
+			{ "x-odd": "\udf89\ud83c", "x-b": "" },
+			{ "x-odd": "whole \ud83c\udf89", "x-a": "\\ud83c" },
+		];
+		const header = (name: string): TableColumn => ({
+			name: `header_x_${name}`,
+			from: { header: `x-${name}` },
+		});
+		const end = await load(
+			await manifest({
+				[date]: [
+					headers.map((each, id) => ({
+						...eventOf(id, "{}"),
+						headers: each as Record<string, string>,
+					})),
+				],
+			}),
+			{ input: inputOf(header("odd"), header("a"), header("b")) },
+		);
+		expect(end.exitCode, end.log).toBe(0);
+		expect(
+			await rows(
+				`select header_x_odd, header_x_a, header_x_b from ${table} order by event_id`,
+			),
+		).toEqual([
+			["cut \ufffd", "fine", "snow \u2603 \u0001"],
+			["\ufffd\ufffd", null, ""],
+			["whole \ud83c\udf89", "\\ud83c", null],
+		]);
+		expect(end.result).toMatchObject({
+			unfitValues: [{ column: "header_x_odd", rows: 2 }],
+		});
+	},
+);

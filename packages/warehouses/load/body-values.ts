@@ -28,6 +28,17 @@ export function defineBodyValues(session: Session): void {
 		return JSON.stringify(valuesOf(body, found));
 	};
 	session.define(bodyValuesFunction, call, { isConstant: true });
+	session.define(headerValueFunction, headerValue, { isConstant: true });
+}
+
+/** The function of SQL that gives the value of a captured header, written as {@link ColumnValue} is: `?` for none. */
+export const headerValueFunction = "tidemill_header_value_1";
+
+function headerValue(headers: string, name: string): string {
+	const all: Record<string, unknown> = JSON.parse(headers || "{}");
+	const value = Object.hasOwn(all, name) ? all[name] : undefined;
+	if (typeof value !== "string") return "?";
+	return value.isWellFormed() ? `=${value}` : `!${value.toWellFormed()}`;
 }
 
 interface Paths {

@@ -1,7 +1,8 @@
-import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
 import type { TableColumn } from "../../contracts/job.ts";
-import { columnSql } from "./columns.ts";
+import { Session } from "../../duckdb/session.ts";
+import { defineBodyValues } from "./body-values.ts";
+import { columnSql, headerSql } from "./columns.ts";
 
 const event =
 	"select 'e1' as event_id, timestamptz '2026-03-01 23:30:00+00' as timestamp," +
@@ -9,18 +10,17 @@ const event =
 
 /** The column's type and value that DuckDB gives for an event, in a session outside UTC. */
 async function select(from: TableColumn["from"], row = event) {
-	const instance = await DuckDBInstance.create(":memory:");
-	const connection = await instance.connect();
+	const session = await Session.inMemory({}, new AbortController().signal);
 	try {
-		await connection.run("SET TimeZone = 'Asia/Tokyo'");
+		defineBodyValues(session);
+		await session.run("SET TimeZone = 'Asia/Tokyo'");
 		const { expression } = columnSql({ name: "c", from });
-		const result = await connection.run(
-			`select typeof(c), c::varchar from (select ${expression} as c from (${row}))`,
+		const [found] = await session.rows<{ type: string; text: string | null }>(
+			`select typeof(c) as type, c::varchar as text from (select ${expression} as c from (${row}))`,
 		);
-		return (await result.getRowsJS())[0];
+		return [found!.type, found!.text];
 	} finally {
-		connection.closeSync();
-		instance.closeSync();
+		session.close();
 	}
 }
 
@@ -42,10 +42,41 @@ test.each([
 	["an object without headers", "null::varchar"],
 	["an event without this header", `'{"x-b":"2"}'`],
 	[
-		"headers with half of a surrogate pair",
-		String.raw`'{"x-a":"1","x-b":"\ud800"}'`,
+		"headers without it, with half of a surrogate pair",
+		String.raw`'{"x-b":"\ud800"}'`,
 	],
 ])("a header's column is NULL for %s", async (_, headers) => {
 	const row = `select ${headers} as headers`;
 	expect(await select({ header: "x-a" }, row)).toEqual(["VARCHAR", null]);
 });
+
+test.each([
+	["x-odd", "cut \ufffd", true],
+	["x-low", "\ufffd", true],
+	["x-whole", "\ud83c\udf89", false],
+	["x-text", String.raw`\ud83c`, false],
+	["x-fine", "snow \u2603 \u0001", false],
+	["x-empty", "", false],
+	["x-none", null, false],
+])(
+	"of headers with half of a surrogate pair in some, %s is %j",
+	async (header, value, isUnfit) => {
+		const headers = String.raw`{"x-odd":"cut \ud83c","x-low":"\uDF89","x-whole":"\ud83c\udf89","x-text":"\\ud83c","x-fine":"snow ☃ \u0001","x-empty":""}`;
+		const row = `select '${headers}' as headers`;
+		expect(await select({ header }, row)).toEqual(["VARCHAR", value]);
+		expect(await truth(headerSql(header).isUnfit, row)).toBe(isUnfit);
+	},
+);
+
+async function truth(condition: string, row: string): Promise<boolean> {
+	const session = await Session.inMemory({}, new AbortController().signal);
+	try {
+		defineBodyValues(session);
+		const [found] = await session.rows<{ is: boolean }>(
+			`select ${condition} as "is" from (${row})`,
+		);
+		return found!.is;
+	} finally {
+		session.close();
+	}
+}

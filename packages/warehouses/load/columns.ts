@@ -1,6 +1,10 @@
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
-import { type BodyColumn, bodyValuesFunction } from "./body-values.ts";
+import {
+	type BodyColumn,
+	bodyValuesFunction,
+	headerValueFunction,
+} from "./body-values.ts";
 
 /** A column of a DuckDB table, and the expression that fills it from the rows of {@link eventRows}. */
 export interface ColumnSql {
@@ -52,11 +56,7 @@ export function columnSql(
 			return {
 				name,
 				type: "VARCHAR",
-				// An object holds the captured headers as one JSON object, or nothing.
-				expression: readable(
-					"headers",
-					`json_extract_string(nullif(headers, ''), ${quoteText(`$."${from.header}"`)})`,
-				),
+				expression: headerSql(from.header).value,
 			};
 		}
 	}
@@ -84,7 +84,7 @@ export function bodyColumnsOf(
 }
 
 /**
- * The rows of objects, as a table to select these columns from. With columns from the body, the session needs
+ * The rows of objects, as a table to select these columns from. With columns from the body or headers, the session needs
  * {@link file://./body-values.ts defineBodyValues}.
  */
 export function eventRows(
@@ -99,13 +99,29 @@ export function eventRows(
 	return `(SELECT *, json_extract_string(${values}, [${paths}]) AS body_values FROM ${rows})`;
 }
 
+/** The columns whose values come from captured headers. */
+export function headerColumnsOf(
+	columns: readonly TableColumn[],
+): (TableColumn & { from: { header: string } })[] {
+	return columns.filter(
+		({ from }) => typeof from === "object" && "header" in from,
+	) as (TableColumn & { from: { header: string } })[];
+}
+
 /**
- * NULL for JSON that DuckDB can't read, where it would throw: a string with half of a surrogate pair is valid by RFC 8259
- * §8.2. To expect the error costs more than to look for the escape that it takes.
+ * A captured header. An object holds all of an event as one JSON object, or nothing. DuckDB reads none of a JSON text with half of a
+ * surrogate pair, which is valid by RFC 8259 §8.2: such texts are read by {@link headerValueFunction}. Calling it for all costs
+ * more than to look for the escape that it takes.
  */
-function readable(json: string, values: string): string {
-	const mayThrow = String.raw`contains(${json}, '\ud') OR contains(${json}, '\uD')`;
-	return String.raw`CASE WHEN NOT contains(${json}, '\u') THEN ${values} WHEN ${mayThrow} THEN TRY(${values}) ELSE ${values} END`;
+export function headerSql(header: string): Omit<BodyValueSql, "type"> {
+	const isOdd = String.raw`contains(headers, '\ud') OR contains(headers, '\uD')`;
+	const own = `${headerValueFunction}(headers, ${quoteText(header)})`;
+	const value = `CASE WHEN ${isOdd} THEN CASE WHEN ${own} <> '?' THEN substr(${own}, 2) END ELSE json_extract_string(nullif(headers, ''), ${quoteText(`$."${header}"`)}) END`;
+	return {
+		value,
+		isPresent: `(${value}) IS NOT NULL`,
+		isUnfit: `(${isOdd}) AND left(${own}, 1) = '!'`,
+	};
 }
 
 /** @param number The column's place among those of the body, from 0. */

@@ -8,6 +8,7 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import { openDatabase } from "../../../duckdb/database.ts";
 import { quoteText } from "../../../duckdb/quoting.ts";
 import { Session } from "../../../duckdb/session.ts";
+import { defineBodyValues } from "../../load/body-values.ts";
 import { planLoad } from "./plan.ts";
 import { carryOut } from "./transaction.ts";
 
@@ -49,6 +50,7 @@ test("a column of few texts is stored as a dictionary, and a table of bodies tha
 			}),
 			new AbortController().signal,
 		);
+		defineBodyValues(session);
 		await session.run(
 			`COPY (SELECT i AS event_id, ${bodies} AS body, ${few} AS headers FROM range(${rows}) t(i)) TO ${quoteText(file)}`,
 		);
