@@ -4,10 +4,10 @@ import { ConnectionTable, keepAliveMs } from "../fair/connection-table.ts";
 import { networkOf } from "../fair/network.ts";
 
 /**
- * How often the deadlines of heads and bodies are checked. Node answers all that are over at once, so ten thousand connections that
- * came within one period would stop the process for half a second.
+ * How often the deadlines of heads and bodies are checked. Node answers all that have passed in one turn, so of ten thousand connections
+ * that came within a second a longer period would hold up everybody else by its whole share.
  */
-export const checkEveryMs = 200;
+export const checkEveryMs = 25;
 
 /**
  * Bounds the connections of a server and shares them between networks ({@link ConnectionTable}). Node's own `maxConnections`

@@ -11,6 +11,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive/bench.ts"),
 	"whole-path": () => import("./whole-path/bench.ts"),
 	"receive-plan": () => import("./receive/plan.ts"),
+	strangers: () => import("./strangers/bench.ts"),
 	tail: () => import("./tail/bench.ts"),
 	receipts: () => import("./receipts/bench.ts"),
 	archive: () => import("./archive/throughput.ts"),
