@@ -156,10 +156,20 @@ test("each source is found in the order of keys, where a name is the beginning o
 	expect(accounts.sort()).toEqual(names.sort());
 });
 
-test("deleted sources and shards of other archives are left alone", async () => {
-	const { store, tombstones, lister, standBy } = bucket([[bank, 1]]);
+test("deleted sources have no lists", async () => {
+	const { store, tombstones, lister, listOf } = bucket([
+		[bank, 1],
+		[shop, 1],
+	]);
 	await noteRelease(store, 1, 1);
 	await tombstones.add(shop);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(bank, 1, 0)).toBeDefined();
+});
+
+test("an archive that stands by writes no lists", async () => {
+	const { store, lister, standBy } = bucket([[bank, 1]]);
+	await noteRelease(store, 1, 1);
 	standBy();
 	expect(await lister.look(Date.now(), signal)).toBe(0);
 });
