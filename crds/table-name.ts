@@ -1,4 +1,4 @@
-/** The table of events in quarantine. Queries of several tables by a wildcard, such as BigQuery's `orders_*`, don't find it. */
+/** The table of events in quarantine. Queries of several tables by a wildcard, such as `orders_*`, don't find it. */
 export function quarantineTableOf(table: string): string {
 	return `quarantine_${table}`;
 }

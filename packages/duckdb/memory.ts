@@ -50,7 +50,7 @@ export function vectorRoom(
 
 /**
  * Of a Parquet file that a session with {@link boundedMemory} writes: a group ends at so many rows or bytes, whichever comes first.
- * A thread holds one in memory. BigQuery and other readers take groups of less than 16 MiB more slowly.
+ * A thread holds one in memory. Readers take groups of less than 16 MiB more slowly.
  */
 export const boundedRowGroups =
 	"ROW_GROUP_SIZE 122880, ROW_GROUP_SIZE_BYTES 20971520";

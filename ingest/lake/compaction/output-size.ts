@@ -17,7 +17,7 @@ const bytesOfShortRow = kib;
 /** DuckDB processes rows in vectors of this many. */
 const vectorRows = 2048;
 const mostRowsOfGroup = 60 * vectorRows;
-/** BigQuery and other readers take groups of less than 16 MiB more slowly. */
+/** Readers take groups of less than 16 MiB more slowly. */
 const bytesOfRowGroup = 20 * mib;
 
 export interface MergeSize {

@@ -7,7 +7,7 @@ const writesAtOnce = 16;
 /** Bounds what waits in memory. */
 const mostWaiting = 512;
 
-export interface ListOptions {
+export interface ListWriteOptions {
 	store: ObjectStore & ListStore;
 	/** Lists name objects by `s3://`, the bucket and the key, as all readers take them. */
 	bucket: string;
@@ -26,12 +26,12 @@ export interface OutdatedList {
 
 /** Writes lists, several at a time. One that fails holds up no others: the next look finds it again. */
 export class ListWrites {
-	readonly #options: ListOptions;
+	readonly #options: ListWriteOptions;
 	readonly #signal: AbortSignal;
 	#waiting: OutdatedList[] = [];
 	#written = 0;
 
-	constructor(options: ListOptions, signal: AbortSignal) {
+	constructor(options: ListWriteOptions, signal: AbortSignal) {
 		this.#options = options;
 		this.#signal = signal;
 	}

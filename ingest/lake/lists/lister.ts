@@ -16,7 +16,7 @@ import {
 	RetentionStore,
 } from "../retention/source-retention.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
-import { type ListOptions, ListWrites, lineOf } from "./list-writes.ts";
+import { type ListWriteOptions, ListWrites, lineOf } from "./list-writes.ts";
 import {
 	compactionOfShard,
 	expectedBytes,
@@ -40,7 +40,7 @@ export interface ListedShard {
 	isCurrent: LakeShard["isCurrent"];
 }
 
-export interface ListerOptions extends ListOptions {
+export interface ListerOptions extends ListWriteOptions {
 	shards: readonly ListedShard[];
 	/** The average time between two looks; 0 for no lists. */
 	intervalMs: number;

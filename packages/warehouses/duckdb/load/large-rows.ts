@@ -61,7 +61,7 @@ export function slicesOf(
 }
 
 /** Consecutive rows of a table that stand in one of its groups. */
-export interface RowGroup {
+export interface TableRowGroup {
 	rows: number;
 	/** Of long texts. */
 	bytes: number;
@@ -71,7 +71,7 @@ export interface RowGroup {
 export async function rowGroupsOf(
 	table: string,
 	session: Session,
-): Promise<RowGroup[]> {
+): Promise<TableRowGroup[]> {
 	const found = await session.rows<{ rows: bigint; blocks: bigint }>(
 		`SELECT max(rows)::BIGINT AS rows, sum(blocks)::BIGINT AS blocks FROM` +
 			` (SELECT row_group_id, column_id, sum(count) FILTER (segment_type <> 'VALIDITY') AS rows,` +
