@@ -62,15 +62,20 @@ const purgedTwice: Scenario = {
 	faults: 2,
 };
 const damaged: Scenario = { ...purgedTwice, streamFault: "damaged" };
+/** Frames that come a minute apart, which is the most that counts between two: so many tell that a number is overdue. */
+const laterFrames = (first: number, events: string): ScriptFrame[] =>
+	[...events].map((event, n) => ({
+		...frame(first + n, event),
+		atMs: (first + n - 2) * 60_000,
+	}));
 /** One process loses two frames. */
 const forgetful: Scenario = {
 	script: [
 		one,
 		{ ...two, mayBeLost: true },
-		{ ...three, atMs: 300_000 },
-		{ ...four, atMs: 600_000, mayBeLost: true },
-		{ ...frame(5, "f"), atMs: 900_000 },
-		{ ...frame(6, "g"), atMs: 1_200_000 },
+		...laterFrames(3, "d"),
+		{ ...laterFrames(4, "e")[0]!, mayBeLost: true },
+		...laterFrames(5, "fghij"),
 	],
 	archivers: 1,
 	crashes: 0,
@@ -79,13 +84,7 @@ const forgetful: Scenario = {
 };
 /** The process goes on for long after frames of it are lost inside the stream. */
 const damagedEarly: Scenario = {
-	script: [
-		one,
-		two,
-		{ ...three, atMs: 300_000 },
-		{ ...four, atMs: 600_000 },
-		{ ...frame(5, "f"), atMs: 900_000 },
-	],
+	script: [one, two, ...laterFrames(3, "defghi")],
 	archivers: 1,
 	crashes: 0,
 	streamFault: "damaged",
