@@ -383,45 +383,6 @@ test.each(destinations)(
 );
 
 test.each(destinations)(
-	"$destination: the quarantine's table has decimals as exactly",
-	async ({ table, fixtureOf }) => {
-		const { manifest, load, rows } = await fixtureOf();
-		const of = (...bodies: string[]) =>
-			manifest({ [date]: [bodies.map((body, id) => eventOf(id, body))] });
-		const own = await of('{"price":12345678901234567.89}');
-		const { rows: heldRows, objects } = (
-			await of('{"price":98765432109876543.21}', '{"price":1.005}')
-		).dates[0]!;
-		const apart: Manifest = {
-			...own,
-			dates: own.dates.map((day) => ({
-				...day,
-				quarantine: { rows: heldRows, objects },
-			})),
-		};
-		const price: TableColumn = {
-			name: "price",
-			from: { bodyPointer: "/price", type: "Decimal", precision: 20, scale: 2 },
-		};
-		const { table: main } = inputOf(price);
-		const { exitCode, log, result } = await load(apart, {
-			input: { table: main, quarantineTable: { ...main, name: "apart" } },
-		});
-		expect(exitCode, log).toBe(0);
-		const prices = (name: string) =>
-			rows(
-				`select price::decimal(20,2)::varchar from ${name} order by event_id`,
-			);
-		expect(await prices(table)).toEqual([["12345678901234567.89"]]);
-		expect(await prices(table.replace("orders", "apart"))).toEqual([
-			["98765432109876543.21"],
-			[null],
-		]);
-		expect(result).toMatchObject({ quarantinedRows: 2 });
-	},
-);
-
-test.each(destinations)(
 	"$destination: a decimal of another precision or scale needs a rebuild where the table's type is another",
 	async ({ destination, table, fixtureOf }) => {
 		const { manifest, load, rows } = await fixtureOf();

@@ -39,22 +39,6 @@ test("numbers are JSON numbers unless a reader would round them", async () => {
 	).toEqual({ n: 3, big: "9007199254740993", money: 1.5, x: 0.1, nan: "NaN" });
 });
 
-test("a decimal is written with all its digits", async () => {
-	const query =
-		"select 1.10::decimal(10,2) as price, 12345678901234567.89::decimal(38,9) as total";
-	expect(await ask(query, "csv")).toBe(
-		"price,total\r\n1.10,12345678901234567.890000000\r\n",
-	);
-	expect(await ask(query, "table")).toMatch(
-		/1\.10.*12345678901234567\.890000000/,
-	);
-	// 1.1 is 1.10 in JSON; a reader would round the other.
-	expect(JSON.parse(await ask(query, "json"))).toEqual({
-		price: 1.1,
-		total: "12345678901234567.890000000",
-	});
-});
-
 test("nested values are JSON, and NULL is null", async () => {
 	expect(
 		JSON.parse(
