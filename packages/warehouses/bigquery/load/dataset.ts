@@ -229,7 +229,7 @@ export class BigQueryDataset {
 
 	/**
 	 * Starts a load job with a file.
-	 * @param table whose data it is; the job may write to its staging table.
+	 * @param table whose data it is; the job may write to one of its partitions.
 	 * @param beforeStart is called before the request that may start the job. If it throws, no job starts.
 	 */
 	async startLoad(

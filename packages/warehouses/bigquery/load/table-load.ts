@@ -67,11 +67,12 @@ export class TableLoad {
 	/** Returns the table as it is afterwards. */
 	async carryOut(plan: BigQueryPlan): Promise<BigQueryTable> {
 		const { name } = this.#input.table;
-		// The table's rows go before the first day comes, so no object may turn out to be broken after that.
-		if (plan.table === "Replace")
+		if (plan.table === "Replace") {
+			// The table's rows go before the first day comes, so no object may turn out to be broken after that.
 			for (const day of plan.loads.flatMap(({ days }) => days))
 				await this.#files.with([day], async () => undefined);
-		if (plan.table === "Replace") await this.#requireNothingLost();
+			await this.#requireNothingLost();
+		}
 		if (plan.table === "Keep") await this.#requireTagsKept(plan);
 		const found =
 			plan.table === "Create"

@@ -16,6 +16,7 @@ import { defaultExpiration, tableExpiration } from "./expiration.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
 import { bigQueryUse, partitionOf, planBigQuery } from "./plan.ts";
+import type { WriteDisposition } from "./rest/api.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
 import { TableLoad } from "./table-load.ts";
@@ -120,7 +121,11 @@ class BigQueryWarehouse implements Warehouse {
 			schema: { fields },
 			labels: { "tidemill-check": id },
 		});
-		const load = (name: string, to: string, writeDisposition: Disposition) =>
+		const load = (
+			name: string,
+			to: string,
+			writeDisposition: WriteDisposition,
+		) =>
 			completeJob(
 				{
 					find: (jobId) => this.#dataset.findJob(jobId),
@@ -155,8 +160,6 @@ class BigQueryWarehouse implements Warehouse {
 		}
 	}
 }
-
-type Disposition = "WRITE_TRUNCATE" | "WRITE_TRUNCATE_DATA";
 
 export const open: WarehouseModule["open"] = async (input, context) =>
 	new BigQueryWarehouse(

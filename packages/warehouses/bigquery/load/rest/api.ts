@@ -66,6 +66,9 @@ export interface EncryptionConfiguration {
 	kmsKeyName?: string;
 }
 
+/** The first replaces a table with its schema and settings, the second its rows alone. */
+export type WriteDisposition = "WRITE_TRUNCATE" | "WRITE_TRUNCATE_DATA";
+
 export interface BigQueryJob {
 	jobReference: { projectId: string; jobId: string; location?: string };
 	configuration: {
@@ -75,7 +78,7 @@ export interface BigQueryJob {
 			/** Objects of Cloud Storage; absent if the file comes with the request. */
 			sourceUris?: string[];
 			sourceFormat: "PARQUET" | "NEWLINE_DELIMITED_JSON";
-			writeDisposition: "WRITE_TRUNCATE" | "WRITE_TRUNCATE_DATA";
+			writeDisposition: WriteDisposition;
 			createDisposition: "CREATE_NEVER";
 			decimalTargetTypes?: ("NUMERIC" | "BIGNUMERIC")[];
 			destinationEncryptionConfiguration?: EncryptionConfiguration;
