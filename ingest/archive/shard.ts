@@ -48,8 +48,8 @@ export class Shard {
 	constructor(options: ShardOptions) {
 		this.#options = options;
 		this.number = options.number;
-		const { number, snapshots, tombstones } = options;
-		this.#ledger = new ShardLedger(number, snapshots, tombstones);
+		const { number, snapshots, tombstones, log } = options;
+		this.#ledger = new ShardLedger(number, snapshots, tombstones, log);
 		this.flushes = new FlushRequests(() => this.#wakeSignal.wake());
 	}
 

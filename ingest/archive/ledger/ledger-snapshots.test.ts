@@ -1,5 +1,5 @@
 import pino from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { CutStore } from "../write/cut-store.ts";
@@ -89,6 +89,22 @@ test("an unreadable snapshot is ignored", async () => {
 	expect(await snapshots.newest(7)).toBeUndefined();
 	store.objects.set(key!, "");
 	expect(await snapshots.newest(7)).toBeUndefined();
+});
+
+test("if the newest snapshot is unreadable, the one before is read", async () => {
+	const { store, index, snapshots } = await archived(cut(now, 1));
+	await snapshots.write(7, index);
+	index.add(cut(now, 2));
+	await snapshots.write(7, index);
+	const newest = [...store.objects.keys()]
+		.filter((key) => key.includes("snapshot"))
+		.at(-1)!;
+	store.objects.set(newest, `{"version":99}`);
+	const { newestOfStream } = (await snapshots.newest(7))!;
+	expect(newestOfStream.get(now)!.last).toBe(1);
+	const get = vi.spyOn(store, "get");
+	get.mockRejectedValueOnce(new Error("the object is too large"));
+	expect(await snapshots.newest(7)).toBeDefined();
 });
 
 test("the newest two snapshots of a shard stay", async () => {

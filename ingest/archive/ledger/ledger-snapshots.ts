@@ -25,20 +25,19 @@ export class LedgerSnapshots {
 		this.#log = log;
 	}
 
-	/** The newest snapshot; undefined if there is none, or if it is unreadable. */
+	/** The newest snapshot that is readable; undefined if there is none. */
 	async newest(shard: number): Promise<LedgerIndex | undefined> {
-		const key = (await this.#listed(shard)).at(-1);
-		const text = key && (await this.#store.get(key));
-		if (!text) return undefined;
-		try {
-			return read(JSON.parse(text));
-		} catch (error) {
-			this.#log.warn(
-				{ err: error, key },
-				"a ledger snapshot is unreadable; reading all cut records instead",
-			);
-			return undefined;
-		}
+		for (const key of (await this.#listed(shard)).reverse())
+			try {
+				const text = await this.#store.get(key);
+				if (text !== undefined) return read(JSON.parse(text));
+			} catch (error) {
+				this.#log.warn(
+					{ err: error, key },
+					"a ledger snapshot is unreadable; an earlier one or all cut records are read instead",
+				);
+			}
+		return undefined;
 	}
 
 	async write(shard: number, index: LedgerIndex): Promise<void> {

@@ -41,11 +41,11 @@ function newLedger() {
 	const store = new MemoryStore();
 	const log = pino({ level: "silent" });
 	const snapshots = new LedgerSnapshots(store, log);
-	const ledger = new ShardLedger(7, snapshots, new Tombstones(store));
+	const ledger = new ShardLedger(7, snapshots, new Tombstones(store), log);
 	const setLedger = vi.fn<NatsProgress["setLedger"]>(async () => undefined);
 	const setShard = async () => undefined;
 	const progress = { setLedger, setShard } as unknown as NatsProgress;
-	return { ledger, progress, setLedger };
+	return { ledger, progress, setLedger, snapshots, log };
 }
 
 test("the ledgers of many sources are published a hundred a second, however many cuts there are, and the last state in the end", async () => {
@@ -98,8 +98,9 @@ test("a ledger that NATS didn't take is published again, whether it came at once
 
 test("what is lost of a cut doesn't count, whether the cut is learned before or after that is known", async () => {
 	const store = new MemoryStore();
-	const snapshots = new LedgerSnapshots(store, pino({ level: "silent" }));
-	const ledger = new ShardLedger(7, snapshots, new Tombstones(store));
+	const log = pino({ level: "silent" });
+	const snapshots = new LedgerSnapshots(store, log);
+	const ledger = new ShardLedger(7, snapshots, new Tombstones(store), log);
 	const lost = (from: number) => {
 		const { stream, groups } = cut(from, 1);
 		const time = "2026-03-01T12:00:00.000Z";
@@ -114,4 +115,29 @@ test("what is lost of a cut doesn't count, whether the cut is learned before or 
 		ledger.index.source("shop", source)?.objects.get("2026-03-01")?.rows;
 	expect([rowsOf("0"), rowsOf("1")]).toEqual([1, 3]);
 	expect([...ledger.index.lostFrames.values()]).toEqual([2]);
+});
+
+test("a snapshot that fails is a warning: the cuts' ledgers are published, and it is tried again fifty cuts later, until it succeeds", async () => {
+	const { ledger, progress, setLedger, snapshots, log } = newLedger();
+	const warn = vi.spyOn(log, "warn");
+	const write = vi.spyOn(snapshots, "write");
+	write.mockRejectedValue(new RangeError("Invalid string length"));
+	for (let number = 1; number <= 600; number++) {
+		ledger.learn(cut(number, 1));
+		await ledger.publish(progress);
+	}
+	expect(setLedger).toHaveBeenCalledTimes(600);
+	expect(write).toHaveBeenCalledTimes(3);
+	expect(warn).toHaveBeenCalledTimes(3);
+	expect(warn.mock.lastCall![0]).toMatchObject({ shard: 7, cuts: 600 });
+	write.mockRestore();
+	for (let number = 601; number <= 650; number++) {
+		ledger.learn(cut(number, 1));
+		await ledger.publish(progress);
+	}
+	const restored = (await snapshots.newest(7))!;
+	expect([...restored.newestOfStream.values()]).toEqual([
+		{ first: 650, last: 650 },
+	]);
+	expect(warn).toHaveBeenCalledTimes(3);
 });

@@ -1,4 +1,5 @@
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { Logger } from "../../../packages/service/log.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { CutLoss } from "../decide/loss.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";
@@ -11,6 +12,8 @@ const ledgersAtOnce = 16;
 const laterMs = 10 * ledgersAtOnce;
 /** A restart reads little more than these records, within a second or two. */
 const cutsBetweenSnapshots = 500;
+/** After one that failed. */
+const cutsBeforeNextTry = 50;
 
 /** What one shard has archived, and which part isn't published yet. */
 export class ShardLedger {
@@ -19,8 +22,10 @@ export class ShardLedger {
 	readonly #shard: number;
 	readonly #snapshots: LedgerSnapshots;
 	readonly #tombstones: Tombstones;
+	readonly #log: Logger;
 	/** Cut records that a restart would have to read. */
 	#cutsSinceSnapshot = 0;
+	#snapshotAtCuts = cutsBetweenSnapshots;
 	#losses: readonly CutLoss[] = [];
 	#unpublished = new Set<IndexedSource>();
 	#tombstonesSeen = 0;
@@ -32,10 +37,12 @@ export class ShardLedger {
 		shard: number,
 		snapshots: LedgerSnapshots,
 		tombstones: Tombstones,
+		log: Logger,
 	) {
 		this.#shard = shard;
 		this.#snapshots = snapshots;
 		this.#tombstones = tombstones;
+		this.#log = log;
 	}
 
 	/** Loads the newest snapshot, unless the index knows a cut already. */
@@ -81,14 +88,11 @@ export class ShardLedger {
 
 	/**
 	 * Publishes the changed ledgers and the shard's state, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. The
-	 * ledgers of many sources follow later. Throws what has failed, also of those.
+	 * ledgers of many sources follow later. Throws what has failed, also of those, but not what failed of the snapshot.
 	 */
 	async publish(progress: NatsProgress): Promise<void> {
-		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
-			await this.#snapshots.write(this.#shard, this.index);
-			this.#cutsSinceSnapshot = 0;
-		}
 		await this.#publishState(progress);
+		if (this.#cutsSinceSnapshot >= this.#snapshotAtCuts) await this.#save();
 		const failure = this.#failure;
 		this.#failure = undefined;
 		if (failure !== undefined) throw failure;
@@ -102,6 +106,22 @@ export class ShardLedger {
 				.finally(() => {
 					this.#following = undefined;
 				});
+	}
+
+	/** A restart only takes longer without a snapshot, so a failure stops nothing. */
+	async #save(): Promise<void> {
+		try {
+			await this.#snapshots.write(this.#shard, this.index);
+			this.#cutsSinceSnapshot = 0;
+			this.#snapshotAtCuts = cutsBetweenSnapshots;
+		} catch (error) {
+			const cuts = this.#cutsSinceSnapshot;
+			this.#snapshotAtCuts = cuts + cutsBeforeNextTry;
+			this.#log.warn(
+				{ err: error, shard: this.#shard, cuts },
+				"could not write a ledger snapshot; archiving goes on, and a restart reads so many more cut records until the next try succeeds",
+			);
+		}
 	}
 
 	async #follow(progress: NatsProgress): Promise<void> {
