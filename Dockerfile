@@ -16,7 +16,7 @@ ARG REVISION=unknown
 ARG CREATED=1970-01-01T00:00:00Z
 # https://specs.opencontainers.org/image-spec/annotations/
 LABEL org.opencontainers.image.title="Tidemill" \
-      org.opencontainers.image.description="Webhooks into your data warehouse, day by day, on Kubernetes" \
+      org.opencontainers.image.description="Webhooks into your data warehouse, minutes later, on Kubernetes" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \

@@ -36,6 +36,7 @@ const waiting = [
 	"operator/tracking-plan/schema-check.test.ts",
 	"packages/tracking-plan/{compile,fuel,github,vectors}.test.ts",
 	"test/protocols/provider-libraries.test.ts",
+	"test/site.test.ts",
 	"test/transport/nats-tls.test.ts",
 	"test/warehouse-type.test.ts",
 ];

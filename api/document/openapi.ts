@@ -15,7 +15,7 @@ export function openApiDocument(endpoints: Endpoint[]) {
 		info: {
 			title: "Tidemill",
 			version: "v1",
-			summary: "Webhooks into your data warehouse, day by day.",
+			summary: "Webhooks into your data warehouse, minutes later.",
 			description:
 				"Manage Tidemill without kubectl. The API and `kubectl` show the same resources, and a change through one is visible through the other.",
 			license: { name: "Apache-2.0", identifier: "Apache-2.0" },

@@ -92,7 +92,7 @@ const groups: {
 export function createProgram(): Command {
 	const program = new Command("tidemill")
 		.description(
-			"Webhooks into your data warehouse, day by day, on Kubernetes.",
+			"Webhooks into your data warehouse, minutes later, on Kubernetes.",
 		)
 		.option("-n, --namespace <name>", "the namespace, as in kubectl")
 		.option("--context <name>", "the context of the kubeconfig")

@@ -20,15 +20,29 @@ function pagesOf(folder: string) {
 		});
 }
 
+/** Headings have the same addresses here and on GitHub, where people read these pages, too. */
+function githubSlug(heading: string): string {
+	return heading
+		.toLowerCase()
+		.replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, "")
+		.replaceAll(" ", "-");
+}
+
 const repository = "https://github.com/tidemill/tidemill";
+const base = process.env.SITE_BASE ?? "/";
+const { version } = JSON.parse(
+	readFileSync(join(docs, "../package.json"), "utf8"),
+);
 
 export default defineConfig({
 	title: "Tidemill",
-	description: "Webhooks into your data warehouse, day by day, on Kubernetes",
-	base: process.env.SITE_BASE ?? "/",
+	description:
+		"Webhooks into your data warehouse, minutes later, on Kubernetes",
+	base,
 	cleanUrls: true,
 	srcExclude: ["node_modules/**"],
 	markdown: {
+		anchor: { slugify: githubSlug },
 		config(markdown) {
 			const inner = markdown.renderer.rules.link_open;
 			markdown.renderer.rules.link_open = (
@@ -48,9 +62,16 @@ export default defineConfig({
 			};
 		},
 	},
+	head: [["link", { rel: "icon", href: `${base}icon.svg` }]],
 	themeConfig: {
+		logo: "/icon.svg",
+		socialLinks: [{ icon: "github", link: repository }],
+		// For the footer.
+		repository,
+		version,
 		search: { provider: "local" },
 		nav: [
+			{ text: "Quick start", link: "/quickstart" },
 			{ text: "Tutorial", link: "/tutorial" },
 			{ text: "Install", link: "/install" },
 			{ text: "Reference", link: "/reference/resources" },

@@ -11,7 +11,10 @@ export const sidebar: {
 }[] = [
 	{
 		text: "Tutorial",
-		pages: [["tutorial", "Your first hour"]],
+		pages: [
+			["quickstart", "Quick start"],
+			["tutorial", "Your first hour"],
+		],
 	},
 	{
 		text: "How-to: receive and look",

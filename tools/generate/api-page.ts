@@ -1,20 +1,21 @@
 import { endpoints } from "../../api/endpoints.ts";
 import { errorCodes } from "../../api/http/errors.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
+import { table } from "./markdown.ts";
 
 /** The text of docs/reference/api.md. */
 export function apiPage(): string {
 	return `${introduction}
 ## Endpoints
 
-| Request | What it does | Answer |
-| --- | --- | --- |
-${endpoints
-	.map(
-		({ method, path, summary, answers }) =>
-			`| \`${method} ${path}\` | ${summary} | ${Object.keys(answers).join(" or ")} |\n`,
-	)
-	.join("")}
+${table(
+	["Request", "What it does", "Answer"],
+	endpoints.map(({ method, path, summary, answers }) => [
+		`\`${method} ${path}\``,
+		summary,
+		Object.keys(answers).join(" or "),
+	]),
+).join("\n")}
 ## Errors
 
 \`\`\`json
@@ -26,13 +27,14 @@ An error is \`application/problem+json\` (RFC 9457). \`detail\` says what is wro
 programs, \`details\` has the wrong fields, and \`instance\` is the \`X-Request-Id\`. Webhook URLs have errors of
 their own form, which senders know.
 
-| Status | Code | What to do |
-| --- | --- | --- |
-${Object.entries(errorCodes)
-	.map(
-		([code, { status, advice }]) => `| ${status} | \`${code}\` | ${advice} |\n`,
-	)
-	.join("")}`;
+${table(
+	["Status", "Code", "What to do"],
+	Object.entries(errorCodes).map(([code, { status, advice }]) => [
+		status,
+		`\`${code}\``,
+		advice,
+	]),
+).join("\n")}`;
 }
 
 const secretPaths = apiResources

@@ -1,23 +1,28 @@
 import { jobEndings } from "../../operator/jobs/outcome.ts";
 import { reasons } from "../../operator/reconcile/reasons.ts";
+import { table } from "./markdown.ts";
 
 /** The text of docs/reference/conditions.md. */
 export function conditionsPage(): string {
 	const sections = Object.entries(reasons).flatMap(([kind, types]) =>
 		Object.entries(types).flatMap(([type, meanings]) => [
 			`## ${kind}: ${type}\n`,
-			"| Reason | Meaning |",
-			"| --- | --- |",
-			...Object.entries(meanings).map(
-				([reason, meaning]) => `| \`${reason}\` | ${meaning} |`,
-			),
-			"",
+			...meaningTable("Reason", meanings),
 		]),
 	);
-	const endings = Object.entries(jobEndings).map(
-		([code, meaning]) => `| \`${code}\` | ${meaning} |`,
+	const endings = meaningTable("Code", jobEndings);
+	return [introduction, ...sections, endingsHead, ...endings].join("\n");
+}
+
+/** What each name means. */
+export function meaningTable(
+	title: string,
+	meanings: Record<string, string>,
+): string[] {
+	return table(
+		[title, "Meaning"],
+		Object.entries(meanings).map(([name, meaning]) => [`\`${name}\``, meaning]),
 	);
-	return [introduction, ...sections, endingsHead, ...endings, ""].join("\n");
 }
 
 const introduction = `# Conditions
@@ -38,6 +43,4 @@ const endingsHead = `## Jobs that end without a result
 
 If a Job ends without reporting a result, a Run's \`status.error\` or the message of the checked Destination has one of these codes. If
 Kubernetes gives another reason, such as \`StartError\`, that is the code. [errors.md](errors.md) lists the codes of archive and of the Jobs.
-
-| Code | Meaning |
-| --- | --- |`;
+`;

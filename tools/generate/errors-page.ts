@@ -5,58 +5,57 @@ import { operationErrors } from "../../operator/operation/decide.ts";
 import { runErrors } from "../../operator/pipeline/plan-dates.ts";
 import { jobErrors } from "../../packages/warehouses/load/failure.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
+import { table } from "./markdown.ts";
 
 /** The text of docs/reference/errors.md. */
 export function errorsPage(): string {
 	return [
 		introduction,
 		"## Answers to webhooks\n",
-		"| Status | Code | Message |",
-		"| --- | --- | --- |",
-		...Object.values(refusals).map(
-			({ status, code, message }) => `| ${status} | \`${code}\` | ${message} |`,
+		...table(
+			["Status", "Code", "Message"],
+			Object.values(refusals).map(({ status, code, message }) => [
+				status,
+				`\`${code}\``,
+				message,
+			]),
 		),
-		"",
 		"## Runs and Operations, before their Job starts\n",
-		...table(requestErrors),
+		...retryTable(requestErrors),
 		"## Runs, Operations and checks of Destinations, in their Job\n",
-		...table(jobErrors),
+		...retryTable(jobErrors),
 		...[...warehouses.values()].flatMap(({ noun, errors }) => [
 			`With ${noun}, also:\n`,
-			...table(errors),
+			...retryTable(errors),
 		]),
 		"## Runs and Operations that the operator ends\n",
 		operatorIntroduction,
-		"| Code | What to do |",
-		"| --- | --- |",
-		...Object.entries({ ...operationErrors, ...runErrors }).map(
-			([code, advice]) => `| \`${code}\` | ${advice} |`,
-		),
-		"",
+		...adviceTable({ ...operationErrors, ...runErrors }),
 		"## Alarms of archive\n",
 		alarmsIntroduction,
-		"| Code | What to do |",
-		"| --- | --- |",
-		...Object.entries(alarms).map(
-			([code, advice]) => `| \`${code}\` | ${advice} |`,
-		),
-		"",
+		...adviceTable(alarms),
 		losses,
 	].join("\n");
 }
 
-function table(
+function retryTable(
 	errors: Record<string, { retryable: boolean; advice: string }>,
 ): string[] {
-	return [
-		"| Code | Tried again | What to do |",
-		"| --- | --- | --- |",
-		...Object.entries(errors).map(
-			([code, { retryable, advice }]) =>
-				`| \`${code}\` | ${retryable ? "yes" : "no"} | ${advice} |`,
-		),
-		"",
-	];
+	return table(
+		["Code", "Tried again", "What to do"],
+		Object.entries(errors).map(([code, { retryable, advice }]) => [
+			`\`${code}\``,
+			retryable ? "yes" : "no",
+			advice,
+		]),
+	);
+}
+
+function adviceTable(advices: Record<string, string>): string[] {
+	return table(
+		["Code", "What to do"],
+		Object.entries(advices).map(([code, advice]) => [`\`${code}\``, advice]),
+	);
 }
 
 const introduction = `# Errors

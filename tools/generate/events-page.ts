@@ -3,6 +3,7 @@ import {
 	kubeEventReasons,
 	reasons,
 } from "../../operator/reconcile/reasons.ts";
+import { meaningTable } from "./conditions-page.ts";
 
 /** The text of docs/reference/events.md. */
 export function eventsPage(): string {
@@ -17,15 +18,7 @@ export function eventsPage(): string {
 }
 
 function section(title: string, meanings: Record<string, string>): string {
-	return [
-		`## ${title}\n`,
-		"| Reason | Meaning |",
-		"| --- | --- |",
-		...Object.entries(meanings).map(
-			([reason, meaning]) => `| \`${reason}\` | ${meaning} |`,
-		),
-		"",
-	].join("\n");
+	return [`## ${title}\n`, ...meaningTable("Reason", meanings)].join("\n");
 }
 
 const introduction = `# Kubernetes events

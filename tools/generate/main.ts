@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { schemaExceptions } from "../../packages/tracking-plan/exceptions.ts";
 import { formatNames } from "../../packages/tracking-plan/metered/formats.ts";
@@ -12,6 +14,7 @@ import { crdFiles, schemaFiles, writeFiles } from "./crds.ts";
 import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
 import { jsonScanText } from "./json-scan.ts";
+import { table } from "./markdown.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { resourcesPage } from "./resources-page.ts";
 import { warehousePages } from "./warehouse-pages.ts";
@@ -24,6 +27,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		...schemaFiles(),
 		["api/generated/client-types.ts", clientTypesText()],
 		...argocdHealthFiles(),
+		["docs/quickstart.md", quickStartPage()],
 		["docs/reference/api.md", apiPage()],
 		...warehousePages(),
 		["docs/reference/cli.md", cliPage()],
@@ -39,6 +43,23 @@ export function generatedFiles(): [path: string, text: string][] {
 }
 
 if (import.meta.main) writeFiles(generatedFiles());
+
+/** The text of docs/quickstart.md: the README's section, for those who begin at the site. */
+function quickStartPage(): string {
+	const readme = readFileSync(
+		join(import.meta.dirname, "../../README.md"),
+		"utf8",
+	);
+	const [, section] = /^## Quick start\n(.*?)^## /ms.exec(readme)!;
+	const text = section!
+		.replaceAll("](docs/", "](")
+		.replaceAll(/\]\((?!https?:|#)(?=[a-z]+\/)/g, "](../");
+	return `# Quick start
+
+<!-- Copied by "npm run generate" from README.md. Edit that, not this page. -->
+${text}Next: [your first hour](tutorial.md) makes this fit for daily use.
+`;
+}
 
 /** The text of docs/reference/json-schema.md. */
 function jsonSchemaPage(): string {
@@ -58,8 +79,8 @@ times: a plan with those is invalid, and its status says where.
 
 Every case of the official [test suite](https://github.com/json-schema-org/JSON-Schema-Test-Suite) of the three drafts has the result that it says, with these exceptions:
 
-| What | What holds instead |
-| --- | --- |
-${schemaExceptions.map(({ what, reason }) => `| ${what} | ${reason} |`).join("\n")}
-`;
+${table(
+	["What", "What holds instead"],
+	schemaExceptions.map(({ what, reason }) => [what, reason]),
+).join("\n")}`;
 }

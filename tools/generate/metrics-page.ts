@@ -9,6 +9,7 @@ import {
 import { registerKubeMetrics } from "../../packages/kube/metrics.ts";
 import { observeBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
+import { table } from "./markdown.ts";
 
 /** The text of docs/reference/metrics.md. */
 export function metricsPage(): string {
@@ -44,16 +45,16 @@ export function metricsPage(): string {
 	return [
 		introduction,
 		"## receive\n",
-		...table(receive),
+		...metricTable(receive),
 		"## archive\n",
-		...table(archive),
+		...metricTable(archive),
 		"## operator\n",
 		"About Tidemill's own resources and what they depend on:\n",
-		...table(own),
+		...metricTable(own),
 		"The names are those of controller-runtime and of client-go's workqueue and leaderelection, so existing dashboards and alerts work.\n",
-		...table(operator),
+		...metricTable(operator),
 		"## notify\n",
-		...table(notify),
+		...metricTable(notify),
 	].join("\n");
 }
 
@@ -65,17 +66,17 @@ interface Described {
 	labelNames: string[];
 }
 
-function table(registry: Registry): string[] {
+function metricTable(registry: Registry): string[] {
 	const metrics = registry.getMetricsAsArray() as unknown as Described[];
-	return [
-		"| Metric | Type | Labels | Meaning |",
-		"| --- | --- | --- | --- |",
-		...metrics.map(
-			({ name, help, type, labelNames }) =>
-				`| \`${name}\` | ${type} | ${labelNames.map((label) => `\`${label}\``).join(", ")} | ${help.replaceAll("<", "\\<")} |`,
-		),
-		"",
-	];
+	return table(
+		["Metric", "Type", "Labels", "Meaning"],
+		metrics.map(({ name, help, type, labelNames }) => [
+			`\`${name}\``,
+			type,
+			labelNames.map((label) => `\`${label}\``).join(", "),
+			help,
+		]),
+	);
 }
 
 const introduction = `# Metrics

@@ -1,4 +1,5 @@
 import type { ResourceSchema, Schema } from "../../crds/resource-schema.ts";
+import { prose, table } from "./markdown.ts";
 
 /** The text of docs/reference/resources.md: every field with its type, default, bounds and rules. */
 export function resourcesPage(resources: ResourceSchema[]): string {
@@ -16,28 +17,34 @@ A field with a \\* is required. \`kubectl explain source.spec\` shows the same.
 function section(resource: ResourceSchema): string {
 	const { kind, plural, shortNames, schema } = resource;
 	const { spec, status } = schema.properties!;
-	const rules = [...rulesOf("", schema)].map((rule) => `- ${rule}\n`).join("");
+	const rules = [...rulesOf("", schema)]
+		.map((rule) => `- ${prose(rule)}\n`)
+		.join("");
 	return `## ${kind}
 
-${schema.description} Names in kubectl: \`${plural}\`, \`${shortNames.join("`, `")}\`.
+${prose(schema.description!)} Names in kubectl: \`${plural}\`, \`${shortNames.join("`, `")}\`.
 
-${spec!.description}
+${prose(spec!.description!)}
 
-${table(spec!)}
+${fieldTable(spec!)}
 The apiserver checks these rules:
 
 ${rules}
 ### Status of a ${kind}
 
-${table(status!)}`;
+${fieldTable(status!)}`;
 }
 
-function table(schema: Schema): string {
-	const rows = [...fieldsOf("", schema)].map(
-		({ path, required, field }) =>
-			`| \`${path}\`${required ? " \\*" : ""} | ${typeName(field)} | ${bounds(field)} | ${field.description ?? ""} |\n`,
-	);
-	return `| field | type | bounds and default | meaning |\n| --- | --- | --- | --- |\n${rows.join("")}`;
+function fieldTable(schema: Schema): string {
+	return table(
+		["field", "type", "bounds and default", "meaning"],
+		[...fieldsOf("", schema)].map(({ path, required, field }) => [
+			`\`${path}\`${required ? " \\*" : ""}`,
+			typeName(field),
+			bounds(field),
+			field.description ?? "",
+		]),
+	).join("\n");
 }
 
 function* fieldsOf(
@@ -86,7 +93,7 @@ function bounds(field: Schema): string {
 	if (field.items?.enum)
 		texts.push(`of ${field.items.enum.map((v) => `\`${v}\``).join(", ")}`);
 	const pattern = field.pattern ?? field.items?.pattern;
-	if (pattern) texts.push(`\`${pattern.replaceAll("|", "\\|")}\``);
+	if (pattern) texts.push(`\`${pattern}\``);
 	if (field.default !== undefined && !isEmptyObject(field.default))
 		texts.push(`default \`${JSON.stringify(field.default)}\``);
 	return texts.join("; ");

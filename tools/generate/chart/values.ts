@@ -1,5 +1,6 @@
 // yaml: gives each value's comment, which no other parser keeps.
 import { isMap, isScalar, type Pair, parse, parseDocument } from "yaml";
+import { table } from "../markdown.ts";
 import { formOf, forms } from "./value-forms.ts";
 
 /** One value of the chart, or a group of them. */
@@ -68,39 +69,32 @@ export function valuesTables(values: ChartValue[]): string {
 	const loose = values.filter(({ children }) => !children);
 	const groups = values.filter(({ children }) => children);
 	return [
-		...table(loose),
-		...groups.flatMap((group) => [`## ${group.key}\n`, ...table([group])]),
+		...valueTable(loose),
+		...groups.flatMap((group) => [`## ${group.key}\n`, ...valueTable([group])]),
 	].join("\n");
 }
 
-function table(values: ChartValue[]): string[] {
-	return [
-		"| Value | Default | Meaning |",
-		"| --- | --- | --- |",
-		...values.flatMap(leaves).map(row),
-		"",
-	];
+function valueTable(values: ChartValue[]): string[] {
+	return table(
+		["Value", "Default", "Meaning"],
+		values.flatMap(leaves).map(row),
+	);
 }
 
 function leaves(value: ChartValue): ChartValue[] {
 	return value.children ? value.children.flatMap(leaves) : [value];
 }
 
-function row({ path, text, keywords, ...value }: ChartValue): string {
+function row({ path, text, keywords, ...value }: ChartValue): string[] {
 	const isEmpty = value.default === "" || value.default === null;
 	const shown = isEmpty ? "" : `\`${JSON.stringify(value.default)}\``;
 	const allowed = keywords.enum as unknown[] | undefined;
 	const choice = allowed ? ` One of ${list(allowed)}.` : "";
-	return `| \`${path}\` | ${shown} | ${cell(text + choice)} |`;
+	return [`\`${path}\``, shown, text + choice];
 }
 
 function list(values: unknown[]): string {
 	return values.map((value) => `\`${value === "" ? '""' : value}\``).join(", ");
-}
-
-/** As text of a table's cell. */
-function cell(text: string): string {
-	return text.replaceAll("|", "\\|").replaceAll("<", "\\<");
 }
 
 const introduction = `# Values of the Helm chart

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "vitest";
+import { commandsOf } from "../docs/.vitepress/theme/commands.ts";
+import { consoleExamples } from "./support/examples/console-examples.ts";
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "docs/.vitepress/dist");
+
+/** Each page's text by its address, such as `/tutorial`. */
+const pages = new Map<string, string>();
+
+beforeAll(async () => {
+	await promisify(execFile)("make", ["site"], { cwd: root });
+	for (const file of globSync("**/*.html", { cwd: dist }))
+		pages.set(addressOf(file), readFileSync(join(dist, file), "utf8"));
+});
+
+test("every link of the site leads to a page, a heading or a file that is there", () => {
+	expect(pages.size).toBeGreaterThan(60);
+	const links = [...pages].flatMap(([page, text]) =>
+		[...text.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, link]) => ({
+			page,
+			to: new URL(link!.replaceAll("&amp;", "&"), `http://site${page}`),
+		})),
+	);
+	const dead = links.filter(({ to }) => to.host === "site" && !isThere(to));
+	expect(dead.map(({ page, to }) => [page, to.pathname + to.hash])).toEqual([]);
+});
+
+test("what the site leaves to GitHub is a file of the repository", () => {
+	const files = [...pages.values()].flatMap((text) =>
+		[...text.matchAll(/tidemill\/tidemill\/blob\/main\/([^"#]*)/g)].map(
+			([, file]) => file!,
+		),
+	);
+	const tracked = new Set(
+		globSync("**", { cwd: root, exclude: ["**/node_modules", ".tidemill"] }),
+	);
+	expect(files.filter((file) => !tracked.has(file.replace(/\/$/, "")))).toEqual(
+		[],
+	);
+});
+
+test("the front page's commands are the README's", () => {
+	const [own, readme] = ["docs/index.md", "README.md"].map((page) =>
+		consoleExamples(readFileSync(join(root, page), "utf8")).map(
+			({ command }) => command,
+		),
+	);
+	expect(own!.length).toBeGreaterThan(5);
+	expect(readme).toEqual(expect.arrayContaining(own!));
+});
+
+test("the copy button takes a block's commands, without prompts and without what they print", () => {
+	expect(commandsOf("$ echo 1\n1\n$ echo '$ 2'\n$ 2\n")).toEqual([
+		"echo 1",
+		"echo '$ 2'",
+		"2",
+	]);
+	const block =
+		'$ url=$(kubectl get source)\n$ curl "$url"\n{"is_success":true}\n';
+	expect(commandsOf(block)).toEqual([
+		"url=$(kubectl get source)",
+		'curl "$url"',
+	]);
+});
+
+/** Links have no `.html`, and a folder's page is `index.html`. */
+function addressOf(file: string): string {
+	return `/${file.replace(/\.html$/, "").replace(/(^|\/)index$/, "$1")}`;
+}
+
+function isThere({ pathname, hash }: URL): boolean {
+	const page = pages.get(decodeURI(pathname));
+	if (page === undefined)
+		return globSync(decodeURI(pathname).slice(1), { cwd: dist }).length > 0;
+	const id = decodeURIComponent(hash.slice(1));
+	return id === "" || page.includes(` id="${id}"`);
+}
