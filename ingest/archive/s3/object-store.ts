@@ -12,7 +12,10 @@ export interface ListedObject {
 /** One bucket, as archive uses it: it writes an object once and never changes it, but for lists of objects. */
 export interface ObjectStore {
 	readonly keys: ObjectKeys;
-	/** Writes an object. Returns "exists" and writes nothing if the key exists. */
+	/**
+	 * Writes an object. Returns "exists" and writes nothing if the key exists with other content. With this content it is
+	 * "created": a repeated request can't be told from a second writer of the same.
+	 */
 	putNew(
 		key: string,
 		body: Uint8Array | string,

@@ -16,7 +16,11 @@ async function startStore(
 	answer: (
 		request: Seen,
 		count: number,
-	) => { status: number; code: string } | "loses the answer" | undefined,
+	) =>
+		| { status: number; code: string }
+		| "loses the answer"
+		| "repeats it"
+		| undefined,
 ) {
 	const seen: Seen[] = [];
 	const kept: { object?: Buffer } = {};
@@ -33,6 +37,7 @@ async function startStore(
 		if (method === "GET") return response.end(kept.object);
 		if (kept.object) return refuse(412, "PreconditionFailed");
 		kept.object = body;
+		if (given === "repeats it") return refuse(412, "PreconditionFailed");
 		if (given === undefined) return response.end();
 		return request.socket.destroy();
 	};
@@ -63,7 +68,7 @@ test("a new object takes one request, with its condition, checksum and encryptio
 		},
 	]);
 	expect(await put("other")).toBe("exists");
-	expect(seen).toHaveLength(2);
+	expect(seen.map(({ method }) => method)).toEqual(["PUT", "PUT", "GET"]);
 });
 
 test("an object whose answer is lost is ours if the store has it with our bytes, and else another's", async () => {
@@ -76,6 +81,12 @@ test("an object whose answer is lost is ours if the store has it with our bytes,
 	);
 	another.kept.object = Buffer.from("another's");
 	expect(await another.put()).toBe("exists");
+});
+
+test("an object that a proxy has sent twice is ours, and found out by one more request", async () => {
+	const { put, seen } = await startStore(() => "repeats it");
+	expect(await put()).toBe("created");
+	expect(seen.map(({ method }) => method)).toEqual(["PUT", "GET"]);
 });
 
 test("the SDK's attempt says what is wrong, and is then the only one", async () => {

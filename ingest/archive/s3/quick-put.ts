@@ -39,12 +39,10 @@ export class QuickPut {
 		this.#abortSignal = abortSignal;
 	}
 
-	/** "untried" if nothing was sent; "unknown" if the store may have the object now or not. */
-	async put(
-		object: NewObject,
-	): Promise<"created" | "exists" | "unknown" | "untried"> {
-		if (performance.now() < this.#restsUntilMs) return "untried";
-		if (object.body.length >= mostBytes) return "untried";
+	/** Undefined if the store may have the object now or not. */
+	async put(object: NewObject): Promise<"created" | "exists" | undefined> {
+		if (performance.now() < this.#restsUntilMs) return undefined;
+		if (object.body.length >= mostBytes) return undefined;
 		try {
 			this.#target ??= await findTarget(this.#client, this.#settings.bucket);
 			const status = await this.#send(this.#target, object);
@@ -54,7 +52,7 @@ export class QuickPut {
 			// The SDK's attempt says what is wrong.
 		}
 		this.#restsUntilMs = performance.now() + restMs;
-		return "unknown";
+		return undefined;
 	}
 
 	async #send(

@@ -113,8 +113,15 @@ export class S3ObjectStore
 		contentType: string,
 	): Promise<"created" | "exists"> {
 		const body = typeof content === "string" ? Buffer.from(content) : content;
+		const isOurs = async () => {
+			const existing = await this.#read(key, (object) =>
+				object.transformToByteArray(),
+			);
+			return existing !== undefined && Buffer.from(existing).equals(body);
+		};
 		const quick = await this.#quickPut.put({ key, body, contentType });
-		if (quick === "created" || quick === "exists") return quick;
+		if (quick === "created") return quick;
+		if (quick === "exists") return (await isOurs()) ? "created" : "exists";
 		const put = new PutObjectCommand({
 			Bucket: this.#settings.bucket,
 			Key: key,
@@ -126,13 +133,7 @@ export class S3ObjectStore
 		return this.#create(
 			key,
 			() => this.#client.send(put, { abortSignal: this.#abortSignal }),
-			async () => {
-				const existing = await this.#read(key, (object) =>
-					object.transformToByteArray(),
-				);
-				return existing !== undefined && Buffer.from(existing).equals(body);
-			},
-			quick === "unknown",
+			isOurs,
 		);
 	}
 
@@ -183,10 +184,8 @@ export class S3ObjectStore
 		key: string,
 		write: () => Promise<unknown>,
 		isOurs: () => Promise<boolean>,
-		isRepeat = false,
 	): Promise<"created" | "exists"> {
-		const attempted = writeOnce(write, isOurs, this.#abortSignal, isRepeat);
-		return attempted.catch((error) => {
+		return writeOnce(write, isOurs, this.#abortSignal).catch((error) => {
 			throw this.#named(error, `write ${key}`);
 		});
 	}

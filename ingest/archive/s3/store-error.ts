@@ -93,13 +93,6 @@ export function nameOf(error: unknown): string {
 	return typeof code === "string" && error.name === "Error" ? code : error.name;
 }
 
-/** How often the SDK sent the request. */
-export function attemptsOf(error: unknown): number {
-	return error instanceof S3ServiceException
-		? (error.$metadata.attempts ?? 1)
-		: 1;
-}
-
 /** Whether the store doesn't support the action (versitygw answers 501 for lifecycle rules), or the credentials don't allow it. */
 export function isUnsupported(error: unknown): boolean {
 	return [403, 405, 501].includes(statusOf(error) ?? 0);

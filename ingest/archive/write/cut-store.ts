@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { CutRecord } from "../decide/cut.ts";
@@ -7,6 +8,8 @@ const readsAtOnce = 32;
 
 export class CutStore {
 	readonly #store: ObjectStore;
+	/** Stands in each record, so that no two archivers write the same one: of those, each would take itself for the only one. */
+	readonly #writer = randomBytes(8).toString("hex");
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
@@ -18,11 +21,8 @@ export class CutStore {
 	 */
 	async decide(cut: CutRecord): Promise<CutRecord> {
 		const key = this.#store.keys.cut(cut.stream, cut.first);
-		const written = await this.#store.putNew(
-			key,
-			JSON.stringify(cut),
-			"application/json",
-		);
+		const text = JSON.stringify({ ...cut, writer: this.#writer });
+		const written = await this.#store.putNew(key, text, "application/json");
 		return written === "created" ? cut : this.#read(key);
 	}
 

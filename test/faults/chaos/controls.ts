@@ -126,13 +126,9 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	{
 		name: "there is no cut record",
 		file: "ingest/archive/write/cut-store.ts",
-		find: `		const written = await this.#store.putNew(
-			key,
-			JSON.stringify(cut),
-			"application/json",
-		);
+		find: `		const written = await this.#store.putNew(key, text, "application/json");
 `,
-		replace: '		const written = key ? "created" : "exists";\n',
+		replace: '		const written = text ? "created" : "exists";\n',
 		faults: bothArchivesDie,
 		red: ["once", "alarm", "cuts"],
 	},

@@ -25,9 +25,11 @@ export class DatedStore implements ObjectStore {
 	}
 
 	async putNew(key: string, body: Uint8Array | string) {
-		if (this.#objects.has(key)) return "exists" as const;
-		this.#objects.set(key, { body, modifiedMs: this.#nowMs() });
-		return "created" as const;
+		const existing = this.#objects.get(key)?.body;
+		if (existing === undefined)
+			this.#objects.set(key, { body, modifiedMs: this.#nowMs() });
+		const isSame = Buffer.from(existing ?? body).equals(Buffer.from(body));
+		return isSame ? "created" : "exists";
 	}
 
 	async get(key: string): Promise<string | undefined> {

@@ -21,9 +21,10 @@ export class MemoryStore implements ObjectStore, ListStore {
 	}
 
 	async putNew(key: string, body: Uint8Array | string) {
-		if (this.objects.has(key)) return "exists" as const;
-		this.objects.set(key, Buffer.from(body).toString());
-		return "created" as const;
+		const text = Buffer.from(body).toString();
+		const existing = this.objects.get(key);
+		if (existing === undefined) this.objects.set(key, text);
+		return (existing ?? text) === text ? "created" : "exists";
 	}
 
 	async put(key: string, text: string): Promise<void> {

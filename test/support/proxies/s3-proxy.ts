@@ -25,6 +25,8 @@ export type Disturbance =
 	| "answer lost"
 	/** The store has done it, and is silent. */
 	| "silence"
+	/** The proxy sends it twice, and passes on the second answer only. */
+	| "sent twice"
 	/** One byte of what is sent, or answered, is another. */
 	| "request corrupted"
 	| "answer corrupted"
@@ -102,6 +104,7 @@ export class S3Proxy {
 			return;
 		}
 		if (disturbance === "request corrupted") flip(body);
+		if (disturbance === "sent twice") await forward(url, seen, body, target);
 		const { status, headers, content } = await forward(url, seen, body, target);
 		this.afterwards(seen);
 		if (disturbance === "silence") return;
