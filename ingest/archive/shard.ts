@@ -41,6 +41,8 @@ export class Shard {
 	#alarm: Alarm | undefined;
 	#isStoreChecked = false;
 	#session: ShardSession | undefined;
+	/** Without a session: the stream time of the oldest frame that the last one left, or since when nobody has read any. */
+	#behindSinceMs: number | undefined = Date.now();
 	/** Of the latest session, so that the next one reads new cut records only. */
 	#chain: ShardSession["chain"] | undefined;
 	#failures = 0;
@@ -74,9 +76,14 @@ export class Shard {
 		return this.#alarm;
 	}
 
-	/** Age of the oldest frame that was read and isn't archived; 0 while nobody reads, as in an alarm. */
+	/**
+	 * Age of the oldest frame that was read and isn't archived. While nobody reads, its age as of the last session, or for how
+	 * long. 0 after an alarm, and while another archiver does the work.
+	 */
 	get lagSeconds(): number {
-		const oldestMs = this.#session?.oldestTimeMs;
+		const oldestMs = this.#session
+			? this.#session.oldestTimeMs
+			: this.#behindSinceMs;
 		return oldestMs === undefined
 			? 0
 			: Math.max(0, (Date.now() - oldestMs) / 1000);
@@ -130,6 +137,7 @@ export class Shard {
 			}
 		} finally {
 			this.#chain = session.chain;
+			this.#behindSinceMs = session.oldestTimeMs ?? Date.now();
 			this.#session = undefined;
 			await session.close();
 		}
@@ -138,6 +146,7 @@ export class Shard {
 	#stopFor(alarm: Alarm): void {
 		const { log, metrics, number: shard } = this.#options;
 		this.#alarm = alarm;
+		this.#behindSinceMs = undefined;
 		this.#state = { isRunning: false, reason: alarm.message };
 		this.flushes.stop(alarm);
 		metrics.alarm.set({ shard }, 1);
@@ -149,15 +158,18 @@ export class Shard {
 		const { connection, limits, log, metrics, number: shard } = this.#options;
 		log.info({ shard }, "another archiver is at work; standing by");
 		metrics.active.set({ shard }, 0);
+		this.#behindSinceMs = undefined;
 		const wait = {
 			flushes: this.flushes,
 			wakeSignal: this.#wakeSignal,
 			signal,
 		};
 		const { stream } = this.#chain!;
-		await standBy(connection, stream, wait, limits.maxAgeMs).catch((error) =>
-			this.#backOff(error, signal),
-		);
+		await standBy(connection, stream, wait, limits.maxAgeMs)
+			.catch((error) => this.#backOff(error, signal))
+			.finally(() => {
+				this.#behindSinceMs = Date.now();
+			});
 	}
 
 	async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
