@@ -113,7 +113,7 @@ export class ShardSession {
 		const queue = await FrameQueue.open(jetstream(connection), {
 			stream,
 			from,
-			maxBytes: options.limits.maxBytes,
+			limits: options.limits,
 			isTraced: options.writer.isTraced,
 			onChange: () => options.wakeSignal.wake(),
 		});
@@ -156,6 +156,7 @@ export class ShardSession {
 		const read = this.#wait.queue.peek();
 		const all = decideCut(stream, known, read);
 		const cut = await withoutRepeats(this.#keys, all, read);
+		flushes.decided(cut.last, cut.groups.length, performance.now());
 		const decided = await cuts.decide(cut);
 		this.#chain = { stream, head: decided, inherited };
 		if (decided === cut) reportLosses(shard, cut, log);

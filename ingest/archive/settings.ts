@@ -5,6 +5,7 @@ import {
 	SettingError,
 	type Settings,
 } from "../../packages/service/settings.ts";
+import { cutSize } from "./read/frame-queue.ts";
 import type { CutLimits } from "./read/frame-wait.ts";
 import type { StreamSettings } from "./read/shard-stream.ts";
 import type { ObjectStoreSettings } from "./s3/s3-client.ts";
@@ -37,11 +38,17 @@ export function readArchiveSettings(
 	settings: Settings,
 	log: Logger,
 ): ArchiveSettings {
+	const shards = readShards(settings.text("ARCHIVE_SHARDS", "0"));
+	const maxBytes = settings.integer(
+		"ARCHIVE_MAX_BYTES",
+		[1, 1024 * mib],
+		8 * mib,
+	);
 	return {
-		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
+		shards,
 		store: readStoreSettings(settings, log),
 		limits: {
-			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", [1, 1024 * mib], 8 * mib),
+			...cutSize(maxBytes, shards.length),
 			maxAgeMs: settings.integer("ARCHIVE_MAX_AGE_MS", [1, 3_600_000], 60_000),
 		},
 		compaction: {

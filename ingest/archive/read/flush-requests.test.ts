@@ -75,3 +75,17 @@ test("an alarm refuses all requests until archiving goes on", async () => {
 	expect(await stateOf(flushes.wait("s", 9, never))).toBe("alarm");
 	expect(await stateOf(flushes.wait("s", 7, never))).toBe("alarm");
 });
+
+test("a cut for requests holds up the next one for its objects, and for ten seconds at most", () => {
+	const flushes = new FlushRequests(() => undefined);
+	flushes.done("s", 0);
+	flushes.decided(5, 1_000, 1_000);
+	expect(flushes.notBeforeMs).toBe(0);
+	void flushes.wait("s", 9, never);
+	flushes.decided(8, 1_000, 1_000);
+	expect(flushes.notBeforeMs).toBe(0);
+	flushes.decided(9, 2, 1_000);
+	expect(flushes.notBeforeMs).toBe(1_200);
+	flushes.decided(9, 1_000, 1_000);
+	expect(flushes.notBeforeMs).toBe(11_000);
+});

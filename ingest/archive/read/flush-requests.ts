@@ -1,9 +1,17 @@
-/** Requests that wait until everything through a sequence is archived. */
+/** How long a cut's object holds up the next cut that is made for requests alone. */
+const msOfObject = 100;
+const mostGatheredMs = 10_000;
+
+/**
+ * Requests that wait until everything through a sequence is archived. A cut for them has an object for each source of the
+ * shard, whoever asked. So a request that comes alone gets a cut at once, and those soon after it share the next one.
+ */
 export class FlushRequests {
 	readonly #onRequest: () => void;
 	readonly #waiting = new Set<Request>();
 	#stream: string | undefined;
 	#done = 0;
+	#notBeforeMs = 0;
 	#stopped: Error | undefined;
 
 	constructor(onRequest: () => void) {
@@ -21,6 +29,19 @@ export class FlushRequests {
 		for (const { stream, sequence } of this.#waiting)
 			if (stream === this.#stream) through = Math.max(through, sequence);
 		return through;
+	}
+
+	/** When requests may have a cut again, by performance.now(). */
+	get notBeforeMs(): number {
+		return this.#notBeforeMs;
+	}
+
+	/** Notes that a cut with so many objects was decided, for these requests or not. */
+	decided(last: number, objects: number, nowMs: number): void {
+		const { through } = this;
+		if (through === 0 || last < through) return;
+		const gatheredMs = Math.min(mostGatheredMs, objects * msOfObject);
+		this.#notBeforeMs = nowMs + gatheredMs;
 	}
 
 	/** Settles when the stream's frames through `sequence` are archived. Rejects with the signal's reason, or the alarm. */

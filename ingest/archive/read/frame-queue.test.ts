@@ -4,10 +4,10 @@ import { afterEach, expect, test } from "vitest";
 import { makeRoomForInput } from "../../../packages/service/nats/input-room.ts";
 import { NatsServerDouble } from "../../../test/support/doubles/nats-server.ts";
 import { encodeEvent, encodeFrameHead } from "../../wire/frame.ts";
-import { FrameQueue } from "./frame-queue.ts";
+import { cutSize, FrameQueue } from "./frame-queue.ts";
 
 /** With so many Sources, a cut is four times as large as one of few. */
-const many = 512;
+const many = 128;
 const framesOfFew = 10;
 const framesOfMany = 4 * framesOfFew;
 
@@ -56,7 +56,7 @@ async function queueOf(frames: Uint8Array[]): Promise<FrameQueue> {
 	const queue = await FrameQueue.open(jetstreamOf(frames), {
 		stream: "s",
 		from: 1,
-		maxBytes: framesOfFew * frames[0]!.length,
+		limits: cutSize(framesOfFew * frames[0]!.length, 1),
 		onChange: () => undefined,
 	});
 	ends.push(() => queue.close());

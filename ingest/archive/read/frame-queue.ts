@@ -59,7 +59,7 @@ export interface UncutFrames {
 export class FrameQueue {
 	readonly #batches: FrameBatches;
 	readonly #stream: string;
-	readonly #maxBytes: number;
+	readonly #limits: CutSize;
 	readonly #isTraced: boolean;
 	readonly #onChange: () => void;
 	#frames: (ReadFrame & { readAtMs: number })[] = [];
@@ -80,7 +80,7 @@ export class FrameQueue {
 	) {
 		this.#batches = batches;
 		this.#stream = options.stream;
-		this.#maxBytes = options.maxBytes;
+		this.#limits = options.limits;
 		this.#isTraced = options.isTraced ?? false;
 		this.#onChange = options.onChange;
 		this.#lastSequence = options.from - 1;
@@ -92,7 +92,7 @@ export class FrameQueue {
 		options: {
 			stream: string;
 			from: number;
-			maxBytes: number;
+			limits: CutSize;
 			/** Whether to read which events have traces. */
 			isTraced?: boolean;
 			onChange: () => void;
@@ -223,8 +223,8 @@ export class FrameQueue {
 
 	/** Beside a large cut that is being written, half of the next one is read ahead. */
 	get #mostBytes(): number {
-		const ofCut = cutBytes(this.#maxBytes, this.#sources.size);
-		return Math.max(this.#maxBytes, ofCut - this.#takenBytes / 2);
+		const ofCut = cutBytes(this.#limits, this.#sources.size);
+		return Math.max(this.#limits.maxBytes, ofCut - this.#takenBytes / 2);
 	}
 
 	async #untilRoom(): Promise<void> {
@@ -270,15 +270,36 @@ function readFrame(
 	}
 }
 
-/** So many sources give their objects a useful size: 64 KiB in a cut of 8 MiB. */
-const usualSources = 128;
-/** Bounds the memory that a shard with very many sources takes. */
-const mostTimes = 8;
+/** How many bytes of frames make a cut. */
+export interface CutSize {
+	/** Of few sources. */
+	maxBytes: number;
+	/** Of however many sources: bounds the memory that a shard takes. */
+	mostBytes: number;
+}
+
+/** So many sources give their objects a useful size: 256 KiB in a cut of 8 MiB. */
+const usualSources = 32;
 
 /**
- * How many bytes of frames make a cut. Each source gets an object, whose file and request take longer than a few events, so
+ * How many bytes of frames make a cut. Each source gets an object, whose file and request cost more than a few events, so
  * a cut of many sources is larger than `maxBytes`.
  */
-export function cutBytes(maxBytes: number, sources: number): number {
-	return maxBytes * Math.min(mostTimes, Math.max(1, sources / usualSources));
+export function cutBytes(
+	{ maxBytes, mostBytes }: CutSize,
+	sources: number,
+): number {
+	const wanted = maxBytes * Math.max(1, sources / usualSources);
+	return Math.max(maxBytes, Math.min(mostBytes, wanted));
+}
+
+/** The most times that a cut of many sources is as large as one of few, in a process with one shard. */
+const mostTimes = 8;
+/** The same for the cuts of all shards of a process together. */
+const mostTimesOfAll = 12;
+
+/** The sizes of cuts in a process with so many shards, which share its memory. */
+export function cutSize(maxBytes: number, shards: number): CutSize {
+	const times = Math.min(mostTimes, Math.max(1, mostTimesOfAll / shards));
+	return { maxBytes, mostBytes: maxBytes * times };
 }

@@ -8,7 +8,7 @@ import {
 import { cutDueInMs, untilCutIsDue, untilRead } from "./frame-wait.ts";
 import { WakeSignal } from "./wake-signal.ts";
 
-const limits = { maxBytes: 100, maxAgeMs: 1000 };
+const limits = { maxBytes: 100, mostBytes: 800, maxAgeMs: 1000 };
 const uncut: UncutFrames = {
 	frames: 1,
 	bytes: 10,
@@ -17,7 +17,7 @@ const uncut: UncutFrames = {
 	lastSequence: 7,
 };
 
-test.each<[string, Partial<UncutFrames>, number, number, number]>([
+test.each<[string, Partial<UncutFrames>, number, number, number, number?]>([
 	[
 		"nothing to cut waits",
 		{ frames: 0, bytes: 0, sinceMs: NaN },
@@ -47,10 +47,12 @@ test.each<[string, Partial<UncutFrames>, number, number, number]>([
 	["a flush is due once it is read", {}, 7, 0, 0],
 	["also if it is the first frame", { lastSequence: 1 }, 1, 0, 0],
 	["a flush isn't due before it is read", {}, 8, 400, 600],
-])("%s", (_, more, flushThrough, now, due) => {
-	expect(cutDueInMs({ ...uncut, ...more }, limits, flushThrough, now)).toBe(
-		due,
-	);
+	["a flush soon after another one waits for both", {}, 7, 0, 250, 250],
+	["but not beyond the frames' age", {}, 7, 400, 600, 9_000],
+	["and not for a size that is due", { bytes: 100 }, 7, 0, 0, 250],
+])("%s", (_, more, through, now, due, notBeforeMs = 0) => {
+	const flushes = { through, notBeforeMs };
+	expect(cutDueInMs({ ...uncut, ...more }, limits, flushes, now)).toBe(due);
 });
 
 beforeEach(() => {

@@ -1,5 +1,6 @@
 import type { FlushRequests } from "./flush-requests.ts";
 import {
+	type CutSize,
 	cutBytes,
 	type FrameQueue,
 	PositionLost,
@@ -11,9 +12,7 @@ import type { WakeSignal } from "./wake-signal.ts";
 const stallMs = 2_000;
 
 /** When frames become a cut. */
-export interface CutLimits {
-	/** With few sources; see {@link cutBytes}. */
-	maxBytes: number;
+export interface CutLimits extends CutSize {
 	maxAgeMs: number;
 }
 
@@ -42,7 +41,7 @@ export async function untilCutIsDue(
 		if (queue.hasEnd && uncut.frames > 0) return;
 		queue.throwIfFailed();
 		const nowMs = performance.now();
-		const dueInMs = cutDueInMs(uncut, limits, flushes.through, nowMs);
+		const dueInMs = cutDueInMs(uncut, limits, flushes, nowMs);
 		if (dueInMs === 0) return;
 		const stalledInMs = stall.inMs(uncut.lastSequence, flushes.through, nowMs);
 		if (stalledInMs <= 0 && uncut.frames > 0) return;
@@ -52,19 +51,20 @@ export async function untilCutIsDue(
 }
 
 /**
- * In how many milliseconds the frames become a cut: by size, by age, or because somebody has requested a flush through
- * `flushThrough` (0: nobody has). 0 means now, Infinity not before something changes.
+ * In how many milliseconds the frames become a cut: by size, by age, or because somebody has requested a flush. 0 means
+ * now, Infinity not before something changes.
  */
 export function cutDueInMs(
 	uncut: UncutFrames,
 	limits: CutLimits,
-	flushThrough: number,
+	{ through, notBeforeMs }: Pick<FlushRequests, "through" | "notBeforeMs">,
 	nowMs: number,
 ): number {
 	if (uncut.frames === 0) return Infinity;
-	if (uncut.bytes >= cutBytes(limits.maxBytes, uncut.sources)) return 0;
-	if (flushThrough > 0 && uncut.lastSequence >= flushThrough) return 0;
-	return Math.max(0, uncut.sinceMs + limits.maxAgeMs - nowMs);
+	if (uncut.bytes >= cutBytes(limits, uncut.sources)) return 0;
+	const isRead = through > 0 && uncut.lastSequence >= through;
+	const agedMs = uncut.sinceMs + limits.maxAgeMs;
+	return Math.max(0, Math.min(agedMs, isRead ? notBeforeMs : Infinity) - nowMs);
 }
 
 /** Settles when the queue has read through this sequence. Throws like {@link untilCutIsDue}. */

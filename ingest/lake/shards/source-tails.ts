@@ -1,7 +1,7 @@
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { oneAtATime } from "../../../packages/fair/fair-limit.ts";
-import { FrameQueue } from "../../archive/read/frame-queue.ts";
+import { cutSize, FrameQueue } from "../../archive/read/frame-queue.ts";
 import { WakeSignal } from "../../archive/read/wake-signal.ts";
 
 const maxBytes = 8 * 1024 * 1024;
@@ -63,7 +63,7 @@ export class SourceTails {
 			queue = await FrameQueue.open(jetstream(this.#connection), {
 				stream,
 				from: this.#through + 1,
-				maxBytes,
+				limits: cutSize(maxBytes, 1),
 				onChange: () => wakeSignal.wake(),
 			});
 			while (this.#through < to && !signal.aborted) {
