@@ -203,7 +203,12 @@ export function cronFault(cron: string): string | undefined {
 		const { message } = error as Error;
 		return /loop limit|time span|explicit day/.test(message)
 			? "it never matches a date"
-			: message.charAt(0).toLowerCase() + message.slice(1);
+			: message
+					.replace(
+						/^Constraint error, got value (\S+) expected range (\S+)-(\S+)$/,
+						"$1 is not between $2 and $3",
+					)
+					.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
 	}
 }
 

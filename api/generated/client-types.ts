@@ -173,7 +173,7 @@ export type Source = {
 					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
 					/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
 					bodyUnsigned?: boolean;
-					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
+					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise; null in a merge patch removes it. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
 					publicKey?: {
 						/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
 						secretRef?: {
@@ -389,7 +389,7 @@ export type SourceCreate = {
 					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339";
 					/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
 					bodyUnsigned?: boolean;
-					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
+					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise; null in a merge patch removes it. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
 					publicKey?: {
 						/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
 						secretRef?: {
@@ -598,7 +598,7 @@ export type SourceUpdate = {
 					timestampFormat?: "UnixSeconds" | "UnixMillis" | "RFC3339" | null;
 					/** The sender doesn't sign the body, as Mailgun. A signature then proves no more than what `signedString` says: who sees a request can send its signature with another body. */
 					bodyUnsigned?: boolean | null;
-					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
+					/** The public key that checks the signatures: as PEM, the Base64 of DER, a certificate, a JWK or a set of them, or an Ed25519 key's 32 bytes in Hex or Base64. Set exactly one of secretRef, url and urlHeader. RSA keys have 2048 to 8192 bits. Rule: keyHosts is required beside urlHeader and not allowed otherwise; null in a merge patch removes it. Rule: keyIdHeader is not allowed beside secretRef, all of whose keys are tried. */
 					publicKey?: {
 						/** The Secret that holds the key. It needs the label `tidemill.dev/use: "true"`. */
 						secretRef?: {

@@ -47,7 +47,7 @@ describe("what is wrong", () => {
 				{
 					path: "bigQuery",
 					message:
-						"bigQuery is required for type BigQuery and not allowed otherwise",
+						"bigQuery is required for type BigQuery and not allowed otherwise; null in a merge patch removes it",
 				},
 				{
 					path: "duckDB.path",

@@ -30,7 +30,7 @@ const refused = [
 	...[...warehouses].map(([type, { member }]) =>
 		destinationOf(
 			type,
-			`spec.${member}: Invalid value: ${member} is required for type ${type} and not allowed otherwise`,
+			`spec.${member}: Invalid value: ${member} is required for type ${type} and not allowed otherwise; null in a merge patch removes it`,
 		),
 	),
 	destinationOf(
@@ -121,6 +121,23 @@ test("a manifest beyond any bound of any field is refused, naming the field", as
 		return answer?.includes(refused) ? [] : [{ bound, refused, answer }];
 	});
 	expect(wrong).toEqual([]);
+});
+
+test("a merge patch from one type of schedule to another says what it must remove, and then passes", async () => {
+	await create(
+		manifestOf("Pipeline", "rescheduled", {
+			sourceRef: { name: "shop" },
+			destinationRef: { name: "lake" },
+			schedule: { type: "Daily", updateTime: "06:30" },
+		}),
+	);
+	const every = { type: "Interval", interval: "15m" };
+	const name = "pipeline/rescheduled";
+	expect((await patchSpec(name, { schedule: every })).stderr).toContain(
+		"updateTime is required for type Daily and not allowed otherwise; null in a merge patch removes it",
+	);
+	const patch = { schedule: { ...every, updateTime: null } };
+	expect((await patchSpec(name, patch)).stderr).toBe("");
 });
 
 describe("what a Run or an Operation was made for can't change", () => {

@@ -33,7 +33,7 @@ const lists: Record<string, () => string> = {
 					type,
 					{ member },
 				]) => `- rule: (self.type == '${type}') == has(self.${member})
-  message: ${member} is required for type ${type} and not allowed otherwise
+  message: ${member} is required for type ${type} and not allowed otherwise; null in a merge patch removes it
   fieldPath: .${member}
 `,
 			)
