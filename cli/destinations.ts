@@ -12,6 +12,7 @@ import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { askOperator } from "./resource/change.ts";
 import {
+	createdOption,
 	createObject,
 	displayNameOption,
 	dryRunOption,
@@ -41,6 +42,7 @@ export function define(destinations: CommandGroup): void {
 		.addOption(fileOption)
 		.addOption(dryRunOption)
 		.addOption(readyOption)
+		.addOption(createdOption)
 		.addHelpText(
 			...examples(
 				...types.map(
@@ -49,7 +51,7 @@ export function define(destinations: CommandGroup): void {
 			),
 		)
 		.action(async (name, options, command) => {
-			const { file, dryRun, wait, ...settings } = options;
+			const { file, dryRun, wait, output, ...settings } = options;
 			const spec = specOf(settings);
 			if (file === undefined && !spec?.type)
 				throw new UsageError(
@@ -58,7 +60,7 @@ export function define(destinations: CommandGroup): void {
 			await createObject<Destination>(
 				command.optsWithGlobals(),
 				destinationKind,
-				{ name, spec, file, dryRun, wait },
+				{ name, spec, file, dryRun, wait, output },
 			);
 		});
 	destinations

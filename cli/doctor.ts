@@ -9,11 +9,11 @@ import {
 } from "../crds/generated/types.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { jsonText, tableOrJson } from "./command/output.ts";
+import { dataOption, dataText } from "./command/output.ts";
+import { ownVersion } from "./command/own-version.ts";
 import { readFacts } from "./doctor/facts.ts";
 import type { DoctorFinding } from "./doctor/finding.ts";
 import { findings } from "./doctor/findings.ts";
-import { ownVersion } from "./version.ts";
 
 const kinds = [
 	sourceKind,
@@ -32,7 +32,7 @@ const rights = kinds.flatMap(({ plural }) =>
 /** `tidemill doctor`. */
 export function define(doctor: CommandGroup): void {
 	doctor
-		.addOption(tableOrJson)
+		.addOption(dataOption)
 		.addHelpText(
 			...examples("tidemill doctor", "tidemill doctor -n shop -o json"),
 		)
@@ -45,9 +45,9 @@ export function define(doctor: CommandGroup): void {
 				nowMs: Date.now(),
 			});
 			process.stdout.write(
-				output === "json"
-					? `${jsonText(found, 2)}\n`
-					: found.map(lineOf).join(""),
+				output === "table"
+					? found.map(lineOf).join("")
+					: await dataText(found, output),
 			);
 			if (found.some(({ result }) => result === "failed")) process.exitCode = 1;
 		});

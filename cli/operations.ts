@@ -2,7 +2,11 @@ import { Option } from "@commander-js/extra-typings";
 import { type Operation, operationKind } from "../crds/generated/types.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { defineCancel } from "./resource/change.ts";
-import { createObject, dryRunOption } from "./resource/creation.ts";
+import {
+	createdOption,
+	createObject,
+	dryRunOption,
+} from "./resource/creation.ts";
 import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
@@ -21,6 +25,7 @@ export function define(operations: CommandGroup): void {
 			).makeOptionMandatory(),
 		)
 		.addOption(dryRunOption)
+		.addOption(createdOption)
 		.addHelpText(...examples("tidemill operations create -f release.yaml"))
 		.action(async (options, command) => {
 			await createObject<Operation>(command.optsWithGlobals(), operationKind, {

@@ -1,9 +1,14 @@
 import { Option } from "@commander-js/extra-typings";
-import { type Pipeline, pipelineKind } from "../crds/generated/types.ts";
+import {
+	type Pipeline,
+	type PipelineSchedule,
+	pipelineKind,
+} from "../crds/generated/types.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { defineSuspension } from "./resource/change.ts";
 import {
+	createdOption,
 	createObject,
 	displayNameOption,
 	dryRunOption,
@@ -46,6 +51,7 @@ export function define(pipelines: CommandGroup): void {
 		.addOption(fileOption)
 		.addOption(dryRunOption)
 		.addOption(readyOption)
+		.addOption(createdOption)
 		.addHelpText(
 			...examples(
 				"tidemill pipelines create orders --source shop --destination lake --daily 06:30 --time-zone Europe/Berlin",
@@ -53,16 +59,18 @@ export function define(pipelines: CommandGroup): void {
 			),
 		)
 		.action(async (name, options, command) => {
-			const { file, dryRun, wait, ...settings } = options;
+			const { file, dryRun, wait, output, ...settings } = options;
 			const spec = specOf(settings);
 			if (file === undefined && (!settings.source || !settings.destination))
 				throw new UsageError("pass --source and --destination, or --file");
+			await checkSchedule(settings);
 			await createObject<Pipeline>(command.optsWithGlobals(), pipelineKind, {
 				name,
 				spec,
 				file,
 				dryRun,
 				wait,
+				output,
 			});
 		});
 	defineStart(pipelines, "run");
@@ -76,25 +84,65 @@ export function define(pipelines: CommandGroup): void {
 	});
 }
 
-/** Undefined if no option says anything about it. */
-export function specOf(options: {
-	displayName?: string | undefined;
-	source?: string | undefined;
-	destination?: string | undefined;
-	table?: string | undefined;
+interface ScheduleOptions {
 	daily?: string | undefined;
 	every?: string | undefined;
 	cron?: string | undefined;
 	timeZone?: string | undefined;
-}): object | undefined {
-	const { displayName, source, destination, table } = options;
+}
+
+/** Throws {@link UsageError}, which names the option, where the cluster would name a field. */
+export async function checkSchedule(options: ScheduleOptions): Promise<void> {
 	const { daily, every, cron, timeZone } = options;
-	const schedule = {
-		...(daily && { type: "Daily", updateTime: daily }),
+	if (daily !== undefined && !/^([01]?\d|2[0-3]):[0-5]\d$/.test(daily))
+		throw new UsageError(
+			`--daily is "${daily}", but must be a time of day such as 06:30`,
+		);
+	if (every !== undefined && !isInterval(every))
+		throw new UsageError(
+			`--every is "${every}", but must be a time between 1m and 24h, such as 15m or 1h30m`,
+		);
+	if (timeZone !== undefined && !daily && !cron)
+		throw new UsageError("--time-zone is for --daily and --cron");
+	if (daily === undefined && cron === undefined) return;
+	// Loaded late: it has a library for cron expressions.
+	const { parseSchedule } = await import("../crds/schedule.ts");
+	const found = parseSchedule(scheduleOf(options) as PipelineSchedule);
+	if ("problem" in found)
+		throw new UsageError(
+			found.problem.message
+				.replace("spec.schedule.timeZone", "--time-zone")
+				.replace("spec.schedule.cron", "--cron"),
+		);
+}
+
+function isInterval(text: string): boolean {
+	const [, hours = "0", minutes = "0"] =
+		/^(?:(\d{1,2})h)?(?:(\d{1,4})m)?$/.exec(text) ?? [];
+	const total = Number(hours) * 60 + Number(minutes);
+	return total >= 1 && total <= 24 * 60;
+}
+
+function scheduleOf({ daily, every, cron, timeZone }: ScheduleOptions): object {
+	return {
+		...(daily && { type: "Daily", updateTime: daily.padStart(5, "0") }),
 		...(every && { type: "Interval", interval: every }),
 		...(cron && { type: "Cron", cron }),
 		...(timeZone && { timeZone }),
 	};
+}
+
+/** Undefined if no option says anything about it. */
+export function specOf(
+	options: {
+		displayName?: string | undefined;
+		source?: string | undefined;
+		destination?: string | undefined;
+		table?: string | undefined;
+	} & ScheduleOptions,
+): object | undefined {
+	const { displayName, source, destination, table } = options;
+	const schedule = scheduleOf(options);
 	const spec = {
 		...(displayName && { displayName }),
 		...(source && { sourceRef: { name: source } }),

@@ -13,7 +13,7 @@ import {
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { table } from "./command/output.ts";
+import { dataOption, dataText, table } from "./command/output.ts";
 import { performOperation } from "./resource/follower.ts";
 
 const typeOption = new Option(
@@ -34,9 +34,10 @@ export function define(quarantine: CommandGroup): void {
 		.command("list")
 		.description("List how the source's events deviate from the tracking plan.")
 		.argument("<source>")
+		.addOption(dataOption)
 		.addHelpText(...examples("tidemill quarantine list shop"))
-		.action(async (name, _, command) =>
-			list(await chooseCluster(command.optsWithGlobals()), name),
+		.action(async (name, { output }, command) =>
+			list(await chooseCluster(command.optsWithGlobals()), name, output),
 		);
 	quarantine
 		.command("inspect")
@@ -52,10 +53,11 @@ export function define(quarantine: CommandGroup): void {
 		.addOption(daysOption)
 		.addOption(fromOption)
 		.addOption(toOption)
+		.addOption(dataOption)
 		.addHelpText(
 			...examples("tidemill quarantine inspect shop --type order.paid"),
 		)
-		.action(async (name, { limit, before, ...chosen }, command) => {
+		.action(async (name, { limit, before, output, ...chosen }, command) => {
 			if (limit !== undefined && !/^([1-9]\d?|100)$/.test(limit))
 				throw new UsageError(
 					`--limit is "${limit}", but must be a number from 1 to 100`,
@@ -69,7 +71,11 @@ export function define(quarantine: CommandGroup): void {
 				...(limit !== undefined && { limit: Number(limit) }),
 				...(before !== undefined && { before }),
 			});
-			process.stdout.write(eventsText(status!.inspect!));
+			process.stdout.write(
+				output === "table"
+					? eventsText(status!.inspect!)
+					: await dataText(status!.inspect, output),
+			);
 			process.stderr.write(`${status!.summary}\n`);
 		});
 	quarantine
@@ -122,9 +128,18 @@ function filterOf({
 	return Object.keys(filter).length > 0 ? { filter } : {};
 }
 
-async function list(cluster: Cluster, name: string): Promise<void> {
+async function list(
+	cluster: Cluster,
+	name: string,
+	output: "table" | "json" | "yaml",
+): Promise<void> {
 	const { status } = await requireObject<Source>(cluster, sourceKind, name);
 	const { deviations = [], otherDeviations } = status ?? {};
+	if (output !== "table") {
+		const found = { deviations, ...(otherDeviations && { otherDeviations }) };
+		process.stdout.write(await dataText(found, output));
+		return;
+	}
 	if (deviations.length === 0) {
 		process.stderr.write(
 			`No event of source "${name}" deviates from a tracking plan.\n`,

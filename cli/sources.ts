@@ -7,6 +7,7 @@ import { defineRefusals } from "./events/refusals.ts";
 import { defineSend } from "./events/sending.ts";
 import { askOperator, defineSuspension } from "./resource/change.ts";
 import {
+	createdOption,
 	createObject,
 	displayNameOption,
 	dryRunOption,
@@ -38,6 +39,7 @@ export function define(sources: CommandGroup): void {
 		.addOption(fileOption)
 		.addOption(dryRunOption)
 		.addOption(readyOption)
+		.addOption(createdOption)
 		.addHelpText(
 			...examples(
 				"tidemill sources create shop --wait",
@@ -69,7 +71,7 @@ export function define(sources: CommandGroup): void {
 						...options,
 					},
 				);
-				if (options.wait && status?.webhookURL)
+				if (options.wait && !options.output && status?.webhookURL)
 					process.stdout.write(`${status.webhookURL}\n`);
 			},
 		);

@@ -16,10 +16,15 @@ import {
 	type Secret,
 } from "../packages/kube/kinds.ts";
 import { awaitObject } from "../packages/kube/watch/object-wait.ts";
-import { type Cluster, chooseCluster } from "./command/cluster.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireNamespace,
+} from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { jsonText, outputIn, table } from "./command/output.ts";
+import { didYouMean } from "./command/nearest.ts";
+import { dataText, outputIn, table } from "./command/output.ts";
 
 const secretWaitMs = 10_000;
 
@@ -78,9 +83,8 @@ export function define(tokens: CommandGroup): void {
 		});
 	tokens
 		.command("list")
-		.alias("ls")
 		.description("List tokens, those of the REST API too, without the tokens.")
-		.addOption(outputIn(["table", "json", "name"]))
+		.addOption(outputIn(["table", "json", "yaml", "name"]))
 		.addHelpText(...examples("tidemill tokens list -n shop"))
 		.action(async ({ output }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
@@ -92,33 +96,43 @@ export function define(tokens: CommandGroup): void {
 		.argument("<names...>", "the tokens")
 		.addHelpText(...examples("tidemill tokens revoke orchestrator"))
 		.action(async (names, _, command) => {
-			const { client, namespace } = await chooseCluster(
-				command.optsWithGlobals(),
-			);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const { client, namespace } = cluster;
 			for (const name of names) {
-				if (!(await endToken(client, namespace, name)))
+				if (!(await endToken(client, namespace, name))) {
+					await requireNamespace(cluster);
+					const names = (await tokensIn(cluster)).map(({ name }) => name);
 					throw new CommandError(
-						`there is no token "${name}" in namespace ${namespace}. List them with: tidemill tokens list -n ${namespace}`,
+						`there is no token "${name}" in namespace ${namespace}.${didYouMean(name, names)} List them with: tidemill tokens list -n ${namespace}`,
 					);
+				}
 				process.stdout.write(`token/${name} revoked\n`);
 			}
 		});
 }
 
-async function listing(
-	{ client, namespace }: Cluster,
-	format: "table" | "json" | "name",
-): Promise<string> {
+async function tokensIn({ client, namespace }: Cluster) {
 	const { items } = await client.list<RoleBinding>(kinds.roleBinding, {
 		namespace,
 		labelSelector: label.token,
 	});
-	const tokens = items.map((binding) => tokenView(binding));
-	if (format === "json") return `${jsonText(tokens, 2)}\n`;
+	return items.map((binding) => tokenView(binding));
+}
+
+async function listing(
+	cluster: Cluster,
+	format: "table" | "json" | "yaml" | "name",
+): Promise<string> {
+	const tokens = await tokensIn(cluster);
+	if (tokens.length === 0) {
+		await requireNamespace(cluster);
+		process.stderr.write(
+			`There are no tokens in namespace ${cluster.namespace}.\n`,
+		);
+	}
 	if (format === "name")
 		return tokens.map(({ name }) => `token/${name}\n`).join("");
-	if (tokens.length === 0)
-		process.stderr.write(`There are no tokens in namespace ${namespace}.\n`);
+	if (format !== "table") return dataText(tokens, format);
 	const rows = tokens.map(({ name, scope, status, expireTime = "never" }) =>
 		[name, scope, status, expireTime].map(String),
 	);

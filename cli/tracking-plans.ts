@@ -9,8 +9,9 @@ import { chooseCluster } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { table } from "./command/output.ts";
+import { dataOption, dataText, table } from "./command/output.ts";
 import {
+	createdOption,
 	createObject,
 	dryRunOption,
 	readManifest,
@@ -36,6 +37,7 @@ export function define(plans: CommandGroup): void {
 		)
 		.addOption(dryRunOption)
 		.addOption(readyOption)
+		.addOption(createdOption)
 		.addHelpText(...examples("tidemill tracking-plans create -f plan.yaml"))
 		.action(async (options, command) => {
 			await createObject<TrackingPlan>(
@@ -62,12 +64,13 @@ export function define(plans: CommandGroup): void {
 		.addOption(daysOption)
 		.addOption(fromOption)
 		.addOption(toOption)
+		.addOption(dataOption)
 		.addHelpText(
 			...examples(
 				"tidemill tracking-plans dry-run shop --file plan.yaml --days 30",
 			),
 		)
-		.action(async (source, { plan: name, file, ...days }, command) => {
+		.action(async (source, { plan: name, file, output, ...days }, command) => {
 			if ((name === undefined) === (file === undefined))
 				throw new UsageError("pass the plan with either --plan or --file");
 			const dates = datesOf(days);
@@ -81,7 +84,11 @@ export function define(plans: CommandGroup): void {
 				...dates,
 			});
 			const result = status!.dryRun!;
-			process.stdout.write(`${status!.summary}\n${findingsText(result)}`);
+			process.stdout.write(
+				output === "table"
+					? `${status!.summary}\n${findingsText(result)}`
+					: await dataText(result, output),
+			);
 			if (result.quarantined + result.rejected > 0)
 				process.exitCode = blockedExitCode;
 		});

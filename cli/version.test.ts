@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { apiserver, refusal } from "../test/support/cli/apiserver.ts";
 import { inProcess as tidemill } from "../test/support/cli/in-process.ts";
-import { ownVersion } from "./version.ts";
+import { ownVersion } from "./command/own-version.ts";
 
 test("a refused token costs nobody the command's own version", async () => {
 	const { args } = await apiserver(() =>

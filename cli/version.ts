@@ -1,16 +1,15 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { ApiError, TransportError } from "../packages/kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { jsonText, tableOrJson } from "./command/output.ts";
+import { dataOption, dataText } from "./command/output.ts";
+import { ownVersion } from "./command/own-version.ts";
 
 /** `tidemill version`. */
 export function define(version: CommandGroup): void {
 	version
 		.option("--client", "only this command's version, without the cluster's")
-		.addOption(tableOrJson)
+		.addOption(dataOption)
 		.addHelpText(...examples("tidemill version", "tidemill version --client"))
 		.action(async ({ client, output }, command) => {
 			const versions = {
@@ -21,11 +20,11 @@ export function define(version: CommandGroup): void {
 				}),
 			};
 			process.stdout.write(
-				output === "json"
-					? `${jsonText(versions, 2)}\n`
-					: Object.entries(versions)
+				output === "table"
+					? Object.entries(versions)
 							.map(([name, version]) => `${name} ${version ?? "unknown"}\n`)
-							.join(""),
+							.join("")
+					: await dataText(versions, output),
 			);
 		});
 }
@@ -49,11 +48,4 @@ async function serverVersion(
 			return null;
 		throw error;
 	}
-}
-
-/** The version of this Tidemill: of the package.json beside the code, or above it. */
-export function ownVersion(from: string = import.meta.dirname): string {
-	const file = join(from, "package.json");
-	if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")).version;
-	return ownVersion(dirname(from));
 }

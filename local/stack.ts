@@ -6,6 +6,7 @@ import type { LocalServer } from "./binaries/pinned.ts";
 import { envFile, environment } from "./env-file.ts";
 import {
 	type LocalHome,
+	projectDirectory,
 	readState,
 	tidemillCommand,
 	writeState,
@@ -79,6 +80,12 @@ export async function prepareStack(
 	await mkdir(home.bin, { recursive: true, mode: 0o700 });
 	await linkCommand(commands.kubectl, join(home.bin, "kubectl"));
 	await linkCommand(tidemillCommand(), join(home.bin, "tidemill"));
+	// By these kubectl finds `kubectl tidemill`, and completes it.
+	for (const name of ["kubectl-tidemill", "kubectl_complete-tidemill"])
+		await linkCommand(
+			join(projectDirectory, "cli/bin", name),
+			join(home.bin, name),
+		);
 	for (const directory of [home.scratch, home.warehouse, join(home.s3, bucket)])
 		await mkdir(directory, { recursive: true, mode: 0o700 });
 	await writeKubeconfigs(home, ports, pki);

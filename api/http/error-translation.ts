@@ -1,6 +1,5 @@
 import { patternWords } from "../../crds/pattern-words.ts";
-import { ApiError } from "../../packages/kube/client/client.ts";
-import { TransportError } from "../../packages/kube/client/errors.ts";
+import { ApiError, TransportError } from "../../packages/kube/client/errors.ts";
 import { publicWords } from "../../packages/kube/text.ts";
 import {
 	type ErrorDetail,
@@ -126,8 +125,8 @@ function invalid(error: ApiError): RequestError {
 /** A remark of the apiserver beside schema errors. It concerns no field. */
 const unchecked = "some validation rules were not checked";
 
-/** From metav1.StatusDetails. The apiserver calls the root of an object "<nil>". */
-function causesOf(details: unknown): ErrorDetail[] {
+/** What is wrong with which field, from metav1.StatusDetails. The apiserver calls the root of an object "<nil>". */
+export function causesOf(details: unknown): ErrorDetail[] {
 	const { causes = [] } = (details ?? {}) as {
 		causes?: { field?: string; message?: string }[];
 	};

@@ -1,7 +1,9 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { expect, test } from "vitest";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { inProcess as tidemill } from "../../test/support/cli/in-process.ts";
-import { createProgram } from "./program.ts";
+import { ownVersion } from "../command/own-version.ts";
+import { createProgram, loadGroup } from "./program.ts";
 
 test.each(["unknown", "toString", "Processes"])(
 	'the command "%s" is refused, with a pointer to help',
@@ -48,6 +50,38 @@ test.each([
 		["pipelines", "create", "a", "--daily", "06:00", "--cron", "x"],
 		"'--daily <time>' cannot be used with option '--cron <expression>'",
 	],
+	[
+		["pipelines", "create", "a", "--source=b", "--destination=c", "--every=15"],
+		'--every is "15", but must be a time between 1m and 24h',
+	],
+	[
+		["pipelines", "create", "a", "--source=b", "--destination=c", "--every=0m"],
+		"between 1m and 24h",
+	],
+	[
+		[
+			...["pipelines", "create", "a", "--source=b", "--destination=c"],
+			"--daily=25:00",
+		],
+		'--daily is "25:00", but must be a time of day such as 06:30',
+	],
+	[
+		[
+			...["pipelines", "create", "a", "--source=b", "--destination=c"],
+			"--cron=61 * * * *",
+		],
+		'--cron is "61 * * * *": 61 is not between 0 and 59. It must have five',
+	],
+	[
+		[
+			...["pipelines", "create", "a", "--source=b", "--destination=c"],
+			...["--daily=6:30", "--time-zone=Berlin"],
+		],
+		'--time-zone is "Berlin". It must be an IANA time zone',
+	],
+	[["get", "sauces"], 'Did you mean "sources"?'],
+	[["get", "events"], "tidemill events list <source>"],
+	[["logs", "a", "--tail", "10001"], "must be between 1 and 10000"],
 	[["pipelines", "run"], "missing required argument 'pipeline'"],
 	[["pipelines", "run", "a", "--from", "x"], "must be used together"],
 	[
@@ -105,6 +139,36 @@ test.each([
 	const { exitCode, stdout, stderr } = await tidemill(...args);
 	expect(code === 0 ? stdout : stderr).toContain(`Usage: ${usage}`);
 	expect(exitCode).toBe(code);
+});
+
+test("what people type by habit works everywhere: ls for list, and --json wherever --output json does", async () => {
+	const program = createProgram() as CommandUnknownOpts;
+	const commands: CommandUnknownOpts[] = [];
+	for (const group of program.commands) {
+		await loadGroup(group as never);
+		commands.push(group, ...group.commands);
+	}
+	const listing = commands.filter((one) => one.name() === "list");
+	expect(listing.length).toBeGreaterThan(8);
+	for (const list of listing) expect(list.aliases()).toContain("ls");
+	const longs = (one: CommandUnknownOpts) =>
+		one.options.map(({ long }) => long);
+	const printing = commands.filter(({ options }) =>
+		options.some(
+			({ long, argChoices }) =>
+				long === "--output" && argChoices?.includes("json"),
+		),
+	);
+	expect(printing.length).toBeGreaterThan(20);
+	for (const one of printing) expect(longs(one)).toContain("--json");
+});
+
+test.each([["--version"], ["-v"]])("%s prints the version", async (flag) => {
+	expect(await tidemill(flag)).toEqual({
+		exitCode: 0,
+		stdout: `${ownVersion()}\n`,
+		stderr: "",
+	});
 });
 
 test("each resource has commands, by all the names that kubectl knows", () => {

@@ -31,7 +31,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
 	try {
 		await program.parseAsync(asCommanderReads(args), { from: "user" });
 	} catch (error) {
-		process.exitCode = report(error, pathOf(current));
+		process.exitCode = await report(error, pathOf(current));
 	}
 }
 
@@ -64,7 +64,7 @@ function pathOf(command: CommandUnknownOpts): string {
 }
 
 /** Writes what went wrong and returns the exit code. Throws an error that nobody expects. */
-function report(error: unknown, path: string): number {
+async function report(error: unknown, path: string): Promise<number> {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0;
 		// The help itself says what is missing.
@@ -72,7 +72,7 @@ function report(error: unknown, path: string): number {
 			write(path, error.message.replace(/^error: /, ""), help(path));
 		return 2;
 	}
-	const message = messageOf(error);
+	const message = await messageOf(error);
 	if (message === undefined) throw error;
 	const isUsage = error instanceof UsageError;
 	write(path, message, isUsage ? help(path) : "");

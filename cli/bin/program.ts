@@ -1,6 +1,11 @@
-import { Command } from "@commander-js/extra-typings";
+import {
+	Command,
+	type CommandUnknownOpts,
+	Option,
+} from "@commander-js/extra-typings";
 import { SettingError } from "../../packages/service/settings.ts";
 import type { CommandGroup } from "../command/group.ts";
+import { ownVersion } from "../command/own-version.ts";
 import { defineRoles } from "./roles.ts";
 import { defineSql } from "./sql.ts";
 
@@ -61,6 +66,17 @@ const groups: {
 		load: () => import("../events/trace.ts"),
 	},
 	{
+		name: "get",
+		about: "list resources, or print one: tidemill get pipelines",
+		load: () => import("../get.ts"),
+	},
+	{
+		name: "logs",
+		about:
+			"print the log of a run, of a pipeline's newest one, or of an operation",
+		load: () => import("../logs.ts"),
+	},
+	{
 		name: "quarantine",
 		about: "events that are kept apart by a tracking plan",
 		load: () => import("../quarantine.ts"),
@@ -94,6 +110,7 @@ export function createProgram(): Command {
 		.description(
 			"Webhooks into your data warehouse, minutes later, on Kubernetes.",
 		)
+		.version(ownVersion(), "-v, --version", "print this command's version")
 		.option("-n, --namespace <name>", "the namespace, as in kubectl")
 		.option("--context <name>", "the context of the kubeconfig")
 		.option("--kubeconfig <path>", "the kubeconfig")
@@ -118,7 +135,21 @@ export function createProgram(): Command {
 /** Defines the commands of a group, such as `tidemill sources list`. */
 export async function loadGroup(group: CommandGroup): Promise<void> {
 	const found = groups.find(({ name }) => name === group.name());
-	if (found && group.commands.length === 0) (await found.load()).define(group);
+	if (!found || group.commands.length > 0) return;
+	(await found.load()).define(group);
+	for (const command of [group, ...group.commands]) addHabits(command as never);
+}
+
+/** What people type by habit: `ls` for `list`, and `--json` for `--output json`. */
+function addHabits(command: CommandUnknownOpts): void {
+	if (command.name() === "list") command.alias("ls");
+	const output = command.options.find(({ long }) => long === "--output");
+	if (output?.argChoices?.includes("json"))
+		command.addOption(
+			new Option("--json", "the same as --output json").implies({
+				output: "json",
+			}),
+		);
 }
 
 /** Node's variable would switch off every verification, in each part of the process. */

@@ -1,6 +1,9 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { apiserver } from "../../test/support/cli/apiserver.ts";
 
 const program = join(import.meta.dirname, "tidemill.ts");
 
@@ -55,4 +58,50 @@ test("no command runs with the verification of certificates switched off", () =>
 	);
 	expect(stderr).toContain('NODE_TLS_REJECT_UNAUTHORIZED is "0"');
 	expect(status).toBe(2);
+});
+
+test.each(["help", "completion bash", "nonsense 2>&1"])(
+	"a reader who has enough of %s ends it without a word",
+	(command) => {
+		const { stderr, status } = spawnSync(
+			"bash",
+			[
+				"-c",
+				`set -o pipefail; "$0" "$1" ${command} | true`,
+				process.execPath,
+				program,
+			],
+			{ encoding: "utf8" },
+		);
+		expect(stderr).toBe("");
+		expect(status).toBe(command.startsWith("nonsense") ? 2 : 0);
+	},
+);
+
+test("Ctrl-C says that the run goes on, and how to wait for it again", async () => {
+	const run = {
+		metadata: { name: "orders-1", namespace: "mine", resourceVersion: "1" },
+		spec: { pipelineRef: { name: "orders" } },
+	};
+	const { args, asked } = await apiserver((request) =>
+		request.includes("watch=true")
+			? [200, ""]
+			: [200, request.includes("/pods") ? { items: [] } : run],
+	);
+	const child = spawn(process.execPath, [
+		program,
+		...["pipelines", "run", "orders", "--wait", ...args],
+	]);
+	const said = text(child.stderr);
+	const ended = once(child, "exit");
+	await expect
+		.poll(() => asked.some((line) => line.includes("watch=true")), {
+			timeout: 60_000,
+		})
+		.toBe(true);
+	child.kill("SIGINT");
+	expect(await ended).toEqual([130, null]);
+	expect(await said).toContain(
+		"\nThe run orders-1 continues. Wait for it again: tidemill runs wait orders-1 -n mine\n",
+	);
 });

@@ -1,10 +1,13 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { ApiError } from "../../packages/kube/client/errors.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { SettingError } from "../../packages/service/settings.ts";
 import { CommandError, NoKubeconfig } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
+import { didYouMean } from "./nearest.ts";
 
 /** The cluster and namespace of a command, chosen as kubectl does. */
 export interface Cluster {
@@ -48,16 +51,57 @@ function orNoKubeconfig<T>(load: () => T): T {
 
 /** The object of that name in the cluster's namespace. Throws {@link CommandError} if there is none. */
 export async function requireObject<T extends KubeObject>(
-	{ client, namespace }: Cluster,
+	cluster: Cluster,
 	kind: ResourceKind<T>,
 	name: string,
 ): Promise<T> {
-	const found = await client.get<T>(kind, name, namespace);
+	const { client, namespace } = cluster;
+	const found = name && (await client.get<T>(kind, name, namespace));
 	if (found) return found;
+	await requireNamespace(cluster);
 	const [one, many] = wordsOf(kind);
+	const names = await namesOf(cluster, kind);
 	throw new CommandError(
-		`there is no ${one} "${name}" in namespace ${namespace}. List them with: tidemill ${many.replace(" ", "-")} list -n ${namespace}`,
+		`there is no ${one} "${name}" in namespace ${namespace}.${didYouMean(name, names)} List them with: tidemill ${many.replace(" ", "-")} list -n ${namespace}`,
 	);
+}
+
+/** Throws {@link CommandError} if the cluster says that there is no such namespace, which would look like an empty one. */
+export async function requireNamespace(cluster: Cluster): Promise<void> {
+	const { client, namespace } = cluster;
+	// Who may not read namespaces is told nothing about them.
+	const isThere = await client
+		.get(kinds.namespace, namespace)
+		.catch(ofRefusal(true));
+	if (isThere) return;
+	const names = await namesOf(cluster, kinds.namespace);
+	throw new CommandError(
+		`there is no namespace "${namespace}".${didYouMean(namespace, names)} List them with: kubectl get namespaces`,
+	);
+}
+
+const mostNames = 500;
+
+/** Names that somebody may have meant. None if they may not be listed. */
+export async function namesOf(
+	{ client, namespace }: Cluster,
+	kind: ResourceKind<KubeObject>,
+): Promise<string[]> {
+	const { items } = await client
+		.list(kind, {
+			...(kind.namespaced && { namespace }),
+			metadataOnly: true,
+			limit: mostNames,
+		})
+		.catch(ofRefusal({ items: [] }));
+	return items.map(({ metadata }) => metadata.name);
+}
+
+function ofRefusal<T>(instead: T) {
+	return (error: unknown): T => {
+		if (error instanceof ApiError) return instead;
+		throw error;
+	};
 }
 
 /** A kind in plain words: `["tracking plan", "tracking plans"]`. */

@@ -15,15 +15,34 @@ export class CommandError extends Error {
 export class NoKubeconfig extends CommandError {}
 
 /** The message of an error that a person can solve; undefined for any other error. */
-export function messageOf(error: unknown): string | undefined {
+export async function messageOf(error: unknown): Promise<string | undefined> {
 	if (error instanceof TransportError)
 		return `the cluster is unreachable: ${error.message}. Check the kubeconfig and the network.`;
 	if (
 		error instanceof UsageError ||
 		error instanceof CommandError ||
-		error instanceof SettingError ||
-		error instanceof ApiError
+		error instanceof SettingError
 	)
 		return error.message;
-	return undefined;
+	if (error instanceof ApiError) return apiErrorText(error);
+	// A file or a folder that can't be read or written. Node's message names it and says why.
+	const { syscall, message } = error as NodeJS.ErrnoException;
+	return syscall === undefined ? undefined : message;
+}
+
+/** What the apiserver refuses, with the fields by their names and the patterns in words. */
+async function apiErrorText(error: ApiError): Promise<string> {
+	const { status, message, details } = error;
+	if (status === 404 && !(details as { name?: string } | undefined)?.name)
+		return `${message}. This cluster may lack Tidemill's resources: tidemill doctor`;
+	if (status !== 422) return message;
+	// Loaded only now: it knows the patterns of all warehouses.
+	const { causesOf } = await import("../../api/http/error-translation.ts");
+	const causes = causesOf(details);
+	if (causes.length === 0) return message;
+	const { kind = "object", name } = details as { kind?: string; name?: string };
+	return [
+		`the ${kind}${name ? ` "${name}"` : ""} is invalid:`,
+		...causes.map(({ path, message }) => `  ${path && `${path}: `}${message}`),
+	].join("\n");
 }

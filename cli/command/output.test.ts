@@ -30,3 +30,10 @@ test.each(["\u202e", "\u2066", "\u061c", "\u2028"])(
 		}
 	},
 );
+
+test("a reader of YAML 1.1 finds the same texts, such as a time of day", async () => {
+	const spec = { at: "06:30", flag: "on", name: "orders" };
+	const object = { metadata: { name: "x" }, spec };
+	const text = await objectsText([object], "yaml", { asList: false });
+	expect(text).toContain('at: "06:30"\n  flag: "on"\n  name: orders\n');
+});

@@ -34,14 +34,14 @@ const runsOfUnsafe = new RegExp(`${unsafeOnTerminal.source}+`, "g");
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
 export type OutputFormat = (typeof formats)[number];
 
-/** `--output` of a command that prints so; `table` unless it is said. */
-export function outputIn<const Formats extends readonly ["table", ...string[]]>(
+/** `--output` of a command that prints so; the first unless it is said. */
+export function outputIn<const Formats extends readonly string[]>(
 	formats: Formats,
 	about = "how to print",
 ) {
 	return new Option("-o, --output <format>", about)
 		.choices(formats)
-		.default("table" as const);
+		.default(formats[0] as Formats[0]);
 }
 
 export const outputOption = outputIn(
@@ -50,7 +50,15 @@ export const outputOption = outputIn(
 );
 
 /** Of what has neither more columns nor a manifest. */
-export const tableOrJson = outputIn(["table", "json"]);
+export const dataOption = outputIn(["table", "json", "yaml"]);
+
+/** What isn't an object of Kubernetes, for programs. */
+export async function dataText(
+	value: unknown,
+	format: "json" | "yaml",
+): Promise<string> {
+	return format === "yaml" ? yamlText(value) : `${jsonText(value, 2)}\n`;
+}
 
 /**
  * JSON that writes nothing to the terminal: senders choose some of its text, and JSON.stringify escapes only those of the control
@@ -84,11 +92,19 @@ export async function yamlText(value: unknown): Promise<string> {
 	visit(document, {
 		Scalar: (_, node) => {
 			const { value } = node;
-			if (typeof value === "string" && linesForTerminal(value) !== value)
+			if (
+				typeof value === "string" &&
+				(linesForTerminal(value) !== value || isOtherInYaml11(value))
+			)
 				node.type = "QUOTE_DOUBLE";
 		},
 	});
 	return linesForTerminal(document.toString({ lineWidth: 0 }));
+}
+
+/** Readers of YAML 1.1, such as Python's, take `06:30` for a number and `on` for true. */
+function isOtherInYaml11(text: string): boolean {
+	return /^(\d+(:\d+)+|y|yes|n|no|on|off)$/i.test(text);
 }
 
 /** YAML's library writes no other numbers that JavaScript can't hold, nor does Kubernetes have any. */

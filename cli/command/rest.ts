@@ -1,5 +1,6 @@
-import { CommandError } from "./errors.ts";
+import { CommandError, UsageError } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
+import { didYouMean } from "./nearest.ts";
 
 const timeoutMs = 30_000;
 
@@ -27,7 +28,7 @@ export class RestError extends CommandError {
 
 /**
  * The API that TIDEMILL_API_URL and TIDEMILL_API_TOKEN lead to. `--namespace` names the account; without it, the token's own
- * is meant. Throws {@link CommandError} if either variable is missing.
+ * is meant. Throws {@link CommandError} if either variable is missing, and {@link UsageError} if one can't be right.
  */
 export function restApi({ namespace }: ClusterOptions): RestApi {
 	const { TIDEMILL_API_URL: url, TIDEMILL_API_TOKEN: token } = process.env;
@@ -35,6 +36,8 @@ export function restApi({ namespace }: ClusterOptions): RestApi {
 		throw new CommandError(
 			"this needs the REST API. Set TIDEMILL_API_URL to its address, such as https://tidemill.example.com/v1, and TIDEMILL_API_TOKEN to a token (tidemill tokens create <name> --scope read)",
 		);
+	const base = baseOf(url);
+	const authorization = `Bearer ${tokenOf(token)}`;
 	const ask = async (
 		target: URL,
 		{ headers, ...request }: RequestInit & { headers?: Record<string, string> },
@@ -42,28 +45,55 @@ export function restApi({ namespace }: ClusterOptions): RestApi {
 		const answer = await fetch(target, {
 			...request,
 			headers: {
-				authorization: `Bearer ${token}`,
+				authorization,
 				...(namespace && { "tidemill-account": namespace }),
 				...headers,
 			},
 			// The token must not go elsewhere.
-			redirect: "error",
+			redirect: "manual",
 			signal: request.signal ?? AbortSignal.timeout(timeoutMs),
 		}).catch((error: Error) => {
 			throw new CommandError(
-				`${target.host} is unreachable: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+				`${target.host} is unreachable: ${(error.cause as Error | undefined)?.message || error.message}`,
 			);
 		});
+		const location = answer.headers.get("location");
+		if (location !== null && answer.status >= 300 && answer.status < 400)
+			throw new CommandError(
+				`${target.host} answers that the REST API is elsewhere, where the token must not follow by itself. Set TIDEMILL_API_URL to the address behind: ${location}`,
+			);
 		if (!answer.ok) throw new RestError(answer.status, await reasonOf(answer));
+		const type = answer.headers.get("content-type") ?? "";
+		if (!/^(application\/json|text\/event-stream|text\/plain)\b/.test(type))
+			throw new CommandError(
+				`${target.host} isn't Tidemill's REST API: it answers ${type || "without a Content-Type"} instead of JSON. Correct TIDEMILL_API_URL.`,
+			);
 		return answer;
 	};
-	const targetOf = (path: string) => new URL(url.replace(/\/+$/, "") + path);
+	const targetOf = (path: string) => new URL(base + path);
+	/** Adds the Source that was meant to what the API says of one that isn't there. */
+	const meant = async (path: string, error: unknown) => {
+		const [, given] = /^\/sources\/([^/]+)\//.exec(path) ?? [];
+		if (!given || !(error instanceof RestError) || error.status !== 404)
+			return error;
+		const list = await ask(targetOf("/sources?limit=100"), {})
+			.then((answer) => answer.json())
+			.catch(() => undefined);
+		const { items = [] } = (list ?? {}) as { items?: { name: string }[] };
+		const names = items.map(({ name }) => name);
+		const name = decodeURIComponent(given);
+		return names.includes(name)
+			? error
+			: new RestError(404, error.message + didYouMean(name, names));
+	};
 	return {
 		get: (path, query = {}, request = {}) => {
 			const target = targetOf(path);
 			for (const [name, value] of Object.entries(query))
 				if (value !== undefined) target.searchParams.set(name, value);
-			return ask(target, request);
+			return ask(target, request).catch(async (error) => {
+				throw await meant(path, error);
+			});
 		},
 		post: (path, body) =>
 			ask(targetOf(path), {
@@ -74,11 +104,40 @@ export function restApi({ namespace }: ClusterOptions): RestApi {
 	};
 }
 
+/** The API's address with its version, which people may leave out. */
+function baseOf(text: string): string {
+	const url = URL.parse(text.trim());
+	const mistake = !url
+		? "is not an address"
+		: !/^https?:$/.test(url.protocol)
+			? "must begin with https:// or http://"
+			: url.username || url.password
+				? "must have no user and no password: the token is in TIDEMILL_API_TOKEN"
+				: url.search || url.hash
+					? "must have no query and no fragment"
+					: undefined;
+	if (!url || mistake !== undefined)
+		throw new UsageError(
+			`TIDEMILL_API_URL ${mistake}. Set it to the REST API's address, such as https://tidemill.example.com/v1`,
+		);
+	const path = url.pathname.replace(/\/+$/, "");
+	return url.origin + (path.endsWith("/v1") ? path : `${path}/v1`);
+}
+
+function tokenOf(text: string): string {
+	const token = text.trim().replace(/^Bearer +/i, "");
+	// RFC 6750, 2.1. Node's own message would show the token.
+	if (/^[A-Za-z0-9._~+/-]+=*$/.test(token)) return token;
+	throw new UsageError(
+		"TIDEMILL_API_TOKEN has characters that no token has, such as a space or a line break. Copy it anew, or make one: tidemill tokens create <name> --scope read",
+	);
+}
+
 async function reasonOf(answer: Response): Promise<string> {
 	const problem = (await answer.json().catch(() => undefined)) as
 		| { detail?: string; code?: string }
 		| undefined;
 	return problem?.detail
 		? `${problem.detail} (${problem.code})`
-		: `the REST API answered ${answer.status}`;
+		: `${new URL(answer.url).host} answered ${answer.status} without the REST API's own words. Does TIDEMILL_API_URL lead to it?`;
 }

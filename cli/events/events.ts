@@ -1,7 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
-import { jsonText, table, tableOrJson } from "../command/output.ts";
+import { dataOption, dataText, outputIn, table } from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { defineExport } from "./export.ts";
 import { defineImport } from "./import.ts";
@@ -44,7 +44,7 @@ export function defineStored(events: CommandGroup): void {
 			] as const),
 		)
 		.option("--limit <n>", `how many at most; without it ${defaultEvents}`)
-		.addOption(tableOrJson)
+		.addOption(dataOption)
 		.addHelpText(
 			...examples(
 				"tidemill events list shop",
@@ -56,7 +56,8 @@ export function defineStored(events: CommandGroup): void {
 			const api = restApi(command.optsWithGlobals());
 			const path = `/sources/${encodeURIComponent(name)}/events`;
 			const items = await listed(api, path, query, count);
-			if (output === "json") process.stdout.write(`${jsonText(items, 2)}\n`);
+			if (output !== "table")
+				process.stdout.write(await dataText(items, output));
 			else if (items.length > 0) process.stdout.write(eventsText(items));
 			else
 				process.stderr.write(
@@ -71,17 +72,18 @@ export function defineStored(events: CommandGroup): void {
 		.argument("<source>")
 		.argument("<event-id>")
 		.addOption(bodyOption)
+		.addOption(outputIn(["json", "yaml"]))
 		.addHelpText(
 			...examples(
 				"tidemill events get shop 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11 --body",
 			),
 		)
-		.action(async (name, id, { body }, command) => {
+		.action(async (name, id, { body, output }, command) => {
 			const answer = await restApi(command.optsWithGlobals()).get(
 				`/sources/${encodeURIComponent(name)}/events/${encodeURIComponent(id)}`,
 				{ body: body ? "true" : undefined },
 			);
-			process.stdout.write(`${jsonText(await answer.json(), 2)}\n`);
+			process.stdout.write(await dataText(await answer.json(), output));
 		});
 }
 

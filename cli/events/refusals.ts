@@ -1,6 +1,6 @@
 import { Option } from "@commander-js/extra-typings";
 import { type CommandGroup, examples } from "../command/group.ts";
-import { jsonText, table, tableOrJson } from "../command/output.ts";
+import { dataOption, dataText, table } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 
 /** What the API says of a refused request (`RefusedRequest` in its document). */
@@ -32,7 +32,7 @@ export function defineRefusals(sources: CommandGroup): void {
 		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
 		.option("--limit <n>", "how many at most")
 		.addOption(bodyOption)
-		.addOption(tableOrJson)
+		.addOption(dataOption)
 		.addHelpText(...examples("tidemill sources refusals shop"))
 		.action(async (name, { from, limit, body, output }, command) => {
 			const answer = await restApi(command.optsWithGlobals()).get(
@@ -40,7 +40,8 @@ export function defineRefusals(sources: CommandGroup): void {
 				{ from, limit, body: body ? "true" : undefined },
 			);
 			const { items } = (await answer.json()) as { items: Refusal[] };
-			if (output === "json") process.stdout.write(`${jsonText(items, 2)}\n`);
+			if (output !== "table")
+				process.stdout.write(await dataText(items, output));
 			else if (items.length > 0) process.stdout.write(refusalsText(items));
 			else
 				process.stderr.write(

@@ -1,5 +1,5 @@
 import { type CommandGroup, examples } from "../command/group.ts";
-import { jsonText, table, tableOrJson } from "../command/output.ts";
+import { dataOption, dataText, table } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 import type { EventListing } from "./events.ts";
 
@@ -29,7 +29,7 @@ export interface Receipt extends Omit<EventListing, "violations"> {
 export function define(trace: CommandGroup): void {
 	trace
 		.argument("<event-id>", "the event_id that the webhook answered")
-		.addOption(tableOrJson)
+		.addOption(dataOption)
 		.addHelpText(
 			...examples("tidemill trace 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11"),
 		)
@@ -39,7 +39,9 @@ export function define(trace: CommandGroup): void {
 			);
 			const receipt = (await answer.json()) as Receipt;
 			process.stdout.write(
-				output === "json" ? `${jsonText(receipt, 2)}\n` : receiptText(receipt),
+				output === "table"
+					? receiptText(receipt)
+					: await dataText(receipt, output),
 			);
 		});
 }

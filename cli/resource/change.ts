@@ -10,6 +10,7 @@ import {
 } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { untilInterrupted } from "../command/interrupt.ts";
 import { nameOf } from "../command/output.ts";
 
 const operatorWaitMs = 60_000;
@@ -43,12 +44,15 @@ export async function askOperator<T extends KubeObject>(
 	const asked = await patch<T>(cluster, kind, before, {
 		annotations: { [annotation]: value },
 	});
-	const last = await awaitObject(
-		cluster.client,
-		kind,
-		asked,
-		(seen) => isDone(before, seen, value),
-		AbortSignal.timeout(operatorWaitMs),
+	const last = await untilInterrupted(
+		`The operator does it without this command. See: tidemill ${kind.plural} describe ${name} -n ${cluster.namespace}`,
+		awaitObject(
+			cluster.client,
+			kind,
+			asked,
+			(seen) => isDone(before, seen, value),
+			AbortSignal.timeout(operatorWaitMs),
+		),
 	);
 	if (last && isDone(before, last, value)) return last;
 	throw new CommandError(

@@ -36,3 +36,17 @@ test("a namespace beside a manifest for another is refused", async () => {
 	);
 	expect([exitCode, paths]).toEqual([2, []]);
 });
+
+test("a dry run prints what people keep in Git, without the cluster's defaults", async () => {
+	const { args } = await apiserver((_, body) => [
+		201,
+		{ ...JSON.parse(body), status: {} },
+	]);
+	const { stdout } = await tidemill(
+		...["sources", "create", "shop", "--display-name=Shop", ...args],
+		...["--dry-run", "-o", "yaml"],
+	);
+	expect(stdout).toBe(
+		"apiVersion: tidemill.dev/v1alpha1\nkind: Source\nmetadata:\n  name: shop\nspec:\n  type: Webhook\n  displayName: Shop\n",
+	);
+});

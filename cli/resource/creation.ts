@@ -5,13 +5,19 @@ import {
 	type Condition,
 	findCondition,
 } from "../../packages/kube/conditions.ts";
-import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import {
+	apiVersionOf,
+	type KubeObject,
+	type ResourceKind,
+} from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { rawNumber } from "../../packages/service/exact-json.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
-import { nameOf } from "../command/output.ts";
+import { untilInterrupted } from "../command/interrupt.ts";
+import { nameOf, objectsText } from "../command/output.ts";
+import { lostUntilMended, ProgressLines } from "./follower.ts";
 
 const readyWaitMs = 60_000;
 
@@ -27,6 +33,10 @@ export const readyOption = new Option(
 	"-w, --wait",
 	"wait until it is ready, for a minute at most; the exit code is 1 if it isn't",
 );
+export const createdOption = new Option(
+	"-o, --output <format>",
+	"print the object instead; with --dry-run, the manifest that kubectl apply takes",
+).choices(["json", "yaml", "name"] as const);
 export const displayNameOption = new Option(
 	"--display-name <text>",
 	"a name for people",
@@ -44,6 +54,7 @@ interface Creation {
 	file?: string | undefined;
 	dryRun?: boolean | undefined;
 	wait?: boolean | undefined;
+	output?: "json" | "yaml" | "name" | undefined;
 }
 
 /** Creates an object from a manifest, or from a name and a spec, and prints its name. Returns it as last seen. */
@@ -52,7 +63,7 @@ export async function createObject<T extends Resource>(
 	kind: ResourceKind<T>,
 	creation: Creation,
 ): Promise<T> {
-	const { metadata, ...draft } = await draftOf(kind, creation);
+	const { metadata, ...draft } = await draftOf(kind, creation, options);
 	const cluster = await chooseCluster({
 		...options,
 		...namespaceIn(metadata, options),
@@ -67,27 +78,76 @@ export async function createObject<T extends Resource>(
 			...(creation.dryRun && { dryRun: true }),
 		},
 	);
-	const suffix = creation.dryRun ? " (dry run)" : "";
-	process.stdout.write(`${nameOf(created)} created${suffix}\n`);
-	if (!creation.wait || creation.dryRun) return created;
-	return awaitReady(cluster, kind, created);
+	const { dryRun, output, wait } = creation;
+	const say = async (object: T) => {
+		const manifest = dryRun ? manifestOf(kind, draft, metadata) : object;
+		const text =
+			output && (await objectsText([manifest], output, { asList: false }));
+		process.stdout.write(
+			text ?? `${nameOf(object)} created${dryRun ? " (dry run)" : ""}\n`,
+		);
+		return object;
+	};
+	if (!wait || dryRun) return say(created);
+	// What is printed for programs is printed once, as it is in the end.
+	if (output === undefined) await say(created);
+	const ready = await awaitReady(cluster, kind, created);
+	return output === undefined ? ready : say(ready);
 }
 
-/** Waits until the operator has checked the object. Throws {@link CommandError} unless it is ready. */
+/** What people keep in Git: what they said, without the cluster's defaults. */
+function manifestOf(
+	kind: ResourceKind<KubeObject>,
+	{ spec }: Pick<Resource, "spec">,
+	metadata: KubeObject["metadata"],
+): Resource {
+	return {
+		apiVersion: apiVersionOf(kind),
+		kind: kind.kind,
+		metadata,
+		...(spec && { spec }),
+	};
+}
+
+/**
+ * Waits until the operator has checked the object, and says meanwhile why it isn't ready. Throws {@link CommandError} unless it
+ * becomes ready: at once, if waiting can't mend what is wrong.
+ */
 async function awaitReady<T extends Resource>(
 	{ client }: Cluster,
 	kind: ResourceKind<T>,
 	object: T,
 ): Promise<T> {
-	const last = await awaitObject(
-		client,
-		kind,
-		object,
-		isReady,
-		AbortSignal.timeout(readyWaitMs),
+	const called = nameOf(object);
+	const lines = new ProgressLines();
+	const isLost = await lostUntilMended();
+	const isSettled = (seen: T) => {
+		const ready = readyOf(seen);
+		if (ready?.status === "True" || isLost(seen)) return true;
+		if (ready)
+			lines.say(
+				{ [kind.kind.toLowerCase()]: object.metadata.name, ...factsOf(ready) },
+				`Waiting for ${called}: ${ready.message} (${ready.reason})`,
+			);
+		return false;
+	};
+	const { name, namespace } = object.metadata;
+	const last = await untilInterrupted(
+		`${called} is created, and becomes ready without this command. See: tidemill ${kind.plural} describe ${name} -n ${namespace}`,
+		awaitObject(
+			client,
+			kind,
+			object,
+			isSettled,
+			AbortSignal.timeout(readyWaitMs),
+		),
 	);
 	requireReady(last ?? object);
 	return last ?? object;
+}
+
+function factsOf({ reason, message }: Condition) {
+	return { ready: false, reason, message };
 }
 
 /** The manifest's own namespace counts, as in kubectl. Throws {@link UsageError} if `-n` names another. */
@@ -106,6 +166,7 @@ function namespaceIn(
 async function draftOf(
 	kind: ResourceKind<Resource>,
 	{ name, spec, file }: Creation,
+	{ namespace }: ClusterOptions,
 ): Promise<Resource> {
 	if (file !== undefined) {
 		if (name !== undefined || spec !== undefined)
@@ -115,7 +176,10 @@ async function draftOf(
 		return readManifest(kind, file);
 	}
 	if (name === undefined) throw new UsageError("pass a name, or --file");
-	return { metadata: { name }, spec: spec ?? {} };
+	return {
+		metadata: { name, ...(namespace && { namespace }) },
+		spec: spec ?? {},
+	};
 }
 
 /** The object that a manifest holds. Throws {@link CommandError} if it is of another kind. */
@@ -163,10 +227,6 @@ export function requireReady(
 			? `${called} isn't ready: ${ready.message} (${ready.reason})`
 			: `${nameOf(object)} has no status yet. See: kubectl describe ${nameOf(object)} -n ${object.metadata.namespace}`,
 	);
-}
-
-function isReady(object: CheckedObject): boolean {
-	return readyOf(object)?.status === "True";
 }
 
 function readyOf({ status }: CheckedObject): Condition | undefined {

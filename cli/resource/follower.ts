@@ -7,21 +7,27 @@ import {
 	type Operation,
 	type OperationSpec,
 	operationKind,
+	type Pipeline,
+	pipelineKind,
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
 import { operationName } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
-import { ApiError } from "../../packages/kube/client/client.ts";
-import { TransportError } from "../../packages/kube/client/errors.ts";
-import { findCondition } from "../../packages/kube/conditions.ts";
-import type { ResourceKind } from "../../packages/kube/resource.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { ApiError, TransportError } from "../../packages/kube/client/errors.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
+import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { linesForTerminal } from "../../packages/service/terminal-text.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
+import { untilInterrupted } from "../command/interrupt.ts";
 import { jsonText } from "../command/output.ts";
 
 const pollMs = 1_000;
@@ -30,18 +36,42 @@ const logLines = 200;
 /** Shows the progress of a run until it ends, and returns the run. */
 export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	const ended = new AbortController();
-	const shown = { phase: "Pending" };
+	const stuck = new AbortController();
+	const shown: ShownRun = { phase: "Pending" };
 	const lines = new ProgressLines();
-	const showing = showProgress(cluster, run, { shown, lines }, ended.signal);
+	const { name, namespace } = run.metadata;
+	const showing = showProgress(
+		cluster,
+		run,
+		{ shown, lines, stuck },
+		ended.signal,
+	);
 	const stopped = () => {
 		ended.abort();
 		return showing;
 	};
 	try {
-		const last = await untilEnded(cluster, runKind, run, (seen) => {
-			shown.phase = seen.status?.phase ?? "Pending";
-		});
+		const last = await untilEnded(
+			cluster,
+			runKind,
+			run,
+			({ spec, status }) => {
+				const complete = findCondition(status?.conditions, "Complete");
+				shown.phase = status?.phase ?? "Pending";
+				shown.waitsFor =
+					shown.phase === "Pending" ? complete?.message : undefined;
+				shown.pipeline =
+					complete?.reason === "PipelineNotReady"
+						? spec.pipelineRef.name
+						: undefined;
+			},
+			stuck.signal,
+		);
 		await stopped();
+		if (stuck.signal.aborted)
+			throw new CommandError(
+				`${name} waits, and waiting alone doesn't help: ${shown.waitsFor} The run starts once that is mended. Cancel it with: tidemill runs cancel ${name} -n ${namespace}`,
+			);
 		const { phase, rows, dates, unfitValues, error } = last.status ?? {};
 		const facts = { phase, rows, dates, unfitValues, error };
 		lines.note({ run: last.metadata.name, ...facts });
@@ -60,32 +90,45 @@ async function untilEnded<T extends Run | Operation>(
 	kind: ResourceKind<T>,
 	created: T,
 	onSeen: (seen: T) => void,
+	signal = new AbortController().signal,
 ): Promise<T> {
 	const { name } = created.metadata;
 	const noun = kind.kind.toLowerCase();
 	try {
-		// Never fires: Ctrl-C ends the command, and the work continues.
-		const { signal } = new AbortController();
-		const last = await awaitObject(
-			client,
-			kind,
-			created,
-			(seen) => {
-				onSeen(seen);
-				return hasEnded(seen);
-			},
-			signal,
+		const last = await untilInterrupted(
+			`The ${noun} ${name} continues. ${againWith(kind, name, namespace)}`,
+			awaitObject(
+				client,
+				kind,
+				created,
+				(seen) => {
+					onSeen(seen);
+					return hasEnded(seen);
+				},
+				signal,
+			),
 		);
 		if (last) return last;
 	} catch (error) {
 		if (!(error instanceof TransportError)) throw error;
 		throw new CommandError(
-			`the cluster is unreachable: ${error.message}. The ${noun} continues. See how it ended with: kubectl get ${noun} ${name} -n ${namespace}`,
+			`the cluster is unreachable: ${error.message}. The ${noun} continues. ${againWith(kind, name, namespace)}`,
 		);
 	}
 	throw new CommandError(
 		`${name} in namespace ${namespace} was deleted before it ended.`,
 	);
+}
+
+/** How to wait for it again, in one sentence. */
+function againWith(
+	{ kind, plural }: ResourceKind<Run | Operation>,
+	name: string,
+	namespace: string,
+): string {
+	return kind === runKind.kind
+		? `Wait for it again: tidemill runs wait ${name} -n ${namespace}`
+		: `See how it ended: tidemill ${plural} get ${name} -n ${namespace}`;
 }
 
 /** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
@@ -105,10 +148,35 @@ export function requireSuccess({ metadata, status = {} }: Run): void {
 		);
 }
 
+/** How a Run stands, as last seen. */
+interface ShownRun {
+	phase: string;
+	/** What it waits for before it starts. */
+	waitsFor?: string | undefined;
+	/** The Pipeline, if that is what can't run. */
+	pipeline?: string | undefined;
+}
+
+/** Whether only people can make the Pipeline ready. Who may not read it waits on. */
+async function isLost(
+	client: KubeClient,
+	pipeline: string,
+	namespace: string,
+): Promise<boolean> {
+	const found = await client
+		.get<Pipeline>(pipelineKind, pipeline, namespace)
+		.catch(() => undefined);
+	return found !== undefined && (await lostUntilMended())(found);
+}
+
 async function showProgress(
 	{ client, namespace }: Cluster,
 	run: Run,
-	{ shown, lines }: { shown: { phase: string }; lines: ProgressLines },
+	{
+		shown,
+		lines,
+		stuck,
+	}: { shown: ShownRun; lines: ProgressLines; stuck: AbortController },
 	ended: AbortSignal,
 ): Promise<void> {
 	const { name } = run.metadata;
@@ -116,11 +184,22 @@ async function showProgress(
 		const progress = await progressOf(() =>
 			readJobLog(client, namespace, name, logLines),
 		);
-		const { phase } = shown;
+		const { phase, waitsFor, pipeline } = shown;
 		if (!ended.aborted)
-			lines.update({ run: name, phase, ...progress }, (columns) =>
-				progressBar(phase, progress, columns),
+			lines.update(
+				{
+					...{ run: name, phase },
+					...(waitsFor && { message: waitsFor }),
+					...progress,
+				},
+				(columns) =>
+					progressBar(
+						waitsFor ? `${phase}: ${waitsFor}` : phase,
+						progress,
+						columns,
+					),
 			);
+		if (pipeline && (await isLost(client, pipeline, namespace))) stuck.abort();
 		await pause(pollMs, ended);
 	}
 	lines.clear();
@@ -169,6 +248,22 @@ export async function performOperation(
 			? `${name} failed: ${error.message} (${error.code})`
 			: `${name} was cancelled.`,
 	);
+}
+
+/** What tells whether something is wrong with an object, as its spec is now, that only people can mend. */
+export async function lostUntilMended() {
+	const { mendedByPeople } = await import(
+		"../../operator/reconcile/reasons.ts"
+	);
+	return ({
+		metadata: { generation },
+		status,
+	}: KubeObject & { status?: { conditions?: Condition[] } }): boolean => {
+		const ready = findCondition(status?.conditions, "Ready");
+		if (ready?.status !== "False") return false;
+		const { observedGeneration = generation, reason } = ready;
+		return observedGeneration === generation && mendedByPeople.has(reason);
+	};
 }
 
 /**

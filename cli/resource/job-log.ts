@@ -1,5 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Option } from "@commander-js/extra-typings";
 import { jobLogPath, lastLines, readJobLog } from "../../api/runs/run-log.ts";
 import {
 	type Operation,
@@ -16,6 +17,7 @@ import {
 } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { restApi } from "../command/rest.ts";
 
 /** What a Job does, with the label that its Pods have. */
 type Work = Run | Operation;
@@ -110,26 +112,14 @@ async function logOfApi(
 	namespace: string,
 	lines: number,
 ): Promise<string | undefined> {
-	const { TIDEMILL_API_URL: url, TIDEMILL_API_TOKEN: token } = process.env;
-	if (!url || !token) return undefined;
-	const get = async (path: string) => {
-		const answer = await fetch(
-			`${url.replace(/\/+$/, "")}/${loggedKinds[kind].plural}/${name}${path}`,
-			{
-				headers: {
-					authorization: `Bearer ${token}`,
-					"tidemill-account": namespace,
-				},
-				redirect: "error",
-				signal: AbortSignal.timeout(30_000),
-			},
-		);
-		return answer.ok ? answer.text() : undefined;
-	};
 	try {
+		const api = restApi({ namespace });
+		const path = `/${loggedKinds[kind].plural}/${name}`;
 		// It may belong to another cluster, which can have one of this name.
-		const { id } = JSON.parse((await get("")) ?? "{}");
-		return id === uid ? await get(`/logs?tail=${lines}`) : undefined;
+		const { id } = (await (await api.get(path)).json()) as { id?: string };
+		if (id !== uid) return undefined;
+		const log = await api.get(`${path}/logs`, { tail: String(lines) });
+		return await log.text();
 	} catch {
 		return undefined;
 	}
@@ -149,17 +139,29 @@ export function defineLogs(
 			`Print the log of ${one}. Once it has ended, it is what is kept: the last 64 KiB through the REST API, if TIDEMILL_API_URL and TIDEMILL_API_TOKEN are set, and otherwise the last lines. describe shows what each failed attempt said.`,
 		)
 		.argument(`<${noun}>`)
-		.option("-f, --follow", `print new lines until the ${noun} ends`)
-		.option("--tail <lines>", "only the last lines", "1000")
+		.addOption(followOption)
+		.addOption(tailOption)
 		.addHelpText(...examples(`tidemill ${group.name()} logs ${example} -f`))
 		.action(async (name: string, { follow = false, tail }, command) => {
-			const lines = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
-			if (lines < 1 || lines > 10_000)
-				throw new UsageError(
-					`--tail is "${tail}", but must be between 1 and 10000`,
-				);
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const work = await requireObject<Work>(cluster, loggedKinds[kind], name);
-			await writeJobLog(cluster, kind, work, { follow, lines });
+			await writeJobLog(cluster, kind, work, { follow, lines: tail });
 		});
 }
+
+export const followOption = new Option(
+	"-f, --follow",
+	"print new lines until it ends",
+);
+export const tailOption = new Option(
+	"--tail <lines>",
+	"only the last lines, at most 10000",
+)
+	.argParser((tail: string) => {
+		const lines = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
+		if (lines >= 1 && lines <= 10_000) return lines;
+		throw new UsageError(
+			`--tail is "${tail}", but must be between 1 and 10000`,
+		);
+	})
+	.default(1_000);

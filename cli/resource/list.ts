@@ -4,7 +4,7 @@ import {
 	type ResourceKind,
 	resourcePath,
 } from "../../packages/kube/resource.ts";
-import { type Cluster, wordsOf } from "../command/cluster.ts";
+import { type Cluster, requireNamespace, wordsOf } from "../command/cluster.ts";
 import { type OutputFormat, objectsText, table } from "../command/output.ts";
 
 const pageSize = 500;
@@ -18,7 +18,7 @@ interface TablePage {
 
 /** Prints the objects of a namespace, or of all. */
 export async function printObjects(
-	{ client, namespace }: Cluster,
+	cluster: Cluster,
 	listing: {
 		kind: ResourceKind<KubeObject>;
 		format: OutputFormat;
@@ -29,8 +29,15 @@ export async function printObjects(
 		newestFirst?: boolean | undefined;
 	},
 ): Promise<void> {
+	const { client, namespace } = cluster;
 	const { kind, format, name, allNamespaces, selector } = listing;
 	const path = resourcePath(kind, allNamespaces ? undefined : namespace, name);
+	const isEmpty = async () => {
+		if (!allNamespaces) await requireNamespace(cluster);
+		const which = selector === undefined ? "" : ` with the labels ${selector}`;
+		const where = allNamespaces ? "" : ` in namespace ${namespace}`;
+		process.stderr.write(`There are no ${wordsOf(kind)[1]}${which}${where}.\n`);
+	};
 	const query = { labelSelector: selector };
 	const isTable = format === "table" || format === "wide";
 	const pages = await readPages(client, path, query, isTable);
@@ -39,17 +46,14 @@ export async function printObjects(
 	if (!isTable) {
 		const objects = pages.flatMap((page) => itemsOf(page, kind));
 		const asList = name === undefined;
+		if (objects.length === 0) await isEmpty();
 		const sorted = newestFirst(objects, (object) => object);
 		process.stdout.write(await objectsText(sorted, format, { asList }));
 		return;
 	}
 	const tables = pages as TablePage[];
 	const rows = tables.flatMap((page) => page.rows);
-	if (rows.length === 0) {
-		const where = allNamespaces ? "" : ` in namespace ${namespace}`;
-		process.stderr.write(`There are no ${wordsOf(kind)[1]}${where}.\n`);
-		return;
-	}
+	if (rows.length === 0) return isEmpty();
 	const isShown = tables[0]!.columnDefinitions.map(
 		({ name, priority }) =>
 			priority === 0 || format === "wide" || name === "URL",

@@ -8,6 +8,7 @@ import {
 } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { untilInterrupted } from "../command/interrupt.ts";
 import { nameOf, outputOption } from "../command/output.ts";
 import { description } from "./description.ts";
 import { printObjects } from "./list.ts";
@@ -23,7 +24,6 @@ export function defineVerbs(
 	const name = `<${one.replace(" ", "-")}>`;
 	group
 		.command("list")
-		.alias("ls")
 		.description(
 			`List the ${many}${newestFirst ? ", the newest first" : ""}.${about}`,
 		)
@@ -99,13 +99,15 @@ async function deleteObject(
 	const { uid } = found.metadata;
 	await client.delete(kind, name, namespace, { uid });
 	if (wait) {
-		const left = await awaitObject(
-			client,
-			kind,
-			found,
-			() => false,
-			// Never fires: Ctrl-C ends the command, and the deletion continues.
-			new AbortController().signal,
+		const left = await untilInterrupted(
+			`The deletion of ${nameOf(found)} continues. Wait for it again: kubectl wait --for=delete ${nameOf(found)} -n ${namespace}`,
+			awaitObject(
+				client,
+				kind,
+				found,
+				() => false,
+				new AbortController().signal,
+			),
 		);
 		if (left) throw new CommandError(`${nameOf(found)} is still there.`);
 	}

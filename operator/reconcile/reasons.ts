@@ -412,3 +412,53 @@ export type FindingsOf<Kind extends keyof ReasonTable> = {
 		| "as before"
 		| undefined;
 };
+
+/**
+ * The reasons of a condition `Ready` with which waiting is in vain once it is False: they go when somebody changes the resource,
+ * what it names, or a setting of the operator.
+ */
+export const mendedByPeople: ReadonlySet<string> = new Set<
+	{
+		[Kind in keyof typeof reasons]: ReadyReason<(typeof reasons)[Kind]>;
+	}[keyof typeof reasons]
+>([
+	"Suspended",
+	"SecretNotFound",
+	"SecretNotLabelled",
+	"SecretKeyNotFound",
+	"TokenInvalid",
+	"SigningSecretInvalid",
+	"SealKeyMissing",
+	"TrackingPlanUnavailable",
+	"KeyTaken",
+	"KeyDeleted",
+	"KeysSecretInvalid",
+	"ShardMissing",
+	"UnsupportedType",
+	"EndpointNotAllowed",
+	"CredentialsInvalid",
+	"VolumeClaimRequired",
+	"VolumeClaimNotFound",
+	"VolumeClaimNotLabelled",
+	"ServiceAccountNotFound",
+	"ServiceAccountNotLabelled",
+	"AnnotationNotAllowed",
+	"PriorityClassNotAllowed",
+	"SourceNotFound",
+	"DestinationNotFound",
+	"TableConflict",
+	"ColumnTypeUnknown",
+	"InvalidColumn",
+	"TableOptionsInvalid",
+	"DatesNotRetained",
+	"InvalidSchedule",
+	"InvalidTimeZone",
+	"TooManyLoadJobs",
+	"JobRefused",
+	"InvalidSchema",
+	"ConfigMapNotFound",
+	"ConfigMapNotLabelled",
+	"ConfigMapKeyNotFound",
+	"PlanTooLarge",
+	"NotPermitted",
+]);

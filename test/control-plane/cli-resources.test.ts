@@ -146,6 +146,147 @@ test("create --wait ends with the URL once the operator has issued it, and with 
 	);
 });
 
+test("create --wait ends at once with what only people can mend, and says meanwhile why it waits", async () => {
+	// It never gives up by itself.
+	vi.spyOn(AbortSignal, "timeout").mockReturnValue(
+		new AbortController().signal,
+	);
+	onTestFinished(() => void vi.restoreAllMocks());
+	const args = ["pipelines", "create", "second", "--source=a"];
+	const waiting = tidemill(...args, "--destination=b", "--wait");
+	const isSaid = (...found: Parameters<typeof condition>) =>
+		setStatus<Pipeline>(pipelineKind, "second", {
+			conditions: [condition(...found)],
+		});
+	await isSaid("Ready", "Unknown", "DestinationNotReady", "It is checked.");
+	await isSaid("Ready", "False", "TableConflict", "It is of another.");
+	const { stderr, exitCode } = await waiting;
+	expect(stderr).toContain("isn't ready: It is of another. (TableConflict)");
+	expect(exitCode).toBe(1);
+});
+
+test("a run that waits for people ends --wait, and stays", async () => {
+	await newPipeline("stuck");
+	await setStatus<Pipeline>(pipelineKind, "stuck", {
+		conditions: [condition("Ready", "False", "TableConflict", "Taken.")],
+	});
+	const waiting = tidemill("pipelines", "run", "stuck", "--wait");
+	const name = await vi.waitFor(async () => {
+		const { items } = await admin.list<Run>(runKind, { namespace: account });
+		const run = items.find(({ spec }) => spec.pipelineRef.name === "stuck");
+		expect(run).toBeDefined();
+		return run!.metadata.name;
+	}, soon);
+	await setStatus<Run>(runKind, name, {
+		phase: "Pending",
+		conditions: [
+			condition("Complete", "False", "PipelineNotReady", "It can't run."),
+		],
+	});
+	const { stderr, exitCode } = await waiting;
+	expect(stderr).toContain(`"phase":"Pending","message":"It can't run."`);
+	expect(stderr).toContain(
+		`${name} waits, and waiting alone doesn't help: It can't run. The run starts once that is mended. Cancel it with: tidemill runs cancel ${name}`,
+	);
+	expect(exitCode).toBe(1);
+});
+
+test("a namespace that doesn't exist is no empty list", async () => {
+	const missing = `${account}x`;
+	for (const command of [
+		["sources", "ls"],
+		["sources", "get", "a"],
+		["pipelines", "list", "--json"],
+		["tokens", "list"],
+		["tokens", "revoke", "a"],
+		["get", "runs"],
+		["logs", "a"],
+		["pipelines", "run", "a"],
+	])
+		expect(
+			await inProcess(
+				...command,
+				...["-n", missing, "--kubeconfig", inject("kubeconfig")],
+			),
+		).toMatchObject({
+			exitCode: 1,
+			stdout: "",
+			stderr: expect.stringContaining(
+				`there is no namespace "${missing}". Did you mean "${account}"?`,
+			),
+		});
+});
+
+test("a name with a typo brings to mind the one that was meant", async () => {
+	await newSource("payments");
+	await newPipeline("payments");
+	for (const command of [
+		["sources", "get", "paymnets"],
+		["sources", "suspend", "payment"],
+		["pipelines", "run", "paymets"],
+		["get", "source/paymnts"],
+		["logs", "paymnets"],
+		["pipelines", "delete", "Payments"],
+	])
+		expect((await tidemill(...command)).stderr).toContain(
+			'Did you mean "payments"?',
+		);
+});
+
+test("get and logs stand at the top, too", async () => {
+	await newPipeline("toplevel");
+	expect(await tidemill("get", "wpl/toplevel", "-o=name")).toEqual(
+		said("pipeline/toplevel\n"),
+	);
+	const { stdout } = await tidemill("get", "pipelines", "toplevel", "--json");
+	expect(JSON.parse(stdout).kind).toBe("Pipeline");
+	expect((await tidemill("logs", "toplevel")).stderr).toContain(
+		'the pipeline "toplevel" has no run yet',
+	);
+	const run = await tidemill("pipelines", "run", "toplevel");
+	await setStatus<Run>(runKind, run.stdout.trim(), {
+		phase: "Succeeded",
+		completionTime: "2026-01-02T00:00:00Z",
+		log: "of the newest\n",
+	});
+	expect(await tidemill("logs", "toplevel")).toEqual(said("of the newest\n"));
+	expect(await tidemill("logs", run.stdout.trim())).toEqual(
+		said("of the newest\n"),
+	);
+});
+
+test("what the cluster refuses is said in words: no pattern, no rule", async () => {
+	for (const [schedule, words] of [
+		[
+			{ type: "Interval", interval: "15" },
+			"schedule.interval: must be a time such as 15m or 1h30m",
+		],
+		[
+			{ type: "Daily", updateTime: "6:30" },
+			"schedule.updateTime: must be a time of day such as 06:30",
+		],
+		[
+			{ type: "Daily", updateTime: "06:30", interval: "15m" },
+			"schedule.interval: interval is required for type Interval and not allowed otherwise; null in a merge patch removes it",
+		],
+	] as const) {
+		const file = await manifest({
+			...plan,
+			kind: "Pipeline",
+			spec: {
+				sourceRef: { name: "a" },
+				destinationRef: { name: "b" },
+				schedule,
+			},
+		});
+		expect(await tidemill("pipelines", "create", "-f", file)).toEqual({
+			exitCode: 1,
+			stdout: "",
+			stderr: `tidemill pipelines create: the Pipeline "example" is invalid:\n  ${words}\n`,
+		});
+	}
+});
+
 test("rotate-url asks the operator once and prints the new URL", async () => {
 	await newSource("turning", "https://hooks.example/1/2");
 	const rotating = tidemill("sources", "rotate-url", "turning");
@@ -337,7 +478,7 @@ async function manifest(object: object): Promise<string> {
 
 function condition(
 	type: string,
-	status: "True" | "False",
+	status: "True" | "False" | "Unknown",
 	reason: string,
 	message: string,
 ) {

@@ -31,7 +31,7 @@ export async function apiserver(
 		const [status, body] = answer(line, await text(request), request.headers);
 		const isText = typeof body === "string";
 		response.writeHead(status, {
-			"content-type": isText ? "text/html" : "application/json",
+			"content-type": isText ? "text/plain" : "application/json",
 		});
 		response.end(isText ? body : JSON.stringify(body));
 	});
