@@ -10,6 +10,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
+import { warehouses } from "../packages/warehouses/registry.ts";
 import { temporaryDirectory } from "./support/servers/test-server.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -113,14 +114,16 @@ test("a new type of warehouse is its own folder and one line: every program know
 		spec: { type: "Nothing", nothing: {} },
 		problems: [],
 		input: { type: "Nothing", motto: "" },
-		filter: ["BigQuery", "DuckDB", "Nothing"],
+		filter: [...warehouses.keys(), "Nothing"],
 	});
 });
 
 test("its part of the CRD, its errors and its page stand where people look", async () => {
 	const textOf = (file: string) => readFile(join(copy, file), "utf8");
 	const crd = await textOf("crds/destinations.yaml");
-	expect(crd).toContain("enum: [BigQuery, DuckDB, Nothing]\n");
+	expect(crd).toContain(
+		`enum: [${[...warehouses.keys(), "Nothing"].join(", ")}]\n`,
+	);
 	expect(crd).toContain("(self.type == 'Nothing') == has(self.nothing)");
 	expect(
 		await textOf("charts/tidemill/files/crds/destinations.yaml"),

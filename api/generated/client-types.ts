@@ -782,7 +782,7 @@ export type Destination = {
 	/** Name to display. */
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
-	type: "BigQuery" | "DuckDB";
+	type: "BigQuery" | "ClickHouse" | "DuckDB";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
@@ -895,6 +895,32 @@ export type Destination = {
 		/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		storageEndpoint?: string;
 	};
+	/** A database of a ClickHouse server, 24.8 or newer. Rule: cluster needs the engine ReplicatedMergeTree or SharedMergeTree, or each server would hold rows of its own. Rule: caSecretRef needs a url that begins with https://. */
+	clickHouse?: {
+		/** Address of the server's HTTP interface, such as `https://clickhouse.example.com:8443`. Events and the password go there unencrypted if it begins with `http://`. */
+		url: string;
+		/** The database that holds the tables. */
+		database: string;
+		/** The user that loads the tables. */
+		credentials: {
+			/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. It needs the label `tidemill.dev/use: "true"`. */
+			secretRef: {
+				/** Name of the Secret, in the Destination's namespace. */
+				name: string;
+			};
+		};
+		/** Certificates of the authorities that may have signed the server's, beside the public ones. */
+		caSecretRef?: {
+			/** Name of the Secret, in the Destination's namespace. It needs the label `tidemill.dev/use: "true"`. */
+			name: string;
+			/** Key in the Secret's data, which has certificates in PEM. Without this field, `ca.crt`. */
+			key?: string;
+		};
+		/** A cluster of the server's configuration, on all of whose servers tables are made (`ON CLUSTER`). It must have one shard. Not for ClickHouse Cloud, nor for a database of the engine Replicated, which do so by themselves. */
+		cluster?: string;
+		/** The engine of tables that Tidemill makes. Without this field, `MergeTree`, which ClickHouse Cloud makes a SharedMergeTree. */
+		engine?: "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";
+	};
 	/** A DuckDB file. */
 	duckDB?: {
 		/** Path of the file on the volume. */
@@ -922,7 +948,7 @@ export type DestinationCreate = {
 	/** Name to display. */
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
-	type: "BigQuery" | "DuckDB";
+	type: "BigQuery" | "ClickHouse" | "DuckDB";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
@@ -1037,6 +1063,32 @@ export type DestinationCreate = {
 		/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		storageEndpoint?: string;
 	};
+	/** A database of a ClickHouse server, 24.8 or newer. Rule: cluster needs the engine ReplicatedMergeTree or SharedMergeTree, or each server would hold rows of its own. Rule: caSecretRef needs a url that begins with https://. */
+	clickHouse?: {
+		/** Address of the server's HTTP interface, such as `https://clickhouse.example.com:8443`. Events and the password go there unencrypted if it begins with `http://`. */
+		url: string;
+		/** The database that holds the tables. */
+		database: string;
+		/** The user that loads the tables. */
+		credentials: {
+			/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. It needs the label `tidemill.dev/use: "true"`. */
+			secretRef: {
+				/** Name of the Secret, in the Destination's namespace. */
+				name: string;
+			};
+		};
+		/** Certificates of the authorities that may have signed the server's, beside the public ones. */
+		caSecretRef?: {
+			/** Name of the Secret, in the Destination's namespace. It needs the label `tidemill.dev/use: "true"`. */
+			name: string;
+			/** Key in the Secret's data, which has certificates in PEM. Without this field, `ca.crt`. */
+			key?: string;
+		};
+		/** A cluster of the server's configuration, on all of whose servers tables are made (`ON CLUSTER`). It must have one shard. Not for ClickHouse Cloud, nor for a database of the engine Replicated, which do so by themselves. */
+		cluster?: string;
+		/** The engine of tables that Tidemill makes. Without this field, `MergeTree`, which ClickHouse Cloud makes a SharedMergeTree. */
+		engine?: "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";
+	};
 	/** A DuckDB file. */
 	duckDB?: {
 		/** Path of the file on the volume. */
@@ -1053,7 +1105,7 @@ export type DestinationUpdate = {
 	/** Name to display. */
 	displayName?: string | null;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
-	type?: "BigQuery" | "DuckDB" | null;
+	type?: "BigQuery" | "ClickHouse" | "DuckDB" | null;
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string | null;
 	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
@@ -1167,6 +1219,32 @@ export type DestinationUpdate = {
 		stagingBucket?: string | null;
 		/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		storageEndpoint?: string | null;
+	} | null;
+	/** A database of a ClickHouse server, 24.8 or newer. Rule: cluster needs the engine ReplicatedMergeTree or SharedMergeTree, or each server would hold rows of its own. Rule: caSecretRef needs a url that begins with https://. */
+	clickHouse?: {
+		/** Address of the server's HTTP interface, such as `https://clickhouse.example.com:8443`. Events and the password go there unencrypted if it begins with `http://`. */
+		url?: string | null;
+		/** The database that holds the tables. */
+		database?: string | null;
+		/** The user that loads the tables. */
+		credentials?: {
+			/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. It needs the label `tidemill.dev/use: "true"`. */
+			secretRef?: {
+				/** Name of the Secret, in the Destination's namespace. */
+				name?: string | null;
+			} | null;
+		} | null;
+		/** Certificates of the authorities that may have signed the server's, beside the public ones. */
+		caSecretRef?: {
+			/** Name of the Secret, in the Destination's namespace. It needs the label `tidemill.dev/use: "true"`. */
+			name?: string | null;
+			/** Key in the Secret's data, which has certificates in PEM. Without this field, `ca.crt`. */
+			key?: string | null;
+		} | null;
+		/** A cluster of the server's configuration, on all of whose servers tables are made (`ON CLUSTER`). It must have one shard. Not for ClickHouse Cloud, nor for a database of the engine Replicated, which do so by themselves. */
+		cluster?: string | null;
+		/** The engine of tables that Tidemill makes. Without this field, `MergeTree`, which ClickHouse Cloud makes a SharedMergeTree. */
+		engine?: "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree" | null;
 	} | null;
 	/** A DuckDB file. */
 	duckDB?: {
@@ -1340,6 +1418,11 @@ export type Pipeline = {
 			requirePartitionFilter?: boolean;
 			/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
 			clusterBy?: Array<string>;
+		};
+		/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
+		clickHouse?: {
+			/** Columns by which ClickHouse sorts the rows of each day, and its primary key. Without this field, those of `date`, `timestamp` and `event_id` that the table has. Another order than the table's makes it incompatible. */
+			orderBy?: Array<string>;
 		};
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
@@ -1533,6 +1616,11 @@ export type PipelineCreate = {
 			requirePartitionFilter?: boolean;
 			/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
 			clusterBy?: Array<string>;
+		};
+		/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
+		clickHouse?: {
+			/** Columns by which ClickHouse sorts the rows of each day, and its primary key. Without this field, those of `date`, `timestamp` and `event_id` that the table has. Another order than the table's makes it incompatible. */
+			orderBy?: Array<string>;
 		};
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild";
@@ -1728,6 +1816,11 @@ export type PipelineUpdate = {
 			requirePartitionFilter?: boolean | null;
 			/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
 			clusterBy?: Array<string> | null;
+		} | null;
+		/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
+		clickHouse?: {
+			/** Columns by which ClickHouse sorts the rows of each day, and its primary key. Without this field, those of `date`, `timestamp` and `event_id` that the table has. Another order than the table's makes it incompatible. */
+			orderBy?: Array<string> | null;
 		} | null;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild" | null;

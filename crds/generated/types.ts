@@ -247,6 +247,28 @@ export interface DestinationBigQuery {
 	storageEndpoint?: string;
 }
 
+/** The user that loads the tables. */
+export interface DestinationClickHouseCredentials {
+	/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. It needs the label `tidemill.dev/use: "true"`. */
+	secretRef: { name: string };
+}
+
+/** A database of a ClickHouse server, 24.8 or newer. */
+export interface DestinationClickHouse {
+	/** Address of the server's HTTP interface, such as `https://clickhouse.example.com:8443`. Events and the password go there unencrypted if it begins with `http://`. */
+	url: string;
+	/** The database that holds the tables. */
+	database: string;
+	/** The user that loads the tables. */
+	credentials: DestinationClickHouseCredentials;
+	/** Certificates of the authorities that may have signed the server's, beside the public ones. */
+	caSecretRef?: { name: string; key: string };
+	/** A cluster of the server's configuration, on all of whose servers tables are made (`ON CLUSTER`). It must have one shard. Not for ClickHouse Cloud, nor for a database of the engine Replicated, which do so by themselves. */
+	cluster?: string;
+	/** The engine of tables that Tidemill makes. Without this field, `MergeTree`, which ClickHouse Cloud makes a SharedMergeTree. */
+	engine?: "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";
+}
+
 /** A DuckDB file. */
 export interface DestinationDuckDB {
 	/** Path of the file on the volume. */
@@ -260,13 +282,15 @@ export interface DestinationSpec {
 	/** Name to display. */
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
-	type: "BigQuery" | "DuckDB";
+	type: "BigQuery" | "ClickHouse" | "DuckDB";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
 	checkTemplate?: PodTemplate;
 	/** A BigQuery dataset. */
 	bigQuery?: DestinationBigQuery;
+	/** A database of a ClickHouse server, 24.8 or newer. */
+	clickHouse?: DestinationClickHouse;
 	/** A DuckDB file. */
 	duckDB?: DestinationDuckDB;
 }
@@ -683,6 +707,12 @@ export interface PipelineBigQuery {
 	clusterBy?: string[];
 }
 
+/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
+export interface PipelineClickHouse {
+	/** Columns by which ClickHouse sorts the rows of each day, and its primary key. Without this field, those of `date`, `timestamp` and `event_id` that the table has. Another order than the table's makes it incompatible. */
+	orderBy?: string[];
+}
+
 /** The table. */
 export interface PipelineTable {
 	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
@@ -695,6 +725,8 @@ export interface PipelineTable {
 	quarantine?: boolean;
 	/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 	bigQuery?: PipelineBigQuery;
+	/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
+	clickHouse?: PipelineClickHouse;
 	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
 	/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */

@@ -8,6 +8,8 @@ export const warehouseModules: Readonly<
 > = {
 	BigQuery: () =>
 		import("../../../packages/warehouses/bigquery/load/warehouse.ts"),
+	ClickHouse: () =>
+		import("../../../packages/warehouses/clickhouse/load/warehouse.ts"),
 	DuckDB: () =>
 		import("../../../packages/warehouses/duckdb/load/warehouse.ts"),
 };

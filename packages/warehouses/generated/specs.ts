@@ -28,6 +28,28 @@ export interface BigQuerySpec {
 	storageEndpoint?: string;
 }
 
+/** The user that loads the tables. */
+export interface ClickHouseCredentials {
+	/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. It needs the label `tidemill.dev/use: "true"`. */
+	secretRef: { name: string };
+}
+
+/** A database of a ClickHouse server, 24.8 or newer. */
+export interface ClickHouseSpec {
+	/** Address of the server's HTTP interface, such as `https://clickhouse.example.com:8443`. Events and the password go there unencrypted if it begins with `http://`. */
+	url: string;
+	/** The database that holds the tables. */
+	database: string;
+	/** The user that loads the tables. */
+	credentials: ClickHouseCredentials;
+	/** Certificates of the authorities that may have signed the server's, beside the public ones. */
+	caSecretRef?: { name: string; key: string };
+	/** A cluster of the server's configuration, on all of whose servers tables are made (`ON CLUSTER`). It must have one shard. Not for ClickHouse Cloud, nor for a database of the engine Replicated, which do so by themselves. */
+	cluster?: string;
+	/** The engine of tables that Tidemill makes. Without this field, `MergeTree`, which ClickHouse Cloud makes a SharedMergeTree. */
+	engine?: "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";
+}
+
 /** A DuckDB file. */
 export interface DuckDBSpec {
 	/** Path of the file on the volume. */

@@ -4,11 +4,11 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { ExistingColumn } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
+import type { TableComment } from "../../load/table-comment.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 import { TableChanged } from "../../load/warehouse.ts";
 import { recordOf } from "./load-record.ts";
 import { planLoad } from "./plan.ts";
-import type { TableComment } from "./table-comment.ts";
 
 const columns: TableColumn[] = [
 	{ name: "event_id", from: "EventID" },

@@ -10,12 +10,12 @@ import {
 	newColumns,
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
+import { type TableComment, writeComment } from "../../load/table-comment.ts";
 import { markAfter, missingDays, pipelineOf } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
 import { TableChanged } from "../../load/warehouse.ts";
 import { sliceBytes, slicesOf } from "./large-rows.ts";
 import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
-import { type TableComment, writeComment } from "./table-comment.ts";
 
 /** What a load does to the table, in order: all in one transaction, but for what ends with a Stage. */
 export type LoadStep =

@@ -7,6 +7,7 @@ import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay } from "../../load/load-day.ts";
+import { readComment } from "../../load/table-comment.ts";
 import type {
 	Warehouse,
 	WarehouseContext,
@@ -17,7 +18,6 @@ import { heldDates } from "./held-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
 import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";
-import { readComment } from "./table-comment.ts";
 import { carryOut } from "./transaction.ts";
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */

@@ -1,4 +1,4 @@
-import type { TableMark } from "../../load/table-mark.ts";
+import type { TableMark } from "./table-mark.ts";
 
 /**
  * The comment on a table: words for people, who may change them, and load's mark as its last line. It goes with the table

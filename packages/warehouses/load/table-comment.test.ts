@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { earlyComment } from "../../../../test/support/examples/table-marks.ts";
+import { earlyComment } from "../../../test/support/examples/table-marks.ts";
 import { readComment, writeComment } from "./table-comment.ts";
 
 const mark = {

@@ -1,0 +1,111 @@
+import type { TableColumn } from "../../contracts/job.ts";
+import type { WarehouseDefinition } from "../definition/definition.ts";
+import type { ClickHouseSpec } from "../generated/specs.ts";
+import { clickHouseErrors } from "./errors.ts";
+import { type ClickHouseInput, fileEnv, type TableOptions } from "./input.ts";
+
+const defaultEngine = "MergeTree";
+const defaultKey = "ca.crt";
+
+/** A database of ClickHouse. */
+export const definition = {
+	member: "clickHouse",
+	noun: "a ClickHouse database",
+
+	input: ({ url, database, cluster, engine = defaultEngine }) =>
+		({
+			url,
+			database,
+			engine,
+			...(cluster && { cluster }),
+		}) satisfies Omit<ClickHouseInput, "type">,
+	inputTexts: ["url", "database", "engine"],
+	takesDaysOneByOne: true,
+	secrets: ({ credentials, caSecretRef }) => [
+		...(["username", "password"] as const).map((key) => ({
+			field: "credentials.secretRef",
+			name: credentials.secretRef.name,
+			key,
+			verifiedAs: key,
+			file: key,
+			env: fileEnv[key],
+			problemOf: (value: string) =>
+				/[\r\n]/.test(value)
+					? "has a line end, which is no part of a user's name or password. Write it without one, as `kubectl create secret` does."
+					: undefined,
+		})),
+		...(caSecretRef
+			? [
+					{
+						field: "caSecretRef",
+						name: caSecretRef.name,
+						key: caSecretRef.key ?? defaultKey,
+						verifiedAs: "authorities",
+						file: "clickhouse-ca.crt",
+						env: fileEnv.authorities,
+						problemOf: (value: string) =>
+							value.includes("-----BEGIN CERTIFICATE-----")
+								? undefined
+								: "has no certificate in PEM.",
+					},
+				]
+			: []),
+	],
+
+	verified: ({ url, database, cluster, engine }) => ({
+		url: url.replace(/\/$/, ""),
+		database,
+		cluster,
+		engine: engine === defaultEngine ? undefined : engine,
+	}),
+	writeLock: ({ url, database }, table) =>
+		`${url.replace(/\/$/, "").toLowerCase()}/${database}.${table}`,
+
+	tableProblem({ orderBy = [] }: TableOptions, columns) {
+		for (const name of orderBy) {
+			const column = columns.find((column) => column.name === name);
+			const field = `spec.table.clickHouse.orderBy has "${name}", `;
+			if (!column)
+				return `${field}which is no column of the table. Its columns are ${columns.map(({ name }) => name).join(", ")}.`;
+			if (isJSON(column))
+				return `${field}a column of type JSON, by which ClickHouse can't sort. Remove it.`;
+		}
+		return undefined;
+	},
+
+	patternWords: {
+		"^https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]+)?/?$":
+			"must be the URL of a server without a path, such as https://clickhouse.example.com:8443",
+		"^[A-Za-z0-9_.{}-]+$":
+			"must be the name of a cluster: letters, digits, '_', '.', '-' and a macro's braces",
+	},
+	cli: {
+		options: [
+			[
+				"--clickhouse <url>",
+				"the HTTP interface of a ClickHouse server, such as https://clickhouse.example.com:8443",
+			],
+			["--database <name>", "the database of the ClickHouse server"],
+			[
+				"--user-secret <secret>",
+				"the Secret with the keys `username` and `password`",
+			],
+		],
+		example:
+			"--clickhouse https://clickhouse.example.com:8443 --database analytics --user-secret clickhouse --wait",
+		specOf({ clickhouse, database, userSecret }) {
+			if (!database || !userSecret)
+				return "--clickhouse needs --database and --user-secret";
+			return {
+				url: String(clickhouse),
+				database: String(database),
+				credentials: { secretRef: { name: String(userSecret) } },
+			};
+		},
+	},
+	errors: clickHouseErrors,
+} satisfies WarehouseDefinition<ClickHouseSpec>;
+
+function isJSON({ from }: TableColumn): boolean {
+	return typeof from === "object" && "type" in from && from.type === "JSON";
+}

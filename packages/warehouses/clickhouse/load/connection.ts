@@ -1,0 +1,142 @@
+import { readFile } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+// The makers' own client, which sends settings, credentials and streams as the server takes them.
+import {
+	type ClickHouseClient,
+	type ClickHouseSettings,
+	createClient,
+} from "@clickhouse/client";
+import { JobFailure } from "../../load/failure.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
+import type { ClickHouseInput } from "../input.ts";
+import { fileEnv } from "../input.ts";
+import {
+	ClickHouseFailure,
+	connectionFailure,
+	serverFailure,
+} from "./failure.ts";
+
+/** A server that says nothing for so long has gone. While a statement works, it sends a header every second. */
+const silenceMs = 60_000;
+
+/** What each statement is run with. */
+const settings = {
+	// The status of an answer is that of the whole statement (clickhouse.com/docs/interfaces/http#response-buffering).
+	wait_end_of_query: 1,
+	send_progress_in_http_headers: 1,
+	http_headers_progress_interval_ms: "10000",
+	// An INSERT that is answered is in the table, and one that looks like another isn't left out.
+	async_insert: 0,
+	insert_deduplicate: 0,
+	// Two members that are one path, such as {"a":{"b":1},"a.b":2}, would fail the whole INSERT.
+	type_json_skip_duplicated_paths: 1,
+} as const;
+
+/** What one server has written, the next one reads (clickhouse.com/docs/operations/settings/settings#select_sequential_consistency). */
+const replicatedSettings = {
+	insert_quorum: "auto",
+	insert_quorum_parallel: 0,
+	select_sequential_consistency: "1",
+} as const;
+
+/** A database of a server. Throws {@link JobFailure}. */
+export class Connection {
+	readonly input: ClickHouseInput;
+	readonly #client: ClickHouseClient;
+	readonly #signal: AbortSignal;
+	readonly #settings: ClickHouseSettings;
+
+	static async open(
+		input: ClickHouseInput,
+		{ signal }: Pick<WarehouseContext, "signal">,
+	): Promise<Connection> {
+		const [username, password] = await Promise.all([
+			contentOf("username"),
+			contentOf("password"),
+		]);
+		const client = createClient({
+			url: input.url,
+			username,
+			password,
+			application: "tidemill",
+			request_timeout: silenceMs,
+			max_open_connections: 4,
+			compression: { request: false, response: false },
+			// What fails is in the error that is thrown.
+			log: { level: 127 },
+		});
+		return new Connection(input, client, signal);
+	}
+
+	private constructor(
+		input: ClickHouseInput,
+		client: ClickHouseClient,
+		signal: AbortSignal,
+	) {
+		this.input = input;
+		this.#client = client;
+		this.#signal = signal;
+		this.#settings = {
+			...settings,
+			...(input.engine !== "MergeTree" && replicatedSettings),
+		};
+	}
+
+	/** Runs a statement. */
+	async run(query: string, values?: Readable): Promise<void> {
+		await this.#answer(query, values);
+	}
+
+	/** The rows of a query. 64-bit integers are strings. */
+	async rows<T>(query: string): Promise<T[]> {
+		const lines = await this.#answer(`${query} FORMAT JSONEachRow`);
+		return lines
+			.split("\n")
+			.filter(Boolean)
+			.map((line) => JSON.parse(line));
+	}
+
+	close(): Promise<void> {
+		return this.#client.close();
+	}
+
+	async #answer(query: string, values?: Readable): Promise<string> {
+		const action = query.split("\n")[0]!.slice(0, 80);
+		try {
+			const {
+				stream,
+				response_headers,
+				http_status_code = 0,
+			} = await this.#client.exec({
+				query,
+				...(values && { values }),
+				abort_signal: this.#signal,
+				clickhouse_settings: this.#settings,
+				// Its headers say whether an error is the server's own.
+				ignore_error_response: true,
+			});
+			const code = response_headers["x-clickhouse-exception-code"];
+			const answer = await text(stream);
+			if (http_status_code === 200 && code === undefined) return answer;
+			throw serverFailure(
+				http_status_code,
+				code === undefined ? undefined : answer,
+			);
+		} catch (error) {
+			this.#signal.throwIfAborted();
+			if (error instanceof JobFailure) throw error;
+			throw connectionFailure(action, error as NodeJS.ErrnoException);
+		}
+	}
+}
+
+async function contentOf(name: keyof typeof fileEnv): Promise<string> {
+	const path = process.env[fileEnv[name]];
+	if (path === undefined)
+		throw new ClickHouseFailure(
+			"CredentialsRefused",
+			`The Job has no ${name} for ClickHouse`,
+		);
+	return readFile(path, "utf8");
+}

@@ -1,0 +1,254 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import {
+	type HeldDate,
+	type LoadDay,
+	nameOf,
+	type RecordedLoad,
+	type UnfitRows,
+} from "../../load/load-day.ts";
+import type { TableMark } from "../../load/table-mark.ts";
+import type { Connection } from "./connection.ts";
+import { typeOf } from "./schema.ts";
+import {
+	datesSql,
+	digestSql,
+	quoteText,
+	type Statements,
+} from "./statements.ts";
+
+/**
+ * Which objects a date's rows come from, for all tables of the database. ClickHouse can't change two tables at once, so an
+ * entry is written before the rows change, and says what they are before and after: what the table then holds tells whether
+ * the change took place, wherever a process was killed.
+ */
+export const recordTable = "_tidemill-loads";
+
+/** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
+export const recordedDays = 35;
+
+/** A change of one date. */
+export interface RecordEntry extends RecordedLoad {
+	date: UtcDate;
+	/** Digests of the date's rows. */
+	before: string;
+	after: string;
+	/** Whether the rows of `before` stay. */
+	adds: boolean;
+	/** Whether the load that wrote it has ended, so that the table can't be as it was before. */
+	isDone: boolean;
+}
+
+/** What a date has in a table now. */
+export interface DateRows {
+	rows: number;
+	digest: string;
+}
+
+export const noRows: DateRows = { rows: 0, digest: "0" };
+
+const recordTypes = {
+	table_name: "String",
+	record: "String",
+	date: "Date",
+	load: "String",
+	before: "String",
+	after: "String",
+	adds: "Bool",
+	objects: "Array(String)",
+	rows: "UInt64",
+	unfit: "String",
+	run: "String",
+	done: "Bool",
+};
+
+/** Those that a load fills. */
+export const recordColumns = Object.keys(recordTypes).map((name) => ({ name }));
+
+export function createRecord(statements: Statements): string {
+	const columns = [
+		...Object.entries(recordTypes).map((column) => column.join(" ")),
+		"at DateTime64(6, 'UTC') DEFAULT now64(6)",
+	];
+	return `CREATE TABLE IF NOT EXISTS ${statements.of(recordTable)}${statements.onCluster} (${columns.join(", ")})
+ENGINE = ${statements.engine} ORDER BY (table_name, date, at) TTL toDateTime(at) + INTERVAL ${recordedDays + 5} DAY
+COMMENT 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`;
+}
+
+/**
+ * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
+ * in another way; undefined for a full reload, which replaces the table.
+ */
+export function recordOf(
+	{ strategy, table }: Pick<LoadInput, "strategy" | "table">,
+	{ sourceKey, run }: Pick<Manifest, "sourceKey" | "run">,
+	mark: TableMark | undefined,
+): string | undefined {
+	if (strategy !== "Incremental") return undefined;
+	const filled = table.columns.map((column) => [column, typeOf(column)]);
+	const columns = createHash("sha256")
+		.update(JSON.stringify([sourceKey, filled, digestSql(table.columns)]))
+		.digest("hex")
+		.slice(0, 16);
+	return mark?.record?.startsWith(columns) ? mark.record : `${columns}-${run}`;
+}
+
+/** The rows that a table has on these dates, or on all. */
+export async function rowsByDate(
+	connection: Connection,
+	table: string,
+	columns: readonly TableColumn[],
+	dates?: readonly UtcDate[],
+): Promise<Map<UtcDate, DateRows>> {
+	if (dates?.length === 0) return new Map();
+	const where = dates ? ` WHERE date IN (${datesSql(dates)})` : "";
+	const found = await connection.rows<{
+		day: UtcDate;
+		rows: string;
+		digest: string;
+	}>(
+		`SELECT toString(date) AS day, toString(count()) AS rows, ${digestSql(columns)} AS digest FROM ${table}${where} GROUP BY date`,
+	);
+	return new Map(
+		found.map(({ day, rows, digest }) => [day, { rows: Number(rows), digest }]),
+	);
+}
+
+/** The entries about these dates, oldest first. There must be a {@link createRecord record}. */
+export async function recordedEntries(
+	connection: Connection,
+	statements: Statements,
+	table: string,
+	record: string,
+	dates: readonly UtcDate[],
+): Promise<Map<UtcDate, RecordEntry[]>> {
+	const about = `table_name = ${quoteText(table)} AND record = ${quoteText(record)}`;
+	const found = await connection.rows<
+		Omit<RecordEntry, "unfit" | "isDone" | "rows"> & {
+			unfit: string;
+			rows: string;
+			isDone: number;
+		}
+	>(
+		`SELECT toString(date) AS date, before, after, adds, objects, toString(rows) AS rows, unfit, run,` +
+			` load IN (SELECT load FROM ${statements.of(recordTable)} WHERE ${about} AND done) AS isDone` +
+			` FROM ${statements.of(recordTable)} AS entries WHERE ${about} AND NOT done AND entries.date IN (${datesSql(dates)}) ORDER BY at`,
+	);
+	return Map.groupBy(
+		found.map((entry) => ({
+			...entry,
+			rows: Number(entry.rows),
+			unfit: JSON.parse(entry.unfit) as UnfitRows,
+			isDone: Boolean(entry.isDone),
+		})),
+		({ date }) => date,
+	);
+}
+
+/**
+ * What a date of a table holds, by what is recorded about it; undefined if that was forgotten.
+ * @param entries oldest first.
+ * @param isOld Whether entries about the date may be forgotten.
+ */
+export function heldDate(
+	now: DateRows,
+	entries: readonly RecordEntry[],
+	isOld: boolean,
+): HeldDate | undefined {
+	const last = entries.at(-1);
+	if (!last)
+		return isOld && now.rows > 0
+			? undefined
+			: { ...now, loadedDigest: "0", loads: [] };
+	const isInterrupted = !last.isDone && now.digest !== last.after;
+	const loadedDigest = isInterrupted ? last.before : last.after;
+	const loads =
+		now.digest === loadedDigest
+			? loadsThrough(
+					entries,
+					isInterrupted ? entries.length - 2 : entries.length - 1,
+					loadedDigest,
+				)
+			: undefined;
+	// Rows that no entry explains are somebody else's.
+	return loads
+		? { ...now, loadedDigest, loads }
+		: { ...now, loadedDigest: "", loads: [] };
+}
+
+/** The loads whose rows are those of `digest`; undefined if entries are missing. */
+function loadsThrough(
+	entries: readonly RecordEntry[],
+	from: number,
+	digest: string,
+): RecordedLoad[] | undefined {
+	const loads: RecordedLoad[] = [];
+	let wanted = digest;
+	for (const entry of entries.slice(0, from + 1).reverse()) {
+		if (entry.after !== wanted) continue;
+		const { objects, rows, unfit, run } = entry;
+		if (objects.length > 0) loads.unshift({ objects, rows, unfit, run });
+		if (!entry.adds) return loads;
+		wanted = entry.before;
+	}
+	return wanted === noRows.digest ? loads : undefined;
+}
+
+/** What to record about a day that is about to become `after`. */
+export function entriesOf(
+	day: LoadDay,
+	run: string,
+	before: DateRows,
+	after: DateRows,
+): Omit<RecordEntry, "isDone">[] {
+	const { date, rows, objects, kept, deciding = [], unfit = {} } = day;
+	const names = objects.map(nameOf);
+	const added = {
+		date,
+		before: before.digest,
+		after: after.digest,
+		objects: names,
+		rows,
+		unfit,
+		run,
+	};
+	if (!kept)
+		return [{ ...added, adds: false, objects: [...deciding, ...names] }];
+	const stay = kept.renamed && {
+		date,
+		before: before.digest,
+		after: before.digest,
+		adds: false,
+		objects: kept.renamed,
+		rows: kept.rows,
+		unfit: kept.unfit,
+		run: "",
+	};
+	return [
+		...(stay ? [stay] : []),
+		...(names.length > 0 ? [{ ...added, adds: true }] : []),
+	];
+}
+
+export function isRecorded(
+	date: UtcDate,
+	{ snapshotTime }: Pick<Manifest, "snapshotTime">,
+): boolean {
+	return date >= addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
+}
+
+/** Lines of the record's table. */
+export function recordLines(
+	entries: readonly Omit<RecordEntry, "isDone">[],
+	about: { table_name: string; record: string; load: string; done: boolean },
+): Readable {
+	return Readable.from(
+		entries.map(
+			(entry) =>
+				`${JSON.stringify({ ...about, ...entry, unfit: JSON.stringify(entry.unfit) })}\n`,
+		),
+	);
+}

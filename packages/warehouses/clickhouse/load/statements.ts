@@ -1,0 +1,154 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { TableColumn } from "../../../contracts/job.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { ClickHouseInput } from "../input.ts";
+import { dateColumn, typeOf } from "./schema.ts";
+
+/** An identifier: any name. ClickHouse has backslash escapes in it (clickhouse.com/docs/sql-reference/syntax#identifiers). */
+export function quoteName(name: string): string {
+	return `\`${name.replace(/[\\`]/g, "\\$&")}\``;
+}
+
+export function quoteText(text: string): string {
+	return `'${text.replace(/[\\']/g, "\\$&")}'`;
+}
+
+/** What a new table is, beside its name. */
+export interface NewTable {
+	columns: readonly TableColumn[];
+	/** Names of columns. */
+	orderBy: readonly string[];
+	comment: string;
+}
+
+/** The statements about the tables of one database, in which each name has the database before it. */
+export class Statements {
+	readonly #database: string;
+	readonly onCluster: string;
+	readonly engine: string;
+
+	constructor({
+		database,
+		cluster,
+		engine,
+	}: Pick<ClickHouseInput, "database" | "cluster" | "engine">) {
+		this.#database = database;
+		this.onCluster =
+			cluster === undefined ? "" : ` ON CLUSTER ${quoteText(cluster)}`;
+		this.engine = engine;
+	}
+
+	of(table: string): string {
+		return `${quoteName(this.#database)}.${quoteName(table)}`;
+	}
+
+	create(table: string, { columns, orderBy, comment }: NewTable): string {
+		const date = dateColumn(columns);
+		const isNullable = columns.some(
+			(column) =>
+				orderBy.includes(column.name) && typeOf(column).startsWith("Nullable"),
+		);
+		return [
+			`CREATE TABLE ${this.of(table)}${this.onCluster} (${columns.map(definition).join(", ")})`,
+			`ENGINE = ${this.engine}`,
+			...(date === undefined ? [] : [`PARTITION BY ${quoteName(date)}`]),
+			`ORDER BY (${orderBy.map(quoteName).join(", ")})`,
+			...(isNullable ? ["SETTINGS allow_nullable_key = 1"] : []),
+			`COMMENT ${quoteText(comment)}`,
+		].join("\n");
+	}
+
+	/** With the columns, keys, indexes, projections and settings that people gave the table. */
+	createLike(table: string, like: string): string {
+		return `CREATE TABLE ${this.of(table)}${this.onCluster} AS ${this.of(like)}`;
+	}
+
+	addColumns(table: string, columns: readonly TableColumn[]): string {
+		const added = columns.map(
+			(column) => `ADD COLUMN IF NOT EXISTS ${definition(column)}`,
+		);
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${added.join(", ")}`;
+	}
+
+	comment(table: string, text: string): string {
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} MODIFY COMMENT ${quoteText(text)}`;
+	}
+
+	insert(
+		table: string,
+		columns: readonly { name: string }[],
+		format: string,
+	): string {
+		return `INSERT INTO ${this.of(table)} (${columns.map(({ name }) => quoteName(name)).join(", ")}) FORMAT ${format}`;
+	}
+
+	/** A replicated table's parts come to each server in its own time. Undefined where that can't be. */
+	sync(table: string): string | undefined {
+		return this.engine === "MergeTree"
+			? undefined
+			: `SYSTEM SYNC REPLICA ${this.of(table)}`;
+	}
+
+	/** Adds a day's rows to those of another table, by links to the same files. */
+	attachDay(date: UtcDate, table: string, from: string): string {
+		return `ALTER TABLE ${this.of(table)} ATTACH PARTITION ${quoteText(date)} FROM ${this.of(from)}`;
+	}
+
+	/** Readers see the old rows of the day or the new ones (clickhouse.com/docs/sql-reference/statements/alter/partition#replace-partition). */
+	replaceDay(date: UtcDate, table: string, from: string): string {
+		return `ALTER TABLE ${this.of(table)} REPLACE PARTITION ${quoteText(date)} FROM ${this.of(from)}`;
+	}
+
+	dropDay(date: UtcDate, table: string): string {
+		return `ALTER TABLE ${this.of(table)} DROP PARTITION ${quoteText(date)}`;
+	}
+
+	exchange(table: string, other: string): string {
+		return `EXCHANGE TABLES ${this.of(table)} AND ${this.of(other)}${this.onCluster}`;
+	}
+
+	rename(from: string, to: string): string {
+		return `RENAME TABLE ${this.of(from)} TO ${this.of(to)}${this.onCluster}`;
+	}
+
+	drop(table: string): string {
+		return `DROP TABLE IF EXISTS ${this.of(table)}${this.onCluster} SYNC`;
+	}
+}
+
+function definition(column: TableColumn): string {
+	return `${quoteName(column.name)} ${typeOf(column)}`;
+}
+
+/** No Pipeline's table can have these names, as they have a hyphen. */
+const stagingPrefix = "_tidemill-staging-";
+
+/**
+ * A staging table of one attempt. Whoever loads the table next drops it first, so what a killed or paused process would still
+ * do with it fails.
+ */
+export function newStagingName(table: string): string {
+	return `${stagingPrefixOf(table)}${randomBytes(6).toString("hex")}`;
+}
+
+export function stagingPrefixOf(table: string): string {
+	const digest = createHash("sha256").update(table).digest("hex");
+	return `${stagingPrefix}${digest.slice(0, 16)}-`;
+}
+
+export function datesSql(dates: readonly UtcDate[]): string {
+	return dates.map(quoteText).join(", ");
+}
+
+/**
+ * An aggregate over rows in any order, which changes if a row is deleted, inserted or changed. As a tuple, since the hash of a
+ * NULL would be NULL.
+ */
+export function digestSql(columns: readonly TableColumn[]): string {
+	const values = columns.map((column) => {
+		const name = quoteName(column.name);
+		// A JSON object's text has its members in one order, whatever part of the table has it.
+		return typeOf(column) === "Nullable(JSON)" ? `toString(${name})` : name;
+	});
+	return `toString(sum(cityHash64(tuple(${values.join(", ")}))))`;
+}

@@ -1,0 +1,298 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { boundedRowGroups } from "../../../duckdb/memory.ts";
+import {
+	quoteName as quoteDuckDB,
+	quoteText as quoteDuckDBText,
+} from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
+import { defineBodyValues } from "../../load/body-values.ts";
+import { columnSql, eventRows } from "../../load/columns.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { type LoadDay, rowsOf } from "../../load/load-day.ts";
+import { progressOf } from "../../load/progress.ts";
+import {
+	type DayFiles,
+	TableChanged,
+	type WarehouseContext,
+} from "../../load/warehouse.ts";
+import type { Connection } from "./connection.ts";
+import type { ClickHousePlan } from "./plan.ts";
+import {
+	type DateRows,
+	entriesOf,
+	isRecorded,
+	noRows,
+	recordColumns,
+	recordLines,
+	recordTable,
+	rowsByDate,
+} from "./record.ts";
+import {
+	newStagingName,
+	quoteName,
+	quoteText,
+	type Statements,
+} from "./statements.ts";
+
+/**
+ * Fills a staging table and publishes it. Until then readers see the old table, and then each day or the whole table changes
+ * by one statement. Killed anywhere, it can be repeated: the staging table is the attempt's own.
+ */
+export class TableLoad {
+	readonly #connection: Connection;
+	readonly #sql: Statements;
+	readonly #input: LoadInput;
+	readonly #manifest: Manifest;
+	readonly #files: DayFiles;
+	readonly #log: WarehouseContext["log"];
+	readonly #staging: string;
+
+	constructor(
+		connection: Connection,
+		sql: Statements,
+		{
+			input,
+			manifest,
+			files,
+		}: { input: LoadInput; manifest: Manifest; files: DayFiles },
+		{ log }: Pick<WarehouseContext, "log">,
+	) {
+		this.#connection = connection;
+		this.#sql = sql;
+		this.#input = input;
+		this.#manifest = manifest;
+		this.#files = files;
+		this.#log = log;
+		this.#staging = newStagingName(input.table.name);
+	}
+
+	/**
+	 * @param requireOurs throws if somebody else has marked the table meanwhile.
+	 */
+	async carryOut(
+		plan: ClickHousePlan,
+		days: LoadDay[],
+		requireOurs: () => Promise<void>,
+	): Promise<void> {
+		const { name } = this.#input.table;
+		if (plan.added.length > 0)
+			await this.#connection.run(this.#sql.addColumns(name, plan.added));
+		await this.#connection.run(
+			plan.staging
+				? this.#sql.create(this.#staging, plan.staging)
+				: this.#sql.createLike(this.#staging, name),
+		);
+		try {
+			const staged = await this.#fill(days, plan.publish === "Partitions");
+			await requireOurs();
+			if (plan.publish === "Partitions") await this.#publishDays(plan, staged);
+			else await this.#publishTable(plan, staged);
+		} finally {
+			// What stays is dropped by the next Run, so that the first error is the one to report.
+			await this.#connection
+				.run(this.#sql.drop(this.#staging))
+				.catch(({ message }) =>
+					this.#log.warn({ reason: message }, "a staging table stays"),
+				);
+		}
+	}
+
+	/** Fills the staging table. Returns what each day has, and will have. */
+	async #fill(days: LoadDay[], isPartOfTable: boolean): Promise<StagedDay[]> {
+		const { table } = this.#input;
+		let progress = progressOf(days, 0);
+		const say = () => this.#log.info(progress, "loading days");
+		say();
+		const filled: LoadDay[] = [];
+		for (const day of days) {
+			const found =
+				day.objects.length > 0
+					? await this.#files.with([day], ([found], session) =>
+							this.#insert(found!, session),
+						)
+					: day;
+			filled.push(found);
+			const { daysDone, rowsDone } = progress;
+			progress = {
+				...progress,
+				daysDone: daysDone + 1,
+				rowsDone: rowsDone + found.rows,
+			};
+			say();
+		}
+		const before = isPartOfTable
+			? await this.#rows(table.name, days)
+			: new Map<UtcDate, DateRows>();
+		for (const { date, kept, rows } of filled)
+			if (kept && rows > 0) await this.#addKept(date);
+		const sync = this.#sql.sync(this.#staging);
+		if (sync !== undefined) await this.#connection.run(sync);
+		if (this.#input.strategy === "FullReload") {
+			await this.#requireAll(filled);
+			return [];
+		}
+		const after = await this.#rows(this.#staging, days);
+		return filled.map((day) => {
+			const { date, kept } = day;
+			const was = before.get(date) ?? noRows;
+			const will = kept && day.rows === 0 ? was : (after.get(date) ?? noRows);
+			this.#requireRows(will.rows, day.rows + (kept?.rows ?? 0), ` on ${date}`);
+			return { day, before: was, after: will };
+		});
+	}
+
+	async #requireAll(days: LoadDay[]): Promise<void> {
+		const [all] = await this.#connection.rows<{ rows: string }>(
+			`SELECT toString(count()) AS rows FROM ${this.#sql.of(this.#staging)}`,
+		);
+		this.#requireRows(Number(all!.rows), rowsOf(days), "");
+	}
+
+	#requireRows(found: number, expected: number, where: string): void {
+		if (found !== expected)
+			throw new JobFailure(
+				"RowsDiffer",
+				`Table ${this.#input.table.name} would have ${found} rows${where}, but ${expected} were expected`,
+			);
+	}
+
+	/** Puts the rows that a day keeps beside the new ones. Throws {@link TableChanged} if some of these are there already. */
+	async #addKept(date: UtcDate): Promise<void> {
+		const { name, columns } = this.#input.table;
+		const eventID = columns.find(({ from }) => from === "EventID")?.name;
+		if (eventID !== undefined) {
+			const id = quoteName(eventID);
+			const found = await this.#connection.rows(
+				`SELECT 1 FROM ${this.#sql.of(name)} WHERE date = ${quoteText(date)}` +
+					` AND ${id} IN (SELECT ${id} FROM ${this.#sql.of(this.#staging)} WHERE date = ${quoteText(date)}) LIMIT 1`,
+			);
+			if (found.length > 0) throw new TableChanged(name);
+		}
+		await this.#connection.run(this.#sql.attachDay(date, this.#staging, name));
+	}
+
+	#rows(table: string, days: LoadDay[]): Promise<Map<UtcDate, DateRows>> {
+		const dates = days.map(({ date }) => date);
+		return rowsByDate(
+			this.#connection,
+			this.#sql.of(table),
+			this.#input.table.columns,
+			dates,
+		);
+	}
+
+	/** Changes the days one by one, each by one statement. */
+	async #publishDays(plan: ClickHousePlan, staged: StagedDay[]): Promise<void> {
+		const { name } = this.#input.table;
+		const changed = staged.filter(({ day }) => !day.kept || day.rows > 0);
+		const done = await this.#record(plan, staged);
+		await this.#connection.run(this.#sql.comment(name, plan.during));
+		for (const { day, after } of changed)
+			await this.#connection.run(
+				after.rows > 0
+					? this.#sql.replaceDay(day.date, name, this.#staging)
+					: this.#sql.dropDay(day.date, name),
+			);
+		await done();
+		await this.#connection.run(this.#sql.comment(name, plan.after));
+	}
+
+	/** The staging table takes the table's place. It has the mark already, so that both change at once. */
+	async #publishTable(
+		plan: ClickHousePlan,
+		staged: StagedDay[],
+	): Promise<void> {
+		const { name } = this.#input.table;
+		await this.#connection.run(this.#sql.comment(this.#staging, plan.after));
+		const done = await this.#record(plan, staged);
+		await this.#connection.run(
+			plan.publish === "Rename"
+				? this.#sql.rename(this.#staging, name)
+				: this.#sql.exchange(name, this.#staging),
+		);
+		await done();
+	}
+
+	/** Says what is about to change. The result says that it has. */
+	async #record(
+		{ record }: ClickHousePlan,
+		staged: StagedDay[],
+	): Promise<() => Promise<void>> {
+		const entries = staged
+			.filter(({ day }) => isRecorded(day.date, this.#manifest))
+			.flatMap(({ day, before, after }) =>
+				entriesOf(day, this.#manifest.run, before, after),
+			);
+		const last = entries.at(-1);
+		if (record === undefined || !last) return async () => undefined;
+		const about = {
+			table_name: this.#input.table.name,
+			record,
+			load: randomUUID(),
+		};
+		const write = (lines: typeof entries, done: boolean) =>
+			this.#connection.run(
+				this.#sql.insert(recordTable, recordColumns, "JSONEachRow"),
+				recordLines(lines, { ...about, done }),
+			);
+		await write(entries, false);
+		return () => write([{ ...last, objects: [] }], true);
+	}
+
+	async #insert(day: LoadDay, session: Session): Promise<LoadDay> {
+		const { columns } = this.#input.table;
+		const file = join(this.#files.directory, `${day.date}.parquet`);
+		try {
+			await writeUpload(day, columns, file, session);
+			await this.#connection.run(
+				this.#sql.insert(this.#staging, columns, "Parquet"),
+				createReadStream(file),
+			);
+		} finally {
+			await rm(file, { force: true });
+		}
+		return day;
+	}
+}
+
+/** A day that is ready in the staging table, with what the table has of it. */
+interface StagedDay {
+	day: LoadDay;
+	before: DateRows;
+	after: DateRows;
+}
+
+/**
+ * Writes the Parquet file that ClickHouse loads, from a day's objects on disk and with only the table's columns.
+ * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
+ */
+async function writeUpload(
+	{ date, rows, objects }: LoadDay,
+	columns: readonly TableColumn[],
+	file: string,
+	session: Session,
+): Promise<void> {
+	const selected = columns.map((column) => {
+		const { name, type, expression } = columnSql(column, columns);
+		// As text, which the server parses.
+		const stored = type === "JSON" ? "VARCHAR" : type;
+		return `(${expression})::${stored} AS ${quoteDuckDB(name)}`;
+	});
+	defineBodyValues(session);
+	const files = objects.map(({ file }) => file);
+	const written = await session.run(
+		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
+			` TO ${quoteDuckDBText(file)} (FORMAT parquet, COMPRESSION zstd, ${boundedRowGroups})`,
+	);
+	if (written !== rows)
+		throw new JobFailure(
+			"ObjectMismatch",
+			`The objects of ${date} gave ${written} rows, but the manifest says ${rows}`,
+		);
+}

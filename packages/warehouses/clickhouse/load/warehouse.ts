@@ -1,0 +1,241 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { newColumns } from "../../load/incompatibility.ts";
+import type { HeldDate, LoadDay } from "../../load/load-day.ts";
+import { readComment } from "../../load/table-comment.ts";
+import type {
+	DayFiles,
+	Warehouse,
+	WarehouseContext,
+	WarehouseModule,
+} from "../../load/warehouse.ts";
+import type { ClickHouseInput } from "../input.ts";
+import { Connection } from "./connection.ts";
+import { clickHouseUse, type ExistingTable, planClickHouse } from "./plan.ts";
+import {
+	createRecord,
+	heldDate,
+	isRecorded,
+	noRows,
+	recordedEntries,
+	recordOf,
+	rowsByDate,
+} from "./record.ts";
+import { hasJSON } from "./schema.ts";
+import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
+import { quoteText, Statements, stagingPrefixOf } from "./statements.ts";
+import { TableLoad } from "./table-load.ts";
+
+/** A database of ClickHouse. A staging table gives the table its days, each by one partition command, or takes its place. */
+class ClickHouseWarehouse implements Warehouse {
+	readonly #connection: Connection;
+	readonly #sql: Statements;
+	readonly #context: WarehouseContext;
+	#facts: Promise<ServerFacts> | undefined;
+
+	constructor(connection: Connection, context: WarehouseContext) {
+		this.#connection = connection;
+		this.#sql = new Statements(connection.input);
+		this.#context = context;
+	}
+
+	async held(
+		input: LoadInput,
+		manifest: Manifest,
+	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined> {
+		await this.#requireSuitable(input);
+		return this.#heldIn(await this.#find(input.table.name), input, manifest);
+	}
+
+	async requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		await this.#requireSuitable(input);
+		const existing = await this.#find(input.table.name);
+		if (existing) clickHouseUse(input, manifest, existing);
+	}
+
+	async load(
+		input: LoadInput,
+		manifest: Manifest,
+		days: LoadDay[],
+		files: DayFiles,
+	): Promise<number> {
+		await this.#requireSuitable(input);
+		const { name } = input.table;
+		const existing = await this.#find(name);
+		const held = days.some(({ kept }) => kept)
+			? await this.#heldIn(existing, input, manifest)
+			: undefined;
+		const plan = planClickHouse(input, manifest, days, existing, held);
+		await this.#dropStaging(name);
+		if (plan.record !== undefined)
+			await this.#connection.run(createRecord(this.#sql));
+		const load = new TableLoad(
+			this.#connection,
+			this.#sql,
+			{ input, manifest, files },
+			this.#context,
+		);
+		await load.carryOut(plan, days, async () => {
+			const now = await this.#find(name);
+			if (now) clickHouseUse(input, manifest, now);
+		});
+		const [all] = await this.#connection.rows<{ rows: string }>(
+			`SELECT toString(count()) AS rows FROM ${this.#sql.of(name)}`,
+		);
+		return Number(all!.rows);
+	}
+
+	/** Does on tables of its own what a Run does, and drops them: a right that is missing shows here. */
+	async check(): Promise<void> {
+		await this.#requireSuitable();
+		const sql = this.#sql;
+		const id = randomUUID();
+		const [table, staging] = [
+			`_tidemill-check-${id}`,
+			`_tidemill-check-${id}-staging`,
+		];
+		const columns = [
+			{ name: "date", from: "Date" as const },
+			{ name: "event_id", from: "EventID" as const },
+		];
+		const date = new Date().toISOString().slice(0, 10);
+		const line = `${JSON.stringify({ date, event_id: id })}\n`;
+		const run = this.#connection.run.bind(this.#connection);
+		try {
+			await run(
+				sql.create(table, {
+					columns: columns.slice(0, 1),
+					orderBy: ["date"],
+					comment: "A check of Tidemill, which drops it",
+				}),
+			);
+			await run(sql.addColumns(table, columns));
+			await run(sql.createLike(staging, table));
+			await run(
+				sql.insert(staging, columns, "JSONEachRow"),
+				Readable.from([line]),
+			);
+			const sync = sql.sync(staging);
+			if (sync !== undefined) await run(sync);
+			await run(sql.replaceDay(date, table, staging));
+			await run(sql.comment(table, "Checked by Tidemill, which drops it"));
+			await this.#connection.rows(
+				`SELECT count() AS rows FROM ${sql.of(table)}`,
+			);
+			await run(sql.exchange(table, staging));
+			await run(sql.dropDay(date, table));
+		} finally {
+			await run(sql.drop(staging));
+			await run(sql.drop(table));
+		}
+	}
+
+	/** Throws {@link JobFailure} for a server that can't be loaded into, or not with these columns. */
+	async #requireSuitable(input?: LoadInput): Promise<void> {
+		this.#facts ??= serverFacts(this.#connection);
+		requireSuitable(
+			await this.#facts,
+			this.#connection.input,
+			input !== undefined && hasJSON(input.table.columns),
+		);
+	}
+
+	async #find(table: string): Promise<ExistingTable | undefined> {
+		const { database } = this.#connection.input;
+		const where = `WHERE database = ${quoteText(database)}`;
+		const [found] = await this.#connection.rows<{
+			engine: string;
+			comment: string;
+			partition_key: string;
+			sorting_key: string;
+		}>(
+			`SELECT engine, comment, partition_key, sorting_key FROM system.tables ${where} AND name = ${quoteText(table)}`,
+		);
+		if (!found) return undefined;
+		const columns = await this.#connection.rows<{ name: string; type: string }>(
+			`SELECT name, type FROM system.columns ${where} AND table = ${quoteText(table)} ORDER BY position`,
+		);
+		const {
+			engine,
+			comment,
+			partition_key: partitionKey,
+			sorting_key: sortingKey,
+		} = found;
+		const isTable = engine.endsWith("MergeTree");
+		const rows = isTable
+			? await this.#connection.rows(
+					`SELECT 1 FROM ${this.#sql.of(table)} LIMIT 1`,
+				)
+			: [];
+		return {
+			columns,
+			comment: readComment(comment),
+			isEmpty: rows.length === 0,
+			engine,
+			partitionKey,
+			sortingKey,
+		};
+	}
+
+	/** What the table holds of the manifest's dates; undefined if it has no record about these columns and this Source. */
+	async #heldIn(
+		existing: ExistingTable | undefined,
+		input: LoadInput,
+		manifest: Manifest,
+	): Promise<Map<UtcDate, HeldDate> | undefined> {
+		const mark = existing && clickHouseUse(input, manifest, existing).mark;
+		if (
+			mark?.record === undefined ||
+			recordOf(input, manifest, mark) !== mark.record
+		)
+			return undefined;
+		if (newColumns(existing!.columns, input.table.columns).length > 0)
+			return undefined;
+		const { name, columns } = input.table;
+		const dates = manifest.dates.map(({ date }) => date);
+		if (dates.length === 0) return new Map();
+		await this.#connection.run(createRecord(this.#sql));
+		const entries = await recordedEntries(
+			this.#connection,
+			this.#sql,
+			name,
+			mark.record,
+			dates,
+		);
+		const rows = await rowsByDate(
+			this.#connection,
+			this.#sql.of(name),
+			columns,
+			dates,
+		);
+		const held = new Map<UtcDate, HeldDate>();
+		for (const date of dates) {
+			const found = heldDate(
+				rows.get(date) ?? noRows,
+				entries.get(date) ?? [],
+				!isRecorded(date, manifest),
+			);
+			if (found) held.set(date, found);
+		}
+		return held;
+	}
+
+	/** What earlier attempts and Runs left. One that still runs fails then, and changes nothing. */
+	async #dropStaging(table: string): Promise<void> {
+		const { database } = this.#connection.input;
+		const left = await this.#connection.rows<{ name: string }>(
+			`SELECT name FROM system.tables WHERE database = ${quoteText(database)} AND startsWith(name, ${quoteText(stagingPrefixOf(table))})`,
+		);
+		for (const { name } of left)
+			await this.#connection.run(this.#sql.drop(name));
+	}
+}
+
+export const open: WarehouseModule["open"] = async (input, context) =>
+	new ClickHouseWarehouse(
+		await Connection.open(input as ClickHouseInput, context),
+		context,
+	);
