@@ -22,6 +22,7 @@ import { endpoints } from "./endpoints.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
+	refuseUnreadable,
 	usualLimits,
 } from "./http/connections.ts";
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
@@ -74,7 +75,11 @@ export function createApi(options: ApiOptions): FastifyInstance {
 			answerError(error, request, reply, options.log),
 		...(isProxy && { trustProxy: isProxy }),
 	});
-	boundConnections(api.server, connections.maxConnections, isProxy);
+	boundConnections(api.server, {
+		most: connections.maxConnections,
+		isProxy,
+		refuse: refuseUnreadable,
+	});
 	const authenticator = new Authenticator(
 		options.clientFor,
 		new RateLimit(options.rateLimit),

@@ -6,6 +6,7 @@ import { boundConnections } from "../../packages/service/bounded-connections.ts"
 import {
 	type ConnectionLimits,
 	connectionOptions,
+	refuseUnreadable,
 	usualLimits,
 } from "./connections.ts";
 
@@ -24,7 +25,10 @@ async function serve(limits: Partial<ConnectionLimits>): Promise<void> {
 		...limits,
 	};
 	api = fastify(connectionOptions(all));
-	boundConnections(api.server, all.maxConnections);
+	boundConnections(api.server, {
+		most: all.maxConnections,
+		refuse: refuseUnreadable,
+	});
 	api.get("/", () => "served");
 	api.get("/large", () => "x".repeat(64 * 1024 * 1024));
 	api.get("/late", async () => {

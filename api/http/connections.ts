@@ -1,5 +1,5 @@
 import { type Server, STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { FastifyHttpOptions } from "fastify";
 import { checkEveryMs } from "../../packages/service/bounded-connections.ts";
 import { problemType, RequestError } from "./errors.ts";
@@ -43,7 +43,6 @@ export function connectionOptions(
 			headersTimeout: limits.headMs,
 			connectionsCheckingInterval: limits.checkEveryMs,
 		},
-		clientErrorHandler: refuseUnreadable,
 	};
 }
 
@@ -51,9 +50,9 @@ export function connectionOptions(
 const goodbyeMs = 2_000;
 
 /** Answers a request that node:http can't read or has stopped waiting for. */
-function refuseUnreadable(
+export function refuseUnreadable(
 	{ code }: NodeJS.ErrnoException,
-	socket: Socket,
+	socket: Duplex,
 ): void {
 	if (!socket.writable || code === "ECONNRESET") {
 		socket.destroy();

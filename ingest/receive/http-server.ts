@@ -83,10 +83,11 @@ export class HttpServer {
 		this.#server.on("checkExpectation", (request, response) =>
 			this.#handle(request, response, false),
 		);
-		this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-			this.#refuseUnreadable(error, socket),
-		);
-		boundConnections(this.#server, most, isProxy);
+		boundConnections(this.#server, {
+			most,
+			isProxy,
+			refuse: (error, socket) => this.#refuseUnreadable(error, socket),
+		});
 	}
 
 	/** Starts to listen and returns the port. Rejects when the port is taken. */

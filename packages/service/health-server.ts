@@ -66,7 +66,13 @@ export async function startHealthServer(
 				response.end("Try /healthz, /readyz or /metrics.\n");
 		}
 	});
-	boundConnections(server, mostConnections);
+	boundConnections(server, {
+		most: mostConnections,
+		refuse: (_, socket) =>
+			socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", () =>
+				socket.destroy(),
+			),
+	});
 	server.listen(port, settings.text("HEALTH_HOST", "127.0.0.1"));
 	await once(server, "listening").catch(explainTakenPort("HEALTH_PORT"));
 	return {
