@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
+import { constants, setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -179,6 +180,8 @@ async function startFlood(port: number, behaviour: BehaviourName) {
 		],
 		{ env: sourcesEnvironment(), stdio: ["ignore", "pipe", "inherit"] },
 	);
+	// Strangers have machines of their own, so their process leaves the cores to all others.
+	setPriority(child.pid!, constants.priority.PRIORITY_LOW);
 	const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
 	await lines.next();
 	return {
