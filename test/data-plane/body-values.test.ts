@@ -4,6 +4,7 @@ import type {
 	BodyColumnType,
 	BodyValueType,
 	TableColumn,
+	TimestampFormat,
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
@@ -54,11 +55,18 @@ const types = [
 	...(["String", "Integer", "Number", "Boolean"] as const),
 	...(["Timestamp", "Date", "JSON"] as const),
 ];
+const formats: readonly TimestampFormat[] = [
+	...(["UnixSeconds", "UnixMillis", "RFC2822"] as const).map((format) => ({
+		format,
+	})),
+	{ format: "Local", timeZone: "Europe/Berlin" },
+];
 const read: readonly [pointer: string, type: BodyValueType][] = [
 	["/v", { type: "Decimal", precision: 38, scale: 9 }] as const,
 	["/v", { type: "Decimal", precision: 18, scale: 2 }] as const,
 	["/n/v", { type: "Decimal", precision: 38, scale: 38 }] as const,
 	...types.map((type) => ["/v", type] as const),
+	...formats.map((how) => ["/v", { type: "Timestamp", ...how }] as const),
 	...(["String", "Integer", "JSON"] as const).map(
 		(type) => ["/n/v", type] as const,
 	),
@@ -191,7 +199,10 @@ function faultsIn(
 			const found = textOf(type.type, values[index]!);
 			if (!expected.includes(found))
 				faults.push({
-					...{ column: `c${index}`, read: `${pointer} as ${type.type}` },
+					...{
+						column: `c${index}`,
+						read: `${pointer} as ${Object.values(type).join(" ")}`,
+					},
 					...{ found, expected, body },
 				});
 			unfit[index]!.least += isUnfit && !isVague ? 1 : 0;

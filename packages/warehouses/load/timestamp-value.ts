@@ -22,9 +22,8 @@ export function timestampValue(
 		case undefined:
 			return rfc3339(text);
 		case "UnixSeconds":
-			return sinceEpoch(text, 6);
 		case "UnixMillis":
-			return sinceEpoch(text, 3);
+			return sinceEpoch(text, column.format);
 		case "RFC2822":
 			return rfc2822(text);
 		case "Local":
@@ -76,11 +75,12 @@ function rfc3339(text: string): TimestampValue | undefined {
 	return instant(seconds - offset, fraction);
 }
 
-/**
- * By the digits, since a number of JavaScript has 53 bits.
- * @param scale How many of the digits after the point are whole microseconds.
- */
-function sinceEpoch(text: string, scale: number): TimestampValue | undefined {
+/** By the digits, since a number of JavaScript has 53 bits. */
+function sinceEpoch(
+	text: string,
+	format: keyof typeof units,
+): TimestampValue | undefined {
+	const { scale, isOther } = units[format];
 	const [, sign, whole, fraction = "", exponent = "0"] =
 		numberForm.exec(text) ?? [];
 	if (whole === undefined) return undefined;
@@ -96,13 +96,31 @@ function sinceEpoch(text: string, scale: number): TimestampValue | undefined {
 	const isCut = /[^0]/.test(written.slice(kept));
 	const since = sign === "-" ? -micros - (isCut ? 1n : 0n) : micros;
 	const rest = ((since % second) + second) % second;
-	return instant(
-		Number((since - rest) / second),
-		String(rest).padStart(6, "0"),
-	);
+	const seconds = Number((since - rest) / second);
+	const found = instant(seconds, String(rest).padStart(6, "0"));
+	return found && { ...found, ...(isOther(seconds) && { isOdd: true }) };
 }
 
 const second = 1_000_000n;
+
+/**
+ * By format, how many of the digits after the point are whole microseconds, and whether a time, in seconds, was likelier written in the
+ * other unit. Nobody can be sure of one value, so it stays what its format says, and a column that is full of them shows.
+ */
+const units = {
+	// The milliseconds of 1973 to 1978, as seconds; later ones are beyond the year 9999, which itself stands for "never".
+	UnixSeconds: {
+		scale: 6,
+		isOther: (seconds: number) =>
+			seconds >= 1e11 && seconds < Date.parse("9999-01-01T00:00:00Z") / 1000,
+	},
+	// The seconds of 1973 to 2286, and of as long before 1970. Small numbers stand for nothing or are lengths of time.
+	UnixMillis: {
+		scale: 3,
+		isOther: (seconds: number) =>
+			Math.abs(seconds) >= 1e5 && Math.abs(seconds) < 1e7,
+	},
+};
 /** The year 9999 ends 2.5e17 microseconds after the epoch. */
 const maxMicroDigits = 18;
 

@@ -116,7 +116,8 @@ function value(random: SeededChoices, depth: number): string {
 	const kind = random.next();
 	if (kind < 0.3) return number(random);
 	if (kind < 0.45) return quoted(number(random));
-	if (kind < 0.6) return quoted(time(random));
+	if (kind < 0.5) return sinceEpoch(random);
+	if (kind < 0.6) return quoted(random.is(0.7) ? time(random) : mail(random));
 	if (kind < 0.75) return text(random);
 	if (kind < 0.85) return random.of(["true", "false", "null"]);
 	if (kind < 0.88) return random.of(['"true"', '"false"', '"null"', '"NaN"']);
@@ -164,6 +165,13 @@ function number(random: SeededChoices): string {
 	return integer + fraction + exponent;
 }
 
+/** Times that clocks in Berlin skip or show twice, and the first and last of them. */
+const clockChanges = [
+	...["2026-03-29 01:59:59", "2026-03-29 02:00", "2026-03-29T02:30:00.5"],
+	...["2026-03-29 03:00:00", "2026-10-25 01:59:59", "2026-10-25T02:00:00"],
+	...["2026-10-25 02:59:59.999999", "2026-10-25 03:00"],
+];
+
 /** Dates and times as senders write them, and what is nearly one. */
 function time(random: SeededChoices): string {
 	const two = (end: number, from = 0) =>
@@ -171,6 +179,7 @@ function time(random: SeededChoices): string {
 	const year = random.is(0.9)
 		? String(1990 + random.below(60))
 		: random.of(["0001", "9999", "0000", "1969", "1582"]);
+	if (random.is(0.05)) return random.of(clockChanges);
 	const date = `${year}-${two(random.is(0.95) ? 12 : 15, 1)}-${two(random.is(0.9) ? 28 : 32, 1)}`;
 	if (random.is(0.2)) return date;
 	const clock = random.is(0.1)
@@ -199,6 +208,41 @@ function time(random: SeededChoices): string {
 				"+2:00",
 			]);
 	return `${date}${random.of(["T", "T", "T", "t", " "])}${clock}${fraction}${offset}`;
+}
+
+/** A number of seconds or milliseconds, of these years or of where one unit could be the other. */
+function sinceEpoch(random: SeededChoices): string {
+	const most = random.of([1e5, 1e8, 1e9, 4e9, 1e10, 1e11, 4e12, 253402300800]);
+	const number = `${random.of(["", "", "", "-"])}${random.is(0.2) ? most : random.below(most)}`;
+	const written = number + random.of(["", "", ".0", ".25", ".0000009", "e3"]);
+	return random.is(0.3) ? quoted(written) : written;
+}
+
+/** Dates as in mails, and what is nearly one. */
+function mail(random: SeededChoices): string {
+	const months = ["Jan", "feb", "MAR", "Apr", "May", "Jun", "Jul", "Sept"];
+	const weekday = random.of(["", "", "Sun, ", "mon,", "Tue , ", "Xyz, "]);
+	const day = random.of(["1", "01", "28", "30", "31", "32"]);
+	const year = random.of(["2026", "1999", "0001", "9999", "2024"]);
+	const clock = random.of([
+		"12:00",
+		"23:59:60",
+		"00:00:00",
+		"24:00:00",
+		"7:00",
+	]);
+	const zone = random.of([
+		"GMT",
+		"EST",
+		"+0000",
+		"-0530",
+		"+0060",
+		"CET",
+		"",
+		"-0000 (a (b) c)",
+	]);
+	const space = random.of([" ", "  ", " (Newfoundland) ", "\r\n\t"]);
+	return `${weekday}${day} ${random.of(months)}${space}${year} ${clock} ${zone}`;
 }
 
 function text(random: SeededChoices): string {

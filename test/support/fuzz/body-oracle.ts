@@ -3,6 +3,7 @@ import { BigNumber } from "bignumber.js";
 // lossless-json: reads JSON and keeps the text of numbers; the product never uses it.
 import { parse } from "lossless-json";
 import type { BodyValueType } from "../../../packages/contracts/job.ts";
+import { isDate, timeOf } from "./time-oracle.ts";
 
 /* What a table must have for a body, by a reader of JSON that shares no code with the product. */
 
@@ -81,9 +82,14 @@ export function expectedValue(
 function expectedOf(value: unknown, column: BodyValueType): ExpectedValue {
 	if (value === null) return fits(null);
 	const plain = value instanceof WrittenNumber ? value.text : value;
-	return column.type === "Decimal"
-		? orUnfit(decimalOf(plain, column))
-		: expectedBy[column.type](value, plain);
+	if (column.type === "Decimal") return orUnfit(decimalOf(plain, column));
+	if (column.type === "Timestamp") {
+		const time = typeof plain === "string" ? timeOf(plain, column) : undefined;
+		return time
+			? { values: [String(time.micros)], isUnfit: time.isDoubtful }
+			: unfit;
+	}
+	return expectedBy[column.type](value, plain);
 }
 
 const fits = (value: string | null): ExpectedValue => ({
@@ -95,7 +101,7 @@ const orUnfit = (value: string | undefined) =>
 	value === undefined ? unfit : fits(value);
 
 const expectedBy: Record<
-	Exclude<BodyValueType["type"], "Decimal">,
+	Exclude<BodyValueType["type"], "Decimal" | "Timestamp">,
 	/** @param plain A number's text, a string, or any other value. */
 	(value: unknown, plain: unknown) => ExpectedValue
 > = {
@@ -115,8 +121,6 @@ const expectedBy: Record<
 		["true", "false"].includes(String(plain)) && typeof plain !== "object"
 			? fits(String(plain))
 			: unfit,
-	Timestamp: (value, plain) =>
-		typeof value === "string" ? timestampOf(plain as string) : unfit,
 	Date: (value) =>
 		typeof value === "string" && isDate(value) ? fits(value) : unfit,
 	JSON: (value) => {
@@ -164,50 +168,6 @@ function decimalOf(
 /** A decimal as DuckDB writes it, without zeros at its end. */
 export function decimalText(value: string | BigNumber): string {
 	return new BigNumber(value).isZero() ? "0" : new BigNumber(value).toFixed();
-}
-
-const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-function isDate(text: string): boolean {
-	const [, year = "", month = "", day = ""] =
-		/^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
-	const isLeap = +year % 4 === 0 && (+year % 100 !== 0 || +year % 400 === 0);
-	const days = month === "02" && isLeap ? 29 : (daysIn[+month - 1] ?? 0);
-	return +year >= 1 && +day >= 1 && +day <= days;
-}
-
-/** Microseconds since the epoch. */
-function timestampOf(text: string): ExpectedValue {
-	const [
-		,
-		date,
-		hour = "",
-		minute = "",
-		second = "",
-		fraction = "",
-		offset = "",
-	] =
-		/^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?)$/.exec(
-			text,
-		) ?? [];
-	if (date === undefined || !isDate(date)) return unfit;
-	const isMidnight = +hour === 24 && +minute === 0 && +second === 0;
-	if ((+hour > 23 && !isMidnight) || +minute > 59 || +second > 60) return unfit;
-	if (isMidnight && +fraction > 0) return unfit;
-	const [, sign, hours, minutes = "0"] =
-		/^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
-	const offsetMinutes = sign
-		? (sign === "-" ? -1 : 1) * (+hours! * 60 + +minutes)
-		: 0;
-	// Date.UTC takes years below 100 for those of the 20th century.
-	const days = Date.parse(`${date}T00:00:00Z`) / 86_400_000;
-	const seconds =
-		BigInt(days) * 86_400n +
-		BigInt(+hour * 3600 + +minute * 60 + +second - offsetMinutes * 60);
-	const micros =
-		seconds * 1_000_000n + BigInt(fraction.padEnd(6, "0").slice(0, 6));
-	const isKept = micros >= -62135596800000000n && micros < 253402300800000000n;
-	return isKept ? fits(String(micros)) : unfit;
 }
 
 function valueAt(json: unknown, pointer: string): unknown {
