@@ -78,6 +78,43 @@ test("what a restarted archive knows needs no cut record that a snapshot has tak
 	]);
 });
 
+test("an archive that can't write snapshots archives as ever, through restarts", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const refused: string[] = [];
+	const start = () =>
+		archive.start({
+			// Each frame becomes a cut of its own.
+			maxBytes: 1,
+			wrapStore: (store) =>
+				new Proxy(store, {
+					get(target, property) {
+						const value = Reflect.get(target, property, target);
+						if (property !== "putNew")
+							return typeof value === "function" ? value.bind(target) : value;
+						return async (...put: Parameters<typeof store.putNew>) => {
+							if (!put[0].includes("/ledgers/")) return target.putNew(...put);
+							refused.push(put[0]);
+							throw new RangeError("Invalid string length");
+						};
+					},
+				}),
+		});
+	let events = 0;
+	// A snapshot is due in the middle, and as the second one opens its session.
+	for (const more of [510, 10]) {
+		const running = await start();
+		for (let number = 0; number < more; number++)
+			await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
+		await running.flush();
+		events += more;
+		const source = running.shard.index.source("shop", sourceKey)!;
+		expect(source.objects.get(today)!.rows).toBe(events);
+		await running.stop();
+	}
+	expect(refused.length).toBeGreaterThan(1);
+});
+
 test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger and the snapshot say", async () => {
 	const { archive, running } = await archiveWith("1", "2");
 	const { index } = running.shard;

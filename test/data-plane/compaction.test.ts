@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
+import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { CompactionStore } from "../../ingest/lake/compaction/record.ts";
 import { deleteSourceObjects } from "../../ingest/lake/retention/deletion.ts";
 import { additionTo } from "../../ingest/load/addition.ts";
+import type { SourceLedger } from "../../packages/contracts/ledger.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
 import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
 import { nameOf } from "../../packages/warehouses/load/load-day.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
@@ -21,6 +25,10 @@ import {
 	watched,
 } from "../support/fixtures/data-plane/compaction-fixture.ts";
 import { openLake } from "../support/fixtures/data-plane/lake.ts";
+import {
+	log,
+	type RunningArchive,
+} from "../support/fixtures/data-plane/running-archive.ts";
 import {
 	type Servers,
 	startServers,
@@ -88,6 +96,7 @@ test("NATS's clock that is ahead closes no date", async () => {
 	const ahead = {
 		sources: () => index.sources(),
 		newestOfStream: index.newestOfStream,
+		replace: index.replace.bind(index),
 		archivedThrough: new Date(Date.now() + 3 * dayMs).toISOString(),
 	} as typeof index;
 	const shards = [{ number, lagSeconds, index: ahead }];
@@ -175,6 +184,46 @@ test("an object that arrives after its date was compacted counts on its own", as
 	const metrics = await fixture.running.registry.metrics();
 	// All of its events are: they were stored two days after their receipt.
 	expect(metrics).toMatch(/archive_late_events_total\{shard="\d+"\} 13\n/);
+});
+
+test("archive forgets the objects that a compaction replaced; the day's count stays, through restarts and late events", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { archive, bodies } = fixture;
+	const { sourceKey, shard, store } = archive;
+	const ofDate = ({ shard: { index } }: RunningArchive) =>
+		index.source("shop", sourceKey)!.objects.get(closedDate)!;
+	const holds = (running: RunningArchive) => [...ofDate(running)].length;
+	expect(holds(fixture.running)).toBe(12);
+	await fixture.compactor().look(Date.now(), fixture.signal);
+	expect(holds(fixture.running)).toBe(1);
+	expect(dateOf(await fixture.manifest()).rows).toBe(36);
+	const { index } = fixture.running.shard;
+	await new LedgerSnapshots(store, log).write(shard, index);
+	await fixture.running.stop();
+
+	const again = await archive.start({ maxBytes: 1 });
+	expect(dateOf(await fixture.manifest()).rows).toBe(36);
+	expect(holds(again)).toBe(1);
+	await fixture.publish(20_000);
+	await again.flush();
+	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
+	const kv = await new Kvm(archive.connection).open(bucket.ledger);
+	const published = await kv.get(sourceKey);
+	expect(published!.json<SourceLedger>().archived).toEqual({
+		[closedDate]: 37,
+	});
+	await again.stop();
+
+	// Without a snapshot, the next look forgets them again.
+	await new LedgerSnapshots(store, log).clear(shard);
+	const last = await archive.start();
+	await last.flush();
+	expect(holds(last)).toBe(13);
+	await fixture
+		.compactor({ shards: [last.shard] })
+		.look(Date.now(), fixture.signal);
+	expect(holds(last)).toBe(2);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
 });
 
 test("`tidemill ledger rebuild` counts what was compacted and removed", async () => {

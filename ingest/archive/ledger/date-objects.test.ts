@@ -33,3 +33,53 @@ test("a minute's object takes at most five bytes", () => {
 	const [[, packed]] = [...day.packed()] as [[string, string]];
 	expect(Buffer.from(packed, "base64").length).toBeLessThanOrEqual(5 * 1_440);
 });
+
+const cutOf = (stream: string, first: number) => ({
+	stream,
+	first,
+	rows: first,
+});
+const [a1, a2, a3] = [cutOf("a", 1), cutOf("a", 2), cutOf("a", 3)];
+const [a4, a7] = [cutOf("a", 4), cutOf("a", 7)];
+const [b1, b5, b6] = [cutOf("b", 1), cutOf("b", 5), cutOf("b", 6)];
+const cuts = [a1, a2, a3, a4, a7, b1, b5, b6];
+
+test("of what a compaction replaced, the latest of each stream stands for all, and no count changes", () => {
+	const all = DateObjects.of(cuts);
+	const outputs = [
+		{ rows: 6, inputs: [a1, a2, a3] },
+		{ rows: 13, inputs: [a7, b1, b5] },
+	];
+	const left = all.replace(outputs)!;
+	expect([...left]).toEqual([
+		{ ...a3, rows: 6 },
+		a4,
+		a7,
+		{ ...b5, rows: 6 },
+		b6,
+	]);
+	for (const count of ["count", "rows"] as const)
+		expect(left[count]).toBe(all[count]);
+	expect([...left.newest()]).toEqual([...all.newest()]);
+	expect([all.replaced, left.replaced]).toEqual([undefined, 3]);
+	const restored = DateObjects.unpacked(left.packed(), left.replaced);
+	restored.add({ stream: "a", first: 9, rows: 1 });
+	expect([restored.count, restored.rows]).toEqual([9, all.rows + 1]);
+	const without = restored.without({ stream: "a", first: 9 })!;
+	expect([without.count, [...without]]).toEqual([8, [...left]]);
+	expect(without.without({ stream: "a", first: 9 })).toBeUndefined();
+	expect(without.without({ stream: "c", first: 1 })).toBeUndefined();
+});
+
+test("objects stay if they aren't all held, or don't have the rows of what replaces them", () => {
+	const all = DateObjects.of(cuts);
+	const other = { stream: "a", first: 5 };
+	for (const output of [
+		{ rows: 6, inputs: [a1, a2, a3, other] },
+		{ rows: 7, inputs: [a1, a2, a3] },
+		{ rows: 3, inputs: [a1, a2, { stream: "c", first: 1 }] },
+	])
+		expect(all.replace([output])).toBeUndefined();
+	expect(all.replace([])!.replaced).toBe(0);
+	expect([...all.replace([])!]).toEqual(cuts);
+});

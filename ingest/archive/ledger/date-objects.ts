@@ -1,7 +1,11 @@
-export interface IndexedObject {
+/** Where a cut has put its events of one source and date. */
+export interface CutObject {
 	stream: string;
 	/** First sequence of the object's cut. */
 	first: number;
+}
+
+export interface IndexedObject extends CutObject {
 	rows: number;
 }
 
@@ -14,13 +18,14 @@ interface Run {
 }
 
 /**
- * The objects of one source and date, each stream's in the order of its cuts. A month of busy sources is millions of
- * objects, so one takes about five bytes.
+ * The objects of one source and date, each stream's in the order of its cuts. A day of a busy shard is millions of
+ * objects, so one takes about five bytes, and those that a compaction replaced take none: see {@link replace}.
  */
 export class DateObjects implements Iterable<IndexedObject> {
 	readonly #runs = new Map<string, Run>();
-	#count = 0;
+	#held = 0;
 	#rows = 0;
+	#replaced: number | undefined;
 
 	static of(objects: Iterable<IndexedObject>): DateObjects {
 		const all = new DateObjects();
@@ -29,28 +34,38 @@ export class DateObjects implements Iterable<IndexedObject> {
 	}
 
 	/** Restores what {@link packed} returned. */
-	static unpacked(runs: Iterable<[stream: string, packed: string]>) {
+	static unpacked(
+		runs: Iterable<[stream: string, packed: string]>,
+		replaced?: number,
+	): DateObjects {
 		const all = new DateObjects();
+		all.#replaced = replaced;
 		for (const [stream, packed] of runs) {
 			const bytes = Buffer.from(packed, "base64");
 			const run = { bytes, length: bytes.length, last: 0 };
 			all.#runs.set(stream, run);
-			for (const { first, rows } of objectsOf(stream, run)) {
-				run.last = first;
-				all.#count++;
-				all.#rows += rows;
+			for (const at = new RunReader(run); at.next(); ) {
+				run.last = at.first;
+				all.#held++;
+				all.#rows += at.rows;
 			}
 		}
 		return all;
 	}
 
+	/** How many objects cuts have made of the date's events. */
 	get count(): number {
-		return this.#count;
+		return this.#held + (this.#replaced ?? 0);
 	}
 
 	/** Of all objects. */
 	get rows(): number {
 		return this.#rows;
+	}
+
+	/** How many of the objects are held no more, because others stand for them. Undefined before {@link replace}. */
+	get replaced(): number | undefined {
+		return this.#replaced;
 	}
 
 	/** `first` must be higher than that of the stream's object before. */
@@ -63,8 +78,65 @@ export class DateObjects implements Iterable<IndexedObject> {
 		append(run, first - run.last);
 		append(run, rows);
 		run.last = first;
-		this.#count++;
+		this.#held++;
 		this.#rows += rows;
+	}
+
+	/**
+	 * The same without those that a compaction replaced. For each of its outputs, the latest input of each stream stands for all
+	 * of that stream, with their rows: so the sum of rows, the newest object and the place of the output among the others stay,
+	 * and a reader who knows the compaction's record leaves it out as he did its peers. Undefined if not all inputs are held,
+	 * or if they don't have the rows of the outputs.
+	 */
+	replace(outputs: readonly ReplacingOutput[]): DateObjects | undefined {
+		const places = placesOf(outputs);
+		const left = new DateObjects();
+		const rowsOf = outputs.map(() => 0);
+		let found = 0;
+		let standing = 0;
+		for (const [stream, run] of this.#runs) {
+			const { outputOf, latestOf } = places.get(stream) ?? noPlaces;
+			const sums = new Map<number, number>();
+			for (const at = new RunReader(run); at.next(); ) {
+				const { first, rows } = at;
+				const output = outputOf.get(first);
+				if (output === undefined) {
+					left.add({ stream, first, rows });
+					continue;
+				}
+				found++;
+				rowsOf[output]! += rows;
+				const sum = (sums.get(output) ?? 0) + rows;
+				sums.set(output, sum);
+				if (first !== latestOf.get(output)) continue;
+				left.add({ stream, first, rows: sum });
+				standing++;
+			}
+		}
+		const inputs = outputs.reduce((sum, { inputs }) => sum + inputs.length, 0);
+		if (found !== inputs) return undefined;
+		if (outputs.some(({ rows }, output) => rows !== rowsOf[output]))
+			return undefined;
+		left.#replaced = found - standing;
+		return left;
+	}
+
+	/** The same without one object; undefined if it isn't held. */
+	without({ stream, first }: CutObject): DateObjects | undefined {
+		if (!this.#holds(stream, first)) return undefined;
+		const left = new DateObjects();
+		left.#replaced = this.#replaced;
+		for (const object of this)
+			if (object.stream !== stream || object.first !== first) left.add(object);
+		return left;
+	}
+
+	#holds(stream: string, first: number): boolean {
+		const run = this.#runs.get(stream);
+		if (!run || first > run.last) return false;
+		for (const at = new RunReader(run); at.next() && at.first <= first; )
+			if (at.first === first) return true;
+		return false;
 	}
 
 	/** By stream: `first` of the newest object. */
@@ -73,17 +145,56 @@ export class DateObjects implements Iterable<IndexedObject> {
 	}
 
 	*[Symbol.iterator](): Generator<IndexedObject> {
-		for (const [stream, run] of this.#runs) yield* objectsOf(stream, run);
+		for (const [stream, run] of this.#runs)
+			for (const at = new RunReader(run); at.next(); )
+				yield { stream, first: at.first, rows: at.rows };
+	}
+
+	/** By stream. What is added later doesn't change them. */
+	*runs(): Generator<[stream: string, run: Uint8Array]> {
+		for (const [stream, { bytes, length }] of this.#runs)
+			yield [stream, bytes.subarray(0, length)];
 	}
 
 	/** By stream, as text. */
 	*packed(): Generator<[stream: string, packed: string]> {
-		for (const [stream, { bytes, length }] of this.#runs)
-			yield [
-				stream,
-				Buffer.from(bytes.buffer, bytes.byteOffset, length).toString("base64"),
-			];
+		for (const [stream, run] of this.runs()) yield [stream, packedRun(run)];
 	}
+}
+
+/** An object that a compaction wrote, and the objects whose events it holds. */
+export interface ReplacingOutput {
+	rows: number;
+	inputs: readonly CutObject[];
+}
+
+export function packedRun(run: Uint8Array): string {
+	const { buffer, byteOffset, byteLength } = run;
+	return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}
+
+/** Of one stream: by first sequence, which output replaces an object; and by output, the latest that it replaces. */
+interface StreamPlaces {
+	outputOf: Map<number, number>;
+	latestOf: Map<number, number>;
+}
+
+const noPlaces: StreamPlaces = { outputOf: new Map(), latestOf: new Map() };
+
+function placesOf(outputs: readonly ReplacingOutput[]) {
+	const places = new Map<string, StreamPlaces>();
+	for (const [output, { inputs }] of outputs.entries())
+		for (const { stream, first } of inputs) {
+			let own = places.get(stream);
+			if (!own) {
+				own = { outputOf: new Map(), latestOf: new Map() };
+				places.set(stream, own);
+			}
+			own.outputOf.set(first, output);
+			if (first > (own.latestOf.get(output) ?? 0))
+				own.latestOf.set(output, first);
+		}
+	return places;
 }
 
 /** The longest number: 2⁵³ − 1 in groups of seven bits. */
@@ -91,7 +202,10 @@ const maxNumberBytes = 8;
 
 function append(run: Run, number: number): void {
 	if (run.length + maxNumberBytes > run.bytes.length) {
-		const larger = new Uint8Array(2 * run.bytes.length + maxNumberBytes);
+		// By a quarter, since most of the ledger's memory is these.
+		const larger = new Uint8Array(
+			Math.ceil(1.25 * run.bytes.length) + maxNumberBytes,
+		);
 		larger.set(run.bytes.subarray(0, run.length));
 		run.bytes = larger;
 	}
@@ -102,20 +216,33 @@ function append(run: Run, number: number): void {
 	run.bytes[run.length++] = left;
 }
 
-function* objectsOf(stream: string, { bytes, length }: Run) {
-	let at = 0;
-	const next = () => {
+/** Goes through a run without making an object of each. */
+class RunReader {
+	first = 0;
+	rows = 0;
+	readonly #run: Readonly<Run>;
+	#at = 0;
+
+	constructor(run: Readonly<Run>) {
+		this.#run = run;
+	}
+
+	/** False at the end. */
+	next(): boolean {
+		if (this.#at >= this.#run.length) return false;
+		this.first += this.#number();
+		this.rows = this.#number();
+		return true;
+	}
+
+	#number(): number {
+		const { bytes } = this.#run;
 		let [number, scale] = [0, 1];
 		for (;;) {
-			const byte = bytes[at++]!;
+			const byte = bytes[this.#at++]!;
 			number += (byte & 0x7f) * scale;
 			if (byte < 0x80) return number;
 			scale *= 0x80;
 		}
-	};
-	let first = 0;
-	while (at < length) {
-		first += next();
-		yield { stream, first, rows: next() };
 	}
 }

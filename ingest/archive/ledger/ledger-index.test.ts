@@ -334,3 +334,72 @@ test.each([
 		expect(dates.sort()).toEqual(["2026-02-28", "2026-03-01"]);
 	},
 );
+
+const date = "2026-02-28";
+const compacted = { account: "shop", sourceKey, date };
+const inputsOf = (stream: string, ...firsts: number[]) =>
+	firsts.map((first) => ({ stream, first }));
+
+test("objects that a compaction replaced are held no more, and the ledger says the same, also of what comes later", () => {
+	const cuts = [1, 2, 3].map((first) =>
+		cut("s", first, first, { [date]: first }),
+	);
+	const index = indexOf(...cuts, quarantined(cut("s", 4, 4, { [date]: 2 })));
+	const source = index.source("shop", sourceKey)!;
+	const before = ledgerOf(source);
+	const changes = index.changesOfDate.get(date)!;
+	const outputs = [{ rows: 3, inputs: inputsOf("s", 1, 2) }];
+	expect(index.replace(compacted, outputs)).toBe(true);
+	expect(ledgerOf(source)).toEqual(before);
+	expect([...source.objects.get(date)!]).toEqual([
+		{ stream: "s", first: 2, rows: 3 },
+		{ stream: "s", first: 3, rows: 3 },
+	]);
+	expect(source.objects.get(date)!.count).toBe(3);
+	expect(index.changesOfDate.get(date)).toBe(changes + 1);
+	// A date is compacted once, and has late events.
+	expect(
+		index.replace(compacted, [{ rows: 6, inputs: inputsOf("s", 2, 3) }]),
+	).toBe(true);
+	index.add(cut("s", 5, 5, { [date]: 4 }));
+	expect(ledgerOf(source).archived).toEqual({ [date]: 10 });
+	const loss = {
+		kind: "objects" as const,
+		from: 5,
+		to: 5,
+		time: "2026-03-02T12:00:00Z",
+	};
+	const lost = { ...compacted, rows: 4 };
+	index.lose({ version: 1, stream: "s", loss: { ...loss, groups: [lost] } });
+	expect(ledgerOf(source).archived).toEqual({ [date]: 6 });
+	expect(source.objects.get(date)!.count).toBe(3);
+});
+
+test("an archive that has yet to learn cuts which another one has compacted keeps the objects until then", () => {
+	const cuts = [1, 2, 3].map((first) =>
+		cut("s", first, first, { [date]: first }),
+	);
+	const index = indexOf(...cuts.slice(0, 2));
+	const outputs = [{ rows: 6, inputs: inputsOf("s", 1, 2, 3) }];
+	expect(index.replace(compacted, outputs)).toBe(false);
+	expect(
+		index.replace(compacted, [{ rows: 1, inputs: inputsOf("t", 1) }]),
+	).toBe(false);
+	index.add(cuts[2]!);
+	const { objects } = index.source("shop", sourceKey)!;
+	expect(objects.get(date)).toMatchObject({ rows: 6, replaced: undefined });
+	expect(index.replace(compacted, outputs)).toBe(true);
+	expect(objects.get(date)).toMatchObject({ rows: 6, count: 3, replaced: 2 });
+	expect(index.replace({ ...compacted, date: "2026-02-27" }, outputs)).toBe(
+		true,
+	);
+	expect(index.replace({ ...compacted, account: "other" }, outputs)).toBe(true);
+});
+
+test("an index that begins within a compacted date counts what it knows of it, and asks for its record once", () => {
+	const index = indexOf(cut("s", 3, 3, { [date]: 3 }));
+	const outputs = [{ rows: 6, inputs: inputsOf("s", 1, 2, 3) }];
+	expect(index.replace(compacted, outputs)).toBe(true);
+	const { objects } = index.source("shop", sourceKey)!;
+	expect(objects.get(date)).toMatchObject({ rows: 3, count: 1, replaced: 0 });
+});

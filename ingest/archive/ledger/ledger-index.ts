@@ -12,8 +12,8 @@ import {
 } from "../../../packages/contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { type CutLoss, framesOf, type Loss } from "../decide/loss.ts";
-import type { SourceName } from "../s3/object-keys.ts";
-import { DateObjects } from "./date-objects.ts";
+import type { DateFolder, SourceName } from "../s3/object-keys.ts";
+import { DateObjects, type ReplacingOutput } from "./date-objects.ts";
 
 export interface IndexedSource {
 	account: string;
@@ -50,13 +50,15 @@ export interface IndexContents {
 }
 
 /**
- * What a shard has archived, by source and date. It derives from the shard's cut records and nothing else. It forgets the
- * dates of more than a month ago, so its size doesn't grow with time. The records' times are NATS's and receive's: of those that
+ * What a shard has archived, by source and date. It derives from the shard's cut records, and from the records of
+ * compactions, by which it forgets the objects that they replaced. It also forgets the dates of more than a month ago. So its size
+ * grows neither with time nor with closed dates. The records' times are NATS's and receive's: of those that
  * archive's clock calls the future none is kept against a later cut, and no date is forgotten for one.
  */
 export class LedgerIndex {
 	readonly #sources = new Map<string, IndexedSource>();
 	readonly #newestOfStream = new Map<string, CutEnds>();
+	readonly #changesOfDate = new Map<UtcDate, number>();
 	/** The latest {@link daysHeld} days of cuts with events, ascending. */
 	#days: UtcDate[] = [];
 	readonly #lostFrames = new Map<UtcDate, number>();
@@ -76,8 +78,10 @@ export class LedgerIndex {
 		for (const [stream, ends] of newestOfStream)
 			index.#newestOfStream.set(stream, ends);
 		for (const source of sources) {
-			index.#sources.set(`${source.account}/${source.sourceKey}`, source);
+			index.#sources.set(nameOfSource(source), source);
 			index.#reach(source.archivedThrough);
+			for (const dates of datesOf(source))
+				for (const date of dates.keys()) index.#changesOfDate.set(date, 0);
 		}
 		index.#days = [...days];
 		return index;
@@ -85,6 +89,11 @@ export class LedgerIndex {
 
 	get newestOfStream(): ReadonlyMap<string, CutEnds> {
 		return this.#newestOfStream;
+	}
+
+	/** The dates that sources have something of, and how often that has changed since the index was made. */
+	get changesOfDate(): ReadonlyMap<UtcDate, number> {
+		return this.#changesOfDate;
 	}
 
 	get days(): readonly UtcDate[] {
@@ -121,7 +130,7 @@ export class LedgerIndex {
 					quarantined: new Map(),
 					deviations: new Map(),
 				};
-				this.#sources.set(`${account}/${sourceKey}`, source);
+				this.#sources.set(nameOfSource(source), source);
 			}
 			source.firstEventDate = earlier(source.firstEventDate, date);
 			source.lastEventTime = laterInstant(
@@ -142,13 +151,16 @@ export class LedgerIndex {
 				ofDates.set(date, objects);
 			}
 			objects.add({ stream, first, rows });
+			this.#change(date);
 		}
 		for (const { account, sourceKey, date, ...more } of deviations) {
 			const source = this.source(account, sourceKey);
 			if (!source || this.#isForgotten(date)) continue;
 			const before = source.deviations.get(date);
 			const sum = sumOfDeviations(before ? [before, more] : [more]);
-			if (sum) source.deviations.set(date, sum);
+			if (!sum) continue;
+			source.deviations.set(date, sum);
+			this.#change(date);
 		}
 	}
 
@@ -161,16 +173,43 @@ export class LedgerIndex {
 		const changed = loss.groups.flatMap((group) => {
 			const source = this.source(group.account, group.sourceKey);
 			const ofDates = source?.[group.quarantined ? "quarantined" : "objects"];
-			const objects = [...(ofDates?.get(group.date) ?? [])];
-			const left = objects.filter(
-				(object) => object.stream !== stream || object.first !== loss.from,
-			);
-			if (!source || left.length === objects.length) return [];
-			ofDates?.set(group.date, DateObjects.of(left));
+			const lost = { stream, first: loss.from };
+			const left = ofDates?.get(group.date)?.without(lost);
+			if (!source || !left) return [];
+			ofDates!.set(group.date, left);
+			this.#change(group.date);
 			return [source];
 		});
 		if (changed.length > 0) this.#countLost(loss);
 		return changed;
+	}
+
+	/**
+	 * Forgets the objects of a date that the outputs of its compaction replaced, once nothing can undo the compaction. No count
+	 * changes: see {@link DateObjects.replace}. Returns whether that is done; false if an output replaces objects of cuts that
+	 * another archive has made, and that this index learns later.
+	 */
+	replace(group: DateFolder, outputs: readonly ReplacingOutput[]): boolean {
+		const source = this.source(group.account, group.sourceKey);
+		const ofDates = source?.[group.quarantined ? "quarantined" : "objects"];
+		const objects = ofDates?.get(group.date);
+		if (!objects || objects.replaced !== undefined) return true;
+		const isKnown = outputs.every(({ inputs }) =>
+			inputs.every(
+				({ stream, first }) =>
+					first <= (this.#newestOfStream.get(stream)?.first ?? 0),
+			),
+		);
+		if (!isKnown) return false;
+		// What an index doesn't hold of them, it will never hold: the date's oldest cut records had expired when it was made.
+		const left = objects.replace(outputs) ?? objects.replace([])!;
+		ofDates!.set(group.date, left);
+		this.#change(group.date);
+		return true;
+	}
+
+	#change(date: UtcDate): void {
+		this.#changesOfDate.set(date, (this.#changesOfDate.get(date) ?? 0) + 1);
 	}
 
 	#countLost(loss: Loss): void {
@@ -181,12 +220,16 @@ export class LedgerIndex {
 
 	/** Undefined if nothing of the source is archived. */
 	source(account: string, sourceKey: string): IndexedSource | undefined {
-		return this.#sources.get(`${account}/${sourceKey}`);
+		return this.#sources.get(nameOfSource({ account, sourceKey }));
 	}
 
 	/** Forgets a source whose events are deleted. */
-	remove({ account, sourceKey }: SourceName): void {
-		this.#sources.delete(`${account}/${sourceKey}`);
+	remove(name: SourceName): void {
+		const source = this.#sources.get(nameOfSource(name));
+		if (!source) return;
+		for (const dates of datesOf(source))
+			for (const date of dates.keys()) this.#change(date);
+		this.#sources.delete(nameOfSource(name));
 	}
 
 	sources(): Iterable<IndexedSource> {
@@ -214,14 +257,8 @@ export class LedgerIndex {
 		if (this.#days.at(-1) === day) return;
 		const before = this.#days.filter((each) => each < day);
 		this.#days = [...before, day].slice(-daysHeld);
-		const dated = [...this.#sources.values()].flatMap(
-			({ objects, quarantined, deviations }) => [
-				objects,
-				quarantined,
-				deviations,
-			],
-		);
-		for (const map of [this.#lostFrames, ...dated])
+		const dated = [...this.#sources.values()].flatMap(datesOf);
+		for (const map of [this.#lostFrames, this.#changesOfDate, ...dated])
 			for (const date of map.keys())
 				if (this.#isForgotten(date)) map.delete(date);
 	}
@@ -229,6 +266,14 @@ export class LedgerIndex {
 	#isForgotten(date: UtcDate): boolean {
 		return this.#days.length === daysHeld && date < this.#days[0]!;
 	}
+}
+
+export function nameOfSource({ account, sourceKey }: SourceName): string {
+	return `${account}/${sourceKey}`;
+}
+
+function datesOf({ objects, quarantined, deviations }: IndexedSource) {
+	return [objects, quarantined, deviations] as const;
 }
 
 /** The published view of a source; see packages/contracts/ledger.ts. */

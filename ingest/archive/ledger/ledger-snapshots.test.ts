@@ -3,16 +3,17 @@ import { expect, test, vi } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { CutStore } from "../write/cut-store.ts";
-import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
+import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
 
 const sourceKey = "ffeeddccbbaa99887766554433221100";
+const log = pino({ level: "silent" });
+const folder = "p/ledgers/7/";
 
-function cut(stream: string, first: number): CutRecord {
+function cut(stream: string, first: number, sources = [sourceKey]): CutRecord {
 	const time = new Date(Date.UTC(2026, 2, 1) + first * 60_000).toISOString();
 	const mark = { id: "x", time };
-	const ofDate = { account: "shop", sourceKey, date: time.slice(0, 10) };
-	const group = { ...ofDate, rows: first, lastEventTime: time };
+	const date = time.slice(0, 10);
 	const deviation = {
 		type: `t${first % 3}`,
 		kind: "UnplannedEvent" as const,
@@ -20,6 +21,13 @@ function cut(stream: string, first: number): CutRecord {
 		quarantined: first,
 		lastEventTime: time,
 	};
+	const groups = sources.map((sourceKey) => ({
+		account: "shop",
+		sourceKey,
+		date,
+		rows: first,
+		lastEventTime: time,
+	}));
 	return {
 		version: 1,
 		stream,
@@ -29,8 +37,16 @@ function cut(stream: string, first: number): CutRecord {
 		lastFrame: mark,
 		repeated: [],
 		processes: {},
-		groups: [group, { ...group, quarantined: true }],
-		deviations: [{ ...ofDate, entries: [deviation] }],
+		groups: groups.flatMap((group) => [
+			group,
+			{ ...group, quarantined: true as const },
+		]),
+		deviations: groups.map(({ account, sourceKey, date }) => ({
+			account,
+			sourceKey,
+			date,
+			entries: [deviation],
+		})),
 	};
 }
 
@@ -43,13 +59,37 @@ async function archived(...cuts: CutRecord[]) {
 		await cutStore.decide(each);
 		index.add(each);
 	}
-	const snapshots = new LedgerSnapshots(store, pino({ level: "silent" }));
+	const snapshots = new LedgerSnapshots(store, log);
 	return { store, index, cutStore, snapshots };
 }
 
 const [old, now] = ["tidemill-frames-7-bb", "tidemill-frames-7-aa"];
 const minutes = (stream: string, from: number, to: number) =>
 	Array.from({ length: to - from + 1 }, (_, n) => cut(stream, from + n));
+
+/** All that an index knows now. */
+function contentsOf(index: LedgerIndex) {
+	const { newestOfStream, days, lostFrames } = index;
+	const objectsIn = (dates: IndexedSource["objects"]) =>
+		new Map(
+			[...dates].map(([date, objects]) => [
+				date,
+				{ count: objects.count, objects: [...objects] },
+			]),
+		);
+	const sources = [...index.sources()].map((source) => ({
+		...source,
+		objects: objectsIn(source.objects),
+		quarantined: objectsIn(source.quarantined),
+	}));
+	return structuredClone({ newestOfStream, days, lostFrames, sources });
+}
+
+function keysIn(store: MemoryStore, part: string): string[] {
+	return [...store.objects.keys()]
+		.filter((key) => key.startsWith(folder) && key.includes(part))
+		.sort();
+}
 
 test("a restart reads the snapshot, the newest cut of each of its streams, and the later cuts", async () => {
 	const before = [...minutes(old, 1, 200), ...minutes(now, 1, 300)];
@@ -69,7 +109,8 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 		[old, 200],
 		["tidemill-frames-7-cc", 1],
 	]);
-	expect(store.reads).toHaveLength(1 + added.length);
+	// The snapshot, its part, and these cuts.
+	expect(store.reads).toHaveLength(2 + added.length);
 	for (const each of added) restarted.add(each);
 
 	const all = new LedgerIndex();
@@ -84,7 +125,7 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 test("an unreadable snapshot is ignored", async () => {
 	const { store, index, snapshots } = await archived(cut(now, 1));
 	await snapshots.write(7, index);
-	const [key] = [...store.objects.keys()].filter((k) => k.includes("ledgers"));
+	const [key] = keysIn(store, "snapshot");
 	store.objects.set(key!, "{}");
 	expect(await snapshots.newest(7)).toBeUndefined();
 	store.objects.set(key!, "");
@@ -96,12 +137,14 @@ test("if the newest snapshot is unreadable, the one before is read", async () =>
 	await snapshots.write(7, index);
 	index.add(cut(now, 2));
 	await snapshots.write(7, index);
-	const newest = [...store.objects.keys()]
-		.filter((key) => key.includes("snapshot"))
-		.at(-1)!;
+	const lastOf = async () =>
+		(await snapshots.newest(7))!.newestOfStream.get(now)!.last;
+	const newest = keysIn(store, "snapshot")[1]!;
+	const part = keysIn(store, "/2-");
+	store.objects.delete(part[0]!);
+	expect(await lastOf()).toBe(1);
 	store.objects.set(newest, `{"version":99}`);
-	const { newestOfStream } = (await snapshots.newest(7))!;
-	expect(newestOfStream.get(now)!.last).toBe(1);
+	expect(await lastOf()).toBe(1);
 	const get = vi.spyOn(store, "get");
 	get.mockRejectedValueOnce(new Error("the object is too large"));
 	expect(await snapshots.newest(7)).toBeDefined();
@@ -114,10 +157,7 @@ test("the newest two snapshots of a shard stay", async () => {
 		index.add(cut(now, first));
 		await snapshots.write(7, index);
 	}
-	const written = [...store.objects.keys()].filter((k) =>
-		k.includes("ledgers"),
-	);
-	expect(written).toHaveLength(3);
+	expect(keysIn(store, "snapshot")).toHaveLength(2);
 	expect((await snapshots.newest(7))!.newestOfStream.get(now)!.last).toBe(5);
 	await snapshots.clear(7);
 	expect(await snapshots.newest(7)).toBeUndefined();
@@ -139,22 +179,153 @@ test("the newest snapshot is the one that was written last, also after one of an
 		expect(newestOfStream.get(now)!.last).toBe(first);
 	}
 	expect(
-		[...store.objects.keys()].filter((k) => k.includes("ledgers")),
-	).toHaveLength(2);
+		keysIn(store, ".json").filter((key) => !key.includes("/parts/")),
+	).toEqual(keysIn(store, "snapshot"));
+	expect(keysIn(store, "snapshot")).toHaveLength(2);
 });
 
 test("a snapshot after a year is as large as one after two months", async () => {
 	const sizes: number[] = [];
 	const { store, index, snapshots } = await archived();
+	const sizeOf = () => {
+		const [root] = keysIn(store, "snapshot").slice(-1);
+		const text = store.objects.get(root!)!;
+		const { dates } = JSON.parse(text) as { dates: [string, string[]][] };
+		return dates
+			.flatMap(([, keys]) => keys)
+			.reduce((sum, key) => sum + store.objects.get(key)!.length, text.length);
+	};
 	for (let minute = 60; minute <= 365 * 1_440; minute += 60) {
+		store.nowMs = minute * 60_000;
 		index.add(cut(now, minute));
-		if (minute !== 60 * 1_440 && minute !== 365 * 1_440) continue;
+		if (minute % 1_440 !== 0) continue;
 		await snapshots.write(7, index);
-		const [key] = [...store.objects.keys()].slice(-1);
-		sizes.push(store.objects.get(key!)!.length);
+		if ([60, 365].includes(minute / 1_440)) sizes.push(sizeOf());
 	}
 	// The sequences are longer by then.
 	expect(sizes[1]).toBeLessThan(1.1 * sizes[0]!);
-	const source = (await snapshots.newest(7))!.source("shop", sourceKey)!;
-	expect(source.objects.size).toBe(32);
+	const restored = (await snapshots.newest(7))!;
+	expect(contentsOf(restored)).toEqual(contentsOf(index));
+	expect(restored.source("shop", sourceKey)!.objects.size).toBe(32);
+	// Those of two snapshots of 32 dates each, and those of the last hour.
+	expect(keysIn(store, "/parts/").length).toBeLessThanOrEqual(36);
+});
+
+test("a date that is closed is written once, also across restarts, and the open one each time", async () => {
+	const { store, index, snapshots } = await archived(
+		...minutes(now, 1, 3 * 1_440 - 10),
+	);
+	await snapshots.write(7, index);
+	const written = keysIn(store, "/parts/");
+	expect(written).toHaveLength(3);
+	index.add(cut(now, 3 * 1_440 - 9));
+	await snapshots.write(7, index);
+	const restarted = new LedgerSnapshots(store, log);
+	const again = (await restarted.newest(7))!;
+	again.add(cut(now, 3 * 1_440 - 8));
+	await restarted.write(7, again);
+	const added = keysIn(store, "/parts/").filter((k) => !written.includes(k));
+	expect(added).toHaveLength(2);
+	for (const key of added) expect(key).toContain("date=2026-03-03");
+	expect(contentsOf((await restarted.newest(7))!)).toEqual(contentsOf(again));
+});
+
+test("no text of a snapshot grows with the shard's objects, so that it can be of any size", async () => {
+	const sources = Array.from({ length: 40 }, (_, n) =>
+		`${n}`.padStart(32, "0"),
+	);
+	const cuts = Array.from({ length: 200 }, (_, n) => cut(now, n + 1, sources));
+	const { store, index } = await archived(...cuts);
+	const snapshots = new LedgerSnapshots(store, log, 4_096);
+	await snapshots.write(7, index);
+	const parts = keysIn(store, "/parts/");
+	expect(parts.length).toBeGreaterThan(10);
+	// Base64 and names make a text longer than what it holds.
+	for (const key of parts)
+		expect(store.objects.get(key)!.length).toBeLessThan(3 * 4_096);
+	const [root] = keysIn(store, "snapshot");
+	expect(store.objects.get(root!)!.length).toBeLessThan(400 * sources.length);
+	expect(contentsOf((await snapshots.newest(7))!)).toEqual(contentsOf(index));
+});
+
+test("what is archived while a snapshot is written isn't in it, and comes from the cut records", async () => {
+	const { store, index, snapshots } = await archived(...minutes(now, 1, 100));
+	const before = contentsOf(index);
+	const later = [cut(now, 101), cut(old, 1), cut(now, 2_000)];
+	const putNew = store.putNew.bind(store);
+	store.putNew = async (...put) => {
+		for (const each of later) index.add(each);
+		index.remove({ account: "shop", sourceKey: "other" });
+		return putNew(...put);
+	};
+	await snapshots.write(7, index);
+	const restored = (await snapshots.newest(7))!;
+	expect(contentsOf(restored)).toEqual(before);
+	for (const each of later) restored.add(each);
+	expect(contentsOf(restored)).toEqual(contentsOf(index));
+});
+
+test("parts that no snapshot names are removed after an hour, and not while another archiver may write", async () => {
+	const { store, index, snapshots } = await archived(cut(now, 1));
+	const left = store.keys.ledgerPart(7, "2026-03-01", "9-aa-0");
+	await store.put(left, "{}");
+	const writeAt = async (minute: number) => {
+		store.nowMs = minute * 60_000;
+		index.add(cut(now, minute));
+		await snapshots.write(7, index);
+	};
+	for (const minute of [10, 50]) await writeAt(minute);
+	expect(store.objects.has(left)).toBe(true);
+	for (const minute of [70, 80]) await writeAt(minute);
+	expect(store.objects.has(left)).toBe(false);
+	expect(await snapshots.newest(7)).toBeDefined();
+	store.objects.delete(keysIn(store, "snapshot").at(-1)!);
+	expect(contentsOf((await snapshots.newest(7))!).newestOfStream).toEqual(
+		new Map([[now, { first: 70, last: 70 }]]),
+	);
+});
+
+test("parts that another archiver has removed are written again", async () => {
+	const { store, index, snapshots } = await archived(
+		...minutes(now, 1, 2 * 1_440),
+	);
+	await snapshots.write(7, index);
+	for (const key of keysIn(store, "date=2026-03-01")) store.objects.delete(key);
+	await snapshots.write(7, index);
+	expect(contentsOf((await snapshots.newest(7))!)).toEqual(contentsOf(index));
+});
+
+/** What the former version wrote of `cut(now, 1)` and `cut(now, 2)`. */
+const version3 =
+	'{"version":3,"streams":[["tidemill-frames-7-aa",{"first":2,"last":2}]],"days":["2026-03-01"],"lostFrames":[],"sources":[{"account":"shop","sourceKey":"ffeeddccbbaa99887766554433221100","firstEventDate":"2026-03-01","lastEventTime":"2026-03-01T00:02:00.000Z","archivedThrough":"2026-03-01T00:02:00.000Z","objects":[["2026-03-01",[[0,"AQEBAg=="]]]],"quarantined":[["2026-03-01",[[0,"AQEBAg=="]]]],"deviations":[["2026-03-01",{"entries":[{"type":"t2","kind":"UnplannedEvent","annotated":0,"quarantined":2,"lastEventTime":"2026-03-01T00:02:00.000Z"},{"type":"t1","kind":"UnplannedEvent","annotated":0,"quarantined":1,"lastEventTime":"2026-03-01T00:01:00.000Z"}]}]]}]}';
+
+test("a snapshot of the former version is read", async () => {
+	const { store, index, snapshots } = await archived(cut(now, 1), cut(now, 2));
+	store.objects.set(store.keys.ledger(7, 5), version3);
+	expect(contentsOf((await snapshots.newest(7))!)).toEqual(contentsOf(index));
+	await snapshots.write(7, (await snapshots.newest(7))!);
+	expect(keysIn(store, "snapshot").at(-1)).toBe(store.keys.ledger(7, 6));
+	expect(contentsOf((await snapshots.newest(7))!)).toEqual(contentsOf(index));
+});
+
+test("an archive of the former version finds a snapshot of another version, and the one that it writes then is read after the next upgrade", async () => {
+	const { store, index, snapshots } = await archived(cut(now, 1));
+	for (const first of [2, 3]) {
+		await snapshots.write(7, index);
+		index.add(cut(now, first));
+	}
+	// It reads the last object of the folder, and says so if the version isn't 3.
+	const found = keysIn(store, "").at(-1)!;
+	expect(JSON.parse(store.objects.get(found)!)).toMatchObject({ version: 4 });
+	// It counts on from that number, and leaves two objects of the folder.
+	const own = store.keys.ledger(7, Number(/(\d+)\.json$/.exec(found)![1]) + 1);
+	for (const key of keysIn(store, "").slice(0, -1)) store.objects.delete(key);
+	store.objects.set(own, version3);
+	const restored = (await snapshots.newest(7))!;
+	expect(restored.newestOfStream.get(now)!.last).toBe(2);
+	restored.add(cut(now, 3));
+	await snapshots.write(7, restored);
+	expect(contentsOf((await snapshots.newest(7))!)).toEqual(
+		contentsOf(restored),
+	);
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
@@ -125,6 +126,7 @@ test("a snapshot that fails is a warning: the cuts' ledgers are published, and i
 	for (let number = 1; number <= 600; number++) {
 		ledger.learn(cut(number, 1));
 		await ledger.publish(progress);
+		await setImmediate();
 	}
 	expect(setLedger).toHaveBeenCalledTimes(600);
 	expect(write).toHaveBeenCalledTimes(3);
@@ -135,9 +137,32 @@ test("a snapshot that fails is a warning: the cuts' ledgers are published, and i
 		ledger.learn(cut(number, 1));
 		await ledger.publish(progress);
 	}
-	const restored = (await snapshots.newest(7))!;
+	const restored = await vi.waitUntil(() => snapshots.newest(7));
 	expect([...restored.newestOfStream.values()]).toEqual([
 		{ first: 650, last: 650 },
 	]);
 	expect(warn).toHaveBeenCalledTimes(3);
+});
+
+test("nobody waits for a snapshot, and there is one at a time", async () => {
+	const { ledger, progress, setLedger, snapshots } = newLedger();
+	const write = vi.spyOn(snapshots, "write");
+	const finish: (() => void)[] = [];
+	write.mockImplementation(
+		() => new Promise((resolve) => finish.push(resolve)),
+	);
+	const archive = async (from: number, to: number) => {
+		for (let number = from; number <= to; number++) {
+			ledger.learn(cut(number, 1));
+			await ledger.publish(progress);
+		}
+	};
+	await archive(1, 1_200);
+	expect(setLedger).toHaveBeenCalledTimes(1_200);
+	expect(write).toHaveBeenCalledTimes(1);
+	finish[0]!();
+	await setImmediate();
+	// The 700 cuts since the first one began are due at once.
+	await archive(1_201, 1_201);
+	expect(write).toHaveBeenCalledTimes(2);
 });

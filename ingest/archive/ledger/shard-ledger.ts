@@ -26,6 +26,7 @@ export class ShardLedger {
 	/** Cut records that a restart would have to read. */
 	#cutsSinceSnapshot = 0;
 	#snapshotAtCuts = cutsBetweenSnapshots;
+	#saving: Promise<void> | undefined;
 	#losses: readonly CutLoss[] = [];
 	#unpublished = new Set<IndexedSource>();
 	#tombstonesSeen = 0;
@@ -56,7 +57,8 @@ export class ShardLedger {
 	learn(cut: CutRecord): void {
 		this.index.add(cut);
 		for (const loss of this.#losses)
-			if (loss.stream === cut.stream) this.index.lose(loss);
+			if (loss.stream === cut.stream && loss.loss.from === cut.first)
+				this.index.lose(loss);
 		this.#cutsSinceSnapshot++;
 		for (const { account, sourceKey } of cut.groups) {
 			const source = this.index.source(account, sourceKey);
@@ -88,11 +90,14 @@ export class ShardLedger {
 
 	/**
 	 * Publishes the changed ledgers and the shard's state, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. The
-	 * ledgers of many sources follow later. Throws what has failed, also of those, but not what failed of the snapshot.
+	 * ledgers of many sources follow later, and nobody waits for a snapshot. Throws what has failed, also of those ledgers.
 	 */
 	async publish(progress: NatsProgress): Promise<void> {
 		await this.#publishState(progress);
-		if (this.#cutsSinceSnapshot >= this.#snapshotAtCuts) await this.#save();
+		if (this.#cutsSinceSnapshot >= this.#snapshotAtCuts)
+			this.#saving ??= this.#save().finally(() => {
+				this.#saving = undefined;
+			});
 		const failure = this.#failure;
 		this.#failure = undefined;
 		if (failure !== undefined) throw failure;
@@ -111,8 +116,9 @@ export class ShardLedger {
 	/** A restart only takes longer without a snapshot, so a failure stops nothing. */
 	async #save(): Promise<void> {
 		try {
+			const before = this.#cutsSinceSnapshot;
 			await this.#snapshots.write(this.#shard, this.index);
-			this.#cutsSinceSnapshot = 0;
+			this.#cutsSinceSnapshot -= before;
 			this.#snapshotAtCuts = cutsBetweenSnapshots;
 		} catch (error) {
 			const cuts = this.#cutsSinceSnapshot;

@@ -13,6 +13,17 @@ export interface DateFolder extends SourceName {
 	quarantined?: true;
 }
 
+const endOfName = `-${"0".repeat(20)}.parquet`.length;
+
+/** Which cut made the object of a date's folder with this name (see {@link ObjectKeys.events}). Throws if none did. */
+export function cutOfName(name: string): { stream: string; first: number } {
+	const stream = name.slice(0, -endOfName);
+	const end = name.slice(-endOfName);
+	if (stream === "" || !/^-\d{20}\.parquet$/.test(end))
+		throw new Error(`${name} isn't the name of an object that a cut has made`);
+	return { stream, first: Number(end.slice(1, 21)) };
+}
+
 /** The keys of all objects in the bucket. Sequences have 20 digits, so keys sort like numbers. */
 export class ObjectKeys {
 	readonly #prefix: string;
@@ -98,6 +109,11 @@ export class ObjectKeys {
 	 */
 	ledger(shard: number, number: number): string {
 		return `${this.ledgersOfShard(shard)}snapshot-${sequence(number)}.json`;
+	}
+
+	/** A part of a snapshot: some sources' objects of one date. Sorts before all snapshots. `name` is unlike all others. */
+	ledgerPart(shard: number, date: UtcDate, name: string): string {
+		return `${this.ledgersOfShard(shard)}parts/date=${date}/${name}.json`;
 	}
 
 	/** One object for each cut, source and date, and one for those of its events in quarantine. */

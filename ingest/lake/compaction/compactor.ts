@@ -18,6 +18,7 @@ import {
 	hasOutlivedReaders,
 	supersededNames,
 } from "./record.ts";
+import { forgetAllReplaced, forgetReplaced } from "./replaced-objects.ts";
 import { ParquetRewriter } from "./rewriter.ts";
 
 const idlePollMs = 1_000;
@@ -86,6 +87,13 @@ export class Compactor {
 		const { shards, store, minObjects } = this.#options;
 		const records = await this.#records.list();
 		await this.#sweep(records, nowMs);
+		for (const shard of shards)
+			await forgetAllReplaced(shard, {
+				hasRecord: (key) => records.has(key),
+				records: this.#records,
+				keys: store.keys,
+				log: this.#options.log,
+			});
 		if (minObjects === 0) return;
 		for (const shard of shards) {
 			const { archivedThrough } = shard.index;
@@ -137,7 +145,7 @@ export class Compactor {
 		due: DueDate,
 		signal: AbortSignal,
 	): Promise<CompactionRecord> {
-		const { store, scratch, metrics, log } = this.#options;
+		const { store, shards, scratch, metrics, log } = this.#options;
 		const rewriter = await ParquetRewriter.open(scratch, signal);
 		try {
 			const idle = () => this.#idle(due, signal);
@@ -163,6 +171,8 @@ export class Compactor {
 				},
 				"compacted a date",
 			);
+			const indexed = shards.find(({ number }) => number === shard);
+			if (indexed) await forgetReplaced(indexed, record);
 			return record;
 		} finally {
 			await rewriter.close();

@@ -10,8 +10,8 @@ import type { SourceDate } from "./record.ts";
 export const compactedDays = 7;
 
 export interface DueDate extends SourceDate {
-	/** In the order of their cuts. */
-	objects: IndexedObject[];
+	/** In the order of their cuts. Made when it is read: all due dates of a busy shard have millions. */
+	readonly objects: IndexedObject[];
 }
 
 /**
@@ -35,7 +35,9 @@ export function dueDates(
 				account,
 				sourceKey,
 				date,
-				objects: [...objects].sort(byCut),
+				get objects() {
+					return [...objects].sort(byCut);
+				},
 			});
 		}
 	return due.sort((a, b) => compare(a.date, b.date));

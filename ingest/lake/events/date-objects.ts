@@ -52,9 +52,10 @@ export class SourceObjects {
 		};
 		const ofDates = quarantined ? source.quarantined : source.objects;
 		if (!ofDates.has(date)) return [];
-		// Before the objects, as for a manifest. Quarantine isn't compacted.
+		// Before and after the record, as for a manifest. Quarantine isn't compacted.
+		const unreplaced = [...(ofDates.get(date) ?? [])];
 		const record = quarantined ? undefined : await this.#compactions.of(group);
-		const all = [...(ofDates.get(date) ?? [])];
+		const all = record ? [...(ofDates.get(date) ?? [])] : unreplaced;
 		const folder = this.#store.keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#store.keys.events(group, stream, first).slice(folder.length);

@@ -29,7 +29,7 @@ export class ManifestObjects {
 	}
 
 	/**
-	 * `objectsOf` returns the objects of all cuts of the date. Throws {@link RequestFailure} ObjectMissing, or
+	 * `objectsOf` returns the objects of all cuts of the date, as the ledger knows them by then. Throws {@link RequestFailure} ObjectMissing, or
 	 * LedgerMismatch if the objects hold another number of rows than the ledger says.
 	 */
 	async ofDate(
@@ -37,13 +37,17 @@ export class ManifestObjects {
 		objectsOf: () => Iterable<IndexedObject> | undefined,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
-		if (!objectsOf()) return { date: group.date, rows: 0, objects: [] };
+		const before = objectsOf();
+		if (!before) return { date: group.date, rows: 0, objects: [] };
 		const folder = this.#store.keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#store.keys.events(group, stream, first).slice(folder.length);
-		// The record is read before the objects: what it replaces is among them. The list is copied because cuts go on.
+		// The lists are copied because cuts go on.
+		const unreplaced = [...before];
 		const record = await this.#recordOf(group);
-		const objects = [...(objectsOf() ?? [])];
+		// What a record replaces is among the objects that are known after it. Without one, those that were known before count:
+		// once it is written, the ledger may forget what it replaced.
+		const objects = record ? [...(objectsOf() ?? [])] : unreplaced;
 		const rows = sumOf(objects);
 		const bytesOf = new Map<string, number>();
 		for await (const { key, bytes } of this.#store.list(folder))

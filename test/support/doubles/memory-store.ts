@@ -12,6 +12,9 @@ import type {
 export class MemoryStore implements ObjectStore, ListStore {
 	readonly keys: ObjectKeys;
 	readonly objects = new Map<string, string>();
+	/** Of the store's clock. */
+	nowMs = 0;
+	readonly #modifiedMs = new Map<string, number>();
 	readonly reads: string[] = [];
 	/** Prefixes. */
 	readonly lists: string[] = [];
@@ -23,12 +26,13 @@ export class MemoryStore implements ObjectStore, ListStore {
 	async putNew(key: string, body: Uint8Array | string) {
 		const text = Buffer.from(body).toString();
 		const existing = this.objects.get(key);
-		if (existing === undefined) this.objects.set(key, text);
+		if (existing === undefined) await this.put(key, text);
 		return (existing ?? text) === text ? "created" : "exists";
 	}
 
 	async put(key: string, text: string): Promise<void> {
 		this.objects.set(key, text);
+		this.#modifiedMs.set(key, this.nowMs);
 	}
 
 	async get(key: string): Promise<string | undefined> {
@@ -40,7 +44,11 @@ export class MemoryStore implements ObjectStore, ListStore {
 		this.lists.push(prefix);
 		for (const [key, text] of [...this.objects].sort())
 			if (key.startsWith(prefix) && key > after)
-				yield { key, bytes: Buffer.byteLength(text), modifiedMs: 0 };
+				yield {
+					key,
+					bytes: Buffer.byteLength(text),
+					modifiedMs: this.#modifiedMs.get(key) ?? 0,
+				};
 	}
 
 	async presign(key: string): Promise<string> {

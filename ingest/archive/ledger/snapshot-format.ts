@@ -1,0 +1,241 @@
+import type { Deviations } from "../../../packages/contracts/ledger.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { SourceName } from "../s3/object-keys.ts";
+import { DateObjects, packedRun } from "./date-objects.ts";
+import {
+	type CutEnds,
+	type IndexedSource,
+	LedgerIndex,
+	nameOfSource,
+} from "./ledger-index.ts";
+
+const version = 4;
+
+type DatesOfSource = Pick<
+	IndexedSource,
+	"objects" | "quarantined" | "deviations"
+>;
+type SourceTotals = Omit<IndexedSource, keyof DatesOfSource>;
+
+/** What a snapshot has beside its parts. */
+export interface SnapshotRoot {
+	version: typeof version;
+	streams: [stream: string, ends: CutEnds][];
+	days: UtcDate[];
+	lostFrames: [UtcDate, number][];
+	sources: SourceTotals[];
+	/** The keys of each date's parts. */
+	dates: [UtcDate, keys: string[]][];
+}
+
+/** What some sources have of a date. */
+interface DatePart {
+	version: typeof version;
+	date: UtcDate;
+	streams: string[];
+	sources: (SourceName & {
+		objects?: PackedObjects;
+		quarantined?: PackedObjects;
+		deviations?: Deviations;
+	})[];
+}
+
+interface PackedObjects {
+	/** See {@link DateObjects.replaced}. */
+	replaced?: number;
+	/** `stream` is an index into `streams`. `packed`: see {@link DateObjects.packed}. */
+	runs: [stream: number, packed: string][];
+}
+
+/** What a source has of a date. It stays as it is, whatever cuts come later, though nothing of it is a copy. */
+interface CapturedSource extends SourceName {
+	objects?: CapturedObjects;
+	quarantined?: CapturedObjects;
+	deviations?: Deviations;
+}
+
+interface CapturedObjects {
+	replaced?: number;
+	runs: [stream: string, run: Uint8Array][];
+}
+
+export function captureRoot(index: LedgerIndex): Omit<SnapshotRoot, "dates"> {
+	return {
+		version,
+		streams: [...index.newestOfStream],
+		days: [...index.days],
+		lostFrames: [...index.lostFrames],
+		sources: Array.from(
+			index.sources(),
+			({ objects, quarantined, deviations, ...totals }) => totals,
+		),
+	};
+}
+
+/** What the sources have of a date, in parts of about `partBytes`: at least one source in each. */
+export function captureDate(
+	index: LedgerIndex,
+	date: UtcDate,
+	partBytes: number,
+): CapturedSource[][] {
+	const parts: CapturedSource[][] = [];
+	let bytes = Infinity;
+	for (const source of index.sources()) {
+		const captured = captureSource(source, date);
+		if (!captured) continue;
+		const own = bytesOf(captured);
+		if (bytes + own > partBytes) {
+			parts.push([]);
+			bytes = 0;
+		}
+		parts.at(-1)!.push(captured);
+		bytes += own;
+	}
+	return parts;
+}
+
+function captureSource(
+	{ account, sourceKey, ...dates }: IndexedSource,
+	date: UtcDate,
+): CapturedSource | undefined {
+	const objects = dates.objects.get(date);
+	const quarantined = dates.quarantined.get(date);
+	const deviations = dates.deviations.get(date);
+	if (!objects && !quarantined && !deviations) return undefined;
+	return {
+		account,
+		sourceKey,
+		...(objects && { objects: captureObjects(objects) }),
+		...(quarantined && { quarantined: captureObjects(quarantined) }),
+		...(deviations && { deviations }),
+	};
+}
+
+function captureObjects(objects: DateObjects): CapturedObjects {
+	const { replaced } = objects;
+	const runs = [...objects.runs()];
+	return { ...(replaced !== undefined && { replaced }), runs };
+}
+
+/** About: with the names, and the types of deviations. */
+function bytesOf(source: CapturedSource): number {
+	const { objects, quarantined, deviations } = source;
+	let bytes = 100 + 150 * (deviations?.entries.length ?? 0);
+	for (const { runs } of [objects, quarantined].filter((of) => !!of))
+		for (const [, run] of runs) bytes += run.byteLength;
+	return bytes;
+}
+
+export function partText(
+	date: UtcDate,
+	captured: readonly CapturedSource[],
+): string {
+	const streams = new Map<string, number>();
+	const pack = ({ runs, ...replaced }: CapturedObjects): PackedObjects => ({
+		...replaced,
+		runs: runs.map(([stream, run]) => {
+			const number = streams.get(stream) ?? streams.size;
+			streams.set(stream, number);
+			return [number, packedRun(run)];
+		}),
+	});
+	const sources = captured.map(({ objects, quarantined, ...source }) => ({
+		...source,
+		...(objects && { objects: pack(objects) }),
+		...(quarantined && { quarantined: pack(quarantined) }),
+	}));
+	const part: DatePart = {
+		version,
+		date,
+		streams: [...streams.keys()],
+		sources,
+	};
+	return JSON.stringify(part);
+}
+
+/**
+ * Reads a snapshot. Throws if this archive can't.
+ * @param readParts Reads the parts with these keys, and calls `add` for each.
+ */
+export async function readSnapshot(
+	text: string,
+	readParts: (keys: string[], add: (part: string) => void) => Promise<void>,
+): Promise<LedgerIndex> {
+	const root: SnapshotRoot | SnapshotVersion3 = JSON.parse(text);
+	if (root.version === 3) return readVersion3(root);
+	if (root.version !== version)
+		throw new Error(
+			`it has version ${(root as SnapshotRoot).version}; this archive reads 3 and ${version}`,
+		);
+	const sources = new Map<string, IndexedSource>();
+	for (const totals of root.sources)
+		sources.set(nameOfSource(totals), { ...totals, ...noDates() });
+	const keys = root.dates.flatMap(([, keys]) => keys);
+	await readParts(keys, (part) => addPart(sources, JSON.parse(part)));
+	return LedgerIndex.of({
+		...root,
+		newestOfStream: root.streams,
+		sources: sources.values(),
+	});
+}
+
+function noDates(): DatesOfSource {
+	return {
+		objects: new Map(),
+		quarantined: new Map(),
+		deviations: new Map(),
+	};
+}
+
+function addPart(
+	sources: ReadonlyMap<string, IndexedSource>,
+	{ date, streams, sources: ofDate }: DatePart,
+): void {
+	const unpack = ({ runs, replaced }: PackedObjects) =>
+		DateObjects.unpacked(
+			runs.map(([stream, packed]) => [streams[stream]!, packed]),
+			replaced,
+		);
+	for (const { objects, quarantined, deviations, ...name } of ofDate) {
+		const source = sources.get(nameOfSource(name))!;
+		if (objects) source.objects.set(date, unpack(objects));
+		if (quarantined) source.quarantined.set(date, unpack(quarantined));
+		if (deviations) source.deviations.set(date, deviations);
+	}
+}
+
+/** `stream` is an index into `streams`. */
+type PackedDates = [UtcDate, [stream: number, packed: string][]][];
+
+/** The former version: all in one text. */
+interface SnapshotVersion3 extends Omit<SnapshotRoot, "version" | "dates"> {
+	version: 3;
+	sources: (SourceTotals & {
+		objects: PackedDates;
+		quarantined: PackedDates;
+		deviations: [UtcDate, Deviations][];
+	})[];
+}
+
+function readVersion3({ streams, sources, ...rest }: SnapshotVersion3) {
+	const unpack = (packed: PackedDates) =>
+		new Map(
+			packed.map(([date, runs]) => {
+				const named = runs.map(([stream, packed]): [string, string] => [
+					streams[stream]![0],
+					packed,
+				]);
+				return [date, DateObjects.unpacked(named)];
+			}),
+		);
+	return LedgerIndex.of({
+		...rest,
+		newestOfStream: streams,
+		sources: sources.map((source) => ({
+			...source,
+			objects: unpack(source.objects),
+			quarantined: unpack(source.quarantined),
+			deviations: new Map(source.deviations),
+		})),
+	});
+}

@@ -1,0 +1,73 @@
+import { setImmediate } from "node:timers/promises";
+import { shardOfStream } from "../../../packages/contracts/nats.ts";
+import type { Logger } from "../../../packages/service/log.ts";
+import type { ReplacingOutput } from "../../archive/ledger/date-objects.ts";
+import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import { cutOfName, type ObjectKeys } from "../../archive/s3/object-keys.ts";
+import type { CompactionRecord, CompactionStore } from "./record.ts";
+
+interface IndexedShard {
+	readonly number: number;
+	readonly index: LedgerIndex;
+}
+
+/**
+ * Lets a shard's index forget the objects that a compaction has replaced. Its record must be in the bucket: then nothing undoes
+ * it, and whoever reads the date's objects finds it. Returns false if the index doesn't know all of them yet.
+ */
+export async function forgetReplaced(
+	{ number, index }: IndexedShard,
+	record: CompactionRecord,
+): Promise<boolean> {
+	// A record has up to some ten thousand names, and to parse its text, to read them and to replace them takes 20 ms each.
+	await setImmediate();
+	// A Source may have moved on that date. Then the record has the objects of one of its shards.
+	const own = record.outputs.filter(({ inputs }) =>
+		inputs.some((name) => shardOfStream(name) === number),
+	);
+	const outputs = own.map(
+		({ rows, inputs }): ReplacingOutput => ({
+			rows,
+			inputs: inputs.map(cutOfName),
+		}),
+	);
+	await setImmediate();
+	return index.replace(record, outputs);
+}
+
+/**
+ * The same for all dates that have a record and whose objects the index holds: another archive has compacted them, or this one
+ * after the snapshot that the index was restored from.
+ */
+export async function forgetAllReplaced(
+	shard: IndexedShard,
+	{
+		hasRecord,
+		records,
+		keys,
+		log,
+	}: {
+		hasRecord: (key: string) => boolean;
+		records: CompactionStore;
+		keys: ObjectKeys;
+		log: Logger;
+	},
+): Promise<void> {
+	for (const { account, sourceKey, objects } of shard.index.sources()) {
+		// Thousands of sources have hundreds of thousands of dates.
+		await setImmediate();
+		for (const [date, { replaced }] of objects) {
+			const key = keys.compaction({ account, sourceKey, date });
+			if (replaced !== undefined || !hasRecord(key)) continue;
+			try {
+				const record = await records.read(key);
+				if (record) await forgetReplaced(shard, record);
+			} catch (error) {
+				log.warn(
+					{ err: error, key },
+					"a compaction record is unreadable; the ledger keeps the objects that it names in memory",
+				);
+			}
+		}
+	}
+}
