@@ -100,8 +100,8 @@ house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, fo
 	@$(node) tools/house/main.ts
 
 .PHONY: clients
-clients: $(installed) ## Write the generated part of the Python client, which `pip install ./clients/python` needs
-	@$(node) tools/generate/python-client.ts
+clients: $(installed) ## Write the generated parts of the Python and the TypeScript client, which `pip install ./clients/python` and `npm pack` need
+	@$(node) tools/generate/clients.ts
 
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs neither a daemon nor an image registry, but root on Debian)

@@ -49,8 +49,8 @@ const introduction = `# REST API
 Manage Tidemill without kubectl: the API and \`kubectl\` show the same resources. The API keeps no state of its own and has no
 privileges: it always acts with the caller's token. \`/docs\` of a running API describes every field, and
 \`/v1/openapi.json\` is the same for programs. Common generators make clients of it: \`test/ecosystem/\` has a program for each of
-openapi-typescript (with openapi-fetch), openapi-generator's Python and its Go, and tries them before each release. For TypeScript,
-\`api/generated/client-types.ts\` has the types; for Python there is [a client](../orchestrators.md#python).
+openapi-typescript (with openapi-fetch), openapi-generator's Python and its Go, and tries them before each release. There are clients for
+[TypeScript](../../clients/typescript/README.md) and [Python](../orchestrators.md#python).
 
 ## Authentication
 

@@ -8,7 +8,6 @@ import { apiPage } from "./api-page.ts";
 import { argocdHealthFiles } from "./argocd-health.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { cliPage } from "./cli-page.ts";
-import { clientTypesText } from "./client-types.ts";
 import { conditionsPage } from "./conditions-page.ts";
 import { crdFiles, schemaFiles, writeFiles } from "./crds.ts";
 import { errorsPage } from "./errors-page.ts";
@@ -25,7 +24,6 @@ export function generatedFiles(): [path: string, text: string][] {
 	return [
 		...crdFiles(),
 		...schemaFiles(),
-		["api/generated/client-types.ts", clientTypesText()],
 		...argocdHealthFiles(),
 		["docs/quickstart.md", quickStartPage()],
 		["docs/reference/api.md", apiPage()],

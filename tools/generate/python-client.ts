@@ -57,8 +57,8 @@ const rules: [written: RegExp, instead: string][] = [
 	[/\bAsync(?=[A-Z])/g, ""],
 ];
 
-/** `make clients`: Git ignores what it writes, so that no change of the API has a second copy in the client. */
-function writeClients(): void {
+/** Writes the generated part of clients/python. */
+export function writePythonClient(): void {
 	for (const part of ["generated", "synchronous"])
 		rmSync(join(root, folder, part), { recursive: true, force: true });
 	for (const [path, text] of pythonClientFiles()) {
@@ -67,5 +67,3 @@ function writeClients(): void {
 		writeFileSync(file, text);
 	}
 }
-
-if (import.meta.main) writeClients();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../api/endpoints.ts";
-import { methodName, pythonOperationsText } from "./python-operations.ts";
+import { methodName } from "./client-methods.ts";
+import { pythonOperationsText } from "./python-operations.ts";
 import { isPythonName } from "./python-types.ts";
 
 test.each([

@@ -1,0 +1,186 @@
+import { ApiError, ApiUnavailable, type TidemillError } from "./errors.ts";
+import { busyStatuses, retryDelay } from "./retry.ts";
+
+/** A token, or what returns the current one, such as the content of a mounted file that Kubernetes renews. */
+export type Token = string | (() => string | Promise<string>);
+
+export interface Access {
+	/** Of the API, as https://tidemill-api.example/v1. */
+	url: string;
+	token: Token;
+	/** The namespace, for a token that does not belong to a service account. */
+	account: string | undefined;
+	/** How long a request is repeated while the API is away or busy. */
+	retryMs: number;
+	fetch: typeof fetch;
+}
+
+interface RequestParts {
+	query?: Record<string, unknown>;
+	headers?: Record<string, string | undefined>;
+	body?: unknown;
+	signal?: AbortSignal | undefined;
+}
+
+type Outcome =
+	| { answer: Response; text: string }
+	| { error: TidemillError; status: number | undefined; retryAfterMs: number };
+
+/** The API answers within 60 seconds, even if it waits for a Run. */
+const timeoutMs = 90_000;
+
+/** Sends requests and returns their answers. */
+export class Api {
+	readonly #access: Access;
+	readonly #base: string;
+
+	/** Throws if the URL is none. */
+	constructor(access: Access) {
+		if (!/^https?:\/\//.test(access.url))
+			throw new TypeError(
+				`The URL of the API must begin with https:// or http://, such as https://tidemill-api.example/v1, not ${JSON.stringify(access.url)}.`,
+			);
+		this.#access = access;
+		this.#base = access.url.replace(/\/+$/, "").replace(/\/v1$/, "");
+	}
+
+	/** The answer's JSON, or undefined if it is empty. A page of something in between is an error. */
+	async json<T>(method: string, path: string, parts: RequestParts): Promise<T> {
+		const { answer, text } = await this.#send(method, path, parts);
+		if (text === "") return undefined as T;
+		try {
+			return JSON.parse(text);
+		} catch {
+			throw answerError(answer, text);
+		}
+	}
+
+	async text(method: string, path: string, parts: RequestParts) {
+		return (await this.#send(method, path, parts)).text;
+	}
+
+	async #send(method: string, path: string, parts: RequestParts) {
+		const { retryMs } = this.#access;
+		const isRepeatable =
+			["GET", "PUT", "DELETE"].includes(method) ||
+			parts.headers?.["Idempotency-Key"] !== undefined;
+		const deadline = Date.now() + retryMs;
+		for (let attempt = 1; ; attempt++) {
+			const outcome = await this.#try(method, path, parts);
+			if ("answer" in outcome) return outcome;
+			const { error, status, retryAfterMs } = outcome;
+			parts.signal?.throwIfAborted();
+			const leftMs = deadline - Date.now();
+			const delayMs = retryDelay(
+				{ status, retryAfterMs, isRepeatable, attempt, leftMs },
+				Math.random(),
+			);
+			if (delayMs === undefined) throw error;
+			await pause(delayMs, parts.signal);
+		}
+	}
+
+	/** Sends it once, with the token as it is now. */
+	async #try(
+		method: string,
+		path: string,
+		parts: RequestParts,
+	): Promise<Outcome> {
+		const { body, query = {}, headers = {}, signal } = parts;
+		const url = new URL(this.#base + path);
+		for (const [name, value] of Object.entries(query))
+			if (value !== undefined) url.searchParams.set(name, String(value));
+		const sent = new Headers({
+			Accept: "application/json, text/plain",
+			Authorization: await this.#authorization(),
+		});
+		if (this.#access.account)
+			sent.set("Tidemill-Account", this.#access.account);
+		if (body !== undefined)
+			sent.set(
+				"Content-Type",
+				method === "PATCH"
+					? "application/merge-patch+json"
+					: "application/json",
+			);
+		for (const [name, value] of Object.entries(headers))
+			if (value !== undefined) sent.set(name, value);
+		const timeout = AbortSignal.timeout(timeoutMs);
+		try {
+			const answer = await this.#access.fetch(url, {
+				method,
+				headers: sent,
+				...(body !== undefined && { body: JSON.stringify(body) }),
+				signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+			});
+			const text = await answer.text();
+			if (answer.ok) return { answer, text };
+			const { status } = answer;
+			const retryAfterMs =
+				Number(answer.headers.get("Retry-After")) * 1_000 || 0;
+			return { error: answerError(answer, text), status, retryAfterMs };
+		} catch (cause) {
+			const reason = (cause as Error).message;
+			const error = new ApiUnavailable(
+				`The API did not answer ${method} ${path}: ${reason}.`,
+				{ cause },
+			);
+			return { error, status: undefined, retryAfterMs: 0 };
+		}
+	}
+
+	/** The error never has the token, as that of `fetch` would. */
+	async #authorization(): Promise<string> {
+		const { token } = this.#access;
+		const current = (typeof token === "string" ? token : await token()).trim();
+		if (!/^[\x21-\x7e]+$/.test(current))
+			throw new TypeError(
+				"The token is empty or has characters that no token has. Make one by `tidemill tokens create`.",
+			);
+		return `Bearer ${current}`;
+	}
+}
+
+/** Resolves after so many milliseconds; throws the signal's reason if it is aborted before. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const abort = () => {
+			clearTimeout(timer);
+			reject(signal!.reason);
+		};
+		const timer = setTimeout(() => {
+			signal?.removeEventListener("abort", abort);
+			resolve();
+		}, ms);
+		if (signal?.aborted) abort();
+		signal?.addEventListener("abort", abort, { once: true });
+	});
+}
+
+/** An answer without the form of the API's errors comes from something in between. */
+function answerError(answer: Response, text: string) {
+	const { status, headers } = answer;
+	try {
+		const { code, detail, details = [] } = JSON.parse(text);
+		if (typeof code === "string" && typeof detail === "string")
+			return new ApiError(
+				status,
+				code,
+				detail,
+				details,
+				headers.get("X-Request-Id") ?? "",
+			);
+	} catch {
+		// It isn't JSON either.
+	}
+	const said = `HTTP ${status}: ${text.slice(0, 200)}`;
+	if (busyStatuses.includes(status))
+		return new ApiUnavailable(`Something in front of the API answered ${said}`);
+	return new ApiError(
+		status,
+		"Unknown",
+		`This is not the API's answer. ${said}`,
+		[],
+		"",
+	);
+}
