@@ -31,6 +31,19 @@ export function define(pipelines: CommandGroup): void {
 		.option("--source <name>", "the source of the events")
 		.option("--destination <name>", "the destination of the table")
 		.option("--table <name>", "the name of the table")
+		.option(
+			"--columns <names>",
+			"the table's columns, separated by commas, of EventID, Timestamp, Body, Date and Violations",
+		)
+		.option(
+			"--body-column <column>",
+			"a column with a value of the body, as name=/pointer or name=/pointer:Type, such as amount=/data/amount:Integer; it can be repeated",
+			(column: string, others: string[] = []) => [...others, column],
+		)
+		.option(
+			"--quarantine",
+			"also load the events in quarantine, into a table of their own",
+		)
 		.addOption(
 			new Option(
 				"--daily <time>",
@@ -54,6 +67,7 @@ export function define(pipelines: CommandGroup): void {
 		.addOption(createdOption)
 		.addHelpText(
 			...examples(
+				"tidemill pipelines create charges --source stripe --destination lake --every 15m --body-column amount=/data/object/amount:Integer",
 				"tidemill pipelines create orders --source shop --destination lake --daily 06:30 --time-zone Europe/Berlin",
 				"tidemill pipelines create -f pipeline.yaml",
 			),
@@ -84,7 +98,7 @@ export function define(pipelines: CommandGroup): void {
 	});
 }
 
-interface ScheduleOptions {
+export interface ScheduleOptions {
 	daily?: string | undefined;
 	every?: string | undefined;
 	cron?: string | undefined;
@@ -132,6 +146,35 @@ function scheduleOf({ daily, every, cron, timeZone }: ScheduleOptions): object {
 	};
 }
 
+const columnNames = ["EventID", "Timestamp", "Body", "Date", "Violations"];
+const columnTypes = [
+	...["String", "Integer", "Number", "Decimal", "Boolean"],
+	...["Timestamp", "Date", "JSON"],
+];
+
+/** By its name in a spec or in the table, such as EventID or event_id. */
+function columnNamed(text: string): string {
+	const plain = (name: string) => name.replaceAll("_", "").toLowerCase().trim();
+	const found = columnNames.find((name) => plain(name) === plain(text));
+	if (found) return found;
+	throw new UsageError(
+		`--columns has "${text}", but must have names of ${columnNames.join(", ")}. A value of the body is a --body-column`,
+	);
+}
+
+function bodyColumnOf(text: string): object {
+	const [, name, bodyPointer, type] =
+		/^([a-z][a-z0-9_]*)=(\/.*?)(?::([A-Za-z]+))?$/.exec(text) ?? [];
+	const found = columnTypes.find(
+		(one) => one.toLowerCase() === type?.toLowerCase(),
+	);
+	if (name && (type === undefined || found))
+		return { name, bodyPointer, ...(found && { type: found }) };
+	throw new UsageError(
+		`--body-column is "${text}", but must be a name, a place and a type such as amount=/data/amount:Integer. Types are ${columnTypes.join(", ")}`,
+	);
+}
+
 /** Undefined if no option says anything about it. */
 export function specOf(
 	options: {
@@ -139,15 +182,25 @@ export function specOf(
 		source?: string | undefined;
 		destination?: string | undefined;
 		table?: string | undefined;
+		columns?: string | undefined;
+		bodyColumn?: string[] | undefined;
+		quarantine?: boolean | undefined;
 	} & ScheduleOptions,
 ): object | undefined {
 	const { displayName, source, destination, table } = options;
+	const { columns, bodyColumn, quarantine } = options;
 	const schedule = scheduleOf(options);
+	const tableSpec = {
+		...(table && { name: table }),
+		...(columns && { columns: columns.split(",").map(columnNamed) }),
+		...(bodyColumn && { bodyColumns: bodyColumn.map(bodyColumnOf) }),
+		...(quarantine && { quarantine }),
+	};
 	const spec = {
 		...(displayName && { displayName }),
 		...(source && { sourceRef: { name: source } }),
 		...(destination && { destinationRef: { name: destination } }),
-		...(table && { table: { name: table } }),
+		...(Object.keys(tableSpec).length > 0 && { table: tableSpec }),
 		...(Object.keys(schedule).length > 0 && { schedule }),
 	};
 	return Object.keys(spec).length > 0 ? spec : undefined;

@@ -1,10 +1,19 @@
 import { Option } from "@commander-js/extra-typings";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
-import { chooseCluster } from "./command/cluster.ts";
+import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { defineRefusals } from "./events/refusals.ts";
 import { defineSend } from "./events/sending.ts";
+import { providers } from "./provider/providers.ts";
+import {
+	readSecret,
+	requireSecret,
+	secretFileOption,
+	secretStdinOption,
+	writeSecret,
+} from "./provider/secret.ts";
+import { prepareSender, secretRefOf } from "./provider/sender.ts";
 import { askOperator, defineSuspension } from "./resource/change.ts";
 import {
 	createdOption,
@@ -25,10 +34,29 @@ export function define(sources: CommandGroup): void {
 	sources
 		.command("create")
 		.description(
-			"Create a source. Its URL alone is enough to send events; a manifest can ask for more. With --wait, it prints the URL.",
+			"Create a source, and print its URL with --wait. --provider says who sends: the source then checks that provider's signatures, stores a repeated event once and knows the events' types, and the command creates the Secret that it needs. Without it, the URL alone is enough to send events.",
 		)
 		.argument("[name]")
 		.addOption(displayNameOption)
+		.addOption(
+			new Option(
+				"--provider <name>",
+				`who sends: ${Object.keys(providers).join(", ")}, or one of examples/senders`,
+			),
+		)
+		.addOption(secretStdinOption)
+		.addOption(secretFileOption)
+		.addOption(
+			new Option(
+				"--secret-ref <name>",
+				"a Secret that is there, with the secret in its key secret",
+			).conflicts(["secretStdin", "secretFile"]),
+		)
+		.option(
+			"--topic-arn <arn>",
+			"a topic of the provider sns; it can be repeated",
+			(arn: string, others: string[] = []) => [...others, arn],
+		)
 		.option("--tracking-plan <name>", "the plan of its events")
 		.addOption(
 			new Option(
@@ -43,6 +71,8 @@ export function define(sources: CommandGroup): void {
 		.addHelpText(
 			...examples(
 				"tidemill sources create shop --wait",
+				"tidemill sources create stripe --provider stripe --secret-stdin --wait < secret",
+				"tidemill sources create github --provider github --dry-run -o yaml",
 				"tidemill sources create -f source.yaml",
 			),
 		)
@@ -52,29 +82,60 @@ export function define(sources: CommandGroup): void {
 				{ displayName, trackingPlan, deletionPolicy, ...options },
 				command,
 			) => {
+				const { file, dryRun, wait, output, ...choice } = options;
+				const creation = { name, file, dryRun, wait, output };
+				const sender = await prepareSender(command.optsWithGlobals(), {
+					...choice,
+					...{ name, file, dryRun, trackingPlan },
+				});
+				const webhook = {
+					...sender?.webhook,
+					...(trackingPlan && { trackingPlanRef: { name: trackingPlan } }),
+				};
 				const settings = {
 					...(displayName && { displayName }),
 					...(deletionPolicy && { deletionPolicy }),
-					...(trackingPlan && {
-						webhook: { trackingPlanRef: { name: trackingPlan } },
-					}),
+					...(Object.keys(webhook).length > 0 && { webhook }),
 				};
+				const isSaid = file === undefined || Object.keys(settings).length > 0;
 				const { status } = await createObject<Source>(
 					command.optsWithGlobals(),
 					sourceKind,
 					{
-						name,
-						spec:
-							options.file === undefined || Object.keys(settings).length > 0
-								? { type: "Webhook", ...settings }
-								: undefined,
-						...options,
+						...creation,
+						spec: isSaid ? { type: "Webhook", ...settings } : undefined,
+						...(sender && { before: sender.before }),
+						...(sender?.lacksSecret && {
+							isEnough: (seen) =>
+								(seen as Source).status?.webhookURL !== undefined,
+						}),
 					},
 				);
-				if (options.wait && !options.output && status?.webhookURL)
+				if (wait && !output && status?.webhookURL)
 					process.stdout.write(`${status.webhookURL}\n`);
+				if (sender && !output) process.stderr.write(sender.farewell);
 			},
 		);
+	sources
+		.command("set-secret")
+		.description(
+			"Write the secret of a source with authorization into the Secret that the source names first, and label it for Tidemill. A secret that is there is replaced.",
+		)
+		.argument("<source>")
+		.addOption(secretStdinOption)
+		.addOption(secretFileOption)
+		.addHelpText(
+			...examples("tidemill sources set-secret stripe --secret-stdin < secret"),
+		)
+		.action(async (name, options, command) => {
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const source = await requireObject<Source>(cluster, sourceKind, name);
+			const ref = secretRefOf(source);
+			const question = `The secret of source ${name}: `;
+			const secret = requireSecret(await readSecret(options, question));
+			await writeSecret(cluster, ref, secret, { replace: true });
+			process.stdout.write(`secret/${ref.name} written\n`);
+		});
 	defineSuspension(sources, sourceKind, {
 		example: "shop",
 		suspend: "Refuse events with 403 until the source is resumed.",

@@ -18,6 +18,11 @@ const groups: {
 	load: () => Promise<{ define(group: CommandGroup): void }>;
 }[] = [
 	{
+		name: "init",
+		about: "ask five questions, and write the YAML of a source and its table",
+		load: () => import("../init.ts"),
+	},
+	{
 		name: "sources",
 		aliases: ["wsrc", "source"],
 		about: "webhook connections, each with a URL of its own",

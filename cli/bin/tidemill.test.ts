@@ -1,5 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -104,4 +106,31 @@ test("Ctrl-C says that the run goes on, and how to wait for it again", async () 
 	expect(await said).toContain(
 		"\nThe run orders-1 continues. Wait for it again: tidemill runs wait orders-1 -n mine\n",
 	);
+});
+
+test("init asks in a terminal, and writes what kubectl takes", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "init-"));
+	const command = `"${process.execPath}" "${program}" init`;
+	// It gives the command a terminal of its own.
+	const child = spawn("script", ["-qec", command, "/dev/null"], {
+		cwd: folder,
+	});
+	let shown = "";
+	let asked = 0;
+	child.stdout.on("data", (data) => {
+		shown += data;
+		const questions = shown.match(/\? .*\[.+\] /g)?.length ?? 0;
+		for (; asked < questions; asked++) child.stdin.write("\r");
+	});
+	expect(await once(child, "exit")).toEqual([0, null]);
+	expect(shown).toContain("tidemill.yaml written");
+	expect(shown).toContain("kubectl apply -f tidemill.yaml");
+	const written = readFileSync(join(folder, "tidemill.yaml"), "utf8");
+	expect(written.match(/^kind: .*$/gm)).toEqual([
+		"kind: TrackingPlan",
+		"kind: Source",
+		"kind: Destination",
+		"kind: Pipeline",
+	]);
+	expect(tidemill("init").stderr).toContain("asks questions in a terminal");
 });

@@ -42,7 +42,7 @@ export const displayNameOption = new Option(
 	"a name for people",
 );
 
-type Resource = KubeObject & {
+export type Resource = KubeObject & {
 	spec?: object;
 	status?: { conditions?: Condition[]; observedGeneration?: number };
 };
@@ -55,6 +55,10 @@ interface Creation {
 	dryRun?: boolean | undefined;
 	wait?: boolean | undefined;
 	output?: "json" | "yaml" | "name" | undefined;
+	/** What was created before it, and stands before it in the manifests of a dry run. */
+	before?: readonly Resource[];
+	/** What is enough for `wait` although it isn't ready. */
+	isEnough?: (seen: Resource) => boolean;
 }
 
 /** Creates an object from a manifest, or from a name and a spec, and prints its name. Returns it as last seen. */
@@ -78,11 +82,12 @@ export async function createObject<T extends Resource>(
 			...(creation.dryRun && { dryRun: true }),
 		},
 	);
-	const { dryRun, output, wait } = creation;
+	const { dryRun, output, wait, before = [] } = creation;
 	const say = async (object: T) => {
-		const manifest = dryRun ? manifestOf(kind, draft, metadata) : object;
-		const text =
-			output && (await objectsText([manifest], output, { asList: false }));
+		const manifests = dryRun
+			? [...before, manifestOf(kind, { ...draft, metadata })]
+			: [object];
+		const text = output && (await manifestsText(manifests, output));
 		process.stdout.write(
 			text ?? `${nameOf(object)} created${dryRun ? " (dry run)" : ""}\n`,
 		);
@@ -91,15 +96,27 @@ export async function createObject<T extends Resource>(
 	if (!wait || dryRun) return say(created);
 	// What is printed for programs is printed once, as it is in the end.
 	if (output === undefined) await say(created);
-	const ready = await awaitReady(cluster, kind, created);
+	const ready = await awaitReady(cluster, kind, created, creation.isEnough);
 	return output === undefined ? ready : say(ready);
 }
 
+/** In YAML a document for each, as people keep them. */
+export async function manifestsText(
+	manifests: readonly Resource[],
+	format: "json" | "yaml" | "name",
+): Promise<string> {
+	if (format !== "yaml")
+		return objectsText(manifests, format, { asList: manifests.length > 1 });
+	const texts = manifests.map((each) =>
+		objectsText([each], "yaml", { asList: false }),
+	);
+	return (await Promise.all(texts)).join("---\n");
+}
+
 /** What people keep in Git: what they said, without the cluster's defaults. */
-function manifestOf(
+export function manifestOf(
 	kind: ResourceKind<KubeObject>,
-	{ spec }: Pick<Resource, "spec">,
-	metadata: KubeObject["metadata"],
+	{ spec, metadata }: Resource,
 ): Resource {
 	return {
 		apiVersion: apiVersionOf(kind),
@@ -117,13 +134,14 @@ async function awaitReady<T extends Resource>(
 	{ client }: Cluster,
 	kind: ResourceKind<T>,
 	object: T,
+	isEnough: (seen: Resource) => boolean = () => false,
 ): Promise<T> {
 	const called = nameOf(object);
 	const lines = new ProgressLines();
 	const isLost = await lostUntilMended();
 	const isSettled = (seen: T) => {
 		const ready = readyOf(seen);
-		if (ready?.status === "True" || isLost(seen)) return true;
+		if (ready?.status === "True" || isEnough(seen) || isLost(seen)) return true;
 		if (ready)
 			lines.say(
 				{ [kind.kind.toLowerCase()]: object.metadata.name, ...factsOf(ready) },
@@ -142,7 +160,7 @@ async function awaitReady<T extends Resource>(
 			AbortSignal.timeout(readyWaitMs),
 		),
 	);
-	requireReady(last ?? object);
+	if (!isEnough(last ?? object)) requireReady(last ?? object);
 	return last ?? object;
 }
 
