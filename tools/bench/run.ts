@@ -29,6 +29,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	api: () => import("./api/bench.ts"),
 	"scale-operator": () => import("./scale/operator.ts"),
 	"scale-ledger": () => import("./scale/ledger.ts"),
+	year: () => import("./year/bench.ts"),
 };
 
 /** `make bench ONLY=receive` passes it as the only argument. */

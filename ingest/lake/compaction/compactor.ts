@@ -19,7 +19,7 @@ import {
 	supersededNames,
 } from "./record.ts";
 import { forgetAllReplaced, forgetReplaced } from "./replaced-objects.ts";
-import { ParquetRewriter } from "./rewriter.ts";
+import { ParquetRewriter, type Rewriter } from "./rewriter.ts";
 
 const idlePollMs = 1_000;
 const maxTombstonesAgeMs = 60_000;
@@ -43,6 +43,8 @@ export interface CompactorOptions {
 	/** A shard with a higher lag is behind, and compaction waits for it. */
 	maxLagSeconds: number;
 	scratch: string;
+	/** Another one is for a simulation. */
+	openRewriter?: (scratch: string, signal: AbortSignal) => Promise<Rewriter>;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
 	log: Logger;
@@ -146,7 +148,8 @@ export class Compactor {
 		signal: AbortSignal,
 	): Promise<CompactionRecord> {
 		const { store, shards, scratch, metrics, log } = this.#options;
-		const rewriter = await ParquetRewriter.open(scratch, signal);
+		const { openRewriter = ParquetRewriter.open } = this.#options;
+		const rewriter = await openRewriter(scratch, signal);
 		try {
 			const idle = () => this.#idle(due, signal);
 			const work = new DateCompaction({ store, rewriter, idle }, due);

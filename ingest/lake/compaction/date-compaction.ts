@@ -1,4 +1,4 @@
-import { rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { fileDigest } from "../../archive/s3/object-read.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
@@ -6,11 +6,7 @@ import { outputName } from "../../wire/output-name.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 import type { CompactionOutput, CompactionRecord } from "./record.ts";
-import {
-	type FileContents,
-	OutOfMemory,
-	type ParquetRewriter,
-} from "./rewriter.ts";
+import { type FileContents, OutOfMemory, type Rewriter } from "./rewriter.ts";
 
 const downloadsAtOnce = 8;
 
@@ -21,7 +17,7 @@ export class CompactionMismatch extends Error {
 
 export interface DateCompactionOptions {
 	store: FileStore & Pick<ObjectStore, "keys">;
-	rewriter: ParquetRewriter;
+	rewriter: Rewriter;
 	/** Settles when no shard is behind. Throws if the date must not be compacted any more. */
 	idle: () => Promise<void>;
 }
@@ -115,7 +111,7 @@ export class DateCompaction {
 				return;
 			}
 		}
-		await Promise.all(group.map(({ file }) => rm(file, { force: true })));
+		await this.#options.rewriter.remove(group.map(({ file }) => file));
 	}
 
 	async #write(group: Input[]): Promise<CompactionOutput> {
@@ -136,7 +132,7 @@ export class DateCompaction {
 		if (sha256 === undefined) return undefined;
 		const { rows } = await this.#verify(file, group, `The object ${key}`);
 		const { size: bytes } = await stat(file);
-		await rm(file);
+		await rewriter.remove([file]);
 		return { rows, bytes, sha256 };
 	}
 
@@ -159,7 +155,7 @@ export class DateCompaction {
 		};
 		const type = "application/vnd.apache.parquet";
 		const written = await store.putNewFile(key, file, type);
-		await rm(file);
+		await rewriter.remove([file]);
 		if (written === "created") return own;
 		// Another compactor was first: what counts is the object in the store.
 		const existing = await this.#existing(key, group);

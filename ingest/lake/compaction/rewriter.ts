@@ -30,6 +30,12 @@ export class OutOfMemory extends Error {
 	override name = "OutOfMemory";
 }
 
+/** What compaction needs of a {@link ParquetRewriter}. */
+export type Rewriter = Pick<
+	ParquetRewriter,
+	"newFile" | "contents" | "merge" | "remove" | "close"
+>;
+
 /**
  * Merges Parquet files. It has a folder of its own for files, and removes it when it closes. One call at a time: DuckDB
  * crashes if it is closed during a call.
@@ -130,6 +136,11 @@ export class ParquetRewriter {
 			`SELECT * FROM ${rowsOf(files)} WHERE ${condition}${without}`,
 			rowGroupSize,
 		);
+	}
+
+	/** Removes files; one that is gone is no error. */
+	async remove(files: readonly string[]): Promise<void> {
+		await Promise.all(files.map((file) => rm(file, { force: true })));
 	}
 
 	async close(): Promise<void> {

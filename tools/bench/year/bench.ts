@@ -1,0 +1,204 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+	type Bench,
+	compared,
+	figure,
+	type Measurement,
+	median,
+	type Say,
+} from "../measure/measurement.ts";
+import { sourcesEnvironment } from "../measure/process-cost.ts";
+import { graphOf } from "./graph.ts";
+import type { SimulatedDay } from "./shard-year.ts";
+import { cutsOfDay, usualSettings, type YearOptions } from "./year-options.ts";
+
+const days = Number(process.env.BENCH_DAYS || 400);
+/** By then everything that retention removes has been removed once, and what a deleted Source leaves is over. */
+const settledDay = Math.min(60, days);
+/** Days that are compared: a Source is deleted on one of them. */
+const comparedDays = 4;
+const mostGrowth = 1.05;
+const mostDeviation = 0.1;
+/** On it each cut is simulated. What it costs is done two days later: compaction, and the removal of what that has replaced. */
+const wholeDay = 36;
+const daysOfWhole = 3;
+
+/** One shard of ten that take 50,000 events/s of 1,000 Sources. */
+const shard = { eventsPerSecond: 5_000, sources: 100 };
+/** The shards of docs/sizing.md for 1,000, 10,000 and 100,000 events/s. */
+const sizes = [
+	{ all: 1_000, shards: 1, eventsPerSecond: 1_000, sources: 100 },
+	{ all: 10_000, shards: 1, eventsPerSecond: 10_000, sources: 100 },
+	{ all: 100_000, shards: 5, eventsPerSecond: 20_000, sources: 200 },
+];
+
+const parts = (process.env.BENCH_PARTS || "year,whole,sizes").split(",");
+
+/** A shard's archive and its bucket over a year of days, with the dates and records that it would really have. */
+export const bench: Bench = {
+	about: `${days} days of a shard with ${shard.eventsPerSecond} events/s of ${shard.sources} Sources, simulated; each simulated cut stands for ${scaled(shard).factor}; baseline: day ${settledDay}`,
+	async run(say) {
+		const year =
+			parts.includes("year") &&
+			live({ ...scaled(shard), days, restartOn: 50 }, say);
+		const whole = parts.includes("whole") && wholeDays(say);
+		const measurements: Measurement[] = [];
+		if (year) measurements.push(...(await flatness(await year, say)));
+		if (whole) measurements.push(...(await whole));
+		if (parts.includes("sizes"))
+			for (const size of sizes) measurements.push(...(await sizeOf(size, say)));
+		return measurements;
+	},
+};
+
+/** With at most 200 real cuts in a simulated one, and about 50 of these on a day. */
+function scaled(size: {
+	eventsPerSecond: number;
+	sources: number;
+}): YearOptions {
+	const { eventsPerSecond, sources } = size;
+	const options = { eventsPerSecond, sources, days: 0, factor: 1 };
+	const cuts = cutsOfDay(options, usualSettings().limits);
+	const factor = Math.max(1, Math.min(200, Math.floor(cuts / 45)));
+	return { ...options, factor };
+}
+
+/** In a process of its own, whose clock it sets. */
+async function live(options: YearOptions, say: Say): Promise<SimulatedDay[]> {
+	const program = join(import.meta.dirname, "year-process.ts");
+	const child = fork(program, [JSON.stringify(options)], {
+		env: { LOG_LEVEL: "warn", ...sourcesEnvironment() },
+		// Its log isn't the table.
+		stdio: ["ignore", 2, 2, "ipc"],
+	});
+	const lived: SimulatedDay[] = [];
+	child.on("message", (day: SimulatedDay) => {
+		lived.push(day);
+		say(textOf(day));
+	});
+	const [code] = await once(child, "exit");
+	if (code !== 0) throw new Error(`A simulated year ended with ${code}`);
+	return lived;
+}
+
+function textOf(day: SimulatedDay): string {
+	const { put, get, list, delete: deleted } = day.requests;
+	const mib = (bytes: number) => (bytes / 1024 ** 2).toFixed(1);
+	const count = (number: number) => Math.round(number).toLocaleString("en");
+	return `day ${day.day}: heap ${mib(day.heapBytes)} MiB (${mib(day.wholeHeapBytes)} with all objects), resident ${mib(day.residentBytes)} MiB; ${count(day.indexed)} objects in the index, ${count(day.objects)} in the bucket; ${count(put)} PUT, ${count(get)} GET, ${count(list)} LIST, ${count(deleted)} DELETE; $${day.dollars.toFixed(2)}`;
+}
+
+interface Column {
+	name: string;
+	unit: string;
+	of(day: SimulatedDay): number;
+}
+
+const columns: Column[] = [
+	{ name: "heap", unit: "MiB", of: (day) => day.heapBytes / 1024 ** 2 },
+	{
+		name: "heap with all objects",
+		unit: "MiB",
+		of: (day) => day.wholeHeapBytes / 1024 ** 2,
+	},
+	{
+		name: "resident memory",
+		unit: "MiB",
+		of: (day) => day.residentBytes / 1024 ** 2,
+	},
+	{ name: "objects in the index", unit: "", of: (day) => day.indexed },
+	{ name: "objects in the bucket", unit: "", of: (day) => day.objects },
+	{ name: "PUT", unit: "a day", of: ({ requests }) => requests.put },
+	{ name: "GET", unit: "a day", of: ({ requests }) => requests.get },
+	{ name: "LIST", unit: "a day", of: ({ requests }) => requests.list },
+	{ name: "DELETE", unit: "a day", of: ({ requests }) => requests.delete },
+	{ name: "dollars", unit: "a day", of: (day) => day.dollars },
+];
+
+async function flatness(
+	year: SimulatedDay[],
+	say: Say,
+): Promise<Measurement[]> {
+	const home =
+		process.env.TIDEMILL_HOME ||
+		join(import.meta.dirname, "../../../.tidemill");
+	const file = join(home, "year.jsonl");
+	await mkdir(dirname(file), { recursive: true });
+	await writeFile(file, "");
+	await appendFile(
+		file,
+		year.map((day) => `${JSON.stringify(day)}\n`).join(""),
+	);
+	if (days >= 400)
+		await writeFile(
+			join(import.meta.dirname, "../../../docs/year.svg"),
+			graphOf(year, columns),
+		);
+	const at = (day: number, of: Column["of"]) =>
+		median(year.slice(day - comparedDays, day).map(of));
+	return columns.map(({ name, unit, of }) => {
+		const measured = compared(
+			`${name} on day ${days}, against day ${settledDay}`,
+			unit,
+			at(days, of),
+			at(settledDay, of),
+			{ ratioAtMost: mostGrowth },
+		);
+		require(measured, say);
+		return measured;
+	});
+}
+
+/** The same days twice: with each cut of one day, and scaled. */
+async function wholeDays(say: Say): Promise<Measurement[]> {
+	const options = { ...scaled(shard), days: wholeDay + daysOfWhole - 1 };
+	const quiet = () => undefined;
+	const estimated = await live(options, quiet);
+	const real = await live({ ...options, wholeDay }, quiet);
+	say(`whole: ${textOf(real[wholeDay - 1]!)}`);
+	const isCounted = ({ name }: Column) =>
+		name !== "heap" && name !== "resident memory";
+	return columns.filter(isCounted).map(({ name, unit, of }) => {
+		const isOfDay = unit === "a day";
+		const sum = (lived: SimulatedDay[]) =>
+			isOfDay
+				? lived.slice(wholeDay - 1).reduce((all, day) => all + of(day), 0)
+				: of(lived[wholeDay - 1]!);
+		const measured = compared(
+			`${name}${isOfDay ? `, ${daysOfWhole} days` : ""}: with each cut of a day, against the scaled`,
+			isOfDay ? "" : unit,
+			sum(real),
+			sum(estimated),
+			{ ratioAtLeast: 1 - mostDeviation, ratioAtMost: 1 + mostDeviation },
+		);
+		require(measured, say);
+		return measured;
+	});
+}
+
+async function sizeOf(
+	{ all, shards, ...size }: (typeof sizes)[number],
+	say: Say,
+): Promise<Measurement[]> {
+	const lived = await live({ ...scaled(size), days: 40 }, () => undefined);
+	const day = lived.at(-1)!;
+	say(`${all} events/s: ${textOf(day)}`);
+	const of = `${all} events/s, ${shards} ${shards === 1 ? "shard" : "shards"}`;
+	return [
+		figure(`${of}: heap of a shard`, day.wholeHeapBytes / 1024 ** 2, "MiB"),
+		figure(`${of}: objects in the bucket`, day.objects * shards, ""),
+		figure(`${of}: PUT`, day.requests.put * shards, "a day"),
+		figure(`${of}: requests and storage`, day.dollars * shards, "$ a day"),
+	];
+}
+
+/** Says that a figure misses its goal, and lets the bench fail. */
+function require({ metric, ratio = 1, goal }: Measurement, say: Say): void {
+	const { ratioAtLeast = 0, ratioAtMost = Infinity } = goal ?? {};
+	if (ratio >= ratioAtLeast && ratio <= ratioAtMost) return;
+	say(`MISSED: ${metric}: ${ratio.toFixed(3)}`);
+	process.exitCode = 1;
+}
