@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ApiError, type KubeClient } from "../packages/kube/client/client.ts";
 import { createLog } from "../packages/service/log.ts";
 import {
@@ -47,7 +47,8 @@ function clientOf(token: string): KubeClient {
 			reviews.running--;
 			if (!token.startsWith("valid"))
 				throw new ApiError(401, { reason: "Unauthorized" });
-			const username = `system:serviceaccount:shop:${token}`;
+			const [, account = "shop"] = token.split("~");
+			const username = `system:serviceaccount:${account}:${token}`;
 			const groups = ["system:serviceaccounts"];
 			return { status: { userInfo: { username, groups } } };
 		},
@@ -66,7 +67,7 @@ function clientOf(token: string): KubeClient {
 
 beforeEach(() => {
 	watches = 0;
-	log = new PassThrough();
+	log = new PassThrough().setMaxListeners(0);
 	reviews = { running: 0, most: 0, total: 0 };
 	const logger = createLog("test");
 	logger.level = "silent";
@@ -202,6 +203,59 @@ test.each(Object.keys(behaviours) as BehaviourName[])(
 				headers: { authorization: "Bearer valid" },
 			},
 		});
+	},
+);
+
+test.each([
+	[
+		"logs that are followed",
+		"GET /v1/runs/orders-1/logs?follow=true HTTP/1.1\r\n",
+		"\r\n",
+	],
+	[
+		"bodies that don't end",
+		"POST /v1/pipelines HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n",
+		"\r\n{",
+	],
+])(
+	"%s, with a valid token from several networks, take half of the connections, and other accounts have theirs",
+	async (_, head, rest) => {
+		await api.listen({ host: "127.0.0.1", port: 0 });
+		const { port } = api.server.address() as AddressInfo;
+		const sockets: Socket[] = [];
+		let refused = 0;
+		const open = (index: number) => {
+			const localAddress = `127.0.${1 + (index % 6)}.1`;
+			const socket = connect({ port, host: "127.0.0.1", localAddress });
+			sockets.push(socket);
+			socket.on("data", (bytes) => {
+				if (bytes.toString().startsWith("HTTP/1.1 429")) refused++;
+			});
+			const token = `Host: h\r\nAuthorization: Bearer valid-${index}\r\n`;
+			socket.write(head + token + rest);
+		};
+		try {
+			for (let index = 0; index < 40; index++) open(index);
+			await vi.waitFor(() => expect(refused).toBe(40 - mostUnderSiege / 2), {
+				timeout: 60_000,
+			});
+			const path = "/v1/runs/orders-1";
+			const answer = await get("valid", path);
+			expect([answer.statusCode, answer.headers["retry-after"]]).toEqual([
+				429,
+				"1",
+			]);
+			expect(answer.json().detail).toContain("30 requests are open");
+			expect((await get("valid~bakery", path)).statusCode).toBe(200);
+			sockets[0]!.destroy();
+			await vi.waitFor(
+				async () => expect((await get("valid", path)).statusCode).toBe(200),
+				// Each try counts in the rate limit.
+				{ timeout: 60_000, interval: 500 },
+			);
+		} finally {
+			for (const socket of sockets) socket.destroy();
+		}
 	},
 );
 

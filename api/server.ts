@@ -9,8 +9,9 @@ import fastify, {
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import { boundConnections } from "../packages/service/bounded-connections.ts";
 import type { Logger } from "../packages/service/log.ts";
-import { accountOf } from "./caller/account.ts";
+import { accountOf, rateSubjectOf } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";
+import { OpenRequests } from "./caller/open-requests.ts";
 import {
 	RateLimit,
 	type RateLimitOptions,
@@ -84,6 +85,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		options.clientFor,
 		new RateLimit(options.rateLimit),
 	);
+	const openRequests = new OpenRequests(connections.maxConnections);
 	const authentications = new WeakMap<FastifyRequest, Authentication>();
 	const identityOf = (request: FastifyRequest) =>
 		authentications.get(request)!.requireIdentity();
@@ -105,6 +107,11 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		const { rate, isAuthenticated } = authentication;
 		reply.headers(rateHeaders(rate));
 		if (rate.isExceeded) throw rateLimited(rate, isAuthenticated);
+		if (!isAuthenticated) return;
+		const { identity } = authentication.requireIdentity();
+		const close = openRequests.open(rateSubjectOf(identity));
+		if (reply.raw.closed) close();
+		else reply.raw.once("close", close);
 	});
 	for (const endpoint of endpoints) serve(api, endpoint, identityOf, options);
 	serveDocumentation(api, endpoints);
