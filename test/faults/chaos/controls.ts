@@ -185,6 +185,14 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		red: ["date"],
 	},
 	{
+		name: "archive keeps what a clock that was ahead has said",
+		file: "ingest/archive/write/nats-progress.ts",
+		find: "laterInstant(current.archivedThrough, next, Date.now()) === next &&\n",
+		replace: "current.archivedThrough <= next &&\n",
+		faults: [wrongFor2s(["receive", "nats", "archive-a", "archive-b"], 1)],
+		red: ["ledger"],
+	},
+	{
 		name: "senders' keys are the shard's",
 		file: "ingest/receive/commit/claims.ts",
 		find: "		const key = entryKey(account, digest);\n",

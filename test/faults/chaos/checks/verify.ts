@@ -4,6 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { Kvm } from "@nats-io/kv";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
 import {
+	furtherKey,
 	type SourceLedger,
 	sumOfLedgers,
 } from "../../../../packages/contracts/ledger.ts";
@@ -79,10 +80,16 @@ async function verifyLedgers(scene: Scene, rows: ObjectRow[]): Promise<void> {
 		const own = rows.filter((row) => row.sourceKey === sourceKey);
 		// Published after the purge.
 		await eventually("ledger", async () => {
-			const ledgers: SourceLedger[] = [];
-			// One of each shard.
-			for await (const key of await kv.keys([sourceKey, `${sourceKey}.*`]))
-				ledgers.push((await kv.get(key))!.json());
+			// A list of keys would be a consumer, and NATS has a limit of those.
+			const shards = [...Array(scene.store.shards).keys()];
+			const keys = [
+				sourceKey,
+				...shards.map((shard) => furtherKey(sourceKey, shard)),
+			];
+			const entries = await Promise.all(keys.map((key) => kv.get(key)));
+			const ledgers = entries
+				.filter((entry) => entry !== null && entry.operation === "PUT")
+				.map((entry) => entry!.json<SourceLedger>());
 			return faultOfLedger(sumOfLedgers(ledgers), own);
 		});
 	}
