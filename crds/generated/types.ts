@@ -861,6 +861,8 @@ export interface Layout {
 export interface PipelineLastSuccess {
 	/** The `metadata.uid` of that Run, whose manifest says which imports and releases the table has. */
 	runUID?: string;
+	/** The `metadata.uid` of later Runs of chosen dates, the latest last. Their manifests say the same of these dates. */
+	reloads?: string[];
 	/** The table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime: string;
 	/** The latest complete date at that instant. */

@@ -331,6 +331,10 @@ test("a Run that continues has archive look for dates of its window with release
 		extent: "Rest",
 		releases: { earliest: "2026-03-20", since: snapshotTime, run: "uid-7" },
 	});
+	const reloaded = { ...last, reloads: ["uid-8"] };
+	expect(planWithReleases(spec, layout, reloaded, {}, now)).toMatchObject({
+		releases: { run: "uid-7", reloads: ["uid-8"] },
+	});
 	for (const plan of [
 		planWithReleases(spec, layout, last, { full: true }, now),
 		planWithReleases(spec, layout, undefined, {}, now),

@@ -87,8 +87,12 @@ export function planDates(
 	if (gone && lastSuccess.closedThrough < end) return gone;
 	const start = addDays(lastSuccess.closedThrough, 1 - overwritePeriodDays);
 	if (start <= whole.start) return whole;
-	const { snapshotTime: since, runUID: run } = lastSuccess;
-	const releases = { earliest: whole.start, since, ...(run && { run }) };
+	const { snapshotTime: since, runUID: run, reloads } = lastSuccess;
+	const releases = {
+		...{ earliest: whole.start, since },
+		...(run && { run }),
+		...(reloads && { reloads }),
+	};
 	return { ...whole, extent: "Rest", start, releases };
 }
 
@@ -133,7 +137,7 @@ function rangeNotRetained(
 }
 
 /** The order of columns does not matter. They imply the strategy. */
-function isSameLayout(a: Layout, b: Layout): boolean {
+export function isSameLayout(a: Layout, b: Layout): boolean {
 	return (
 		a.sourceKey === b.sourceKey &&
 		a.destination === b.destination &&

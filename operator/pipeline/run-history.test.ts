@@ -123,6 +123,48 @@ test("a Run of chosen days that had to load the whole window counts as a success
 	expect(successOf("Chosen")).toBeUndefined();
 });
 
+test("Runs of chosen dates after the last success are remembered, also when they are deleted, until a Run continues", () => {
+	const facts = { closedThrough: "2026-03-09", layout };
+	const chosen = { dates: { start: "2026-03-01", end: "2026-03-02" } };
+	const at = (name: string, time: string, how: object, spec = {}) =>
+		ended(
+			name,
+			"Succeeded",
+			time,
+			{ ...facts, snapshotTime: time, ...how },
+			spec,
+		);
+	const minute = (n: number) =>
+		`2026-03-10T12:${String(n).padStart(2, "0")}:00Z`;
+	const reload = (n: number, how: object = {}) =>
+		at(`c${n}`, minute(n), { extent: "Chosen", ...how }, chosen);
+	const whole = at("w", minute(5), { extent: "Whole" });
+	const pipeline = pipelineOf();
+	const reloadsAfter = (...runs: Run[]) => {
+		const { lastSuccess } = runHistory(pipeline, runs, Date.parse(minute(40)));
+		pipeline.status = { ...pipeline.status, lastSuccess: lastSuccess! };
+		return lastSuccess?.reloads;
+	};
+	expect(
+		reloadsAfter(
+			reload(4),
+			whole,
+			reload(7),
+			reload(6),
+			reload(8, { layout: { ...layout, table: "other" } }),
+			{ ...reload(9), status: { ...reload(9).status, phase: "Failed" } },
+		),
+	).toEqual(["uid-c6", "uid-c7"]);
+	expect(reloadsAfter(reload(10))).toEqual(["uid-c6", "uid-c7", "uid-c10"]);
+	const many = Array.from({ length: 12 }, (_, n) => reload(11 + n));
+	expect(reloadsAfter(whole, ...many)).toEqual(
+		many.slice(2).map(({ metadata }) => metadata.uid),
+	);
+	const rest = at("r", minute(30), { extent: "Rest" });
+	expect(reloadsAfter(rest, ...many)).toBeUndefined();
+	expect(reloadsAfter(reload(31))).toEqual(["uid-c31"]);
+});
+
 test("of a table that each Run replaces as a whole, the last success says which dates it holds", () => {
 	const dates = { start: "2026-02-08", end: "2026-03-10" };
 	const heldBy = (strategy: "FullReload" | "Incremental") => {

@@ -9,6 +9,7 @@ import { hasEnded } from "../../crds/run.ts";
 import { isOfFuture } from "../../packages/contracts/clocks.ts";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
+import { isSameLayout } from "./plan-dates.ts";
 
 /** What a Pipeline's Runs say about it. */
 export interface RunHistory {
@@ -90,7 +91,8 @@ function lastRunOf({ metadata, status }: Run): PipelineLastRun {
 }
 
 /**
- * A Run of chosen days says nothing about the other days, so the next Run does not continue from it. Nor from a snapshot of the
+ * A Run of chosen days says nothing about the other days, so the next Run does not continue from it, and only knows that it need not
+ * load these again for what was imported before. Nor does it continue from a snapshot of the
  * future, which clocks gave that were ahead: it says that days are closed which are to come. Such a Run counts as little when
  * that future has come.
  */
@@ -99,16 +101,52 @@ function lastSuccessOf(
 	remembered: PipelineLastSuccess | undefined,
 	now: number,
 ): PipelineLastSuccess | undefined {
-	const run = ended.find(
-		({ spec, status }) =>
+	const believed = ended.filter(
+		({ status }) =>
 			status?.phase === "Succeeded" &&
-			(!spec.dates || status.extent === "Whole") &&
 			!isOfFuture(
 				Date.parse(status.snapshotTime ?? ""),
 				// The operator's own clock may have been ahead, too.
 				Math.min(Date.parse(status.completionTime!), now),
 			),
 	);
+	const run = believed.find((each) => !isOfChosenDates(each));
+	const success = latestSuccess(run, remembered, now);
+	if (!success) return undefined;
+	const reloads = reloadsSince(success, believed);
+	return { ...success, ...(reloads.length > 0 && { reloads }) };
+}
+
+function isOfChosenDates({ spec, status }: Run): boolean {
+	return spec.dates !== undefined && status?.extent !== "Whole";
+}
+
+/** A manifest asks for each of them. */
+const mostReloads = 10;
+
+/** The Runs of chosen dates, by uid, that loaded the same table later. The oldest go first: then their dates are loaded once more. */
+function reloadsSince(
+	{ reloads = [], snapshotTime, layout }: PipelineLastSuccess,
+	latestFirst: Run[],
+): string[] {
+	const later = latestFirst
+		.filter(
+			(run) =>
+				isOfChosenDates(run) &&
+				run.status!.snapshotTime! >= snapshotTime &&
+				run.status!.layout !== undefined &&
+				isSameLayout(run.status!.layout, layout),
+		)
+		.map(({ metadata }) => metadata.uid!)
+		.toReversed();
+	return [...new Set([...reloads, ...later])].slice(-mostReloads);
+}
+
+function latestSuccess(
+	run: Run | undefined,
+	remembered: PipelineLastSuccess | undefined,
+	now: number,
+): PipelineLastSuccess | undefined {
 	const { snapshotTime, closedThrough, layout, dates } = run?.status ?? {};
 	const known =
 		remembered && !isOfFuture(Date.parse(remembered.snapshotTime), now)
@@ -116,6 +154,8 @@ function lastSuccessOf(
 			: undefined;
 	if (!snapshotTime || !closedThrough || !layout) return known;
 	if (known && known.snapshotTime > snapshotTime) return known;
+	const isKnown =
+		known?.runUID !== undefined && known.runUID === run!.metadata.uid;
 	// The partitions of another table say so themselves.
 	const isWhole = layout.strategy === "FullReload";
 	const held = isWhole && dates && { dates };
@@ -129,6 +169,7 @@ function lastSuccessOf(
 		closedThrough,
 		...held,
 		...(isEmpty && { empty: true }),
+		...(isKnown && known.reloads && { reloads: known.reloads }),
 		layout,
 	};
 }

@@ -115,9 +115,14 @@ export interface ManifestRequest extends AskedDates {
 	 * The table holds the dates before `start`, from `earliest` on, as of `since` (RFC 3339): add those of them of which events
 	 * were released from quarantine or imported later, that is, after the manifest of `run` (the uid of the Run that loaded
 	 * then), or archived later, because a clock was behind. Without that manifest, `since` alone decides of the former, and
-	 * nothing says the latter.
+	 * nothing says the latter. Of the dates of `reloads`, later Runs of chosen dates, the latest of their manifests counts.
 	 */
-	releases?: { earliest: UtcDate; since: string; run?: string };
+	releases?: {
+		earliest: UtcDate;
+		since: string;
+		run?: string;
+		reloads?: string[];
+	};
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 	/**

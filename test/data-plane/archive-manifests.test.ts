@@ -63,7 +63,7 @@ test("a Run that continues has the dates that got events since the last one's ma
 				receivedAtMs: receivedAtMs - daysAgo * dayMs,
 			}),
 		]);
-	const rest = async (run: string, daysAgo = 29) => {
+	const rest = async (run: string, daysAgo = 29, reloads?: string[]) => {
 		const { manifest } = await ask(archive, {
 			extent: "Rest",
 			start: addDays(today, -1),
@@ -72,6 +72,7 @@ test("a Run that continues has the dates that got events since the last one's ma
 				// Later than all: by no clock are the dates older.
 				since: new Date(Date.now() + dayMs).toISOString(),
 				run,
+				...(reloads && { reloads }),
 			},
 		});
 		const dates = manifest.dates.map(({ date }) => date);
@@ -91,6 +92,15 @@ test("a Run that continues has the dates that got events since the last one's ma
 	expect((await rest(whole.run)).dates).toEqual(late);
 	expect((await rest(whole.run, 3)).dates).toEqual(late.slice(1));
 	expect((await rest(next.run)).dates).toEqual([]);
+	// A Run of chosen dates has loaded one of them, until it gets more.
+	const [date] = late;
+	const { manifest: reload } = await ask(archive, {
+		...{ extent: "Chosen", start: date, end: date },
+	});
+	const after = () => rest(whole.run, 29, [reload.run, "gone"]);
+	expect((await after()).dates).toEqual(late.slice(1));
+	await publish(4);
+	expect((await after()).dates).toEqual(late);
 	// Of a Run of an earlier version nobody knows.
 	expect((await rest("gone")).dates).toEqual([]);
 });

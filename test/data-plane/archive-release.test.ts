@@ -201,7 +201,8 @@ test("a Run that continues has the dates of which events were released since the
 		{
 			run,
 			earliest = addDays(today, -30),
-		}: { run?: string; earliest?: string },
+			reloads,
+		}: { run?: string; earliest?: string; reloads?: string[] },
 	) => {
 		const made = await manifest({
 			extent: "Rest",
@@ -210,6 +211,7 @@ test("a Run that continues has the dates of which events were released since the
 				earliest,
 				since: new Date(since).toISOString(),
 				...(run !== undefined && { run }),
+				...(reloads && { reloads }),
 			},
 		});
 		expect(made.asked).toMatchObject({ extent: "Rest", start: today });
@@ -238,8 +240,24 @@ test("a Run that continues has the dates of which events were released since the
 	expect((await rest(now - hourMs, { run: "gone" })).dates).toEqual([date]);
 	expect((await rest(now, {})).dates).toEqual([date]);
 	expect((await rest(now + hourMs, {})).dates).toEqual([]);
+	// A Run of chosen dates counts for these, whatever is known of the others.
+	const chosen = (start: string) =>
+		manifest({ extent: "Chosen", start, end: date });
+	const reloads = [(await chosen(date)).run];
+	expect((await rest(now, { run, reloads })).dates).toEqual([]);
+	expect((await rest(now, { reloads })).dates).toEqual([]);
+	const other = await manifest({
+		...{ extent: "Chosen", start: today, end: today },
+	});
+	for (const known of [other.run, "gone"])
+		expect((await rest(now, { run, reloads: [known] })).dates).toEqual([date]);
 	await release({ start: addDays(today, -30), end: addDays(today, -1) });
 	expect((await rest(now, next)).dates).not.toEqual([]);
+	// What came after the first of them, but before the second.
+	const all = [addDays(today, -5), date];
+	expect((await rest(now, { run, reloads })).dates).toEqual(all);
+	reloads.push((await chosen(date)).run);
+	expect((await rest(now, { run, reloads })).dates).toEqual(all.slice(0, 1));
 });
 
 test("an account releases nothing of another's Source, and an Operation still finds each event once", async () => {

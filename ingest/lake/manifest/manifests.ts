@@ -185,10 +185,7 @@ class Manifests {
 		const { time: snapshotTime, shares } = flushed;
 		await this.#manifests.noteCuts(run, cutsOf(shares));
 		const released = await this.#releases.ofSource(request);
-		const also = [
-			...(await this.#releasedSince(request, released)),
-			...(await this.#lateSince(request, shares)),
-		];
+		const also = await this.#changedSince(request, released, shares);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
 		const retention = await this.#retentions.of(request);
 		// An index without a snapshot knows only the cuts of a month.
@@ -276,37 +273,49 @@ class Manifests {
 		return this.#manifests.create(manifest, former);
 	}
 
-	/** The dates that a Run loads again, although its table is complete through them. */
-	async #releasedSince(
+	/**
+	 * The dates that a Run loads again, although its table is complete through them: they got releases or imports, or events because a
+	 * clock was behind, NATS's and receive's, or NATS held a frame back.
+	 */
+	async #changedSince(
 		{ account, sourceKey, start, releases }: ManifestRequest,
 		released: ReadonlyMap<UtcDate, DateReleases>,
-	): Promise<UtcDate[]> {
-		if (start === undefined || !releases) return [];
-		const dates = perhapsReleased({ ...releases, start }, released);
-		if (dates.length === 0 || releases.run === undefined) return dates;
-		const former = (await this.#manifests.newest(releases.run))?.manifest;
-		const isOfSource =
-			former?.account === account && former.sourceKey === sourceKey;
-		// A manifest goes after a month, and those of early builds say nothing.
-		return isOfSource && former.releases
-			? releasedSince(dates, released, former.releases)
-			: dates;
-	}
-
-	/**
-	 * Of the dates through which the table is complete, those that got events nevertheless: a clock was behind, NATS's and
-	 * receive's, or NATS held a frame back.
-	 */
-	async #lateSince(
-		{ start, releases }: ManifestRequest,
 		shares: readonly ShardShare[],
 	): Promise<UtcDate[]> {
-		if (start === undefined || releases?.run === undefined) return [];
-		const held = await this.#manifests.cutsOf(releases.run);
-		if (!held) return [];
-		return datesSince(held, shares).filter(
-			(date) => date >= releases.earliest && date < start,
-		);
+		if (start === undefined || !releases) return [];
+		const { earliest, run, reloads = [] } = releases;
+		const uids = [...(run === undefined ? [] : [run]), ...reloads];
+		const runs = await mapConcurrently(uids, datesAtOnce, async (uid) => {
+			const former = (await this.#manifests.newest(uid))?.manifest;
+			const isOfSource =
+				former?.account === account && former.sourceKey === sourceKey;
+			return {
+				manifest: isOfSource ? former : undefined,
+				cuts: await this.#manifests.cutsOf(uid),
+			};
+		});
+		const perhaps = perhapsReleased({ ...releases, start }, released);
+		const [whole] = run === undefined ? [] : runs;
+		const late = whole?.cuts ? datesSince(whole.cuts, shares) : [];
+		const loaded = runs.slice(run === undefined ? 0 : 1).reverse();
+		const isChanged = (date: UtcDate, how: "released" | "late") => {
+			const reload = loaded.find(({ manifest }) =>
+				manifest?.dates.some((each) => each.date === date),
+			);
+			const last = reload ?? whole;
+			// A manifest goes after a month, and those of early builds say nothing.
+			if (how === "released") {
+				const counted = last?.manifest?.releases;
+				return !counted || releasedSince([date], released, counted).length > 0;
+			}
+			return !reload?.cuts || datesSince(reload.cuts, shares).includes(date);
+		};
+		return [
+			...perhaps.filter((date) => isChanged(date, "released")),
+			...late
+				.filter((date) => date >= earliest && date < start)
+				.filter((date) => isChanged(date, "late")),
+		];
 	}
 
 	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {

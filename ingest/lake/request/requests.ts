@@ -71,6 +71,7 @@ export const readManifestRequest = requestOf<ManifestRequest>("manifest", {
 			earliest: date,
 			since: time,
 			run: optional(uid),
+			reloads: optional(list(uid, 10)),
 		}),
 	),
 	renew: flag,
