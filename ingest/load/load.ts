@@ -34,9 +34,10 @@ import { openWarehouse } from "./warehouse.ts";
  * Throws {@link JobFailure}.
  */
 export async function load(
-	input: LoadInput,
+	given: LoadInput,
 	context: JobContext,
 ): Promise<JobSuccess> {
+	const input = withLimits(given);
 	const { log, signal } = context;
 	if (input.authorities !== undefined) trustAuthorities(input.authorities);
 	const manifest = parseManifest(
@@ -199,6 +200,26 @@ class Attempt {
 		);
 		return this.#warehouse;
 	}
+}
+
+/** The columns take no values that the warehouse doesn't hold. */
+function withLimits(input: LoadInput): LoadInput {
+	const { limits } = warehouses.get(input.destination.type)!;
+	if (!limits) return input;
+	const limited = <Table extends LoadInput["table"]>(table: Table): Table => ({
+		...table,
+		columns: table.columns.map((column) =>
+			typeof column.from === "object" && "bodyPointer" in column.from
+				? { ...column, from: { ...column.from, limits } }
+				: column,
+		),
+	});
+	const { table, quarantineTable } = input;
+	return {
+		...input,
+		table: limited(table),
+		...(quarantineTable && { quarantineTable: limited(quarantineTable) }),
+	};
 }
 
 function takesDaysOneByOne({ destination }: LoadInput): boolean {

@@ -91,10 +91,22 @@ export interface TableColumn {
 }
 
 /** A type of {@link TableColumn}s from the body. A Decimal has at most `precision` digits, `scale` of them after the point. */
-export type BodyValueType =
+export type BodyValueType = (
 	| { type: Exclude<BodyColumnType, "Decimal" | "Timestamp"> }
 	| ({ type: "Timestamp" } & TimestampFormat)
-	| { type: "Decimal"; precision: number; scale: number };
+	| { type: "Decimal"; precision: number; scale: number }
+) & {
+	/** Of the warehouse. Load sets them. */
+	limits?: ValueLimits;
+};
+
+/** What a type of warehouse holds of a column's values, where that is less than the type has. The others don't fit. */
+export interface ValueLimits {
+	/** The first and the last year of instants and dates. */
+	years?: readonly [first: number, last: number];
+	/** A value of the type JSON must be an object, of 64-bit floating point numbers, with at most so many values in each other. */
+	objectDepth?: number;
+}
 
 /** How bodies write an instant: RFC 3339 if there is no format. */
 export type TimestampFormat =

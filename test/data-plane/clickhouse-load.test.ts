@@ -1,14 +1,24 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { LoadInput } from "../../packages/contracts/job.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+	afterAll,
+	beforeAll,
+	describe,
+	expect,
+	onTestFinished,
+	test,
+} from "vitest";
+import type {
+	BodyValueType,
+	LoadInput,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import { fileEnv } from "../../packages/warehouses/clickhouse/input.ts";
+import { clickHouseFixture } from "../support/fixtures/data-plane/clickhouse-fixture.ts";
 import {
 	columns,
 	eventsOf,
-	loadFixture,
 } from "../support/fixtures/data-plane/load-fixture.ts";
 import {
 	type ClickHouseServer,
@@ -16,155 +26,449 @@ import {
 } from "../support/servers/clickhouse/server.ts";
 import { hasPython } from "../support/servers/python.ts";
 
+/*
+ * Loads into ClickHouse's engine. Without Python 3 there is none to test with.
+ */
+
+const isHere = await hasPython();
 let server: ClickHouseServer;
-let directory: string;
 beforeAll(async () => {
-	if (!(await hasPython())) return;
-	server = await startClickHouse();
-	directory = await mkdtemp(join(tmpdir(), "clickhouse-credentials-"));
-	for (const name of ["username", "password"] as const) {
-		process.env[fileEnv[name]] = join(directory, name);
-		await writeFile(
-			join(directory, name),
-			name === "username" ? server.user : server.password,
-		);
-	}
+	if (isHere) server = await startClickHouse();
 });
-afterAll(async () => {
-	await server?.stop();
-	if (directory) await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => server?.stop());
 
-let databases = 0;
-
-async function scene(change: Partial<LoadInput> = {}) {
-	const fixture = await loadFixture();
-	const database = `shop_${databases++}`;
-	await server.rows(`CREATE DATABASE ${database}`);
-	const destination = {
-		type: "ClickHouse",
-		url: server.url,
-		database,
-		engine: "MergeTree",
-	};
-	const load = async (manifest: Manifest, input: Partial<LoadInput> = {}) => {
-		const end = await fixture.load(manifest, {
-			input: { destination, ...change, ...input },
-		});
-		return { ...end, ...(end.result as object) } as typeof end &
-			Record<string, unknown>;
-	};
-	let second = 0;
-	/** Snapshots are seconds apart, and soon after the days. */
-	const manifest: typeof fixture.manifest = async (days) => ({
-		...(await fixture.manifest(days)),
-		snapshotTime: new Date(Date.UTC(2026, 2, 3, 0, 0, second++)).toISOString(),
-	});
-	const rows = (sql: string) =>
-		server.rows(sql.replaceAll("orders", `${database}.orders`));
-	return { ...fixture, manifest, database, load, rows };
-}
-
+const [day, other] = ["2026-03-01", "2026-03-02"];
 const perDate =
 	"SELECT date, toInt32(count()), toInt32(uniqExact(event_id)) FROM orders GROUP BY date ORDER BY date";
+const fullReload: Partial<LoadInput> = {
+	strategy: "FullReload",
+	table: {
+		name: "orders",
+		columns: columns.filter(({ from }) => from !== "Date"),
+		description: "Events of shop",
+	},
+};
 
-test("a Run makes the table, and the next one adds what is new", async () => {
-	const { manifest, load, rows, database } = await scene();
-	const first = await manifest({
-		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
-		"2026-03-02": [eventsOf("2026-03-02", 2, "b")],
-	});
-	const end = await load(first);
-	expect(end.exitCode, end.log).toBe(0);
-	expect(await rows(perDate)).toEqual([
-		["2026-03-01", 3, 3],
-		["2026-03-02", 2, 2],
-	]);
-	const again = await load({ ...first, run: "again" }, { adds: true });
-	expect(again).toMatchObject({ exitCode: 0, addedRows: 0, unchangedDates: 2 });
-	const more = await manifest({
-		"2026-03-02": [eventsOf("2026-03-02", 4, "c")],
-	});
-	const [one, two] = first.dates;
-	const second = {
-		...more,
-		dates: [
-			one!,
-			{
-				...two!,
-				rows: 6,
-				objects: [...two!.objects, ...more.dates[0]!.objects],
-			},
-		],
+async function sceneOf() {
+	const fixture = await clickHouseFixture(server);
+	const loaded = async (manifest: Manifest, input: Partial<LoadInput> = {}) => {
+		const end = await fixture.load(manifest, input);
+		expect(end.exitCode, end.log).toBe(0);
+		return end.result as unknown as Record<string, unknown>;
 	};
-	const added = await load(second, { adds: true });
-	expect(added, added.log).toMatchObject({
-		exitCode: 0,
-		addedRows: 4,
-		unchangedDates: 1,
-	});
-	expect(await rows(perDate)).toEqual([
-		["2026-03-01", 3, 3],
-		["2026-03-02", 6, 6],
-	]);
-	expect(added.repairedDates).toBeUndefined();
-	await rows(
-		"ALTER TABLE orders UPDATE body = 'mine' WHERE date = '2026-03-01' SETTINGS mutations_sync = 2",
-	);
-	const repaired = await load({ ...second, run: "repair" }, { adds: true });
-	expect(repaired, repaired.log).toMatchObject({
-		exitCode: 0,
-		repairedDates: ["2026-03-01"],
-	});
-	expect(await rows("SELECT count() FROM orders WHERE body = 'mine'")).toEqual([
-		[0],
-	]);
-	expect(
-		await server.rows(
-			`SELECT name FROM system.tables WHERE database = '${database}' ORDER BY name`,
-		),
-	).toEqual([["_tidemill-loads"], ["orders"]]);
-});
+	/** The events of a manifest, and more of its last day in an object of their own. */
+	const more = async (
+		before: Manifest,
+		tag: string,
+		count: number,
+	): Promise<Manifest> => {
+		const added = await fixture.manifest({
+			[other]: [eventsOf(other, count, tag)],
+		});
+		const dates = before.dates.map((date) =>
+			date.date === other
+				? {
+						...date,
+						rows: (date.rows ?? 0) + count,
+						objects: [...date.objects, ...added.dates[0]!.objects],
+					}
+				: date,
+		);
+		return { ...added, dates };
+	};
+	const twoDays = (tag: string) =>
+		fixture.manifest({
+			[day]: [eventsOf(day, 3, tag)],
+			[other]: [eventsOf(other, 2, tag)],
+		});
+	return { ...fixture, loaded, more, twoDays };
+}
 
-test("a full reload replaces the table at once", async () => {
-	const all = columns.filter(({ from }) => from !== "Date");
-	const { manifest, load, rows } = await scene({
-		strategy: "FullReload",
-		table: { name: "orders", columns: all, description: "Events of shop" },
+describe.skipIf(!isHere)("ClickHouse", () => {
+	test("a scheduled Run adds what is new, once, and leaves no table but its own and the record", async () => {
+		const { twoDays, more, loaded, rows, tables } = await sceneOf();
+		const first = await twoDays("a");
+		await loaded(first);
+		expect(await rows(perDate)).toEqual([
+			[day, 3, 3],
+			[other, 2, 2],
+		]);
+		expect(
+			await loaded({ ...first, run: "again" }, { adds: true }),
+		).toMatchObject({
+			addedRows: 0,
+			unchangedDates: 2,
+			bytes: 0,
+		});
+		const second = await more(first, "b", 4);
+		expect(await loaded(second, { adds: true })).toMatchObject({
+			addedRows: 4,
+			unchangedDates: 1,
+		});
+		expect(await rows(perDate)).toEqual([
+			[day, 3, 3],
+			[other, 6, 6],
+		]);
+		expect(await tables()).toEqual(["_tidemill-loads", "orders"]);
 	});
-	const first = await manifest({
-		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
-	});
-	expect(await load(first)).toMatchObject({ exitCode: 0 });
-	const second = await manifest({
-		"2026-03-02": [eventsOf("2026-03-02", 5, "b")],
-	});
-	expect(await load(second)).toMatchObject({ exitCode: 0 });
-	expect(
-		await rows("SELECT toInt32(count()), min(timestamp) FROM orders"),
-	).toEqual([[5, "2026-03-02 00:00:00.000000"]]);
-});
 
-test("a check passes, and leaves nothing", async () => {
-	const { database } = await scene();
-	const { open } = await import(
-		"../../packages/warehouses/clickhouse/load/warehouse.ts"
-	);
-	const pino = (await import("pino")).default;
-	const warehouse = await open(
-		{ type: "ClickHouse", url: server.url, database, engine: "MergeTree" },
-		{
-			log: pino({ level: "silent" }),
-			signal: new AbortController().signal,
-			scratch: directory,
-			warehouse: undefined,
-			busyWaitMs: 0,
+	test.each([
+		[
+			"changed",
+			`ALTER TABLE orders UPDATE body = 'mine' WHERE date = '${day}' SETTINGS mutations_sync = 2`,
+		],
+		["deleted, all of the day", `ALTER TABLE orders DROP PARTITION '${day}'`],
+		[
+			"deleted, one of them",
+			`ALTER TABLE orders DELETE WHERE date = '${day}' AND event_id LIKE '%-1' SETTINGS mutations_sync = 2`,
+		],
+		[
+			"inserted",
+			`INSERT INTO orders SELECT 'mine', timestamp, body, date FROM orders WHERE date = '${day}' LIMIT 1`,
+		],
+		[
+			"doubled",
+			`INSERT INTO orders SELECT * FROM orders WHERE date = '${day}' LIMIT 1`,
+		],
+	])(
+		"rows that somebody %s are found, said and loaded again",
+		async (_, sql) => {
+			const { twoDays, loaded, rows } = await sceneOf();
+			const first = await twoDays("a");
+			await loaded(first);
+			const before = await rows("SELECT * FROM orders ORDER BY event_id");
+			await rows(sql);
+			expect(await rows("SELECT * FROM orders ORDER BY event_id")).not.toEqual(
+				before,
+			);
+			expect(
+				await loaded({ ...first, run: "repair" }, { adds: true }),
+			).toMatchObject({ repairedDates: [day] });
+			expect(await rows("SELECT * FROM orders ORDER BY event_id")).toEqual(
+				before,
+			);
+			expect(
+				await loaded({ ...first, run: "after" }, { adds: true }),
+			).toMatchObject({ unchangedDates: 2 });
 		},
 	);
-	await warehouse.check();
-	expect(
-		await server.rows(
-			`SELECT name FROM system.tables WHERE database = '${database}'`,
-		),
-	).toEqual([]);
+
+	describe.each([false, true])(
+		"killed at any statement, which is carried out: %s",
+		(isCarriedOut) => {
+			test.each([
+				"adds",
+				"replaces",
+				"reloads the table",
+				"makes the table",
+			] as const)(
+				"a Run that %s leaves what was or what will be, and its repeat ends it",
+				async (kind) => {
+					const { twoDays, more, load, loaded, rows, tables, proxy } =
+						await sceneOf();
+					const input =
+						kind === "reloads the table"
+							? fullReload
+							: { ...(kind === "adds" && { adds: true as const }) };
+					let last = await twoDays("0");
+					if (kind !== "makes the table") await loaded(last, input);
+					const look = async () =>
+						(await tables()).includes("orders")
+							? rows(
+									"SELECT toInt32(count()), toInt32(uniqExact(event_id)) FROM orders",
+								)
+							: "no table";
+					for (let index = 0; ; index++) {
+						if (kind === "makes the table")
+							await rows("DROP TABLE IF EXISTS orders SYNC");
+						const before = await look();
+						const next =
+							kind === "adds"
+								? await more(last, `n${index}`, 4)
+								: await twoDays(`n${index}`);
+						proxy.cutAt(index, isCarriedOut);
+						const end = await load(next, input);
+						const all = proxy.changes.length;
+						proxy.cutAt(undefined);
+						const expected = next.dates.reduce(
+							(sum, { rows = 0 }) => sum + rows,
+							0,
+						);
+						const after = [[expected, expected]];
+						expect([before, after]).toContainEqual(await look());
+						if (end.exitCode !== 0) {
+							expect(end.result).toMatchObject({
+								error: { code: "ClickHouseUnavailable", retryable: true },
+							});
+							const again = await loaded(next, input);
+							expect(again.repairedDates).toBeUndefined();
+							if (kind === "adds")
+								expect(again).toMatchObject({ addedRows: 4 });
+						}
+						expect(await look()).toEqual(after);
+						last = next;
+						if (all <= index) {
+							expect(index).toBeGreaterThan(5);
+							break;
+						}
+					}
+					await loaded({ ...last, run: "last" }, input);
+					expect(
+						(await tables()).filter((name) => name !== "_tidemill-loads"),
+					).toEqual(["orders"]);
+				},
+			);
+		},
+	);
+
+	test("a reader that counts all the time sees whole days only", async () => {
+		const { manifest, loaded, rows } = await sceneOf();
+		const counts = [4, 60_000, 40_000, 6];
+		const seen = new Set<unknown>();
+		let isReading = true;
+		let read: Promise<void> | undefined;
+		for (const count of counts) {
+			const half = (tag: string) => eventsOf(other, count / 2, tag);
+			await loaded(await manifest({ [other]: [half("x"), half("y")] }));
+			read ??= (async () => {
+				while (isReading)
+					for (const [rowCount] of await rows(
+						"SELECT toInt32(count()) FROM orders WHERE NOT ignore(body)",
+					))
+						seen.add(rowCount);
+			})();
+		}
+		isReading = false;
+		await read;
+		expect(counts).toEqual(expect.arrayContaining([...seen]));
+		expect(seen.size).toBeGreaterThan(1);
+	});
+
+	test("a Run that was paused past its successor's beginning changes nothing", async () => {
+		const { twoDays, load, loaded, rows, proxy } = await sceneOf();
+		await loaded(await twoDays("a"));
+		const slow = await twoDays("slow");
+		const quick = await twoDays("quick");
+		let isOvertaken = false;
+		proxy.onStatement = async (statement) => {
+			if (isOvertaken || !statement.includes("REPLACE PARTITION")) return;
+			isOvertaken = true;
+			await loaded(quick);
+		};
+		const end = await load(slow);
+		expect(end.exitCode).not.toBe(0);
+		expect(
+			await rows("SELECT DISTINCT JSONExtractString(body, 'tag') FROM orders"),
+		).toEqual([["quick"]]);
+	});
+
+	test("a full reload keeps what people gave the table", async () => {
+		const { twoDays, loaded, rows } = await sceneOf();
+		await loaded(await twoDays("a"), fullReload);
+		await rows(
+			"ALTER TABLE orders ADD INDEX by_id event_id TYPE bloom_filter GRANULARITY 4",
+		);
+		await rows(
+			"ALTER TABLE orders MODIFY COLUMN body CODEC(ZSTD(6)) COMMENT 'as sent'",
+		);
+		await loaded(await twoDays("b"), fullReload);
+		const [[made]] = (await rows("SHOW CREATE TABLE orders")) as [[string]];
+		expect(made).toContain("INDEX by_id");
+		expect(made).toContain("CODEC(ZSTD(6))");
+		expect(made).toContain("'as sent'");
+		expect(
+			await rows("SELECT DISTINCT JSONExtractString(body, 'tag') FROM orders"),
+		).toEqual([["b"]]);
+	});
+
+	test("the rows are sorted as the Pipeline says, and another order is refused until a rebuild", async () => {
+		const { twoDays, load, loaded, rows } = await sceneOf();
+		const table = {
+			name: "orders",
+			columns,
+			description: "",
+			options: { orderBy: ["event_id", "date"] },
+		};
+		const first = await twoDays("a");
+		await loaded(first, { table });
+		const order = `SELECT sorting_key, partition_key FROM system.tables WHERE name = 'orders' AND database = currentDatabase()`;
+		const orderOf = async () =>
+			(await rows(
+				order.replace(
+					"name = 'orders' AND database = currentDatabase()",
+					"concat(database, '.', name) = 'orders'",
+				),
+			)) as unknown;
+		expect(await orderOf()).toEqual([["event_id, date", "date"]]);
+		const changed = { ...table, options: { orderBy: ["timestamp"] } };
+		const refused = await load({ ...first, run: "2" }, { table: changed });
+		expect(refused.result).toMatchObject({
+			error: {
+				code: "TableIncompatible",
+				message: expect.stringContaining("it is sorted by (event_id, date)"),
+			},
+		});
+		await loaded({ ...first, run: "3" }, { table: changed, rebuild: true });
+		expect(await orderOf()).toEqual([["timestamp", "date"]]);
+		expect(await rows(perDate)).toHaveLength(2);
+	});
+
+	test("every type of column has the value that was sent, or NULL, which is counted", async () => {
+		const { manifest, loaded, rows } = await sceneOf();
+		const from = (name: string, type: BodyValueType): TableColumn => ({
+			name,
+			from: { bodyPointer: `/${name}`, ...type },
+		});
+		const table = {
+			name: "orders",
+			description: "",
+			columns: [
+				...columns,
+				from("s", { type: "String" }),
+				from("i", { type: "Integer" }),
+				from("n", { type: "Number" }),
+				from("c", { type: "Decimal", precision: 38, scale: 9 }),
+				from("b", { type: "Boolean" }),
+				from("t", { type: "Timestamp" }),
+				from("d", { type: "Date" }),
+				from("j", { type: "JSON" }),
+				{ name: "header_x", from: { header: "x" } },
+				{ name: "violations", from: "Violations" as const },
+			],
+		};
+		const bodies = [
+			String.raw`{"s":"a\u0000'\\ü","i":9223372036854775807,"n":-0.1,"c":12345678901234567890123456789.123456789,"b":true,"t":"1900-01-01T00:00:00.000001Z","d":"2299-12-31","j":{"a":[1.5,{"b":"2026-03-01T12:00:00Z"}]}}`,
+			"{}",
+			'{"s":{},"i":1.5,"n":"x","c":"1e30","b":0,"t":"2300-01-01T00:00:00Z","d":"1899-12-31","j":[1]}',
+			`{"j":${'{"a":'.repeat(600)}1${"}".repeat(600)}}`,
+		];
+		const events = bodies.map((body, index) => ({
+			...eventsOf(day, 4, "a")[index]!,
+			body,
+			headers: { x: "ü" },
+			violations: '{"violations":[]}',
+		}));
+		const result = await loaded(await manifest({ [day]: [events] }), { table });
+		const names = table.columns
+			.slice(4)
+			.map(({ name }) => name)
+			.join(", ");
+		const found = await rows(
+			`SELECT ${names} FROM orders ORDER BY event_id SETTINGS output_format_json_quote_64bit_integers = 1, output_format_json_quote_decimals = 1`,
+		);
+		const none = [
+			null,
+			null,
+			null,
+			null,
+			null,
+			null,
+			null,
+			null,
+			"ü",
+			'{"violations":[]}',
+		];
+		expect(found).toEqual([
+			[
+				"a\0'\\ü",
+				"9223372036854775807",
+				-0.1,
+				"12345678901234567890123456789.123456789",
+				true,
+				"1900-01-01 00:00:00.000001",
+				"2299-12-31",
+				{ a: [1.5, { b: "2026-03-01T12:00:00Z" }] },
+				...none.slice(8),
+			],
+			none,
+			none,
+			none,
+		]);
+		expect(await rows("SELECT body FROM orders ORDER BY event_id")).toEqual(
+			bodies.map((body) => [body]),
+		);
+		const unfit = result.unfitValues as { column: string; rows: number }[];
+		expect(
+			Object.fromEntries(unfit.map(({ column, rows }) => [column, rows])),
+		).toEqual({
+			...{ s: 1, i: 1, n: 1, c: 1, b: 1, t: 1, d: 1, j: 2 },
+		});
+		expect(
+			await loaded(
+				{ ...(await manifest({ [day]: [events] })), run: "again" },
+				{ table },
+			),
+		).toMatchObject({ rows: 4 });
+	});
+
+	test("JSON columns on a server before 25.3 make the table incompatible, with its version", async () => {
+		const old = await startClickHouse({ version: "24.8.14.39" });
+		onTestFinished(() => old.stop());
+		const { manifest, load, check } = await clickHouseFixture(old);
+		await check();
+		const json = {
+			name: "j",
+			from: { bodyPointer: "/j", type: "JSON" as const },
+		};
+		const end = await load(await manifest({ [day]: [eventsOf(day, 1, "a")] }), {
+			table: { name: "orders", description: "", columns: [...columns, json] },
+		});
+		expect(end.result).toMatchObject({
+			error: {
+				code: "TableIncompatible",
+				message: expect.stringContaining("the server is 24.8.14.39"),
+			},
+		});
+	});
+
+	test("a server that is too old, has no such database or refuses a right says so in its own words", async () => {
+		const { check, tables } = await clickHouseFixture(server);
+		await check();
+		expect(await tables()).toEqual([]);
+		await expect(check({ database: "nowhere" })).rejects.toMatchObject({
+			code: "DatabaseMissing",
+		});
+		const other = await startClickHouse({
+			version: "24.3.1.1",
+			deny: "REPLACE PARTITION",
+		});
+		onTestFinished(() => other.stop());
+		const old = await clickHouseFixture(other);
+		await expect(old.check()).rejects.toMatchObject({
+			code: "ClickHouseTooOld",
+			message: expect.stringContaining("24.3.1.1"),
+		});
+		await expect(old.check({ url: server.url })).rejects.toMatchObject({
+			code: "CredentialsRefused",
+		});
+		const strict = await startClickHouse({ deny: "REPLACE PARTITION" });
+		onTestFinished(() => strict.stop());
+		const denied = await clickHouseFixture(strict);
+		await expect(denied.check()).rejects.toMatchObject({
+			code: "PermissionDenied",
+			message: expect.stringContaining("Not enough privileges"),
+		});
+		expect(await denied.tables()).toEqual([]);
+	});
+
+	test("not a word of another server's answer is quoted, and redirects aren't followed", async () => {
+		const { check } = await clickHouseFixture(server);
+		const secret = createServer((request, response) => {
+			request.resume();
+			response.writeHead(request.url === "/stolen" ? 200 : 302, {
+				location: "/stolen",
+			});
+			response.end(
+				"Code: 1. DB::Exception: the metadata's token (SECRET_TOKEN)",
+			);
+		}).listen(0, "127.0.0.1");
+		await once(secret, "listening");
+		onTestFinished(() => void secret.close());
+		const { port } = secret.address() as AddressInfo;
+		const failure = await check({ url: `http://127.0.0.1:${port}` }).catch(
+			(error) => error,
+		);
+		expect(failure).toMatchObject({ code: "ClickHouseNotSpoken" });
+		expect(failure.message).not.toMatch(/token/i);
+	});
 });

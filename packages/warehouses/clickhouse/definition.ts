@@ -21,6 +21,12 @@ export const definition = {
 		}) satisfies Omit<ClickHouseInput, "type">,
 	inputTexts: ["url", "database", "engine"],
 	takesDaysOneByOne: true,
+	limits: {
+		// DateTime64(6) and Date32 (clickhouse.com/docs/sql-reference/data-types/datetime64).
+		years: [1900, 2299],
+		// The type JSON takes objects alone, and a parser refuses what is deeper than 1,000 values.
+		objectDepth: 500,
+	},
 	secrets: ({ credentials, caSecretRef }) => [
 		...(["username", "password"] as const).map((key) => ({
 			field: "credentials.secretRef",

@@ -1,5 +1,9 @@
 import type { ErrorRule } from "../../contracts/error-rule.ts";
-import type { DestinationInput, TableColumn } from "../../contracts/job.ts";
+import type {
+	DestinationInput,
+	TableColumn,
+	ValueLimits,
+} from "../../contracts/job.ts";
 
 /**
  * What everybody but load knows about one type of warehouse: operator, api and CLI. It does no I/O and imports no library
@@ -18,6 +22,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	inputTexts: readonly string[];
 	/** Whether load is given the days one by one, with one day on disk at a time, and not all at once. */
 	takesDaysOneByOne: boolean;
+	/** What its columns hold of the body's values, where that is less than the type has. */
+	limits?: ValueLimits;
 	/** The Secrets that the spec names. Its Jobs get copies of what is checked here. */
 	secrets?(spec: Spec): SecretUse[];
 	/** For a warehouse that is a file on a volume: the PersistentVolumeClaim that `volumeClaimName` names. */

@@ -7,6 +7,7 @@ import { countUnfit } from "../../../ingest/load/day-files.ts";
 import type { BodyValueType, TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
+import { columnValue } from "./body-value.ts";
 import { type BodyColumn, defineBodyValues } from "./body-values.ts";
 import { bodyValueSql, eventRows } from "./columns.ts";
 
@@ -281,3 +282,23 @@ test("values that don't fit are counted by column over days, and columns without
 	]);
 	expect(unfitValues({})).toEqual([]);
 });
+
+test.each<[json: string, column: BodyValueType, value: string]>([
+	['"1899-12-31"', { type: "Date" }, "?"],
+	['"1900-01-01"', { type: "Date" }, "=1900-01-01"],
+	['"2300-01-01T00:00:00Z"', { type: "Timestamp" }, "?"],
+	['{"a":[1,{"b":2}]}', { type: "JSON" }, '={"a":[1,{"b":2}]}'],
+	['{"a":[[{"b":2}]]}', { type: "JSON" }, "?"],
+	['{"a":1,"a":2}', { type: "JSON" }, '!{"a":2}'],
+	['{"a":1e999}', { type: "JSON" }, "?"],
+	['{"a":"1e999 {[{["}', { type: "JSON" }, '={"a":"1e999 {[{["}'],
+	["[1]", { type: "JSON" }, "?"],
+	["5", { type: "JSON" }, "?"],
+	['"5"', { type: "String" }, "=5"],
+])(
+	"%s in %j doesn't fit what the warehouse doesn't hold",
+	(json, column, value) => {
+		const limits = { years: [1900, 2299], objectDepth: 3 } as const;
+		expect(columnValue(json, { ...column, limits })).toBe(value);
+	},
+);

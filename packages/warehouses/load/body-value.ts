@@ -14,6 +14,37 @@ export type ColumnValue = `=${string}` | `!${string}` | "?" | null;
  * @param json the value's JSON text, valid by RFC 8259.
  */
 export function columnValue(json: string, column: BodyValueType): ColumnValue {
+	const value = valueOfType(json, column);
+	return value === null || isWithin(value.slice(1), column) ? value : "?";
+}
+
+function isWithin(text: string, { type, limits = {} }: BodyValueType): boolean {
+	const { years, objectDepth } = limits;
+	if (text === "") return true;
+	if (objectDepth !== undefined && type === "JSON")
+		return isObject(text, objectDepth);
+	if (years === undefined || (type !== "Timestamp" && type !== "Date"))
+		return true;
+	const year = Number(text.slice(0, 4));
+	return year >= years[0] && year <= years[1];
+}
+
+/** @param json without spaces between its parts. */
+function isObject(json: string, maxDepth: number): boolean {
+	if (json[0] !== "{") return false;
+	let depth = 0;
+	for (let at = 0; at < json.length; ) {
+		const token = tokenAt(json, at);
+		at += token.length;
+		if (token === "{" || token === "[") depth++;
+		if (token === "}" || token === "]") depth--;
+		if (depth > maxDepth) return false;
+		if (/^[-\d]/.test(token) && !Number.isFinite(Number(token))) return false;
+	}
+	return true;
+}
+
+function valueOfType(json: string, column: BodyValueType): ColumnValue {
 	const first = json[0];
 	if (first === "n") return null;
 	if (column.type === "JSON") {

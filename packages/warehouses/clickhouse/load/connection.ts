@@ -31,6 +31,9 @@ const settings = {
 	insert_deduplicate: 0,
 	// Two members that are one path, such as {"a":{"b":1},"a.b":2}, would fail the whole INSERT.
 	type_json_skip_duplicated_paths: 1,
+	// A string of a body that looks like a date stays the string that was sent.
+	input_format_try_infer_dates: 0,
+	input_format_try_infer_datetimes: 0,
 } as const;
 
 /** What one server has written, the next one reads (clickhouse.com/docs/operations/settings/settings#select_sequential_consistency). */

@@ -142,17 +142,19 @@ function incompatibilityOf(
 	if (reason !== undefined) return reason;
 	const { orderBy }: TableOptions = options ?? {};
 	const wantedOrder = orderBy?.join(", ");
-	if (
-		wantedOrder !== undefined &&
-		sortingKey.replaceAll("`", "") !== wantedOrder
-	)
+	if (wantedOrder !== undefined && namesOf(sortingKey) !== wantedOrder)
 		return `it is sorted by (${sortingKey}), and spec.table.clickHouse.orderBy is (${wantedOrder})`;
 	const date = dateColumn(columns);
 	if (date === undefined)
 		return partitionKey === ""
 			? undefined
 			: `it is partitioned by ${partitionKey}, and a full reload would undo that`;
-	return partitionKey.replaceAll("`", "") === date
+	return namesOf(partitionKey) === date
 		? undefined
 		: `it is not partitioned by "${date}"`;
+}
+
+/** A key's names as the server writes them, which may be in parentheses. */
+function namesOf(key: string): string {
+	return key.replaceAll(/[`()]/g, "");
 }

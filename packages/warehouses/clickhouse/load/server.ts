@@ -1,3 +1,4 @@
+import { JobFailure } from "../../load/failure.ts";
 import type { ClickHouseInput } from "../input.ts";
 import type { Connection } from "./connection.ts";
 import { ClickHouseFailure } from "./failure.ts";
@@ -51,10 +52,11 @@ export function requireSuitable(
 			"ClickHouseTooOld",
 			`The server is ClickHouse ${version}, and Tidemill needs ${oldest.join(".")} or newer`,
 		);
+	// The Pipeline isn't ready, then.
 	if (needsJSON && isOlder(version, oldestWithJSON))
-		throw new ClickHouseFailure(
-			"ClickHouseTooOld",
-			`The table has columns of type JSON, for which ClickHouse must be ${oldestWithJSON.join(".")} or newer, but the server is ${version}`,
+		throw new JobFailure(
+			"TableIncompatible",
+			`The table has columns of type JSON, which need ClickHouse ${oldestWithJSON.join(".")} or newer, but the server is ${version}. Upgrade it, or load these columns as another type`,
 		);
 	if (databaseEngine === undefined)
 		throw new ClickHouseFailure(

@@ -52,7 +52,7 @@ export class Statements {
 			`CREATE TABLE ${this.of(table)}${this.onCluster} (${columns.map(definition).join(", ")})`,
 			`ENGINE = ${this.engine}`,
 			...(date === undefined ? [] : [`PARTITION BY ${quoteName(date)}`]),
-			`ORDER BY (${orderBy.map(quoteName).join(", ")})`,
+			`ORDER BY ${orderBy.length === 1 ? quoteName(orderBy[0]!) : `tuple(${orderBy.map(quoteName).join(", ")})`}`,
 			...(isNullable ? ["SETTINGS allow_nullable_key = 1"] : []),
 			`COMMENT ${quoteText(comment)}`,
 		].join("\n");
