@@ -6,6 +6,7 @@ import {
 	CreateMultipartUploadCommand,
 	type CreateMultipartUploadCommandInput,
 	ListMultipartUploadsCommand,
+	type ListMultipartUploadsCommandOutput,
 	NoSuchUpload,
 	type S3Client,
 	UploadPartCommand,
@@ -93,22 +94,32 @@ export async function abortUploads(
 	beforeMs: number,
 	abortSignal: AbortSignal,
 ): Promise<number> {
-	const { Bucket } = within;
 	let aborted = 0;
-	const { Uploads = [] } = await client.send(
-		new ListMultipartUploadsCommand(within),
-		{ abortSignal },
-	);
-	for (const { Key, UploadId, Initiated } of Uploads) {
-		if (!Initiated || Initiated.getTime() >= beforeMs) continue;
-		const upload = { Bucket, Key, UploadId };
-		await client
-			.send(new AbortMultipartUploadCommand(upload), { abortSignal })
-			.catch((error) => {
-				// The upload was finished or aborted meanwhile.
-				if (!(error instanceof NoSuchUpload)) throw error;
-			});
-		aborted++;
+	let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+	while (from) {
+		// A page has at most 1,000 (API reference, ListMultipartUploads).
+		const page: ListMultipartUploadsCommandOutput = await client.send(
+			new ListMultipartUploadsCommand({ ...within, ...from }),
+			{ abortSignal },
+		);
+		for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+			if (!Initiated || Initiated.getTime() >= beforeMs) continue;
+			const upload = { Bucket: within.Bucket, Key, UploadId };
+			await client
+				.send(new AbortMultipartUploadCommand(upload), { abortSignal })
+				.catch((error) => {
+					// The upload was finished or aborted meanwhile.
+					if (!(error instanceof NoSuchUpload)) throw error;
+				});
+			aborted++;
+		}
+		const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } =
+			page;
+		// A store that names no next place has no more.
+		from =
+			page.IsTruncated && KeyMarker
+				? { KeyMarker, ...(UploadIdMarker && { UploadIdMarker }) }
+				: undefined;
 	}
 	return aborted;
 }

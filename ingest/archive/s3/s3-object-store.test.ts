@@ -31,3 +31,36 @@ test("any number of objects is removed, each once", async () => {
 	await store.remove([]);
 	expect(deleted).toHaveLength(2_001);
 });
+
+test("unfinished uploads are aborted, however many there are", async () => {
+	const all = Array.from({ length: 25 }, (_, n) => `u${100 + n}`);
+	const aborted: string[] = [];
+	// Pages go on from a key and an upload (API reference, ListMultipartUploads).
+	const store = await startScriptedStore((request, response) => {
+		const { searchParams } = new URL(request.url!, "http://store");
+		response.setHeader("content-type", "application/xml");
+		if (request.method === "DELETE") {
+			aborted.push(searchParams.get("uploadId")!);
+			response.statusCode = 204;
+			response.end();
+			return;
+		}
+		const marker = searchParams.get("upload-id-marker");
+		const from = marker === null ? 0 : all.indexOf(marker) + 1;
+		const page = all.slice(from, from + 10);
+		const isTruncated = from + page.length < all.length;
+		const uploads = page.map(
+			(id) =>
+				`<Upload><Key>events/k</Key><UploadId>${id}</UploadId><Initiated>2026-03-01T00:00:00.000Z</Initiated></Upload>`,
+		);
+		response.end(
+			`<ListMultipartUploadsResult><IsTruncated>${isTruncated}</IsTruncated>${
+				isTruncated
+					? `<NextKeyMarker>events/k</NextKeyMarker><NextUploadIdMarker>${page.at(-1)}</NextUploadIdMarker>`
+					: ""
+			}${uploads.join("")}</ListMultipartUploadsResult>`,
+		);
+	});
+	expect(await store.abortUploads("events/", Date.now())).toBe(25);
+	expect(aborted).toEqual(all);
+});
