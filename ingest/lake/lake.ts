@@ -1,8 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
-import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { repeatedly } from "../../packages/service/repetition.ts";
 import type { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
 import type { ArchiveSettings } from "../archive/settings.ts";
 import type { Shard } from "../archive/shard.ts";
@@ -25,10 +24,13 @@ import { type LakeQuestion, Responder } from "./request/responder.ts";
 import { answerDeletions, sweepDeleted } from "./retention/deletion.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { answerRetention } from "./retention/set-retention.ts";
+import { Turns } from "./retention/turns.ts";
 import { LakeShard } from "./shards/lake-shard.ts";
 import { answerShares } from "./shards/shares.ts";
 import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
+
+const hourMs = 3_600_000;
 
 export interface LakeOptions {
 	connection: NatsConnection;
@@ -52,6 +54,7 @@ export class Lake {
 	readonly #shards: LakeShard[];
 	readonly #retention: RetentionKeeper;
 	readonly #released: ReleasedLedgers;
+	readonly #turns: Turns;
 
 	/** Answers from now on. */
 	constructor(options: LakeOptions) {
@@ -62,8 +65,10 @@ export class Lake {
 		const progress = () => NatsProgress.open(connection, replicas);
 		this.#shards = shards.map((shard) => new LakeShard(connection, shard));
 		this.#released = new ReleasedLedgers({ ...shared, progress });
+		this.#turns = new Turns(store);
 		this.#retention = new RetentionKeeper({
 			store,
+			turns: this.#turns,
 			shards: this.#shards,
 			publish: async (retention, sources) => {
 				const published = await progress();
@@ -131,54 +136,32 @@ export class Lake {
 			objectsDone: async (stream) =>
 				(await this.#context.progress()).objectsDone(stream),
 		});
-		const sweep = () => sweepDeleted(this.#context, signal);
-		const lookBack = () => lister.lookBack(Date.now(), signal);
-		const count = () => this.#released.publishAll(signal);
+		const hourly = (what: string, work: () => Promise<unknown>) =>
+			repeatedly(what, work, { intervalMs: hourMs, log, signal });
+		/** Of the whole bucket, so one archive is enough. */
+		const inTurn = (name: string, what: string, work: () => Promise<unknown>) =>
+			hourly(what, async () => {
+				if (await this.#turns.take(name, Date.now())) await work();
+			});
 		await Promise.all([
-			this.#retention.run(signal),
-			hourly("the sweep of deleted sources", sweep, { log, signal }),
+			hourly("retention", () => this.#retention.keepInTurn(Date.now())),
+			inTurn("deleted-sources", "the sweep of deleted sources", () =>
+				sweepDeleted(this.#context, signal),
+			),
 			// This covers a killed archive and a rebuilt NATS.
-			hourly("counting released events", count, { log, signal }),
+			inTurn("released-events", "counting released events", () =>
+				this.#released.publishAll(signal),
+			),
 			compactor.run(signal),
 			lister.run(signal),
-			hourly("the search for lists of older dates", lookBack, { log, signal }),
+			inTurn("older-lists", "the search for lists of older dates", () =>
+				lister.lookBack(Date.now(), signal),
+			),
 		]);
 	}
 
 	/** Takes no more questions. */
 	close(): void {
 		for (const responder of this.#responders) responder.close();
-	}
-}
-
-const intervalMs = 3_600_000;
-const backoff = { baseMs: 60_000, maxMs: 600_000 };
-
-export interface HourlyOptions {
-	log: Logger;
-	signal: AbortSignal;
-	/** Others are for tests. */
-	wait?: typeof pause;
-	random?: () => number;
-}
-
-/** Does the work at once and then every hour, and sooner where it failed, until the signal fires. Never throws. */
-export async function hourly(
-	what: string,
-	work: () => Promise<unknown>,
-	{ log, signal, wait = pause, random = Math.random }: HourlyOptions,
-): Promise<void> {
-	let failures = 0;
-	while (!signal.aborted) {
-		let waitMs = intervalMs;
-		try {
-			await work();
-			failures = 0;
-		} catch (error) {
-			if (signal.aborted) break;
-			waitMs = backoffMs(++failures, backoff, random);
-			log.warn({ err: error }, `${what} failed; trying again`);
-		}
-		await wait(waitMs, signal);
 	}
 }

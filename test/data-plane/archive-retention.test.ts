@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { LedgerIndex } from "../../ingest/archive/ledger/ledger-index.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
@@ -81,10 +82,7 @@ async function setAge(key: string, ms: number) {
 /** As if archive had been at work on that day, a second later in the day than now. */
 async function noteDay(archive: ArchiveFixture, day: string) {
 	const key = new ObjectKeys(archive.prefix).day(day);
-	await mkdir(join(servers.s3.bucketDirectory, archive.prefix, "days"), {
-		recursive: true,
-	});
-	await writeFile(join(servers.s3.bucketDirectory, key), "");
+	await archive.store.putNew(key, "", "text/plain");
 	await setAge(key, startOfDate(day) + (nowMs % dayMs) + 1_000);
 }
 
@@ -109,10 +107,18 @@ function keeperOf(
 	const publish = async (_: unknown, sources: SourceRetention[]) => {
 		published.push(...sources);
 	};
+	const shards = [
+		{
+			number: archive.shard,
+			isArchiving: true,
+			index: new LedgerIndex(),
+			drainedAt: async () => undefined,
+		},
+	];
 	return {
 		registry,
 		published,
-		keeper: new RetentionKeeper({ store, metrics, log, publish }),
+		keeper: new RetentionKeeper({ store, shards, metrics, log, publish }),
 	};
 }
 

@@ -271,6 +271,16 @@ export class ObjectKeys {
 		return `${this.days()}${date}`;
 	}
 
+	/** Which archive works on the whole bucket; see lake/retention/turns.ts. */
+	turns(name: string): string {
+		return `${this.#prefix}turns/${name}/`;
+	}
+
+	/** How far work on the whole bucket has come that takes more than one turn. */
+	cursors(name: string): string {
+		return `${this.#prefix}cursors/${name}/`;
+	}
+
 	/** Written at every start to check that the store supports conditional writes. */
 	probe(): string {
 		return `${this.#prefix}conditional-write-probe`;

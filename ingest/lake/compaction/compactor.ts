@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { closedThrough } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { pause } from "../../../packages/service/pause.ts";
+import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type {
 	FileStore,
@@ -70,18 +70,10 @@ export class Compactor {
 	/** Looks for due dates until the signal fires. A later look repeats what failed. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { intervalMs, log } = this.#options;
-		for (;;) {
-			// The jitter keeps two archives of one shard from doing the same work.
-			const waitMs = (0.5 + Math.random()) * intervalMs;
-			await pause(waitMs, signal);
-			if (signal.aborted) return;
-			try {
-				await this.look(Date.now(), signal);
-			} catch (error) {
-				if (!signal.aborted)
-					log.warn({ err: error }, "compaction failed; trying again");
-			}
-		}
+		const look = () => this.look(Date.now(), signal);
+		const times = { intervalMs, firstMs: (0.5 + Math.random()) * intervalMs };
+		const options = { ...times, jitter: 0.5, log, signal };
+		await repeatedly("compaction", look, options);
 	}
 
 	/** Removes superseded objects, then compacts the due dates one after the other. */

@@ -2,7 +2,7 @@ import { shardOfStream } from "../../../packages/contracts/nats.ts";
 import { keptFrom } from "../../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import { pause } from "../../../packages/service/pause.ts";
+import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
@@ -93,20 +93,14 @@ export class Lister {
 	async run(signal: AbortSignal): Promise<void> {
 		const { intervalMs, metrics, log } = this.#options;
 		if (intervalMs === 0) return;
-		let waitMs = Math.min(firstLookMs, intervalMs);
-		for (;;) {
-			await pause(waitMs, signal);
-			if (signal.aborted) return;
-			// The jitter keeps two archives of one shard from doing the same work.
-			waitMs = (0.9 + 0.2 * Math.random()) * intervalMs;
-			try {
-				await this.look(Date.now(), signal);
-			} catch (error) {
-				if (signal.aborted) return;
-				metrics.listFailures.inc();
-				log.warn({ err: error }, "can't look after lists; trying again");
-			}
-		}
+		const look = () =>
+			this.look(Date.now(), signal).catch((error) => {
+				if (!signal.aborted) metrics.listFailures.inc();
+				throw error;
+			});
+		const firstMs = Math.min(firstLookMs, intervalMs);
+		const times = { intervalMs, firstMs, jitter: 0.1 };
+		await repeatedly("the look after lists", look, { ...times, log, signal });
 	}
 
 	/** Writes the lists that aren't as they should be. Returns how many. */

@@ -9,7 +9,6 @@ import {
 import { keptUploadDays } from "../../../packages/contracts/transfer.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { pause } from "../../../packages/service/pause.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
@@ -21,6 +20,8 @@ import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
+import { datesFolderOf, folderOf, fromOldest } from "./listing.ts";
+import { NumberedRecords } from "./numbered-records.ts";
 import {
 	expiredCuts,
 	hasBeenFor,
@@ -35,48 +36,54 @@ import {
 	RetentionStore,
 	retentionOf,
 } from "./source-retention.ts";
+import type { Turns } from "./turns.ts";
 
-const intervalMs = 3_600_000;
+/** 200 requests, and as many seconds or fewer. */
+const mostListedOfRun = 200_000;
+const cursorDigits = 20;
 /** Bounds the keys in memory. */
 const chosenAtOnce = 1_000;
 /** An older multipart upload was left by a killed process. */
 const abandonedMs = 24 * 3_600_000;
 
+/** An hour's work. */
+interface RetentionRound {
+	witnesses: TimeWitnesses;
+	enforcedBy: RetentionEnforcer;
+	/** How long the events stay of the source whose object has the key. */
+	daysOf: (key: string) => number;
+	longest: number;
+	/** Objects so far. */
+	removed: number;
+}
+
 /** Who removes expired events: the store, by a rule of the bucket, or archive. */
 export type RetentionEnforcer = "lifecycle" | "sweep";
 
-/** Enforces retention, independently of the shards. */
+/** Enforces retention. */
 export class RetentionKeeper {
 	readonly #options: RetentionKeeperOptions;
+	readonly #retentions: RetentionStore;
 
 	constructor(options: RetentionKeeperOptions) {
 		this.#options = options;
+		this.#retentions = new RetentionStore(options.store);
 	}
 
-	/** Runs once an hour until the signal fires. After a failure, the next hour tries again. */
-	async run(signal: AbortSignal): Promise<void> {
-		const { log } = this.#options;
-		while (!signal.aborted) {
-			try {
-				await this.keep(Date.now());
-			} catch (error) {
-				if (!signal.aborted)
-					log.warn({ err: error }, "retention failed; trying again in an hour");
-			}
-			await pause(intervalMs, signal);
-		}
+	/** Does an hour's work, and that on the whole bucket if it is this archive's turn. */
+	async keepInTurn(nowMs: number): Promise<void> {
+		const { turns } = this.#options;
+		await this.keep(nowMs, await turns?.take("retention", nowMs));
 	}
 
 	/**
-	 * Puts the store's rules in place, removes events that the store doesn't remove, and removes old cut records and manifests.
-	 * Returns who removes events.
+	 * Puts the store's rules in place, and removes old cut records of own shards; and in the whole bucket, events that the store
+	 * doesn't remove, and old manifests and records. Returns who removes events.
 	 */
-	async keep(nowMs: number): Promise<RetentionEnforcer> {
-		const { log, metrics, store, shards = [] } = this.#options;
+	async keep(nowMs: number, hasTurn = true): Promise<RetentionEnforcer> {
+		const { log, metrics } = this.#options;
 		const witnesses = await this.#witnesses(nowMs);
 		const kept = await this.#lowered(witnesses);
-		const daysOf = daysBySource(kept);
-		const longest = longestOf(kept);
 		const { enforcedBy, problemOf } = await this.setRules(kept);
 		metrics.retention.reset();
 		metrics.retention.set({ enforced_by: enforcedBy }, 1);
@@ -93,61 +100,131 @@ export class RetentionKeeper {
 				return { ...retentionOf(one), problem: problem.message };
 			}),
 		);
+		const round: RetentionRound = {
+			witnesses,
+			enforcedBy,
+			daysOf: daysBySource(kept),
+			longest: longestOf(kept),
+			removed: 0,
+		};
+		await this.#keepShards(round);
+		if (hasTurn) await this.#keepBucket(round);
+		const { removed, longest } = round;
+		log.info({ enforcedBy, removed, longest, hasTurn }, "enforced retention");
+		return enforcedBy;
+	}
+
+	/**
+	 * Writes the ledgers of dates, and then removes the cut records of which they were made. Only of shards that this archive is at
+	 * work on: those that Sources have moved from and that are drained, too, and of one that no archive has any more the
+	 * records stay, so that nothing is lost if it comes back.
+	 */
+	async #keepShards(round: RetentionRound): Promise<void> {
+		const { store, shards = [] } = this.#options;
+		const { witnesses, daysOf, longest } = round;
 		const ledgers = new DateLedgers(store);
-		const earliestNowMs = Math.min(nowMs, witnesses.storeNowMs);
-		for (const shard of shards)
+		for (const shard of shards) {
+			if (!shard.isArchiving) continue;
 			await ledgers.keep(shard.index, {
 				shard: shard.number,
-				nowMs: earliestNowMs,
+				nowMs: Math.min(witnesses.nowMs, witnesses.storeNowMs),
 				drainedAt: await shard.drainedAt(),
 				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
 			});
-		let removed = 0;
-		const remove = async (objects: ListedObject[]) => {
-			await store.remove(objects.map(({ key }) => key));
-			removed += objects.length;
-		};
+			const staysFor = (days: number) => (object: ListedObject) =>
+				!isAged(object, witnesses, days);
+			const cuts = fromOldest(
+				store,
+				store.keys.cutsOfShard(shard.number),
+				folderOf,
+				staysFor(retainedDays),
+			);
+			await this.#remove(expiredCuts(cuts, witnesses), () => true, round);
+			// As many days as any object's age is counted by.
+			const losses = store.list(store.keys.lossesOfShard(shard.number));
+			await this.#remove(losses, (o) => isAged(o, witnesses, longest), round);
+		}
+	}
+
+	async #keepBucket(round: RetentionRound): Promise<void> {
+		const { store } = this.#options;
+		const { keys } = store;
+		const { witnesses, daysOf, enforcedBy, longest } = round;
+		const isDateOver = (o: ListedObject) =>
+			isOverdue(o.key, witnesses, daysOf(o.key));
+		const ofDates = (prefix: string) =>
+			fromOldest(store, prefix, datesFolderOf, (o) => !isDateOver(o));
 		// A day before the objects: whoever has read a list still finds them.
-		await this.#each(
-			store.keys.allLists(),
-			(o) => isOverdue(o.key, witnesses, daysOf(o.key)),
-			remove,
-		);
-		const expired = (o: ListedObject) => isExpired(o, witnesses, daysOf(o.key));
+		await this.#remove(ofDates(keys.allLists()), isDateOver, round);
+		const isGone = (o: ListedObject) => isExpired(o, witnesses, daysOf(o.key));
 		if (enforcedBy === "sweep")
 			for (const prefix of this.#expiring)
-				await this.#each(prefix, expired, remove);
-		await this.#each(store.keys.allDates(), expired, remove);
-		for (const prefix of [store.keys.allUploads(), store.keys.allImports()])
-			await this.#each(
-				prefix,
-				(o) => hasBeenFor(keptUploadDays, o.modifiedMs, witnesses),
-				remove,
-			);
-		await this.#each(store.keys.allRuns(), (o) => isAged(o, witnesses), remove);
+				await this.#remove(ofDates(prefix), isGone, round);
+		await this.#remove(ofDates(keys.allDates()), isGone, round);
 		// A record is written after the objects that it names, so it expires no earlier.
-		await this.#each(
-			store.keys.compactions(),
+		await this.#remove(
+			ofDates(keys.compactions()),
 			(o) => isAged(o, witnesses, daysOf(o.key)),
-			remove,
+			round,
 		);
-		for (const records of await this.#cutsByStream())
-			await remove(expiredCuts(records, witnesses));
-		// As many days as any object's age is counted by.
-		await this.#each(
-			store.keys.allLosses(),
-			(o) => isAged(o, witnesses, longest),
-			remove,
-		);
-		await this.#each(
-			store.keys.days(),
-			(o) => isAged(o, witnesses, longest),
-			remove,
-		);
+		await this.#removeSome(round);
+		const days = store.list(keys.days());
+		await this.#remove(days, (o) => isAged(o, witnesses, longest), round);
+		const beforeMs =
+			Math.min(witnesses.nowMs, witnesses.storeNowMs) - abandonedMs;
 		for (const prefix of this.#expiring)
-			await store.abortUploads(prefix, earliestNowMs - abandonedMs);
-		log.info({ enforcedBy, removed, longest }, "enforced retention");
-		return enforcedBy;
+			await store.abortUploads(prefix, beforeMs);
+	}
+
+	/** Of what sorts by no time, a part each hour: the next turn goes on from there, whoever has it. */
+	async #removeSome(round: RetentionRound): Promise<void> {
+		const { store, mostListed = mostListedOfRun } = this.#options;
+		const { witnesses } = round;
+		const isOld = (o: ListedObject) => isAged(o, witnesses);
+		const isUnused = (o: ListedObject) =>
+			hasBeenFor(keptUploadDays, o.modifiedMs, witnesses);
+		const parts = [
+			[store.keys.allUploads(), isUnused],
+			[store.keys.allImports(), isUnused],
+			[store.keys.allRuns(), isOld],
+		] as const;
+		const cursors = new NumberedRecords(
+			store,
+			store.keys.cursors("retention"),
+			cursorDigits,
+		);
+		const newest = await cursors.newest();
+		const from: Record<string, string> = JSON.parse(newest?.text ?? "{}");
+		const to: Record<string, string> = {};
+		for (const [prefix, isChosen] of parts) {
+			const listed = store.list(prefix, from[prefix]);
+			const some = firstOf(listed, mostListed, (key) => {
+				to[prefix] = key;
+			});
+			await this.#remove(some, isChosen, round);
+		}
+		const hasChanged = JSON.stringify(to) !== JSON.stringify(from);
+		if (hasChanged) await cursors.write((newest?.number ?? 0) + 1, to);
+	}
+
+	/** Memory holds one page of keys. */
+	async #remove(
+		objects: AsyncIterable<ListedObject>,
+		isChosen: (object: ListedObject) => boolean,
+		round: RetentionRound,
+	): Promise<void> {
+		const { store } = this.#options;
+		let chosen: string[] = [];
+		const remove = async () => {
+			await store.remove(chosen);
+			round.removed += chosen.length;
+			chosen = [];
+		};
+		for await (const object of objects) {
+			if (isChosen(object)) chosen.push(object.key);
+			if (chosen.length >= chosenAtOnce) await remove();
+		}
+		if (chosen.length > 0) await remove();
 	}
 
 	/**
@@ -185,8 +262,8 @@ export class RetentionKeeper {
 
 	/** The newest records, after those whose reprieve is over were lowered. */
 	async #lowered(witnesses: TimeWitnesses): Promise<KeptRecord[]> {
-		const { store, log } = this.#options;
-		const retentions = new RetentionStore(store);
+		const { log } = this.#options;
+		const retentions = this.#retentions;
 		const kept = await retentions.all();
 		let isChanged = false;
 		for (const one of kept) {
@@ -232,32 +309,20 @@ export class RetentionKeeper {
 				.map(({ modifiedMs }) => utcDate(modifiedMs)),
 		};
 	}
+}
 
-	async #each(
-		prefix: string,
-		isChosen: (object: ListedObject) => boolean,
-		act: (objects: ListedObject[]) => Promise<void>,
-	): Promise<void> {
-		let chosen: ListedObject[] = [];
-		for await (const object of this.#options.store.list(prefix)) {
-			if (isChosen(object)) chosen.push(object);
-			if (chosen.length < chosenAtOnce) continue;
-			await act(chosen);
-			chosen = [];
-		}
-		await act(chosen);
-	}
-
-	async #cutsByStream(): Promise<ListedObject[][]> {
-		const { store } = this.#options;
-		const streams = new Map<string, ListedObject[]>();
-		for await (const record of store.list(store.keys.allCuts())) {
-			const stream = record.key.slice(0, record.key.lastIndexOf("/"));
-			const records = streams.get(stream);
-			if (records) records.push(record);
-			else streams.set(stream, [record]);
-		}
-		return [...streams.values()];
+/** @param cut is called with the last key if there may be more. */
+async function* firstOf(
+	objects: AsyncIterable<ListedObject>,
+	most: number,
+	cut: (last: string) => void,
+): AsyncGenerator<ListedObject> {
+	let count = 0;
+	for await (const object of objects) {
+		yield object;
+		if (++count < most) continue;
+		cut(object.key);
+		return;
 	}
 }
 
@@ -309,7 +374,14 @@ export interface RetentionKeeperOptions {
 		sources: SourceRetention[],
 	) => Promise<void>;
 	/** Of this process. */
-	shards?: readonly Pick<LakeShard, "number" | "index" | "drainedAt">[];
+	shards?: readonly Pick<
+		LakeShard,
+		"number" | "index" | "drainedAt" | "isArchiving"
+	>[];
+	/** Without it, no turn is this archive's. */
+	turns?: Turns;
+	/** How many objects of a kind without an order one turn looks at. */
+	mostListed?: number;
 	store: ObjectStore & LifecycleStore;
 	metrics: ArchiveMetrics;
 	log: Logger;

@@ -1,9 +1,11 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import {
 	addDays,
 	datesBetween,
 	startOfDate,
 } from "../../../packages/contracts/utc-date.ts";
+import type { ListedObject } from "../../archive/s3/object-store.ts";
 import {
 	expiredCuts,
 	isAged,
@@ -120,13 +122,23 @@ test.each<[string, number, Partial<TimeWitnesses>, boolean]>([
 	expect(isAged(record, witnesses(change))).toBe(aged);
 });
 
-test("old cut records go, but never a stream's newest", () => {
-	const records = [object(90), object(40), object(20)];
-	expect(expiredCuts(records, witnesses())).toEqual(records.slice(0, 2));
-	expect(expiredCuts(records.slice(0, 2), witnesses())).toEqual([records[0]]);
-	expect(expiredCuts(records.slice(0, 1), witnesses())).toEqual([]);
-	expect(expiredCuts([], witnesses())).toEqual([]);
-	expect(expiredCuts(records, witnesses({ daysSeen: [today] }))).toEqual([]);
+/** A shard's two streams, in the order of their keys. */
+function cutsOf(...streams: number[][]) {
+	return streams.flatMap((ages, stream) =>
+		ages.map((age) => ({ ...object(age), key: `p/cuts/s${stream}/${age}` })),
+	);
+}
+
+test("old cut records go, but never a stream's newest", async () => {
+	const expired = (records: ListedObject[], change = {}) =>
+		Array.fromAsync(
+			expiredCuts(Readable.from(records), witnesses(change)),
+			({ key }) => key.slice("p/cuts/".length),
+		);
+	const all = cutsOf([90, 40, 20], [80, 60], [50], [40, 10, 5]);
+	expect(await expired(all)).toEqual(["s0/90", "s0/40", "s1/80", "s3/40"]);
+	expect(await expired([])).toEqual([]);
+	expect(await expired(all, { daysSeen: [today] })).toEqual([]);
 });
 
 const longAtWork = { daysSeen: datesBetween(addDays(today, -500), today) };

@@ -9,6 +9,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import type { ListedObject } from "../../archive/s3/object-store.ts";
+import { folderOf } from "./listing.ts";
 
 /** An object stays one day longer than Runs load it, since a Run that began yesterday still reads it. */
 const graceDays = 1;
@@ -44,7 +45,7 @@ export function isOverdue(
 	days: number,
 	graceDays = 0,
 ): boolean {
-	const date = /\/date=(\d{4}-\d\d-\d\d)\//.exec(key)?.[1];
+	const date = /\/date=(\d{4}-\d\d-\d\d)[/.]/.exec(key)?.[1];
 	const today = utcDate(Math.min(nowMs, storeNowMs));
 	return (
 		date !== undefined &&
@@ -54,14 +55,19 @@ export function isOverdue(
 }
 
 /**
- * The expired cut records of one stream, which are given in the order of their keys. Never the newest: it says where
- * archiving resumes.
+ * The expired cut records of streams, which are given in the order of their keys. Never a stream's newest: it says where archiving
+ * resumes.
  */
-export function expiredCuts(
-	records: readonly ListedObject[],
+export async function* expiredCuts(
+	records: AsyncIterable<ListedObject>,
 	witnesses: TimeWitnesses,
-): ListedObject[] {
-	return records.slice(0, -1).filter((record) => isAged(record, witnesses));
+): AsyncGenerator<ListedObject> {
+	let before: ListedObject | undefined;
+	for await (const record of records) {
+		const isOfSame = before && folderOf(before.key) === folderOf(record.key);
+		if (before && isOfSame && isAged(before, witnesses)) yield before;
+		before = record;
+	}
 }
 
 /** Whether the object was written longer ago than the store removes it: the days, and the day that the store counts from. */

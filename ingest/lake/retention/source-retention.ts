@@ -100,6 +100,8 @@ const digits = 12;
  */
 export class RetentionStore {
 	readonly #store: ObjectStore;
+	/** Those that {@link all} has read, by their keys. A record never changes. */
+	#known = new Map<string, KeptRecord>();
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
@@ -110,7 +112,7 @@ export class RetentionStore {
 		return this.#newestIn(this.#store.keys.retentionsOfSource(source));
 	}
 
-	/** Of all sources that have any. */
+	/** Of all sources that have any. Again, it reads only what is new. */
 	async all(): Promise<KeptRecord[]> {
 		const newest = new Map<string, ListedObject>();
 		for await (const object of this.#store.list(
@@ -120,9 +122,16 @@ export class RetentionStore {
 		const records = await mapConcurrently(
 			[...newest],
 			readsAtOnce,
-			([folder, object]) => this.#newestIn(folder, object),
+			async ([folder, object]) => {
+				const known = this.#known.get(object.key);
+				const record = known
+					? { ...known, modifiedMs: object.modifiedMs }
+					: await this.#newestIn(folder, object);
+				return record && ([object.key, record] as const);
+			},
 		);
-		return records.filter((record) => record !== undefined);
+		this.#known = new Map(records.filter((record) => record !== undefined));
+		return [...this.#known.values()];
 	}
 
 	/** Writes the source's next record. Returns false if another archive was first. */

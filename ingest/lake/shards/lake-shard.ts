@@ -56,6 +56,11 @@ export class LakeShard {
 		return this.#shard.index;
 	}
 
+	/** Whether this process does the work now. */
+	get isArchiving(): boolean {
+		return this.#shard.isArchiving;
+	}
+
 	forgetDeleted(): void {
 		this.#shard.forgetDeleted();
 	}
