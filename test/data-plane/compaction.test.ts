@@ -92,14 +92,14 @@ test("NATS's clock that is ahead closes no date", async () => {
 	for (const body of ["1", "2", "3"])
 		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
 	await running.flush();
-	const { index, number, lagSeconds } = running.shard;
+	const { index, number, lagSeconds, isArchiving } = running.shard;
 	const ahead = {
 		sources: () => index.sources(),
 		newestOfStream: index.newestOfStream,
 		replace: index.replace.bind(index),
 		archivedThrough: new Date(Date.now() + 3 * dayMs).toISOString(),
 	} as typeof index;
-	const shards = [{ number, lagSeconds, index: ahead }];
+	const shards = [{ number, lagSeconds, isArchiving, index: ahead }];
 	await fixture.compactor({ shards }).look(Date.now(), signal);
 	const records = [];
 	for await (const { key } of archive.store.list(
@@ -131,7 +131,7 @@ test("a Run whose manifest was made before reads on; what was replaced goes a da
 	expect(await fixture.names()).toHaveLength(13);
 
 	await fixture.recordedDaysAgo(2);
-	await compactor.look(Date.now(), signal);
+	await fixture.compactor().look(Date.now(), signal);
 	expect(await fixture.names()).toHaveLength(1);
 	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
 	expect(await lake.bodies()).toEqual(bodies);
@@ -218,6 +218,7 @@ test("archive forgets the objects that a compaction replaced; the day's count st
 	await new LedgerSnapshots(store, log).clear(shard);
 	const last = await archive.start();
 	await last.flush();
+	await eventually(() => expect(last.shard.isArchiving).toBe(true));
 	expect(holds(last)).toBe(13);
 	await fixture
 		.compactor({ shards: [last.shard] })
@@ -295,6 +296,7 @@ test("compaction reads nothing while its shard is behind", async () => {
 	const shard = {
 		number: 0,
 		index: fixture.running.shard.index,
+		isArchiving: true,
 		get lagSeconds() {
 			asked++;
 			return lagSeconds;

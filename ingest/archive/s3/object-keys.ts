@@ -157,6 +157,11 @@ export class ObjectKeys {
 		return `${this.#prefix}compactions/`;
 	}
 
+	/** Which of a shard's compactions nothing is left to remove of; see lake/compaction/shard-records.ts. */
+	checkedCompactions(shard: number): string {
+		return `${this.#prefix}checked/compactions-${shard}/`;
+	}
+
 	/** Which objects a reader of the bucket reads; see lake/lists/lister.ts. */
 	allLists(): string {
 		return `${this.#prefix}lists/`;

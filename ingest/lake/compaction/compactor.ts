@@ -3,11 +3,7 @@ import { closedThrough } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type {
-	FileStore,
-	ListedObject,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
+import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { DateCompaction } from "./date-compaction.ts";
@@ -15,11 +11,11 @@ import { type DueDate, dueDates } from "./due-dates.ts";
 import {
 	type CompactionRecord,
 	CompactionStore,
-	hasOutlivedReaders,
 	supersededNames,
 } from "./record.ts";
 import { forgetAllReplaced, forgetReplaced } from "./replaced-objects.ts";
 import { ParquetRewriter, type Rewriter } from "./rewriter.ts";
+import { ShardRecords } from "./shard-records.ts";
 
 const idlePollMs = 1_000;
 const maxTombstonesAgeMs = 60_000;
@@ -29,6 +25,8 @@ const maxBackoffMs = 24 * 3_600_000;
 export interface CompactedShard {
 	readonly number: number;
 	readonly index: LedgerIndex;
+	/** Whether this process does the work now. */
+	readonly isArchiving: boolean;
 	/** Age of the oldest frame that was read and isn't archived; 0 while nobody reads, as in an alarm. */
 	readonly lagSeconds: number;
 }
@@ -57,8 +55,8 @@ export interface CompactorOptions {
 export class Compactor {
 	readonly #options: CompactorOptions;
 	readonly #records: CompactionStore;
-	/** Keys of fully swept records. A restart re-checks them. */
-	readonly #swept = new Set<string>();
+	/** Of those that this archive is at work on, by their numbers. */
+	readonly #ofShards = new Map<number, ShardRecords>();
 	/** Dates that failed, by the key of their record, so that they don't keep archive busy. */
 	readonly #failed = new Map<string, { times: number; againMs: number }>();
 
@@ -76,51 +74,79 @@ export class Compactor {
 		await repeatedly("compaction", look, options);
 	}
 
-	/** Removes superseded objects, then compacts the due dates one after the other. */
+	/**
+	 * Removes superseded objects, then compacts the due dates one after the other: of the shards that this archive is at work on, since
+	 * what stands by would do the same.
+	 */
 	async look(nowMs: number, signal: AbortSignal): Promise<void> {
-		const { shards, store, minObjects } = this.#options;
-		const records = await this.#records.list();
-		await this.#sweep(records, nowMs);
-		for (const shard of shards)
+		const { shards, minObjects } = this.#options;
+		for (const shard of shards) {
+			const { number, isArchiving, index } = shard;
+			// Another archive compacts it now. This one learns what that has done when it is at work again.
+			if (!isArchiving) this.#ofShards.delete(number);
+			if (!isArchiving) continue;
+			const records = this.#recordsOf(shard);
+			await records.look(nowMs);
 			await forgetAllReplaced(shard, {
 				hasRecord: (key) => records.has(key),
 				records: this.#records,
-				keys: store.keys,
+				keys: this.#options.store.keys,
 				log: this.#options.log,
 			});
-		if (minObjects === 0) return;
-		for (const shard of shards) {
-			const { archivedThrough } = shard.index;
+			if (minObjects === 0) continue;
+			const { archivedThrough } = index;
 			if (archivedThrough === undefined) continue;
 			const due = dueDates(
-				shard.index.sources(),
+				index.sources(),
 				// A date that NATS's clock closes too early would stay in many objects for good.
 				closedThrough(Math.min(Date.parse(archivedThrough), nowMs)),
 				minObjects,
-				(date) => records.has(store.keys.compaction(date)),
+				(date) => records.has(this.#options.store.keys.compaction(date)),
 			);
 			for (const date of due) {
-				const key = store.keys.compaction(date);
+				const key = this.#options.store.keys.compaction(date);
 				const waitMs = (this.#failed.get(key)?.againMs ?? 0) - nowMs;
 				// Longer if this process's clock was ahead.
 				if (waitMs > 0 && waitMs <= maxBackoffMs) continue;
-				await this.#tryCompact(shard.number, date, nowMs, signal);
+				if (await this.#tryCompact(number, date, nowMs, signal))
+					records.add(key);
 			}
 		}
 	}
 
+	#recordsOf(shard: CompactedShard): ShardRecords {
+		const known = this.#ofShards.get(shard.number);
+		if (known) return known;
+		const { store, log } = this.#options;
+		const check = (key: string) =>
+			this.#removeSuperseded(key).catch((error) => {
+				log.warn(
+					{ err: error, key },
+					"could not remove superseded objects; trying again",
+				);
+				return false;
+			});
+		const records = new ShardRecords({ store, shard, check });
+		this.#ofShards.set(shard.number, records);
+		return records;
+	}
+
+	/** Whether the date has a record. */
 	async #tryCompact(
 		shard: number,
 		due: DueDate,
 		nowMs: number,
 		signal: AbortSignal,
-	): Promise<void> {
+	): Promise<boolean> {
 		const { store, intervalMs, metrics, log } = this.#options;
 		const { account, sourceKey, date } = due;
 		const key = store.keys.compaction(due);
 		try {
-			await this.compact(shard, due, signal);
+			// Another archive may have been at work for a while.
+			if (!(await this.#records.of(due)))
+				await this.compact(shard, due, signal);
 			this.#failed.delete(key);
+			return true;
 		} catch (error) {
 			if (signal.aborted) throw error;
 			const times = (this.#failed.get(key)?.times ?? 0) + 1;
@@ -131,6 +157,7 @@ export class Compactor {
 				{ err: error, shard, account, sourceKey, date, waitMs },
 				"could not compact a date; it stays as it is until the next try",
 			);
+			return false;
 		}
 	}
 
@@ -142,11 +169,13 @@ export class Compactor {
 		const { store, shards, scratch, metrics, log } = this.#options;
 		const { openRewriter = ParquetRewriter.open } = this.#options;
 		const rewriter = await openRewriter(scratch, signal);
+		const idle = () => this.#idle(due, signal);
+		const work = new DateCompaction({ store, rewriter, idle }, due);
+		let made: CompactionRecord | undefined;
+		let record: CompactionRecord | undefined;
 		try {
-			const idle = () => this.#idle(due, signal);
-			const work = new DateCompaction({ store, rewriter, idle }, due);
-			const made = await work.run();
-			const record = await this.#records.decide(made);
+			made = await work.run();
+			record = await this.#records.decide(made);
 			const { account, sourceKey, date, outputs } = record;
 			const replaced = outputs.flatMap(({ inputs }) => inputs).length;
 			const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
@@ -170,6 +199,8 @@ export class Compactor {
 			if (indexed) await forgetReplaced(indexed, record);
 			return record;
 		} finally {
+			if (!made || record !== made)
+				await this.#removeUnnamed(due, work.written);
 			await rewriter.close();
 		}
 	}
@@ -189,57 +220,42 @@ export class Compactor {
 			throw new Error(`Source ${due.sourceKey} of ${due.account} is deleted`);
 	}
 
-	async #sweep(
-		records: ReadonlyMap<string, ListedObject>,
-		nowMs: number,
-	): Promise<void> {
-		const { log } = this.#options;
-		const unswept = [...records.values()].filter(
-			({ key }) => !this.#swept.has(key),
-		);
-		if (unswept.length === 0) return;
-		const storeNowMs = await this.#storeNowMs(unswept);
-		for (const { key, modifiedMs } of unswept)
-			if (hasOutlivedReaders(modifiedMs, { nowMs, storeNowMs }))
-				await this.#removeSuperseded(key).catch((error) =>
-					log.warn(
-						{ err: error, key },
-						"could not remove superseded objects; trying again",
-					),
-				);
+	/**
+	 * Removes what a compaction has written, if the date's record is another's and doesn't name it. Nobody looks for it later: a
+	 * compactor may wake long after the record was checked.
+	 */
+	async #removeUnnamed(due: DueDate, written: readonly string[]) {
+		const { store, log } = this.#options;
+		if (written.length === 0) return;
+		try {
+			const record = await this.#records.of(due);
+			if (!record) return;
+			const folder = store.keys.eventsOfDate(due);
+			const named = new Set(record.outputs.map(({ name }) => folder + name));
+			await store.remove(written.filter((key) => !named.has(key)));
+		} catch (error) {
+			log.warn({ err: error }, "could not remove what a compaction wrote");
+		}
 	}
 
-	/** The latest known time of the store's clock: when it took the newest of these records and of the shards' cuts. */
-	async #storeNowMs(records: readonly ListedObject[]): Promise<number> {
-		const { store, shards } = this.#options;
-		let latest = Math.max(...records.map(({ modifiedMs }) => modifiedMs));
-		for (const { index } of shards)
-			for (const [stream, { first }] of index.newestOfStream)
-				for await (const { modifiedMs } of store.list(
-					store.keys.cut(stream, first),
-				))
-					latest = Math.max(latest, modifiedMs);
-		return latest;
-	}
-
-	async #removeSuperseded(key: string): Promise<void> {
+	/** Whether nothing was left to remove. */
+	async #removeSuperseded(key: string): Promise<boolean> {
 		const { store, metrics, log } = this.#options;
 		const record = await this.#records.read(key);
-		if (!record) return;
+		if (!record) return true;
 		const folder = store.keys.eventsOfDate(record);
 		const names: string[] = [];
 		for await (const object of store.list(folder))
 			names.push(object.key.slice(folder.length));
 		const superseded = supersededNames(names, record);
 		await store.remove(superseded.map((name) => folder + name));
-		if (superseded.length === 0) this.#swept.add(key);
-		else {
-			const { account, sourceKey, date } = record;
-			metrics.supersededObjects.inc(superseded.length);
-			log.info(
-				{ account, sourceKey, date, removed: superseded.length },
-				"removed superseded objects",
-			);
-		}
+		if (superseded.length === 0) return true;
+		const { account, sourceKey, date } = record;
+		metrics.supersededObjects.inc(superseded.length);
+		log.info(
+			{ account, sourceKey, date, removed: superseded.length },
+			"removed superseded objects",
+		);
+		return true;
 	}
 }

@@ -39,6 +39,8 @@ export class DateCompaction {
 	readonly #options: DateCompactionOptions;
 	readonly #due: DueDate;
 	readonly #outputs: CompactionOutput[] = [];
+	/** Keys of the objects that this compaction has put into the store, or tried to. */
+	readonly written: string[] = [];
 
 	constructor(options: DateCompactionOptions, due: DueDate) {
 		this.#options = options;
@@ -154,6 +156,7 @@ export class DateCompaction {
 			sha256: await fileDigest(file),
 		};
 		const type = "application/vnd.apache.parquet";
+		this.written.push(key);
 		const written = await store.putNewFile(key, file, type);
 		await rewriter.remove([file]);
 		if (written === "created") return own;

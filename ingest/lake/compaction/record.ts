@@ -1,9 +1,6 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type {
-	ListedObject,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { isOutput } from "../../wire/output-name.ts";
 
 /** The objects of one source and date: a folder of the bucket (see object-keys.ts, eventsOfDate). */
@@ -149,12 +146,5 @@ export class CompactionStore {
 	async read(key: string): Promise<CompactionRecord | undefined> {
 		const text = await this.#store.get(key);
 		return text === undefined ? undefined : readRecord(key, text);
-	}
-
-	async list(): Promise<Map<string, ListedObject>> {
-		const records = new Map<string, ListedObject>();
-		for await (const object of this.#store.list(this.#store.keys.compactions()))
-			records.set(object.key, object);
-		return records;
 	}
 }

@@ -1,17 +1,9 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import {
-	addDays,
-	dayMs,
-	startOfDate,
-} from "../../../packages/contracts/utc-date.ts";
-import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import { addDays, startOfDate } from "../../../packages/contracts/utc-date.ts";
+import { AgedStore } from "../../../test/support/doubles/aged-store.ts";
 import { startScriptedStore } from "../../../test/support/fixtures/data-plane/scripted-store.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type {
-	LifecycleStore,
-	ListedObject,
-} from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { RetentionKeeper } from "./retention-keeper.ts";
 import { Turns } from "./turns.ts";
@@ -63,47 +55,12 @@ test.each([
 const today = "2026-03-20";
 const nowMs = startOfDate(today) + 3_600_000;
 
-/** A bucket without lifecycle rules, whose objects have ages, and which counts what a reader of its lists holds. */
-class AgedStore extends MemoryStore implements LifecycleStore {
-	readonly modifiedMs = new Map<string, number>();
-	/** Keys that were listed, by prefix, over all lists. */
-	readonly listed = new Map<string, number>();
-	readonly removals: number[] = [];
-
-	constructor() {
-		super("p");
-		for (let ago = 0; ago < 100; ago++)
-			this.add(this.keys.day(addDays(today, -ago)), ago);
-	}
-
-	add(key: string, daysAgo: number): void {
-		this.objects.set(key, "{}");
-		this.modifiedMs.set(key, nowMs - daysAgo * dayMs);
-	}
-
-	override async *list(
-		prefix: string,
-		after?: string,
-	): AsyncGenerator<ListedObject> {
-		for await (const object of super.list(prefix, after)) {
-			this.listed.set(prefix, (this.listed.get(prefix) ?? 0) + 1);
-			const modifiedMs = this.modifiedMs.get(object.key) ?? nowMs;
-			yield { ...object, modifiedMs };
-		}
-	}
-
-	override async remove(keys: readonly string[]): Promise<void> {
-		this.removals.push(keys.length);
-		await super.remove(keys);
-	}
-
-	keysIn(prefix: string): string[] {
-		return [...this.objects.keys()].filter((key) => key.startsWith(prefix));
-	}
-
-	lifecycleRules = async () => undefined;
-	setLifecycleRules = async () => false;
-	abortUploads = async () => undefined;
+/** A bucket of an archive that has been at work for a hundred days. */
+function agedStore(): AgedStore {
+	const store = new AgedStore(nowMs);
+	for (let ago = 0; ago < 100; ago++)
+		store.add(store.keys.day(addDays(today, -ago)), ago);
+	return store;
 }
 
 /** An archive that is at work on some shards and stands by for others. */
@@ -133,7 +90,7 @@ function archiveOf(
 const streams = [0, 1, 2, 10].map((shard) => `tidemill-frames-${shard}-aa`);
 
 test("an archive removes the cut records of the shards that it works on; where none is at work they stay", async () => {
-	const store = new AgedStore();
+	const store = agedStore();
 	for (const stream of streams)
 		for (const [first, age] of [90, 40, 20].entries()) {
 			store.add(store.keys.cut(stream, first + 1), age);
@@ -152,7 +109,7 @@ test("an archive removes the cut records of the shards that it works on; where n
 });
 
 test("memory holds a page of all cut records, and those that stay aren't listed", async () => {
-	const store = new AgedStore();
+	const store = agedStore();
 	const [expired, staying] = [8_000, 12_000];
 	for (let first = 0; first < expired + staying; first++)
 		store.add(store.keys.cut(streams[0]!, first), first < expired ? 40 : 10);
@@ -170,7 +127,7 @@ test("memory holds a page of all cut records, and those that stay aren't listed"
 });
 
 test("events, lists and records go by their dates, whichever shard had them: one archive of all removes them, also one that only stands by", async () => {
-	const store = new AgedStore();
+	const store = agedStore();
 	const dates = [60, 40, 20].map((age) => [addDays(today, -age), age] as const);
 	// Of shards that no archive has, for longer than the bucket's rounds and of Sources that no index knows.
 	for (const sourceKey of ["a", "b"])
@@ -200,7 +157,7 @@ test("events, lists and records go by their dates, whichever shard had them: one
 });
 
 test("what sorts by no time is looked through in parts, and each turn goes on where the one before ended, in whichever archive", async () => {
-	const store = new AgedStore();
+	const store = agedStore();
 	for (let run = 100; run < 400; run++)
 		store.add(store.keys.run(`uid-${run}`), run % 2 === 0 ? 90 : 1);
 	const prefix = store.keys.allRuns();

@@ -24,10 +24,9 @@ async function expectWhole(fixture: CompactionFixture) {
 	const lake = await openLake(archive);
 	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
 	expect(await lake.bodies()).toEqual(bodies);
-	const compactor = fixture.compactor();
-	await compactor.look(Date.now(), signal);
+	await fixture.compactor().look(Date.now(), signal);
 	await fixture.recordedDaysAgo(2);
-	await compactor.look(Date.now(), signal);
+	await fixture.compactor().look(Date.now(), signal);
 	expect(await fixture.names()).toHaveLength(1);
 	const manifest = await fixture.manifest();
 	expect(dateOf(manifest).objects).toHaveLength(1);

@@ -24,6 +24,7 @@ const store = new S3ObjectStore(work.settings, signal);
 const shard = {
 	number: 0,
 	index: new LedgerIndex(),
+	isArchiving: true,
 	lagSeconds: 0,
 };
 const compactor = new Compactor({

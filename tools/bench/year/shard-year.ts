@@ -174,6 +174,7 @@ export class ShardYear {
 				return ledger.index;
 			},
 			lagSeconds: 0,
+			isArchiving: true,
 			isCurrent: async () => true,
 			drainedAt: async () => undefined,
 		};
