@@ -89,6 +89,14 @@ test("an object that a proxy has sent twice is ours, and found out by one more r
 	expect(seen.map(({ method }) => method)).toEqual(["PUT", "GET"]);
 });
 
+test("an object that can't be read is another's, and keeps nobody from going on", async () => {
+	const { put, kept } = await startStore(({ method }) =>
+		method === "GET" ? { status: 403, code: "AccessDenied" } : undefined,
+	);
+	kept.object = Buffer.from("damaged");
+	expect(await put()).toBe("exists");
+});
+
 test("the SDK's attempt says what is wrong, and is then the only one", async () => {
 	const { put, seen } = await startStore(() => ({
 		status: 403,

@@ -114,9 +114,10 @@ export class S3ObjectStore
 	): Promise<"created" | "exists"> {
 		const body = typeof content === "string" ? Buffer.from(content) : content;
 		const isOurs = async () => {
+			// What can't be read, such as a damaged object, isn't what was sent. Whoever needs it learns why.
 			const existing = await this.#read(key, (object) =>
 				object.transformToByteArray(),
-			);
+			).catch(() => undefined);
 			return existing !== undefined && Buffer.from(existing).equals(body);
 		};
 		const quick = await this.#quickPut.put({ key, body, contentType });
