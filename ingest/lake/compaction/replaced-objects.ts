@@ -6,6 +6,9 @@ import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { cutOfName, type ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { CompactionRecord, CompactionStore } from "./record.ts";
 
+/** Reading them takes a millisecond or two, in which the process does nothing else. */
+const namesAtOnce = 5_000;
+
 interface IndexedShard {
 	readonly number: number;
 	readonly index: LedgerIndex;
@@ -19,18 +22,19 @@ export async function forgetReplaced(
 	{ number, index }: IndexedShard,
 	record: CompactionRecord,
 ): Promise<boolean> {
-	// A record has up to some ten thousand names, and to parse its text, to read them and to replace them takes 20 ms each.
-	await setImmediate();
-	// A Source may have moved on that date. Then the record has the objects of one of its shards.
-	const own = record.outputs.filter(({ inputs }) =>
-		inputs.some((name) => shardOfStream(name) === number),
-	);
-	const outputs = own.map(
-		({ rows, inputs }): ReplacingOutput => ({
-			rows,
-			inputs: inputs.map(cutOfName),
-		}),
-	);
+	const outputs: ReplacingOutput[] = [];
+	let names = namesAtOnce;
+	for (const { rows, inputs } of record.outputs) {
+		// A record has up to some ten thousand names.
+		if (names >= namesAtOnce) {
+			await setImmediate();
+			names = 0;
+		}
+		names += inputs.length;
+		// A Source may have moved on that date. Then the record has the objects of one of its shards.
+		if (inputs.some((name) => shardOfStream(name) === number))
+			outputs.push({ rows, inputs: inputs.map(cutOfName) });
+	}
 	await setImmediate();
 	return index.replace(record, outputs);
 }
