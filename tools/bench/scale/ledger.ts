@@ -1,15 +1,28 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
 import {
 	LedgerIndex,
 	ledgerOf,
 } from "../../../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../../ingest/archive/ledger/ledger-snapshots.ts";
-import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../../ingest/archive/s3/object-store.ts";
+import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { createLog } from "../../../packages/service/log.ts";
 import { heldBytes } from "../measure/held-bytes.ts";
-import { type Bench, compared, figure } from "../measure/measurement.ts";
+import {
+	type Bench,
+	compared,
+	figure,
+	type Measurement,
+	type Say,
+} from "../measure/measurement.ts";
+import type { BusyShardFigures } from "./busy-shard.ts";
+import { FileStore } from "./file-store.ts";
 
 const [few, many] = [1_000, 10_000];
 const days = 365;
@@ -17,9 +30,9 @@ const days = 365;
 const cutsOfDay = Number(process.env.BENCH_CUTS ?? 4);
 const knownDays = 40;
 
-/** A year of many Sources in one shard's ledger. */
+/** A year of many Sources in one shard's ledger, and a month of a busy one. */
 export const bench: Bench = {
-	about: `the ledger of one shard after a year of ${many} Sources, with ${cutsOfDay} objects a day each in the last ${knownDays} days; baseline: ${few} Sources`,
+	about: `the ledger of one shard after a year of ${many} Sources, with ${cutsOfDay} objects a day each in the last ${knownDays} days; baseline: ${few} Sources. And a month of a shard with 200 Sources and 20,000 events/s (tools/bench/scale/busy-shard.ts)`,
 	async run(say) {
 		const small = await yearOf(few);
 		say(`a year of ${few} Sources`);
@@ -43,9 +56,52 @@ export const bench: Bench = {
 			figure("snapshot", large.snapshotBytes / 1024 ** 2, "MiB"),
 			figure("CPU to write the snapshot", large.writeMs, "ms"),
 			figure("CPU to read it", large.readMs, "ms"),
+			...(await busyMonth(say)),
 		];
 	},
 };
+
+const mib = 1024 ** 2;
+
+/** In its own process, which has archive's memory and nothing else. */
+async function busyMonth(say: Say): Promise<Measurement[]> {
+	const script = new URL("busy-shard.ts", import.meta.url).pathname;
+	const child = spawn(process.execPath, [script], {
+		stdio: ["ignore", "pipe", "inherit"],
+		env: { ...process.env, ...processEnvironment.archive },
+	});
+	const printed = await text(child.stdout);
+	const month: BusyShardFigures = JSON.parse(printed);
+	say(`a month of a busy shard: its counts are ${month.counts}`);
+	const { blockedMs, snapshot, written } = month;
+	const longest = (metric: string, ms: number) =>
+		figure(`longest turn of the event loop: ${metric}`, ms, "ms of CPU", {
+			atMost: 50,
+		});
+	return [
+		figure("busy shard: objects archived", month.objectsArchived, ""),
+		figure("objects held at the end of a day", month.objectsHeld, ""),
+		figure("memory on the last day", month.heldBytes.at(-1)! / mib, "MiB", {
+			atMost: 300,
+		}),
+		figure("memory on the second day", month.heldBytes[1]! / mib, "MiB"),
+		figure("most resident memory", month.peakResidentBytes / mib, "MiB", {
+			atMost: 300,
+		}),
+		longest("a cut", blockedMs.cut),
+		longest("a compacted date", blockedMs.replacing),
+		longest("a snapshot", blockedMs.writing),
+		longest("a start", blockedMs.reading),
+		figure("start", month.startMs / 1_000, "s", { atMost: 10 }),
+		figure("newest snapshots in the bucket", snapshot.bytes / mib, "MiB"),
+		figure("largest object of a snapshot", snapshot.mostBytes / mib, "MiB"),
+		figure("objects of snapshots written in a day", written.objects, ""),
+		figure("bytes of snapshots written in a day", written.bytes / mib, "MiB"),
+		figure("counts that differ", month.counts === "equal" ? 0 : 1, "", {
+			atMost: 0,
+		}),
+	];
+}
 
 async function yearOf(sources: number) {
 	const before = heldBytes();
@@ -72,43 +128,32 @@ async function yearOf(sources: number) {
 	for (const source of index.sources())
 		for (const { count } of source.objects.values()) objects += count;
 
-	const stored = new Map<string, string>();
-	const snapshots = new LedgerSnapshots(storeIn(stored), createLog("bench"));
+	const folder = await mkdtemp(join(tmpdir(), "tidemill-bench-ledger-"));
+	const store = new FileStore(folder);
+	const snapshots = new LedgerSnapshots(
+		store as unknown as ObjectStore,
+		createLog("bench"),
+	);
 	let startedUs = cpuUs();
 	await snapshots.write(0, index);
 	const writeMs = (cpuUs() - startedUs) / 1000;
 	startedUs = cpuUs();
 	await snapshots.newest(0);
 	const readMs = (cpuUs() - startedUs) / 1000;
-	const [text = ""] = stored.values();
+	await rm(folder, { recursive: true });
 	return {
 		bytes,
 		objects,
 		objectUs,
 		writeMs,
 		readMs,
-		snapshotBytes: text.length,
+		snapshotBytes: store.written.bytes,
 	};
 }
 
 function cpuUs(): number {
 	const { user, system } = process.cpuUsage();
 	return user + system;
-}
-
-function storeIn(stored: Map<string, string>): ObjectStore {
-	return {
-		keys: new ObjectKeys("bench"),
-		putNew: async (key: string, text: string) => {
-			stored.set(key, text);
-			return "created";
-		},
-		get: async (key: string) => stored.get(key),
-		remove: async () => undefined,
-		async *list() {
-			for (const key of stored.keys()) yield { key };
-		},
-	} as unknown as ObjectStore;
 }
 
 function cutOf(number: number, sources: number): CutRecord {
