@@ -15,9 +15,9 @@ import {
 
 /** The newest, and one in reserve. */
 const kept = 2;
-/** Making or reading the text of such a part takes some 10 ms, in which the process does nothing else. */
-const usualPartBytes = 1024 ** 2;
-const partsAtOnce = 4;
+/** Making or reading the text of such a part takes up to 10 ms, in which the process does nothing else, and leaves garbage. */
+const usualPartBytes = 512 * 1024;
+const partsAtOnce = 2;
 /** Another archiver may be about to write the snapshot that names a part. */
 const abandonedMs = 3_600_000;
 
