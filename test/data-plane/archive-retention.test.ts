@@ -3,7 +3,7 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { LedgerIndex } from "../../ingest/archive/ledger/ledger-index.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
@@ -373,6 +373,31 @@ test("archive keeps what it is asked to, from what it still has, and lowers it o
 	expect(await keysOf(archive, "retention/")).toEqual([]);
 	expect(await keysOf(archive, "dates/")).toEqual([]);
 });
+
+test.each([60_000, -60_000])(
+	"while archive's clock is %i ms ahead of NATS's, no retention is set and no manifest made; when it is right, both are",
+	async (aheadMs) => {
+		const archive = await archiveOfAges(0);
+		await archive.start();
+		const refused = {
+			ok: false,
+			error: { code: "ClocksDiffer", retryable: true },
+		};
+		const now = Date.now.bind(Date);
+		vi.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
+		try {
+			expect(await archive.askRetention(400)).toMatchObject(refused);
+			const { sourceKey } = archive;
+			const question = { run: randomUUID(), account: "shop", sourceKey };
+			expect(await archive.ask(question)).toMatchObject(refused);
+		} finally {
+			vi.restoreAllMocks();
+		}
+		expect(await keysOf(archive, "retention/")).toEqual([]);
+		expect(await archive.askRetention(400)).toMatchObject({ ok: true });
+		expect(await manifestOf(archive, 0)).toHaveLength(1);
+	},
+);
 
 test("a bucket's rule that removes events earlier than asked is published, and nobody relies on more", async () => {
 	const archive = await archiveOfAges(0);
