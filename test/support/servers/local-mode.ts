@@ -67,9 +67,14 @@ export async function startLocalMode(
 	return { home, stop };
 }
 
-/** @param namespace a new one, unless it is the one that local mode has at its start. */
-export async function openLocalMode(namespace = "default"): Promise<LocalMode> {
-	const home = inject("localMode");
+/**
+ * @param namespace a new one, unless it is the one that local mode has at its start.
+ * @param home of the local mode, unless it is the one that all promises share.
+ */
+export async function openLocalMode(
+	namespace = "default",
+	home = inject("localMode"),
+): Promise<LocalMode> {
 	const kube = locateHome({ TIDEMILL_HOME: home }).kube;
 	const kubeconfig = join(kube, `${namespace}.kubeconfig`);
 	copyFileSync(join(kube, "admin.yaml"), kubeconfig);
