@@ -6,7 +6,10 @@ import {
 } from "../packages/service/seal-key.ts";
 import { SettingError, type Settings } from "../packages/service/settings.ts";
 import { warehouses } from "../packages/warehouses/registry.ts";
-import type { AllowedEndpoints } from "./destination/warehouse.ts";
+import {
+	type AllowedEndpoints,
+	hostsSetting,
+} from "./destination/warehouse.ts";
 import type { JobLimits } from "./jobs/slots.ts";
 import type { PodPolicy } from "./reconcile/context.ts";
 
@@ -113,12 +116,16 @@ function allowedEndpointsOf(settings: Settings): AllowedEndpoints {
 	const names = [...warehouses.values()].flatMap(
 		({ endpoints }) => endpoints?.setting ?? [],
 	);
-	return Object.fromEntries(
-		names.map((name) => [
-			name,
-			(settings.list(name) ?? []).map((url) => url.replace(/\/+$/, "")),
-		]),
-	);
+	const hosts = settings.list(hostsSetting);
+	return {
+		...Object.fromEntries(
+			names.map((name) => [
+				name,
+				(settings.list(name) ?? []).map((url) => url.replace(/\/+$/, "")),
+			]),
+		),
+		...(hosts && { [hostsSetting]: hosts }),
+	};
 }
 
 function maxRetentionDaysOf(settings: Settings): number {

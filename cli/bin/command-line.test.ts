@@ -24,7 +24,10 @@ test.each([
 	[["sources", "list", "x"], "Expected 0 arguments but got 1: x"],
 	[["sources", "create"], "pass a name, or --file"],
 	[["sources", "create", "a", "-f", "b"], "use it alone"],
-	[["destinations", "create", "a"], "pass --bigquery, --clickhouse, --duckdb"],
+	[
+		["destinations", "create", "a"],
+		"pass --bigquery, --clickhouse, --duckdb, --postgres",
+	],
 	[
 		["destinations", "create", "a", "--bigquery", "acme"],
 		'--bigquery is "acme", but must be a project and a dataset',

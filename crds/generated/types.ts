@@ -277,12 +277,36 @@ export interface DestinationDuckDB {
 	volumeClaimName?: string;
 }
 
+/** The user that loads the tables. */
+export interface DestinationPostgresCredentials {
+	/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. The keys `host`, `port` and `dbname`, which CloudNativePG's Secrets have, fill what the spec leaves out. It needs the label `tidemill.dev/use: "true"`. */
+	secretRef: { name: string };
+}
+
+/** A schema of a Postgres database, version 14 or newer. */
+export interface DestinationPostgres {
+	/** Name or address of the server. Without this field, the key `host` of the Secret that `credentials` names. */
+	host?: string;
+	/** The server's port. Without this field, the Secret's key `port`, or else 5432. */
+	port?: number;
+	/** The database. Without this field, the Secret's key `dbname`. */
+	database?: string;
+	/** The schema that holds the tables. Without this field, `public`. */
+	schema?: string;
+	/** As libpq has it. `verify-full` (without this field): the connection is encrypted, a trusted authority has signed the server's certificate, and it is for `host`. `verify-ca`: whatever host it is for. `require`: whoever has signed it, unless `caSecretRef` is set. `disable`: events and the password go unencrypted. */
+	sslMode?: "verify-full" | "verify-ca" | "require" | "disable";
+	/** Certificates of the authorities that may have signed the server's, in place of the public ones. */
+	caSecretRef?: { name: string; key: string };
+	/** The user that loads the tables. */
+	credentials: DestinationPostgresCredentials;
+}
+
 /** Where the warehouse is and how to reach it. */
 export interface DestinationSpec {
 	/** Name to display. */
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
-	type: "BigQuery" | "ClickHouse" | "DuckDB";
+	type: "BigQuery" | "ClickHouse" | "DuckDB" | "Postgres";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
@@ -293,6 +317,8 @@ export interface DestinationSpec {
 	clickHouse?: DestinationClickHouse;
 	/** A DuckDB file. */
 	duckDB?: DestinationDuckDB;
+	/** A schema of a Postgres database, version 14 or newer. */
+	postgres?: DestinationPostgres;
 }
 
 /** The latest finished verification. */
@@ -713,6 +739,14 @@ export interface PipelineClickHouse {
 	orderBy?: string[];
 }
 
+/** Options of the table in Postgres. The table of events in quarantine gets them, too. */
+export interface PipelinePostgres {
+	/** The type of the column `body`. `text` (without this field) keeps it byte for byte. `jsonb` is quicker to query, but keeps neither spaces nor the order of members; a body that it can't hold, such as one with `\u0000`, is NULL and counted. */
+	bodyType?: "text" | "jsonb";
+	/** Indexes on the table, each a list of columns, such as `[[customer_id, date]]`. One that you remove here stays until you drop it. */
+	indexes?: string[][];
+}
+
 /** The table. */
 export interface PipelineTable {
 	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
@@ -727,6 +761,8 @@ export interface PipelineTable {
 	bigQuery?: PipelineBigQuery;
 	/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
 	clickHouse?: PipelineClickHouse;
+	/** Options of the table in Postgres. The table of events in quarantine gets them, too. */
+	postgres?: PipelinePostgres;
 	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
 	/** Whether Runs may take over a table that isn't this Pipeline's: one with rows and no mark of a Run, or one that another Pipeline or another Source has filled. What is replaced: with `Date` among the columns, all rows of each day that Runs load, also of days without events, while rows of other days stay; without it, all rows. A table that doesn't fit is dropped and created again only if `onIncompatible` is `Rebuild`, too. The field counts until a Run has succeeded with it: if somebody else then takes the table, Runs are refused, until the field is removed and set again. A Pipeline that is deleted and applied again with it adopts again. Without it, such a table stays as it is, and the Pipeline is not ready. */

@@ -19,7 +19,11 @@ async function check(
 	context: JobContext,
 ): Promise<JobSuccess> {
 	const warehouse = await openWarehouse(destination, context);
-	await warehouse.check();
+	try {
+		await warehouse.check();
+	} finally {
+		await warehouse.close?.();
+	}
 	const { warning } = warehouse;
 	return {
 		version: 1,

@@ -79,8 +79,24 @@ export class DownloadedDays implements DayFiles {
 	}
 
 	unfitOf(day: LoadDay): UnfitRows | undefined {
+		const counts = this.#unfit.get(day);
+		if (counts) return counts;
 		const isNone = day.objects.length === 0 || !mayBeUnfit(this.#columns);
-		return isNone ? {} : this.#unfit.get(day);
+		return isNone ? {} : undefined;
+	}
+
+	addUnfit(day: LoadDay, unfit: UnfitRows): void {
+		const counts = { ...this.#unfit.get(day) };
+		for (const [column, { rows, values, eventID }] of Object.entries(unfit)) {
+			const known = counts[column];
+			counts[column] = {
+				rows: rows + (known?.rows ?? 0),
+				// What doesn't fit the column itself is among these, too.
+				values: Math.max(values, known?.values ?? 0),
+				...(eventID !== undefined && { eventID }),
+			};
+		}
+		this.#unfit.set(day, counts);
 	}
 
 	async close(): Promise<void> {

@@ -64,6 +64,7 @@ export async function load(
 		log.info({ reason: error.message }, "replacing the days as a whole");
 		return await attempt.carryOut(false);
 	} finally {
+		await attempt.close();
 		await rm(directory, { recursive: true, force: true });
 	}
 }
@@ -143,6 +144,10 @@ class Attempt {
 		} finally {
 			await files.close();
 		}
+	}
+
+	async close(): Promise<void> {
+		await this.#warehouse?.close?.();
 	}
 
 	#noteRepairs({

@@ -5,7 +5,11 @@ import type {
 	WarehouseAccess,
 	WarehouseVolume,
 } from "../../packages/warehouses/definition/definition.ts";
-import { knownTypes, warehouseOf } from "../../packages/warehouses/registry.ts";
+import {
+	knownTypes,
+	type WarehouseOf,
+	warehouseOf,
+} from "../../packages/warehouses/registry.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { secretValue } from "../reconcile/secret-ref.ts";
 
@@ -42,7 +46,9 @@ export function warehouseProblem(
 			};
 	for (const use of definition.secrets?.(own) ?? []) {
 		const { name, key } = use;
-		const found = secretValue(secretNamed(name, credentials), {
+		const secret = secretNamed(name, credentials);
+		if (use.isOptional && secret && secret.data?.[key] === undefined) continue;
+		const found = secretValue(secret, {
 			namespace: metadata.namespace!,
 			name,
 			key,
@@ -56,7 +62,36 @@ export function warehouseProblem(
 				message: `Key "${key}" of Secret "${name}" ${problem}`,
 			};
 	}
-	return undefined;
+	return connectionProblem(warehouse, credentials, allowed[hostsSetting]);
+}
+
+/** The operator's setting with the hosts that Destinations may have: names, and `*.` before those of a domain. */
+export const hostsSetting = "DESTINATION_HOSTS";
+
+function connectionProblem(
+	{ definition, own }: WarehouseOf,
+	credentials: readonly Secret[],
+	allowed: string[] | undefined,
+): DestinationProblem | undefined {
+	const uses = definition.secrets?.(own) ?? [];
+	const found = definition.connection?.(own, (key) => {
+		const use = uses.find((use) => use.key === key);
+		const value = use && secretNamed(use.name, credentials)?.data?.[key];
+		return value && Buffer.from(value, "base64").toString();
+	});
+	if (!found) return undefined;
+	if ("incomplete" in found)
+		return { reason: "ConnectionIncomplete", message: found.incomplete };
+	const host = found.host.toLowerCase().replace(/[.]$/, "");
+	const isAllowed = (pattern: string) =>
+		pattern.startsWith("*.")
+			? host.endsWith(pattern.slice(1).toLowerCase())
+			: host === pattern.toLowerCase();
+	if (!allowed || allowed.some(isAllowed)) return undefined;
+	return {
+		reason: "HostNotAllowed",
+		message: `spec.${definition.member}.${found.field} is ${found.host}, which the operator's setting ${hostsSetting} doesn't have. Choose one that it has, or add this one to it.`,
+	};
 }
 
 /**
@@ -72,13 +107,15 @@ export function accessTo(
 	const warehouse = warehouseOf(spec);
 	if (!warehouse) return undefined;
 	const { definition, own } = warehouse;
-	const secretFiles = (definition.secrets?.(own) ?? []).map(
-		({ name, key, file, env }) => ({
+	const secretFiles = (definition.secrets?.(own) ?? [])
+		.map(({ name, key, file, env, isOptional }) => ({
 			file,
 			env,
+			isOptional,
 			content: secretNamed(name, credentials)?.data?.[key],
-		}),
-	);
+		}))
+		.filter(({ isOptional, content }) => !isOptional || content !== undefined)
+		.map(({ isOptional: _, ...file }) => file);
 	if (!secretFiles.every(hasContent)) return undefined;
 	let volume: WarehouseVolume | undefined;
 	if (definition.volume) {
@@ -89,7 +126,11 @@ export function accessTo(
 	}
 	const { serviceAccountName } = spec;
 	return {
-		input: { type: spec.type, ...definition.input(own) },
+		input: {
+			type: spec.type,
+			...definition.input(own),
+			...(definition.connection && localWarehouse && { isLocal: true }),
+		},
 		...(volume && { volume }),
 		...(secretFiles.length > 0 && { secretFiles }),
 		...(serviceAccountName && { serviceAccountName }),

@@ -126,6 +126,10 @@ export const reasons = {
 				"This version of the operator doesn't know the type in `spec.type`; the CRDs are of a later version.",
 			EndpointNotAllowed:
 				"An address in the spec is not in the operator's setting that allows such addresses; the message names both.",
+			ConnectionIncomplete:
+				"Neither the spec nor the Secret names the warehouse's host or its database; the message says which.",
+			HostNotAllowed:
+				"The host is not in the operator's setting `DESTINATION_HOSTS`.",
 			SecretNotFound:
 				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			SecretNotLabelled:
@@ -436,6 +440,8 @@ export const mendedByPeople: ReadonlySet<string> = new Set<
 	"ShardMissing",
 	"UnsupportedType",
 	"EndpointNotAllowed",
+	"ConnectionIncomplete",
+	"HostNotAllowed",
 	"CredentialsInvalid",
 	"VolumeClaimRequired",
 	"VolumeClaimNotFound",

@@ -11,7 +11,11 @@ export function quoteText(text: string): string {
 /** The rows of Parquet files, as a table to select from; with `filename`, each with a column that has its file. */
 export function parquetRows(
 	files: string[],
-	{ filename = false } = {},
+	{ filename = false, rowNumbers = false } = {},
 ): string {
-	return `read_parquet([${files.map(quoteText).join(", ")}]${filename ? ", filename = true" : ""})`;
+	const options = [
+		filename ? ", filename = true" : "",
+		rowNumbers ? ", file_row_number = true" : "",
+	].join("");
+	return `read_parquet([${files.map(quoteText).join(", ")}]${options})`;
 }

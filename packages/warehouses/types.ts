@@ -2,3 +2,4 @@
 export { definition as BigQuery } from "./bigquery/definition.ts";
 export { definition as ClickHouse } from "./clickhouse/definition.ts";
 export { definition as DuckDB } from "./duckdb/definition.ts";
+export { definition as Postgres } from "./postgres/definition.ts";

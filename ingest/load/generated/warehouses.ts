@@ -12,4 +12,6 @@ export const warehouseModules: Readonly<
 		import("../../../packages/warehouses/clickhouse/load/warehouse.ts"),
 	DuckDB: () =>
 		import("../../../packages/warehouses/duckdb/load/warehouse.ts"),
+	Postgres: () =>
+		import("../../../packages/warehouses/postgres/load/warehouse.ts"),
 };

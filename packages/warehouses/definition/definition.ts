@@ -26,6 +26,14 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	limits?: ValueLimits;
 	/** The Secrets that the spec names. Its Jobs get copies of what is checked here. */
 	secrets?(spec: Spec): SecretUse[];
+	/**
+	 * For a warehouse that its Jobs connect to by a host that people write: the host and its field, or why there is none.
+	 * @param secret A value of the credentials' Secret, by its key.
+	 */
+	connection?(
+		spec: Spec,
+		secret: (key: string) => string | undefined,
+	): { field: string; host: string } | { incomplete: string };
 	/** For a warehouse that is a file on a volume: the PersistentVolumeClaim that `volumeClaimName` names. */
 	volume?(spec: Spec): { claimName: string | undefined };
 	/** Addresses that people may choose, but that get events and credentials, so that an operator's setting must allow each. */
@@ -77,6 +85,8 @@ export interface SecretUse {
 	file: string;
 	/** The variable with that file's path. */
 	env: string;
+	/** Whether it is no mistake if the Secret lacks the key. */
+	isOptional?: boolean;
 	/** Words that follow `Key "x" of Secret "y" `, if the value can't be right. */
 	problemOf(value: string): string | undefined;
 }

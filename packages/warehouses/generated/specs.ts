@@ -57,3 +57,27 @@ export interface DuckDBSpec {
 	/** The PersistentVolumeClaim that holds the file. It needs the label `tidemill.dev/use: "true"`. Required in a cluster; local mode uses a folder instead. */
 	volumeClaimName?: string;
 }
+
+/** The user that loads the tables. */
+export interface PostgresCredentials {
+	/** The Secret with the keys `username` and `password`, as the type `kubernetes.io/basic-auth` has them. The keys `host`, `port` and `dbname`, which CloudNativePG's Secrets have, fill what the spec leaves out. It needs the label `tidemill.dev/use: "true"`. */
+	secretRef: { name: string };
+}
+
+/** A schema of a Postgres database, version 14 or newer. */
+export interface PostgresSpec {
+	/** Name or address of the server. Without this field, the key `host` of the Secret that `credentials` names. */
+	host?: string;
+	/** The server's port. Without this field, the Secret's key `port`, or else 5432. */
+	port?: number;
+	/** The database. Without this field, the Secret's key `dbname`. */
+	database?: string;
+	/** The schema that holds the tables. Without this field, `public`. */
+	schema?: string;
+	/** As libpq has it. `verify-full` (without this field): the connection is encrypted, a trusted authority has signed the server's certificate, and it is for `host`. `verify-ca`: whatever host it is for. `require`: whoever has signed it, unless `caSecretRef` is set. `disable`: events and the password go unencrypted. */
+	sslMode?: "verify-full" | "verify-ca" | "require" | "disable";
+	/** Certificates of the authorities that may have signed the server's, in place of the public ones. */
+	caSecretRef?: { name: string; key: string };
+	/** The user that loads the tables. */
+	credentials: PostgresCredentials;
+}

@@ -26,6 +26,8 @@ export interface DayFiles {
 		days: LoadDay[],
 		use: (days: LoadDay[], session: Session) => Promise<T>,
 	): Promise<T>;
+	/** Adds values of a day that the warehouse itself can't hold. */
+	addUnfit(day: LoadDay, unfit: UnfitRows): void;
 	/** The values of a day that don't fit their column; undefined if only its files can tell. */
 	unfitOf(day: LoadDay): UnfitRows | undefined;
 }
@@ -71,6 +73,8 @@ export interface Warehouse {
 	): Promise<number | undefined>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
+	/** Ends what it has open, which would keep the process. */
+	close?(): Promise<void>;
 }
 
 /** Somebody has changed the table since it was read. Nothing was written; load the days as a whole. */

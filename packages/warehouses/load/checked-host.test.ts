@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import {
+	type AddressInfo,
+	connect,
+	createServer,
+	type LookupFunction,
+} from "node:net";
+import { expect, test } from "vitest";
+import {
+	checkedLookup,
+	HostRefused,
+	quotedWords,
+	requireHost,
+} from "./checked-host.ts";
+
+const inCluster = { allowsLoopback: false };
+const local = { allowsLoopback: true };
+
+test.each([
+	["127.0.0.1", "loopback"],
+	["127.8.9.1", "loopback"],
+	["::1", "loopback"],
+	["[::1]", "loopback"],
+	["::ffff:127.0.0.1", "loopback"],
+	["169.254.169.254", "metadata"],
+	["::ffff:169.254.169.254", "metadata"],
+	["64:ff9b::a9fe:a9fe", "metadata"],
+	["fd00:ec2::254", "metadata"],
+	["100.100.100.200", "metadata"],
+	["168.63.129.16", "metadata"],
+	["169.254.1.1", "link-local"],
+	["fe80::1", "link-local"],
+	["0.0.0.0", "no single host"],
+	["::", "no single host"],
+	["255.255.255.255", "no single host"],
+	["ff02::1", "no single host"],
+])("%s is refused: %s", (host, words) => {
+	expect(() => requireHost(host, inCluster)).toThrow(words);
+});
+
+test.each([
+	"10.0.0.7",
+	"192.168.1.1",
+	"203.0.113.5",
+	"2001:db8::1",
+	"fd12::1",
+	"db.example.com",
+])("%s is somebody's warehouse", (host) => {
+	requireHost(host, inCluster);
+});
+
+test("local mode has warehouses on this machine, and no other refused address", () => {
+	requireHost("127.0.0.1", local);
+	expect(() => requireHost("169.254.169.254", local)).toThrow(HostRefused);
+});
+
+const answers = (...addresses: string[]) =>
+	((_: string, __: object, done: (e: null, all: object[]) => void) =>
+		done(
+			null,
+			addresses.map((address) => ({ address, family: 4 })),
+		)) as never;
+
+test.each([[["169.254.169.254"]], [["203.0.113.5", "127.0.0.1"]]])(
+	"a name is refused if one of its addresses is: %j",
+	async (addresses) => {
+		const lookup = checkedLookup(inCluster, answers(...addresses));
+		const socket = connect({ host: "db.example.com", port: 5432, lookup });
+		const [error] = await once(socket, "error");
+		expect(error).toMatchObject({ code: "HOST_REFUSED" });
+		expect(error.message).toContain("db.example.com");
+	},
+);
+
+test("the address that was checked is the one connected to: nobody is asked again", async () => {
+	const server = createServer((socket) => socket.end()).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	let asked = 0;
+	const resolve = ((name: string, options: object, done: never) => {
+		asked++;
+		return (answers("127.0.0.1") as LookupFunction)(name, options, done);
+	}) as never;
+	const socket = connect({
+		host: "db.example.com",
+		port,
+		lookup: checkedLookup(local, resolve),
+	});
+	await once(socket, "connect");
+	expect([asked, socket.remoteAddress]).toEqual([1, "127.0.0.1"]);
+	socket.destroy();
+	server.close();
+});
+
+test("a server's words are one line of at most 1 KiB", () => {
+	expect(quotedWords("a\n\u001b[31mb")).toBe("a [31mb");
+	const long = quotedWords("é".repeat(2_000));
+	expect(Buffer.byteLength(long)).toBeLessThanOrEqual(1_024);
+	expect(long).toMatch(/^é+…$/);
+});

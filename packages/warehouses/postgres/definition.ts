@@ -1,0 +1,161 @@
+import type { TableColumn } from "../../contracts/job.ts";
+import type { WarehouseDefinition } from "../definition/definition.ts";
+import type { PostgresSpec } from "../generated/specs.ts";
+import { postgresErrors } from "./errors.ts";
+import { fileEnv, type PostgresInput, type TableOptions } from "./input.ts";
+
+const defaultPort = 5432;
+const defaultSchema = "public";
+const defaultMode = "verify-full";
+const defaultKey = "ca.crt";
+
+/** Keys of a Secret, as CloudNativePG makes it, and the field that wins over each. */
+const inSecret = { host: "host", port: "port", dbname: "database" } as const;
+
+/** A schema of a Postgres database. */
+export const definition = {
+	member: "postgres",
+	noun: "a Postgres database",
+
+	input: ({
+		host,
+		port,
+		database,
+		schema = defaultSchema,
+		sslMode = defaultMode,
+	}) =>
+		({
+			...(host && { host }),
+			...(port && { port }),
+			...(database && { database }),
+			schema,
+			sslMode,
+		}) satisfies Omit<PostgresInput, "type">,
+	inputTexts: ["schema", "sslMode"],
+	takesDaysOneByOne: true,
+	secrets(spec) {
+		const { credentials, caSecretRef } = spec;
+		const { name } = credentials.secretRef;
+		const field = "credentials.secretRef";
+		const keys = [
+			"username",
+			"password",
+			...(["host", "port", "dbname"] as const).filter(
+				(key) => spec[inSecret[key]] === undefined,
+			),
+		] as const;
+		return [
+			...keys.map((key) => ({
+				field,
+				name,
+				key,
+				verifiedAs: key,
+				file: `postgres-${key}`,
+				env: fileEnv[key],
+				isOptional: key in inSecret,
+				problemOf: (value: string) => problemOf(key, value),
+			})),
+			...(caSecretRef
+				? [
+						{
+							field: "caSecretRef",
+							name: caSecretRef.name,
+							key: caSecretRef.key ?? defaultKey,
+							verifiedAs: "authorities",
+							file: "postgres-ca.crt",
+							env: fileEnv.authorities,
+							problemOf: (value: string) =>
+								value.includes("-----BEGIN CERTIFICATE-----")
+									? undefined
+									: "has no certificate in PEM.",
+						},
+					]
+				: []),
+		];
+	},
+	connection({ host, database, credentials }, secret) {
+		const { name } = credentials.secretRef;
+		const lacking = [
+			...(host || secret("host") ? [] : ["host"]),
+			...(database || secret("dbname") ? [] : ["database"]),
+		];
+		const [field] = lacking;
+		if (field !== undefined)
+			return {
+				incomplete: `spec.postgres.${lacking.join(" and spec.postgres.")} ${lacking.length > 1 ? "are" : "is"} not set, and Secret "${name}" has no key "${lacking.map((one) => (one === "host" ? "host" : "dbname")).join('" and no key "')}". Set the field, or add the key.`,
+			};
+		return { field: "host", host: host ?? secret("host")! };
+	},
+
+	verified: ({ host, port, database, schema, sslMode }) => ({
+		host,
+		port: port === defaultPort ? undefined : port,
+		database,
+		schema: schema === defaultSchema ? undefined : schema,
+		sslMode: sslMode === defaultMode ? undefined : sslMode,
+	}),
+	// What the Secret fills is the Secret's in the lock, too. A table's mark knows it under every name of the server.
+	writeLock: ({ host, port, database, schema, credentials }, table) => {
+		const { name } = credentials.secretRef;
+		return `${host?.toLowerCase() ?? `secret ${name}`}:${port ?? defaultPort}/${database ?? `secret ${name}`}/${schema ?? defaultSchema}.${table}`;
+	},
+
+	tableProblem({ indexes = [], bodyType }: TableOptions, columns) {
+		for (const name of indexes.flat()) {
+			const column = columns.find((column) => column.name === name);
+			const field = `spec.table.postgres.indexes has "${name}", `;
+			if (!column)
+				return `${field}which is no column of the table. Its columns are ${columns.map(({ name }) => name).join(", ")}.`;
+			if (isJSON(column) || column.from === "Body")
+				return `${field}a column whose values may be larger than what an index of Postgres holds. Make an index of your own on an expression; Tidemill keeps it.`;
+		}
+		if (bodyType !== undefined && !columns.some(({ from }) => from === "Body"))
+			return "spec.table.postgres.bodyType is set, but the table has no column Body.";
+		return undefined;
+	},
+
+	patternWords: {
+		"^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?\\.?|[0-9A-Fa-f:.]+)$":
+			"must be a host's name or address, such as db.example.com",
+	},
+	cli: {
+		options: [
+			["--postgres <host>", "a Postgres server, such as db.example.com"],
+			["--postgres-database <name>", "the database of the Postgres server"],
+			["--schema <name>", "the schema that holds the tables; else public"],
+			[
+				"--postgres-secret <secret>",
+				"the Secret with the keys `username` and `password`",
+			],
+		],
+		example:
+			"--postgres db.example.com --postgres-database analytics --postgres-secret postgres --wait",
+		specOf({ postgres, postgresDatabase, schema, postgresSecret }) {
+			if (!postgresSecret) return "--postgres needs --postgres-secret";
+			const [, host, port] =
+				/^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/
+					.exec(String(postgres))
+					?.filter((part, index) => index === 0 || part !== undefined) ?? [];
+			return {
+				host: host ?? String(postgres),
+				...(port && { port: Number(port) }),
+				...(postgresDatabase && { database: String(postgresDatabase) }),
+				...(schema && { schema: String(schema) }),
+				credentials: { secretRef: { name: String(postgresSecret) } },
+			};
+		},
+	},
+	errors: postgresErrors,
+} satisfies WarehouseDefinition<PostgresSpec>;
+
+function isJSON({ from }: TableColumn): boolean {
+	return typeof from === "object" && "type" in from && from.type === "JSON";
+}
+
+function problemOf(key: string, value: string): string | undefined {
+	if (/[\0\r\n]/.test(value))
+		return "has a line end, which is no part of it. Write it without one, as `kubectl create secret` does.";
+	if (key === "port" && !(Number(value) >= 1 && Number(value) <= 65_535))
+		return "is no port. It must be a number from 1 to 65535.";
+	return undefined;
+}

@@ -1,0 +1,30 @@
+import type { DestinationInput } from "../../contracts/job.ts";
+
+/** What a Job knows of a schema of Postgres. What is absent here a file of the Secret has: {@link fileEnv}. */
+export interface PostgresInput extends DestinationInput {
+	host?: string;
+	port?: number;
+	database?: string;
+	schema: string;
+	sslMode: SslMode;
+}
+
+export type SslMode = "verify-full" | "verify-ca" | "require" | "disable";
+
+/** The variables with the paths of these files, copies of what the Secrets have. */
+export const fileEnv = {
+	username: "TIDEMILL_POSTGRES_USERNAME_FILE",
+	password: "TIDEMILL_POSTGRES_PASSWORD_FILE",
+	host: "TIDEMILL_POSTGRES_HOST_FILE",
+	port: "TIDEMILL_POSTGRES_PORT_FILE",
+	dbname: "TIDEMILL_POSTGRES_DBNAME_FILE",
+	authorities: "TIDEMILL_POSTGRES_CA_FILE",
+} as const;
+
+/** What a table shall have beside its columns. */
+export interface TableOptions {
+	/** Of a column `body`. */
+	bodyType?: "text" | "jsonb";
+	/** Each a list of columns. */
+	indexes?: string[][];
+}

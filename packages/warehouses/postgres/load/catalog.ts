@@ -1,0 +1,108 @@
+import { quoteName } from "../../../duckdb/quoting.ts";
+import type { ExistingColumn } from "../../load/incompatibility.ts";
+import { readComment, type TableComment } from "../../load/table-comment.ts";
+import type { Transaction } from "./database.ts";
+
+/** The table as a transaction finds it. */
+export interface ExistingTable {
+	oid: string;
+	columns: ExistingColumn[];
+	comment: TableComment;
+	isEmpty: boolean;
+	/** Such as `view`; undefined for a table. */
+	otherKind: string | undefined;
+	/** The key of a table that is partitioned, such as `RANGE (date)`. */
+	partitionKey: string | undefined;
+	/** Name of its default partition. */
+	defaultPartition: string | undefined;
+}
+
+const kinds: Readonly<Record<string, string>> = {
+	v: "view",
+	m: "materialized view",
+	f: "foreign table",
+	S: "sequence",
+	c: "composite type",
+	i: "index",
+	I: "index",
+};
+
+export async function findTable(
+	transaction: Transaction,
+	schema: string,
+	name: string,
+): Promise<ExistingTable | undefined> {
+	const [found] = await transaction.rows<{
+		oid: string;
+		kind: string;
+		comment: string | null;
+		key: string | null;
+		fallback: string | null;
+	}>(
+		`SELECT c.oid::text AS oid, c.relkind::text AS kind, obj_description(c.oid, 'pg_class') AS comment,
+			CASE WHEN c.relkind = 'p' THEN pg_get_partkeydef(c.oid) END AS key,
+			(SELECT d.relname::text FROM pg_partitioned_table t JOIN pg_class d ON d.oid = t.partdefid WHERE t.partrelid = c.oid) AS fallback
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
+		[schema, name],
+	);
+	if (!found) return undefined;
+	const columns = await transaction.rows<ExistingColumn>(
+		`SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+		WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+		[found.oid],
+	);
+	const otherKind = kinds[found.kind];
+	const rows =
+		otherKind === undefined
+			? await transaction.rows(`SELECT 1 FROM ${nameOf(schema, name)} LIMIT 1`)
+			: [];
+	return {
+		oid: found.oid,
+		columns,
+		comment: readComment(found.comment ?? ""),
+		isEmpty: otherKind === undefined && rows.length === 0,
+		otherKind,
+		partitionKey: found.key ?? undefined,
+		defaultPartition: found.fallback ?? undefined,
+	};
+}
+
+/** A name for SQL, with its schema. */
+export function nameOf(schema: string, name: string): string {
+	return `${quoteName(schema)}.${quoteName(name)}`;
+}
+
+/** A string literal, whatever the server's setting standard_conforming_strings. */
+export function literal(text: string): string {
+	const quoted = `'${text.replaceAll("'", "''")}'`;
+	return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
+}
+
+/** The partition of one date, which a table may lack. */
+export interface Partition {
+	oid: string;
+	/** With its schema, for SQL. */
+	name: string;
+}
+
+export async function partitionOf(
+	transaction: Transaction,
+	parent: string,
+	date: string,
+): Promise<Partition | undefined> {
+	const [found] = await transaction.rows<Partition>(
+		`SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name
+		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE i.inhparent = $1 AND NOT i.inhdetachpending AND pg_get_expr(c.relpartbound, c.oid) = $2`,
+		[parent, bounds(date)],
+	);
+	return found;
+}
+
+/** As Postgres writes the bounds of a partition of one day. */
+export function bounds(date: string): string {
+	const next = new Date(Date.parse(date) + 86_400_000)
+		.toISOString()
+		.slice(0, 10);
+	return `FOR VALUES FROM ('${date}') TO ('${next}')`;
+}

@@ -1,0 +1,235 @@
+import { readFile } from "node:fs/promises";
+import { Socket } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import {
+	type ConnectionOptions,
+	checkServerIdentity,
+	TLSSocket,
+} from "node:tls";
+// The client that npm's users of Postgres have, in JavaScript alone.
+import pg from "pg";
+// COPY, which the client leaves to this package of its makers.
+import { from as copyFrom } from "pg-copy-streams";
+import { checkedLookup, requireHost } from "../../load/checked-host.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
+import { fileEnv, type PostgresInput, type SslMode } from "../input.ts";
+import { certificateWarning, failureOf, PostgresFailure } from "./failure.ts";
+
+/** The oldest version that gets fixes of its makers (postgresql.org/support/versioning). */
+const oldest = 14;
+const connectMs = 15_000;
+
+/**
+ * What a transaction begins with, since a pooler gives each one another session. Times are UTC and dates ISO; what waits for a lock
+ * or hangs gives up, and what a dead Job left ends.
+ */
+const settings = [
+	"SET LOCAL TimeZone = 'UTC'",
+	"SET LOCAL DateStyle = 'ISO'",
+	"SET LOCAL search_path = pg_catalog",
+	"SET LOCAL lock_timeout = '30s'",
+	"SET LOCAL statement_timeout = '1h'",
+	"SET LOCAL idle_in_transaction_session_timeout = '10min'",
+].join("; ");
+
+/** Runs statements in the transaction that it is given for. */
+export interface Transaction {
+	/** Rows of a statement; 64-bit integers are texts. */
+	rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
+	run(sql: string, values?: unknown[]): Promise<number>;
+	/** COPY … FROM STDIN; returns how many rows it copied. */
+	copy(sql: string, chunks: AsyncIterable<Uint8Array>): Promise<number>;
+}
+
+/** A database, by one connection. Throws {@link JobFailure}. */
+export class Database {
+	readonly #client: pg.Client;
+	readonly #server: string;
+	readonly #signal: AbortSignal;
+	readonly version: number;
+	/** What people should know of the connection. */
+	readonly warning: string | undefined;
+
+	static async open(
+		input: PostgresInput,
+		{ signal }: Pick<WarehouseContext, "signal">,
+	): Promise<Database> {
+		const [user, password, host, port, database, authorities] =
+			await Promise.all([
+				requiredFile("username"),
+				requiredFile("password"),
+				input.host ?? requiredFile("host"),
+				input.port ?? contentOf("port"),
+				input.database ?? requiredFile("dbname"),
+				contentOf("authorities"),
+			]);
+		const server = `${host}:${Number(port ?? 5432)}`;
+		const rules = { allowsLoopback: input.isLocal === true };
+		const client = new pg.Client({
+			user,
+			password,
+			host,
+			port: Number(port ?? 5432),
+			database,
+			application_name: "tidemill",
+			ssl: tlsOptions(input.sslMode, host, authorities),
+			connectionTimeoutMillis: connectMs,
+			keepAlive: true,
+			stream: () => checkedSocket(rules),
+		});
+		const lost = (error: Error) => failed.push(error);
+		const failed: Error[] = [];
+		client.on("error", lost);
+		const stop = () => void client.end().catch(() => undefined);
+		try {
+			requireHost(host, rules);
+			signal.throwIfAborted();
+			await client.connect();
+			signal.addEventListener("abort", stop, { once: true });
+			const { stream } = (
+				client as unknown as { connection: { stream: object } }
+			).connection;
+			const { rows } = await client.query("SHOW server_version_num");
+			const version = Math.floor(Number(rows[0].server_version_num) / 10_000);
+			if (version < oldest)
+				throw new PostgresFailure(
+					"PostgresTooOld",
+					`The server ${server} is Postgres ${version}, and Tidemill needs ${oldest} or newer`,
+				);
+			const warning =
+				stream instanceof TLSSocket
+					? certificateWarning(stream, server)
+					: undefined;
+			return new Database(client, server, signal, version, warning);
+		} catch (error) {
+			stop();
+			signal.throwIfAborted();
+			throw failureOf(error, server);
+		}
+	}
+
+	private constructor(
+		client: pg.Client,
+		server: string,
+		signal: AbortSignal,
+		version: number,
+		warning: string | undefined,
+	) {
+		this.#client = client;
+		this.#server = server;
+		this.#signal = signal;
+		this.version = version;
+		this.warning = warning;
+	}
+
+	/** Runs `work` in one transaction: after an error or a crash, none of it has happened. */
+	async transaction<T>(
+		work: (transaction: Transaction) => Promise<T>,
+		isolation = "READ COMMITTED",
+	): Promise<T> {
+		return this.#guarded(async () => {
+			await this.#client.query(
+				`BEGIN ISOLATION LEVEL ${isolation}; ${settings}`,
+			);
+			try {
+				const result = await work(this.#inTransaction);
+				await this.#client.query("COMMIT");
+				return result;
+			} catch (error) {
+				await this.#client.query("ROLLBACK").catch(() => undefined);
+				throw error;
+			}
+		});
+	}
+
+	/** For what Postgres runs outside of transactions only. */
+	alone(sql: string): Promise<void> {
+		return this.#guarded(async () => {
+			await this.#client.query(sql);
+		});
+	}
+
+	async close(): Promise<void> {
+		// A connection that is lost needs no end.
+		await this.#client.end().catch(() => undefined);
+	}
+
+	readonly #inTransaction: Transaction = {
+		rows: async (sql, values) => {
+			this.#signal.throwIfAborted();
+			return (await this.#client.query(sql, values)).rows;
+		},
+		run: async (sql, values) => {
+			this.#signal.throwIfAborted();
+			return (await this.#client.query(sql, values)).rowCount ?? 0;
+		},
+		copy: async (sql, chunks) => {
+			const stream = this.#client.query(copyFrom(sql));
+			await pipeline(
+				Readable.from(chunks, { objectMode: false, highWaterMark: 1 << 20 }),
+				stream,
+				{ signal: this.#signal },
+			);
+			return stream.rowCount;
+		},
+	};
+
+	async #guarded<T>(work: () => Promise<T>): Promise<T> {
+		try {
+			return await work();
+		} catch (error) {
+			this.#signal.throwIfAborted();
+			throw failureOf(error, this.#server);
+		}
+	}
+}
+
+/** A socket that connects to addresses that were checked, and asks no name server again. */
+function checkedSocket(rules: { allowsLoopback: boolean }): Socket {
+	const socket = new Socket();
+	const connect = socket.connect.bind(socket) as (options: object) => Socket;
+	return Object.assign(socket, {
+		connect: (port: number, host: string) =>
+			connect({ port, host, lookup: checkedLookup(rules) }),
+	});
+}
+
+/** As libpq's sslmode (postgresql.org/docs/current/libpq-ssl.html). */
+export function tlsOptions(
+	mode: SslMode,
+	host: string,
+	authorities: string | undefined,
+): false | ConnectionOptions {
+	if (mode === "disable") return false;
+	return {
+		// Of an address, whose name isn't sent (RFC 6066 §3).
+		host,
+		...(authorities !== undefined && { ca: authorities }),
+		// As libpq: with authorities, `require` verifies as verify-ca does.
+		rejectUnauthorized: mode !== "require" || authorities !== undefined,
+		checkServerIdentity: (name, certificate) =>
+			mode === "verify-full"
+				? checkServerIdentity(name, certificate)
+				: undefined,
+	};
+}
+
+async function requiredFile(name: keyof typeof fileEnv): Promise<string> {
+	const content = await contentOf(name);
+	if (content === undefined)
+		throw new PostgresFailure(
+			name === "username" || name === "password"
+				? "CredentialsRefused"
+				: "DatabaseMissing",
+			`The Job has no ${name} for Postgres`,
+		);
+	return content;
+}
+
+async function contentOf(
+	name: keyof typeof fileEnv,
+): Promise<string | undefined> {
+	const path = process.env[fileEnv[name]];
+	return path === undefined ? undefined : readFile(path, "utf8");
+}

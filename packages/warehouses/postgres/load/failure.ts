@@ -1,0 +1,101 @@
+import type { TLSSocket } from "node:tls";
+import pg from "pg";
+import { HostRefused, quotedWords } from "../../load/checked-host.ts";
+import { JobFailure } from "../../load/failure.ts";
+import { postgresErrors } from "../errors.ts";
+
+type Code = keyof typeof postgresErrors;
+
+export class PostgresFailure extends JobFailure<Code> {
+	constructor(code: Code, what: string, options?: ErrorOptions) {
+		super(code, what, options, postgresErrors);
+	}
+}
+
+/** By SQLSTATE, or the class that its first two characters are (postgresql.org/docs/current/errcodes-appendix.html). */
+const codes: Readonly<Record<string, Code>> = {
+	"28": "CredentialsRefused",
+	"42501": "PermissionDenied",
+	"3D": "DatabaseMissing",
+	"3F": "DatabaseMissing",
+	"53100": "PostgresFull",
+	"53": "PostgresBusy",
+	"54000": "PostgresRefused",
+	"55P03": "PostgresBusy",
+	"57014": "PostgresBusy",
+	"40": "PostgresBusy",
+	"57": "PostgresUnavailable",
+	"08": "PostgresUnavailable",
+	"25006": "PostgresUnavailable",
+	"25P03": "PostgresUnavailable",
+	"2BP01": "TableInUse",
+};
+
+/** An error of the connection or of a statement, with the server's words if it sent them as an ErrorResponse. */
+export function failureOf(error: unknown, server: string): unknown {
+	if (!(error instanceof Error) || error instanceof JobFailure) return error;
+	if (error instanceof HostRefused)
+		return new PostgresFailure("HostNotAllowed", error.message);
+	if (error instanceof pg.DatabaseError) {
+		const { code = "", detail, hint } = error;
+		const words = [error.message, detail, hint].filter(Boolean).join(". ");
+		return new PostgresFailure(
+			codes[code] ?? codes[code.slice(0, 2)] ?? "PostgresRefused",
+			`Postgres at ${server} says: ${quotedWords(words)} (SQLSTATE ${quotedWords(code).slice(0, 5)})`,
+			{ cause: error },
+		);
+	}
+	const { code = "" } = error as NodeJS.ErrnoException;
+	if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL/.test(code))
+		return new PostgresFailure(
+			"CertificateRefused",
+			`The certificate of ${server} isn't accepted: ${code}`,
+			{ cause: error },
+		);
+	if (error.message === "The server does not support SSL connections")
+		return new PostgresFailure(
+			"CertificateRefused",
+			`The server ${server} offers no encryption`,
+		);
+	// What the client library says of bytes that aren't Postgres' protocol.
+	if (
+		/error response to SSLRequest|invalid response|protocol|Unknown auth/i.test(
+			error.message,
+		)
+	)
+		return new PostgresFailure(
+			"PostgresNotSpoken",
+			`${server} doesn't answer as Postgres does`,
+		);
+	if (isOfConnection(error))
+		return new PostgresFailure(
+			"PostgresUnavailable",
+			`Postgres at ${server} can't be reached: ${code || error.message}`,
+			{ cause: error },
+		);
+	return error;
+}
+
+function isOfConnection(error: Error): boolean {
+	const { code = "", syscall } = error as NodeJS.ErrnoException;
+	return (
+		syscall !== undefined ||
+		/^E[A-Z]+$/.test(code) ||
+		/timeout|terminated|closed|not queryable|Connection|SASL|SCRAM/i.test(
+			error.message,
+		)
+	);
+}
+
+/** A sentence if the server's certificate ends within 14 days; undefined otherwise. */
+export function certificateWarning(
+	socket: Pick<TLSSocket, "getPeerCertificate">,
+	server: string,
+	nowMs = Date.now(),
+): string | undefined {
+	const { valid_to: end } = socket.getPeerCertificate();
+	const leftMs = Date.parse(end) - nowMs;
+	return leftMs < 14 * 86_400_000
+		? `The certificate of ${server} ends on ${new Date(Date.parse(end)).toISOString().slice(0, 10)}. Renew it.`
+		: undefined;
+}

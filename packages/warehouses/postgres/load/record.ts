@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import {
+	type HeldDate,
+	type LoadDay,
+	nameOf as objectNameOf,
+	type RecordedLoad,
+	type UnfitRows,
+} from "../../load/load-day.ts";
+import type { TableMark } from "../../load/table-mark.ts";
+import type { TableOptions } from "../input.ts";
+import { nameOf, type Partition } from "./catalog.ts";
+import type { Transaction } from "./database.ts";
+import { typeOf } from "./schema.ts";
+
+/**
+ * Which objects a date's rows come from, for all tables of the schema. It changes in the rows' transaction. Without it, Runs
+ * replace their days.
+ */
+export const recordTable = "_tidemill_loads";
+
+/** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
+export const recordedDays = 35;
+
+export function createRecord(schema: string): string {
+	const name = nameOf(schema, recordTable);
+	return `CREATE TABLE IF NOT EXISTS ${name} (table_name text, record text, date date, run text, objects text[], rows bigint,
+		unfit jsonb, xid xid, changes text, loaded timestamptz DEFAULT clock_timestamp());
+	COMMENT ON TABLE ${name} IS 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`;
+}
+
+/**
+ * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
+ * in another way; undefined for a full reload, which replaces the table.
+ */
+export function recordOf(
+	{ strategy, table }: Pick<LoadInput, "strategy" | "table">,
+	{ sourceKey, run }: Pick<Manifest, "sourceKey" | "run">,
+	mark: TableMark | undefined,
+): string | undefined {
+	if (strategy !== "Incremental") return undefined;
+	const filled = table.columns.map((column) => [
+		column,
+		typeOf(column, table.options as TableOptions),
+	]);
+	const columns = createHash("sha256")
+		.update(JSON.stringify([sourceKey, filled]))
+		.digest("hex")
+		.slice(0, 16);
+	return mark?.record?.startsWith(columns) ? mark.record : `${columns}-${run}`;
+}
+
+export function oldestRecorded({
+	snapshotTime,
+}: Pick<Manifest, "snapshotTime">): UtcDate {
+	return addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
+}
+
+/** A load of a date, with the transaction that inserted its rows. */
+interface RecordEntry extends RecordedLoad {
+	xid: string;
+	/** What {@link changesOf} said when it had ended. */
+	changes: string | null;
+}
+
+export async function recordedLoads(
+	transaction: Transaction,
+	schema: string,
+	table: string,
+	record: string,
+	dates: readonly UtcDate[],
+): Promise<Map<UtcDate, RecordEntry[]>> {
+	const [known] = await transaction.rows(
+		"SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2",
+		[schema, recordTable],
+	);
+	if (!known) return new Map();
+	const found = await transaction.rows<
+		Omit<RecordEntry, "rows" | "unfit"> & {
+			date: UtcDate;
+			rows: string;
+			unfit: UnfitRows;
+		}
+	>(
+		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, xid::text AS xid, changes
+		FROM ${nameOf(schema, recordTable)}
+		WHERE table_name = $1 AND record = $2 AND date = ANY($3::date[]) ORDER BY loaded`,
+		[table, record, dates],
+	);
+	return Map.groupBy(
+		found.map((entry) => ({ ...entry, rows: Number(entry.rows) })),
+		({ date }) => date,
+	);
+}
+
+/**
+ * How often rows of a partition were inserted, updated and deleted, as Postgres counts, and in which file they are. As long as it
+ * says the same, nobody has changed a row. Postgres counts attempts that failed, too, and forgets all after a crash, so another
+ * text says nothing.
+ */
+export function changesSql(oid: string): string {
+	return `concat_ws(' ', ${oid}, pg_relation_filenode(${oid}::oid), pg_stat_get_tuples_inserted(${oid}::oid), pg_stat_get_tuples_updated(${oid}::oid), pg_stat_get_tuples_deleted(${oid}::oid))`;
+}
+
+/** What {@link changesSql} will say when the transaction has ended. */
+export function changesAfterSql(oid: string): string {
+	const sum = (what: string) =>
+		`pg_stat_get_tuples_${what}(${oid}::oid) + pg_stat_get_xact_tuples_${what}(${oid}::oid)`;
+	return `concat_ws(' ', ${oid}, pg_relation_filenode(${oid}::oid), ${sum("inserted")}, ${sum("updated")}, ${sum("deleted")})`;
+}
+
+/**
+ * What a date of a table holds. A row tells which transaction inserted or changed it (its system column xmin), so rows of other
+ * transactions than recorded ones are somebody else's, and nothing needs to be hashed.
+ */
+export async function heldDate(
+	transaction: Transaction,
+	partition: Partition | undefined,
+	entries: readonly RecordEntry[],
+	isOld: boolean,
+): Promise<HeldDate | undefined> {
+	const loads = entries.map(({ xid: _, changes: __, ...load }) => load);
+	if (!partition) return { rows: 0, digest: ours, loadedDigest: ours, loads };
+	const changes = entries.at(-1)?.changes;
+	const [now] = await transaction.rows<{ changes: string }>(
+		`SELECT ${changesSql(partition.oid)} AS changes`,
+	);
+	const recorded = loads.reduce((sum, { rows }) => sum + rows, 0);
+	if (changes && now!.changes === changes)
+		return { rows: recorded, digest: ours, loadedDigest: ours, loads };
+	const [found] = await transaction.rows<{ rows: string; others: string }>(
+		`SELECT count(*)::text AS rows, count(*) FILTER (WHERE NOT xmin = ANY($1::xid[]))::text AS others FROM ${partition.name}`,
+		[entries.map(({ xid }) => xid)],
+	);
+	const rows = Number(found!.rows);
+	if (entries.length === 0 && isOld && rows > 0) return undefined;
+	const digest =
+		found!.others === "0" ? ours : `${found!.others} rows of others`;
+	return { rows, digest, loadedDigest: ours, loads };
+}
+
+/** In the place of a digest: no row is of another transaction than those that are recorded. */
+const ours = "recorded";
+
+/** Records what a date has, in the transaction that has changed it. */
+export async function recordDay(
+	transaction: Transaction,
+	{ schema, table, record }: { schema: string; table: string; record: string },
+	{ run }: Pick<Manifest, "run">,
+	day: LoadDay,
+	partition: Partition | undefined,
+): Promise<void> {
+	const { date, rows, objects, kept, deciding = [], unfit = {} } = day;
+	const name = nameOf(schema, recordTable);
+	const names = objects.map(objectNameOf);
+	if (!kept)
+		await transaction.run(
+			`DELETE FROM ${name} WHERE table_name = $1 AND date = $2`,
+			[table, date],
+		);
+	else if (kept.renamed)
+		// The transactions of the rows that stay are still theirs.
+		await transaction.run(
+			`WITH gone AS (DELETE FROM ${name} WHERE table_name = $1 AND date = $2 RETURNING *),
+			kept AS (SELECT xid, rows, unfit, run, changes, loaded, row_number() OVER (ORDER BY loaded) AS number FROM gone)
+			INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, changes, loaded)
+			SELECT $1, $3, $2, run, CASE WHEN number = 1 THEN $4::text[] ELSE '{}' END, rows, unfit, xid, changes, loaded FROM kept`,
+			[table, date, record, kept.renamed],
+		);
+	const all = kept ? names : [...deciding, ...names];
+	if (all.length === 0) return;
+	const changes = partition ? changesAfterSql(partition.oid) : "NULL";
+	await transaction.run(
+		`INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, changes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, pg_current_xact_id()::xid, ${changes})`,
+		[table, record, date, run, all, rows, JSON.stringify(unfit)],
+	);
+}
+
+/** Forgets what is about other rows than the table's, and what is old. */
+export async function forget(
+	transaction: Transaction,
+	schema: string,
+	table: string,
+	record: string,
+	before: UtcDate,
+): Promise<void> {
+	await transaction.run(
+		`DELETE FROM ${nameOf(schema, recordTable)} WHERE table_name = $1 AND (record <> $2 OR date < $3)`,
+		[table, record, before],
+	);
+}

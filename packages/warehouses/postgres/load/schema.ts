@@ -1,0 +1,115 @@
+import type { TableColumn } from "../../../contracts/job.ts";
+import { quoteName } from "../../../duckdb/quoting.ts";
+import { columnSql } from "../../load/columns.ts";
+import type { WantedColumn } from "../../load/incompatibility.ts";
+import type { TableOptions } from "../input.ts";
+
+/** What a column of a table has in Postgres, in the server's own spelling (format_type). */
+export function typeOf(
+	{ from }: TableColumn,
+	{ bodyType = "text" }: TableOptions = {},
+): string {
+	switch (from) {
+		case "EventID":
+		case "Violations":
+			return "text";
+		case "Body":
+			return bodyType;
+		case "Timestamp":
+			return instant;
+		case "Date":
+			return "date";
+		default:
+			if (!("bodyPointer" in from)) return "text";
+			return from.type === "Decimal"
+				? `numeric(${from.precision},${from.scale})`
+				: types[from.type];
+	}
+}
+
+const instant = "timestamp with time zone";
+
+const types = {
+	String: "text",
+	Integer: "bigint",
+	Number: "double precision",
+	Boolean: "boolean",
+	Timestamp: instant,
+	Date: "date",
+	JSON: "jsonb",
+} as const;
+
+export function wantedColumns(
+	columns: readonly TableColumn[],
+	options?: TableOptions,
+): WantedColumn[] {
+	return columns.map((column) => ({
+		...column,
+		type: typeOf(column, options),
+	}));
+}
+
+export function definitions(
+	columns: readonly TableColumn[],
+	options?: TableOptions,
+): string {
+	return columns
+		.map((column) => `${quoteName(column.name)} ${typeOf(column, options)}`)
+		.join(", ");
+}
+
+export function dateColumn(
+	columns: readonly TableColumn[],
+): string | undefined {
+	return columns.find(({ from }) => from === "Date")?.name;
+}
+
+/** How DuckDB makes a column's text for COPY, and which rows have a value there that Postgres can't hold. */
+export interface CopiedColumn {
+	name: string;
+	/** NULL or text, in which nothing is escaped yet. */
+	value: string;
+	/** Undefined if the column holds every value. */
+	isUnfit: string | undefined;
+}
+
+export const jsonFitsFunction = "tidemill_jsonb_fits_1";
+
+/** @param column One of `columns`, which the rows have. */
+export function copiedColumn(
+	column: TableColumn,
+	columns: readonly TableColumn[],
+	options?: TableOptions,
+): CopiedColumn {
+	const { name } = column;
+	const { expression, type: engineType } = columnSql(column, columns);
+	const type = typeOf(column, options);
+	const text = `(${expression})::VARCHAR`;
+	// Only these escapes and numbers can make a JSON text unfit; looking for them is quicker than reading all texts.
+	if (type === "jsonb")
+		return {
+			name,
+			value: text,
+			isUnfit: `regexp_matches(${text}, ${suspicious}) AND ${jsonFitsFunction}(${text}, '') <> '='`,
+		};
+	if (engineType === "VARCHAR" && column.from !== "Body")
+		return { name, value: text, isUnfit: `contains(${text}, chr(0))` };
+	return { name, value: text, isUnfit: undefined };
+}
+
+/** In a JSON text: an escape of half a surrogate pair or of NUL, a number with an exponent or very long, or deep nesting. */
+const suspicious = String.raw`'(?i)\\u(?:0000|d[89a-f])|[0-9.]e[+-]?[0-9]{3}|[0-9]{1000}|[\[{](?:[^\]}]*[\[{]){250}'`;
+
+/** A text in COPY's text format (postgresql.org/docs/current/sql-copy.html). */
+export function escaped(value: string): string {
+	const escapes = [
+		[String.raw`'\'`, String.raw`'\\'`],
+		["chr(9)", String.raw`'\t'`],
+		["chr(10)", String.raw`'\n'`],
+		["chr(13)", String.raw`'\r'`],
+	];
+	return escapes.reduce(
+		(sql, [from, to]) => `replace(${sql}, ${from}, ${to})`,
+		value,
+	);
+}

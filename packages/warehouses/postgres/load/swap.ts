@@ -1,0 +1,189 @@
+import { quoteName } from "../../../duckdb/quoting.ts";
+import { literal, nameOf } from "./catalog.ts";
+import type { Transaction } from "./database.ts";
+import { PostgresFailure } from "./failure.ts";
+
+/**
+ * Throws {@link PostgresFailure} TableInUse, which names what a new table in the old one's place couldn't keep: what refers to the
+ * table itself, and not to its name.
+ */
+export async function requireReplaceable(
+	transaction: Transaction,
+	oid: string,
+	table: string,
+): Promise<void> {
+	const found = await transaction.rows<{ what: string }>(
+		`SELECT DISTINCT format('view %I.%I', n.nspname, v.relname) AS what
+			FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class JOIN pg_namespace n ON n.oid = v.relnamespace
+			WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 AND v.oid <> $1
+		UNION ALL SELECT format('rule %I', rulename) FROM pg_rewrite WHERE ev_class = $1
+		UNION ALL SELECT format('trigger %I', tgname) FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal
+		UNION ALL SELECT format('policy %I', polname) FROM pg_policy WHERE polrelid = $1
+		UNION ALL SELECT format('foreign key %I', conname) FROM pg_constraint WHERE contype = 'f' AND $1 IN (conrelid, confrelid)
+		UNION ALL SELECT format('publication %I', p.pubname) FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid WHERE r.prrelid = $1
+		UNION ALL SELECT format('function %s', f.oid::regprocedure) FROM pg_depend d JOIN pg_proc f ON f.oid = d.objid
+			WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
+		UNION ALL SELECT format('table %s, which inherits from it', inhrelid::regclass) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+			WHERE inhparent = $1 AND NOT c.relispartition
+		ORDER BY 1 LIMIT 10`,
+		[oid],
+	);
+	if (found.length > 0)
+		throw new PostgresFailure(
+			"TableInUse",
+			`A new table would take the place of table ${table}, and can't keep its ${found.map(({ what }) => what).join(", ")}`,
+		);
+}
+
+const lockPatience = { attempts: 100, timeout: "3s" };
+
+/**
+ * Waits until nobody reads the table, so that it can be dropped. Who wants to read it meanwhile waits for 3 s at most.
+ */
+export async function lockForDrop(
+	transaction: Transaction,
+	table: string,
+): Promise<void> {
+	await transaction.run(`SET LOCAL lock_timeout = '${lockPatience.timeout}'`);
+	for (let attempt = 1; ; attempt++) {
+		await transaction.run("SAVEPOINT locking");
+		try {
+			await transaction.run(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+			await transaction.run("RELEASE SAVEPOINT locking");
+			return;
+		} catch (error) {
+			const isLocked = (error as { code?: string }).code === "55P03";
+			if (!isLocked || attempt === lockPatience.attempts) throw error;
+			await transaction.run("ROLLBACK TO SAVEPOINT locking");
+			await transaction.run("SELECT pg_sleep(1)");
+		}
+	}
+}
+
+/** What people have given to a table, as statements for the table that takes its place. */
+export interface Belongings {
+	/** While both are there. */
+	before: string[];
+	/** When the old one is gone, whose names are free then. */
+	after: string[];
+}
+
+/**
+ * Grants, comments, indexes, constraints, defaults and storage options of a table.
+ * @param columns Those that the new table has.
+ */
+export async function belongingsOf(
+	transaction: Transaction,
+	oid: string,
+	{
+		schema,
+		table,
+		staging,
+	}: { schema: string; table: string; staging: string },
+	columns: readonly string[],
+): Promise<Belongings> {
+	const [old, next] = [nameOf(schema, table), nameOf(schema, staging)];
+	const [before, after]: string[][] = [[], []];
+	const found = async (sql: string) =>
+		(await transaction.rows<{ sql: string; name: string }>(sql, [oid])) ?? [];
+	// A role that a default privilege has given rights to has those of the old table instead.
+	before!.push(
+		...(
+			await transaction.rows<{ sql: string }>(
+				`SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', $1::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END) AS sql
+				FROM pg_class c, aclexplode(c.relacl) WHERE c.oid = $1::text::regclass AND grantee <> c.relowner`,
+				[next],
+			)
+		).map(({ sql }) => sql),
+	);
+	const grants = await transaction.rows<{ sql: string }>(
+		`SELECT format('GRANT %s ON %s TO %s%s', privilege_type, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS sql
+		FROM pg_class c, aclexplode(c.relacl) WHERE c.oid = $1 AND grantee <> c.relowner
+		UNION ALL
+		SELECT format('GRANT %s (%I) ON %s TO %s%s', privilege_type, attname, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+		FROM pg_attribute a, aclexplode(a.attacl) WHERE a.attrelid = $1 AND NOT attisdropped AND attname::text = ANY($3::text[])`,
+		[oid, next, columns],
+	);
+	before!.push(...grants.map(({ sql }) => sql));
+	const comments = await transaction.rows<{ column: string; comment: string }>(
+		`SELECT attname::text AS column, col_description(attrelid, attnum) AS comment FROM pg_attribute
+		WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND col_description(attrelid, attnum) IS NOT NULL AND attname::text = ANY($2::text[])`,
+		[oid, columns],
+	);
+	for (const { column, comment } of comments)
+		before!.push(
+			`COMMENT ON COLUMN ${next}.${quoteName(column)} IS ${literal(comment)}`,
+		);
+	const [options] = await transaction.rows<{ options: string[] | null }>(
+		"SELECT reloptions AS options FROM pg_class WHERE oid = $1",
+		[oid],
+	);
+	for (const option of options?.options ?? []) {
+		const at = option.indexOf("=");
+		before!.push(
+			`ALTER TABLE ${next} SET (${option.slice(0, at)} = ${literal(option.slice(at + 1))})`,
+		);
+	}
+	const constraints = await found(
+		`SELECT conname::text AS name, pg_get_constraintdef(oid) AS sql FROM pg_constraint WHERE conrelid = $1 AND contype IN ('p', 'u', 'x', 'c')`,
+	);
+	for (const [number, { name, sql }] of constraints.entries()) {
+		const temporary = quoteName(`${staging}_c${number}`);
+		before!.push(`ALTER TABLE ${next} ADD CONSTRAINT ${temporary} ${sql}`);
+		after!.push(
+			`ALTER TABLE ${old} RENAME CONSTRAINT ${temporary} TO ${quoteName(name)}`,
+		);
+	}
+	const indexes = await transaction.rows<{
+		name: string;
+		sql: string;
+		comment: string | null;
+	}>(
+		`SELECT c.relname::text AS name, replace(pg_get_indexdef(c.oid), format('INDEX %I ON %s USING', c.relname, $2::text), 'INDEX @ ON @ USING') AS sql,
+			obj_description(c.oid, 'pg_class') AS comment
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		WHERE i.indrelid = $1 AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = c.oid AND conrelid = $1)`,
+		[oid, await identOf(transaction, schema, table)],
+	);
+	for (const [number, { name, sql, comment }] of indexes.entries()) {
+		const temporary = quoteName(`${staging}_i${number}`);
+		before!.push(
+			sql.replace(
+				"INDEX @ ON @ USING",
+				() => `INDEX ${temporary} ON ${next} USING`,
+			),
+		);
+		after!.push(
+			`ALTER INDEX ${quoteName(schema)}.${temporary} RENAME TO ${quoteName(name)}`,
+		);
+		if (comment !== null)
+			after!.push(
+				`COMMENT ON INDEX ${nameOf(schema, name)} IS ${literal(comment)}`,
+			);
+	}
+	const defaults = await transaction.rows<{ column: string; value: string }>(
+		`SELECT attname::text AS column, pg_get_expr(adbin, adrelid) AS value FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+		WHERE d.adrelid = $1 AND a.attgenerated = '' AND attname::text = ANY($2::text[])`,
+		[oid, columns],
+	);
+	for (const { column, value } of defaults)
+		before!.push(
+			`ALTER TABLE ${next} ALTER COLUMN ${quoteName(column)} SET DEFAULT ${value}`,
+		);
+	return { before: before!, after: after! };
+}
+
+/** A name as the server itself writes it. */
+async function identOf(
+	transaction: Transaction,
+	schema: string,
+	table: string,
+): Promise<string> {
+	const [found] = await transaction.rows<{ name: string }>(
+		"SELECT format('%I.%I', $1::text, $2::text) AS name",
+		[schema, table],
+	);
+	return found!.name;
+}

@@ -1,0 +1,412 @@
+import { createHash, randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { quoteName } from "../../../duckdb/quoting.ts";
+import type { LoadDay } from "../../load/load-day.ts";
+import { progressOf } from "../../load/progress.ts";
+import {
+	type DayFiles,
+	TableChanged,
+	type WarehouseContext,
+} from "../../load/warehouse.ts";
+import type { PostgresInput, TableOptions } from "../input.ts";
+import {
+	bounds,
+	findTable,
+	literal,
+	nameOf,
+	type Partition,
+	partitionOf,
+} from "./catalog.ts";
+import { copyDay } from "./copy.ts";
+import type { Database, Transaction } from "./database.ts";
+import {
+	isChanged,
+	type PostgresPlan,
+	partitionBy,
+	planPostgres,
+	postgresUse,
+} from "./plan.ts";
+import {
+	createRecord,
+	forget,
+	heldDate,
+	oldestRecorded,
+	recordDay,
+	recordedLoads,
+	recordTable,
+} from "./record.ts";
+import { definitions } from "./schema.ts";
+import { belongingsOf, lockForDrop, requireReplaceable } from "./swap.ts";
+
+/** One load: a table, its schema, and the days to put into it. */
+export class TableLoad {
+	readonly #database: Database;
+	readonly #schema: string;
+	readonly #input: LoadInput;
+	readonly #manifest: Manifest;
+	readonly #files: DayFiles;
+	readonly #log: WarehouseContext["log"];
+
+	constructor(
+		database: Database,
+		{ schema }: Pick<PostgresInput, "schema">,
+		{
+			input,
+			manifest,
+			files,
+		}: { input: LoadInput; manifest: Manifest; files: DayFiles },
+		{ log }: Pick<WarehouseContext, "log">,
+	) {
+		this.#database = database;
+		this.#schema = schema;
+		this.#input = input;
+		this.#manifest = manifest;
+		this.#files = files;
+		this.#log = log;
+	}
+
+	async carryOut(days: LoadDay[]): Promise<void> {
+		const plan = await this.#planned((transaction, plan) =>
+			plan.publish === "Swap"
+				? this.#swap(plan, days, transaction)
+				: this.#prepare(plan, transaction),
+		);
+		if (plan.publish === "Swap") return;
+		const changed = await this.#changeDays(plan, days);
+		const { name } = this.#input.table;
+		await this.#locked(async (transaction) => {
+			await this.#requireOurs(transaction);
+			await transaction.run(this.#comment(name, plan.after));
+			const oldest = oldestRecorded(this.#manifest);
+			await forget(transaction, this.#schema, name, plan.record!, oldest);
+		});
+		for (const partition of changed) await this.#vacuum(partition);
+	}
+
+	/** Plans and acts in one transaction, so that the plan rests on the table that it changes. */
+	#planned(
+		act: (transaction: Transaction, plan: PostgresPlan) => Promise<void>,
+	): Promise<PostgresPlan> {
+		return this.#locked(async (transaction) => {
+			const existing = await findTable(
+				transaction,
+				this.#schema,
+				this.#input.table.name,
+			);
+			const plan = planPostgres(this.#input, this.#manifest, existing);
+			await act(transaction, plan);
+			return plan;
+		});
+	}
+
+	/**
+	 * A transaction in which no other Job changes the table. One that was paused meanwhile then finds what its successor did. The
+	 * lock is none that readers wait for.
+	 */
+	#locked<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+		const { name } = this.#input.table;
+		return this.#database.transaction(async (transaction) => {
+			await lock(transaction, nameOf(this.#schema, name));
+			return work(transaction);
+		});
+	}
+
+	async #prepare(plan: PostgresPlan, transaction: Transaction): Promise<void> {
+		const { name, columns, options } = this.#input.table;
+		const table = nameOf(this.#schema, name);
+		await lock(transaction, nameOf(this.#schema, recordTable));
+		await transaction.run(createRecord(this.#schema));
+		if (plan.creates)
+			await transaction.run(
+				`CREATE TABLE ${table} (${definitions(columns, options)})${partitionBy(columns)}`,
+			);
+		if (plan.added.length > 0)
+			await transaction.run(
+				`ALTER TABLE ${table} ${plan.added.map((column) => `ADD COLUMN ${definitions([column], options)}`).join(", ")}`,
+			);
+		for (const sql of this.#indexes(name)) await transaction.run(sql);
+		await transaction.run(this.#comment(name, plan.during));
+	}
+
+	/** Changes the days one by one. Returns the partitions that have dead rows now. */
+	async #changeDays(plan: PostgresPlan, days: LoadDay[]): Promise<string[]> {
+		const dead: string[] = [];
+		const changed = days.filter(isChanged);
+		const say = (done: number) =>
+			this.#log.info(
+				progressOf(
+					changed,
+					changed.slice(0, done).reduce((sum, { rows }) => sum + rows, 0),
+				),
+				"loading days",
+			);
+		say(0);
+		for (const [index, day] of changed.entries()) {
+			await this.#withRows(day, (transaction, fill) =>
+				this.#changeDay(plan, day, transaction, fill, dead),
+			);
+			say(index + 1);
+		}
+		return dead;
+	}
+
+	/** Runs a day's transaction while its objects are on disk. */
+	#withRows(
+		day: LoadDay,
+		work: (transaction: Transaction, fill: Fill) => Promise<void>,
+	): Promise<void> {
+		if (day.objects.length === 0)
+			return this.#locked((transaction) => work(transaction, async () => day));
+		return this.#files.with([day], ([found], session) =>
+			this.#locked((transaction) =>
+				work(transaction, async (relation) => {
+					const { table } = this.#input;
+					const unfit = await copyDay(
+						found!,
+						session,
+						this.#files,
+						table,
+						relation,
+						transaction,
+					);
+					this.#files.addUnfit(day, unfit);
+					return { ...found!, unfit: this.#files.unfitOf(day) ?? {} };
+				}),
+			),
+		);
+	}
+
+	/**
+	 * A new day is filled as a table of its own and attached, which no reader waits for. An existing one is deleted and filled in
+	 * its partition: a transaction that began before still sees the old rows, which it wouldn't if another table took the place.
+	 */
+	async #changeDay(
+		plan: PostgresPlan,
+		day: LoadDay,
+		transaction: Transaction,
+		fill: Fill,
+		dead: string[],
+	): Promise<void> {
+		const { name } = this.#input.table;
+		const { oid } = await this.#requireOurs(transaction);
+		let partition = await partitionOf(transaction, oid, day.date);
+		if (day.kept) await this.#requireKept(plan, day, partition, transaction);
+		else if (partition) {
+			const deleted = await transaction.run(`DELETE FROM ${partition.name}`);
+			if (deleted > 0) dead.push(partition.name);
+		}
+		let filled = day;
+		if (partition) filled = await fill(partition.name);
+		else if (day.objects.length > 0) {
+			partition = await this.#createPartition(oid, name, day.date, transaction);
+			filled = await fill(partition.name);
+			await transaction.run(
+				`ALTER TABLE ${nameOf(this.#schema, name)} ATTACH PARTITION ${partition.name} ${bounds(day.date)}`,
+			);
+		}
+		const about = {
+			schema: this.#schema,
+			table: name,
+			record: plan.record!,
+		};
+		await recordDay(transaction, about, this.#manifest, filled, partition);
+	}
+
+	/** Throws {@link TableChanged} if the rows that a day keeps aren't what they were. */
+	async #requireKept(
+		plan: PostgresPlan,
+		{ date, kept }: LoadDay,
+		partition: Partition | undefined,
+		transaction: Transaction,
+	): Promise<void> {
+		const { name } = this.#input.table;
+		if (!plan.mayKeep) throw new TableChanged(name);
+		const loads = await recordedLoads(
+			transaction,
+			this.#schema,
+			name,
+			plan.record!,
+			[date],
+		);
+		const held = await heldDate(
+			transaction,
+			partition,
+			loads.get(date) ?? [],
+			date < oldestRecorded(this.#manifest),
+		);
+		if (!isDeepStrictEqual(held, kept!.held)) throw new TableChanged(name);
+	}
+
+	async #createPartition(
+		parent: string,
+		table: string,
+		date: UtcDate,
+		transaction: Transaction,
+	): Promise<Partition> {
+		const name = await this.#freeName(
+			fitting(table, `_p${date.replaceAll("-", "")}`),
+			transaction,
+		);
+		const full = nameOf(this.#schema, name);
+		await transaction.run(
+			`CREATE TABLE ${full} (LIKE ${nameOf(this.#schema, table)} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING STORAGE INCLUDING COMPRESSION)`,
+		);
+		const [found] = await transaction.rows<{ oid: string }>(
+			"SELECT $1::text::regclass::oid::text AS oid",
+			[full],
+		);
+		this.#log.debug({ parent, partition: name }, "creating a partition");
+		return { oid: found!.oid, name: full };
+	}
+
+	/** The name itself, or with more if something has it. */
+	async #freeName(name: string, transaction: Transaction): Promise<string> {
+		const found = await transaction.rows(
+			"SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+			[this.#schema, name],
+		);
+		return found.length === 0
+			? name
+			: fitting(name, `_${randomUUID().slice(0, 8)}`);
+	}
+
+	/** A new table takes the place of the old one, in one transaction. Readers wait only for the last part of it. */
+	async #swap(
+		plan: PostgresPlan,
+		days: LoadDay[],
+		transaction: Transaction,
+	): Promise<void> {
+		const { name, columns, options } = this.#input.table;
+		const staging = `_tidemill_${randomUUID().slice(0, 13)}`;
+		const [old, next] = [name, staging].map((one) => nameOf(this.#schema, one));
+		const existing = await findTable(transaction, this.#schema, name);
+		if (existing && existing.otherKind === undefined)
+			await requireReplaceable(transaction, existing.oid, name);
+		await transaction.run(
+			`CREATE TABLE ${next} (${definitions(columns, options)})${partitionBy(columns)}`,
+		);
+		const partitions: [staged: string, date: UtcDate][] = [];
+		let done = 0;
+		for (const day of days) {
+			if (day.objects.length > 0)
+				await this.#files.with([day], async ([found], session) => {
+					let relation = next!;
+					if (partitionBy(columns) !== "") {
+						const part = `${staging}_${partitions.length}`;
+						partitions.push([part, day.date]);
+						relation = nameOf(this.#schema, part);
+						await transaction.run(
+							`CREATE TABLE ${relation} PARTITION OF ${next} ${bounds(day.date)}`,
+						);
+					}
+					const { table } = this.#input;
+					const unfit = await copyDay(
+						found!,
+						session,
+						this.#files,
+						table,
+						relation,
+						transaction,
+					);
+					this.#files.addUnfit(day, unfit);
+				});
+			done += day.rows;
+			this.#log.info(progressOf(days, done), "loading days");
+		}
+		if (existing && existing.otherKind === undefined) {
+			await lockForDrop(transaction, old!);
+			await requireReplaceable(transaction, existing.oid, name);
+			const kept = await belongingsOf(
+				transaction,
+				existing.oid,
+				{ schema: this.#schema, table: name, staging },
+				columns.map(({ name }) => name),
+			);
+			for (const sql of kept.before) await transaction.run(sql);
+			await transaction.run(`DROP TABLE ${old}`);
+			await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
+			for (const sql of kept.after) await transaction.run(sql);
+		} else {
+			if (existing)
+				await transaction.run(
+					`DROP ${existing.otherKind!.toUpperCase()} ${old}`,
+				);
+			await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
+		}
+		for (const [part, date] of partitions) {
+			const wanted = fitting(name, `_p${date.replaceAll("-", "")}`);
+			const free = await this.#freeName(wanted, transaction);
+			await transaction.run(
+				`ALTER TABLE ${nameOf(this.#schema, part)} RENAME TO ${quoteName(free)}`,
+			);
+		}
+		for (const sql of this.#indexes(name)) await transaction.run(sql);
+		await transaction.run(this.#comment(name, plan.after));
+	}
+
+	/** Those that the Pipeline names. A name says its columns, so that a repeat finds it. */
+	#indexes(table: string): string[] {
+		const { indexes = [] }: TableOptions = this.#input.table.options ?? {};
+		return indexes.map((columns) => {
+			const list = columns.map(quoteName).join(", ");
+			const digest = createHash("sha256")
+				.update(`${table}\0${columns.join("\0")}`)
+				.digest("hex")
+				.slice(0, 8);
+			const name = fitting(`${table}_${columns.join("_")}`, `_${digest}`);
+			return `CREATE INDEX IF NOT EXISTS ${quoteName(name)} ON ${nameOf(this.#schema, table)} (${list})`;
+		});
+	}
+
+	/** Throws {@link JobFailure} for a table that isn't this Pipeline's any more. */
+	async #requireOurs(transaction: Transaction): Promise<{ oid: string }> {
+		const { name } = this.#input.table;
+		const existing = await findTable(transaction, this.#schema, name);
+		if (!existing) throw new TableChanged(name);
+		postgresUse(this.#input, this.#manifest, existing);
+		return existing;
+	}
+
+	#comment(table: string, text: string): string {
+		return `COMMENT ON TABLE ${nameOf(this.#schema, table)} IS ${literal(text)}`;
+	}
+
+	/**
+	 * Takes the dead rows away, so that the next replacement uses their room. Without the end of the file, whose removal would cancel
+	 * readers on a standby.
+	 */
+	async #vacuum(partition: string): Promise<void> {
+		try {
+			await this.#database.alone(
+				`VACUUM (TRUNCATE false, SKIP_LOCKED) ${partition}`,
+			);
+		} catch (error) {
+			this.#log.warn(
+				{ partition, reason: (error as Error).message },
+				"dead rows stay until Postgres' own vacuum",
+			);
+		}
+	}
+}
+
+type Fill = (relation: string) => Promise<LoadDay>;
+
+async function lock(transaction: Transaction, name: string): Promise<void> {
+	await transaction.run(
+		"SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+		[`tidemill ${name}`],
+	);
+}
+
+const maxBytes = 63;
+
+/** A name with an end, cut before it to what Postgres takes. */
+function fitting(name: string, end: string): string {
+	return `${Buffer.from(name)
+		.subarray(0, maxBytes - end.length)
+		.toString()
+		.replace(/\uFFFD+$/, "")}${end}`;
+}

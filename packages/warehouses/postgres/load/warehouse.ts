@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { newColumns } from "../../load/incompatibility.ts";
+import type { HeldDate, LoadDay } from "../../load/load-day.ts";
+import type {
+	DayFiles,
+	Warehouse,
+	WarehouseContext,
+	WarehouseModule,
+} from "../../load/warehouse.ts";
+import type { PostgresInput } from "../input.ts";
+import { findTable, nameOf, partitionOf } from "./catalog.ts";
+import { Database } from "./database.ts";
+import { PostgresFailure } from "./failure.ts";
+import { planPostgres, postgresUse } from "./plan.ts";
+import { heldDate, oldestRecorded, recordedLoads, recordOf } from "./record.ts";
+import { requireReplaceable } from "./swap.ts";
+import { TableLoad } from "./table-load.ts";
+
+/** A schema of a Postgres database. A transaction changes each day, or a whole table. */
+class PostgresWarehouse implements Warehouse {
+	readonly #input: PostgresInput;
+	readonly #context: WarehouseContext;
+	#database: Promise<Database> | undefined;
+	warning: string | undefined;
+
+	constructor(input: PostgresInput, context: WarehouseContext) {
+		this.#input = input;
+		this.#context = context;
+	}
+
+	async held(
+		input: LoadInput,
+		manifest: Manifest,
+	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined> {
+		const { schema } = this.#input;
+		const { name, columns } = input.table;
+		return this.#with((database) =>
+			database.transaction(async (transaction) => {
+				const existing = await findTable(transaction, schema, name);
+				const mark = existing && postgresUse(input, manifest, existing).mark;
+				const record = recordOf(input, manifest, mark);
+				if (mark?.record === undefined || record !== mark.record)
+					return undefined;
+				if (newColumns(existing!.columns, columns).length > 0) return undefined;
+				const dates = manifest.dates.map(({ date }) => date);
+				const loads = await recordedLoads(
+					transaction,
+					schema,
+					name,
+					record,
+					dates,
+				);
+				const oldest = oldestRecorded(manifest);
+				const held = new Map<UtcDate, HeldDate>();
+				for (const date of dates) {
+					const found = await heldDate(
+						transaction,
+						await partitionOf(transaction, existing!.oid, date),
+						loads.get(date) ?? [],
+						date < oldest,
+					);
+					if (found) held.set(date, found);
+				}
+				return held;
+			}, "REPEATABLE READ"),
+		);
+	}
+
+	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		const { schema } = this.#input;
+		return this.#with((database) =>
+			database.transaction(async (transaction) => {
+				const { name } = input.table;
+				const existing = await findTable(transaction, schema, name);
+				const plan = planPostgres(input, manifest, existing);
+				if (existing && plan.publish === "Swap")
+					await requireReplaceable(transaction, existing.oid, name);
+			}),
+		);
+	}
+
+	load(
+		input: LoadInput,
+		manifest: Manifest,
+		days: LoadDay[],
+		files: DayFiles,
+	): Promise<number | undefined> {
+		return this.#with(async (database) => {
+			const work = { input, manifest, files };
+			await new TableLoad(database, this.#input, work, this.#context).carryOut(
+				days,
+			);
+			// Only then somebody asks, and counting takes as long as reading.
+			if (manifest.asked.extent !== "Whole") return undefined;
+			return database.transaction(async (transaction) => {
+				const [all] = await transaction.rows<{ rows: string }>(
+					`SELECT count(*)::text AS rows FROM ${nameOf(this.#input.schema, input.table.name)}`,
+				);
+				return Number(all!.rows);
+			});
+		});
+	}
+
+	/** Tries in a transaction that is rolled back what a Run does, so that it leaves nothing and nobody sees it. */
+	check(): Promise<void> {
+		const { schema } = this.#input;
+		const name = nameOf(schema, `_tidemill_check_${randomUUID().slice(0, 8)}`);
+		const day = name.replace(/"$/, '_day"');
+		return this.#with(async (database) => {
+			await database
+				.transaction(async (transaction) => {
+					const [found] = await transaction.rows(
+						"SELECT 1 FROM pg_namespace WHERE nspname = $1",
+						[schema],
+					);
+					if (!found)
+						throw new PostgresFailure(
+							"DatabaseMissing",
+							`The database has no schema "${schema}"`,
+						);
+					for (const sql of [
+						`CREATE TABLE ${name} (date date) PARTITION BY RANGE (date)`,
+						`CREATE TABLE ${day} (LIKE ${name})`,
+						`INSERT INTO ${day} VALUES ('2026-01-01')`,
+						`ALTER TABLE ${name} ATTACH PARTITION ${day} FOR VALUES FROM ('2026-01-01') TO ('2026-01-02')`,
+						`COMMENT ON TABLE ${name} IS 'A check of Tidemill'`,
+						`DELETE FROM ${day}`,
+					])
+						await transaction.run(sql);
+					throw new RolledBack();
+				})
+				.catch((error) => {
+					if (!(error instanceof RolledBack)) throw error;
+				});
+		});
+	}
+
+	async close(): Promise<void> {
+		const database = await this.#database?.catch(() => undefined);
+		await database?.close();
+	}
+
+	async #with<T>(work: (database: Database) => Promise<T>): Promise<T> {
+		this.#database ??= Database.open(this.#input, this.#context);
+		const database = await this.#database;
+		this.warning = database.warning;
+		return work(database);
+	}
+}
+
+class RolledBack extends Error {}
+
+export const open: WarehouseModule["open"] = (input, context) =>
+	new PostgresWarehouse(input as PostgresInput, context);

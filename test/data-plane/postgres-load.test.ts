@@ -1,0 +1,244 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
+import {
+	columns,
+	eventsOf,
+} from "../support/fixtures/data-plane/load-fixture.ts";
+import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
+import {
+	type PostgresServer,
+	startPostgres,
+} from "../support/servers/postgres.ts";
+
+let server: PostgresServer;
+beforeAll(async () => {
+	server = await startPostgres();
+});
+afterAll(() => server?.stop());
+afterEach(() => void vi.unstubAllEnvs());
+
+const perDate =
+	"SELECT date, count(*), count(DISTINCT event_id) FROM webhooks.orders GROUP BY date ORDER BY date";
+
+test("a Run makes a table with a partition for each day, and the next one adds what is new", async () => {
+	const { manifest, load, sql } = await postgresFixture(server);
+	const first = await manifest({
+		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
+		"2026-03-02": [eventsOf("2026-03-02", 2, "b")],
+	});
+	const end = await load(first);
+	expect(end.exitCode, end.log).toBe(0);
+	expect(await sql(perDate)).toEqual([
+		["2026-03-01", "3", "3"],
+		["2026-03-02", "2", "2"],
+	]);
+	expect(
+		await sql(
+			"SELECT relid::text FROM pg_partition_tree('webhooks.orders') WHERE isleaf ORDER BY 1",
+		),
+	).toEqual([["webhooks.orders_p20260301"], ["webhooks.orders_p20260302"]]);
+});
+
+test("a full reload replaces the table at once, and keeps what people gave to it", async () => {
+	const { manifest, load, sql, database } = await postgresFixture(server);
+	const input: Partial<LoadInput> = {
+		strategy: "FullReload",
+		table: {
+			name: "orders",
+			columns: columns.filter(({ from }) => from !== "Date"),
+			description: "Events of shop",
+		},
+	};
+	const first = await manifest({
+		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
+	});
+	const end = await load(first, { input });
+	expect(end.exitCode, end.log).toBe(0);
+	await sql(
+		`CREATE ROLE "Reader ${database}"; CREATE ROLE former_${database};
+		GRANT SELECT ON webhooks.orders TO "Reader ${database}" WITH GRANT OPTION;
+		GRANT SELECT (event_id) ON webhooks.orders TO former_${database};
+		COMMENT ON COLUMN webhooks.orders.body IS 'it''s \\ raw';
+		CREATE INDEX "by Time" ON webhooks.orders (timestamp DESC) WHERE body <> '';
+		COMMENT ON INDEX webhooks."by Time" IS 'for reports';
+		ALTER TABLE webhooks.orders ADD CONSTRAINT once UNIQUE (event_id), ADD CONSTRAINT named CHECK (event_id <> '');
+		ALTER TABLE webhooks.orders SET (fillfactor = 70)`,
+	);
+	const facts = () =>
+		sql(
+			`SELECT relacl::text, reloptions::text, (SELECT string_agg(attacl::text, ',') FROM pg_attribute WHERE attrelid = c.oid),
+			col_description(oid, 3), (SELECT string_agg(pg_get_indexdef(indexrelid) || coalesce(obj_description(indexrelid), ''), '; ' ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid = c.oid),
+			(SELECT string_agg(conname || pg_get_constraintdef(oid), '; ' ORDER BY conname) FROM pg_constraint WHERE conrelid = c.oid)
+			FROM pg_class c WHERE oid = 'webhooks.orders'::regclass`,
+		);
+	const before = await facts();
+	const second = await manifest({
+		"2026-03-02": [eventsOf("2026-03-02", 5, "b")],
+	});
+	const again = await load(second, { input });
+	expect(again.exitCode, again.log).toBe(0);
+	expect(
+		await sql(
+			"SELECT count(*), min(timestamp) = '2026-03-02 00:00Z' FROM webhooks.orders",
+		),
+	).toEqual([["5", "t"]]);
+	expect(await facts()).toEqual(before);
+	await sql("CREATE VIEW webhooks.recent AS SELECT * FROM webhooks.orders");
+	const refused = await load(second, { input });
+	expect(refused.result).toMatchObject({
+		error: {
+			code: "TableInUse",
+			message: expect.stringContaining("view webhooks.recent"),
+		},
+	});
+	expect(await sql("SELECT count(*) FROM webhooks.recent")).toEqual([["5"]]);
+});
+
+const odd: [what: string, json: string, fits: boolean][] = [
+	["an object", '{"a": [1, "\\u00e9"], "b": 1.50}', true],
+	["NUL", '{"a":"\\u0000"}', false],
+	["a backslash before u0000", '{"a":"\\\\u0000"}', true],
+	["half a pair", '"\\ud800"', false],
+	["the other half", '"\\udc00x"', false],
+	["a pair", '"\\ud83d\\ude00"', true],
+	["a number beyond numeric", "1e200000", false],
+	["a number of numeric", "1e131000", true],
+	["a number too near to 0", "1e-20000", false],
+	["deep", `${"[".repeat(900)}${"]".repeat(900)}`, true],
+	["too deep", `${"[".repeat(20_000)}${"]".repeat(20_000)}`, false],
+	["tabs and line ends", '{\t"a":\r\n"\\t\\n"}', true],
+];
+
+test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and so is a text with NUL", async () => {
+	const { manifest, load, sql } = await postgresFixture(server);
+	const input: Partial<LoadInput> = {
+		table: {
+			name: "orders",
+			description: "",
+			columns: [
+				...columns,
+				{ name: "a", from: { bodyPointer: "/a", type: "String" } },
+			],
+			options: { bodyType: "jsonb", indexes: [["a", "date"]] },
+		},
+	};
+	const events = odd.map(([, body], index) => ({
+		event_id: `e${String(index).padStart(2, "0")}`,
+		timestampMs: Date.UTC(2026, 2, 1) + index,
+		body,
+	}));
+	const end = await load(await manifest({ "2026-03-01": [events] }), { input });
+	expect(end.exitCode, end.log).toBe(0);
+	expect(
+		(
+			await sql(
+				"SELECT body IS NOT NULL FROM webhooks.orders ORDER BY event_id",
+			)
+		).map(([fits], index) => [odd[index]![0], fits === "t"]),
+	).toEqual(odd.map(([what, , fits]) => [what, fits]));
+	expect(end.result).toMatchObject({
+		unfitValues: expect.arrayContaining([
+			expect.objectContaining({
+				column: "body",
+				rows: odd.filter(([, , fits]) => !fits).length,
+				values: odd.length,
+			}),
+			// An array is no text, and one text has NUL.
+			expect.objectContaining({ column: "a", rows: 2 }),
+		]),
+	});
+	expect(
+		await sql(
+			"SELECT count(*) FROM pg_indexes WHERE schemaname = 'webhooks' AND indexdef LIKE '%(a, date)'",
+		),
+	).toEqual([["2"]]);
+});
+
+test("a body of text is byte for byte what was sent", async () => {
+	const { manifest, load, sql } = await postgresFixture(server);
+	const bodies = [
+		...odd.map(([, body]) => body),
+		'"\\N"',
+		'"back\\\\slash"',
+		'{"a":"\\\\."}',
+		'" ü \u2028 😀 "',
+		"\\N",
+		"",
+	];
+	const events = bodies.map((body, index) => ({
+		event_id: `e${String(index).padStart(2, "0")}`,
+		timestampMs: Date.UTC(2026, 2, 1) + index,
+		body,
+	}));
+	const end = await load(await manifest({ "2026-03-01": [events] }));
+	expect(end.exitCode, end.log).toBe(0);
+	expect(
+		(await sql("SELECT body FROM webhooks.orders ORDER BY event_id")).flat(),
+	).toEqual(bodies);
+});
+
+test("a REPEATABLE READ transaction counts the old day after a Run has replaced it, and no new one", async () => {
+	const { manifest, load, database } = await postgresFixture(server);
+	const end = await load(
+		await manifest({ "2026-03-01": [eventsOf("2026-03-01", 3, "a")] }),
+	);
+	expect(end.exitCode, end.log).toBe(0);
+	const reader = await server.connect(database);
+	const count = async () =>
+		(await reader.query("SELECT count(*) FROM webhooks.orders")).rows[0].count;
+	await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+	expect(await count()).toBe("3");
+	const next = await load(
+		await manifest({
+			"2026-03-01": [eventsOf("2026-03-01", 5, "b")],
+			"2026-03-02": [eventsOf("2026-03-02", 7, "b")],
+		}),
+	);
+	// The reader still holds its lock on the table, so no Run may need one against readers.
+	expect(next.exitCode, next.log).toBe(0);
+	expect(await count()).toBe("3");
+	await reader.query("COMMIT");
+	expect(await count()).toBe("12");
+	await reader.end();
+});
+
+test.each([
+	["no such host", { host: "nowhere.invalid" }, "PostgresUnavailable"],
+	["a metadata address", { host: "169.254.169.254" }, "HostNotAllowed"],
+	["a loopback address in a cluster", { isLocal: false }, "HostNotAllowed"],
+	["no encryption offered", { sslMode: "verify-full" }, "CertificateRefused"],
+	["no such database", { database: "nothing" }, "DatabaseMissing"],
+	["no such schema", { schema: "nothing" }, "DatabaseMissing"],
+	["no right", { schema: "pg_catalog" }, "PermissionDenied"],
+])("a check with %s says so", async (_, change, code) => {
+	const { destination, env } = await postgresFixture(server);
+	const { result } = await checkDestination({ ...destination, ...change }, env);
+	expect(result).toMatchObject({ outcome: "Failed", error: { code } });
+});
+
+test("of a server that isn't Postgres not a word is quoted", async () => {
+	const { createServer } = await import("node:net");
+	const listener = createServer((socket) => {
+		socket.on("error", () => undefined);
+		socket.end("SSH-2.0-secret words\r\n");
+	}).listen(0, "127.0.0.1");
+	const { destination, env } = await postgresFixture(server);
+	const { port } = listener.address() as { port: number };
+	const { result, log } = await checkDestination({ ...destination, port }, env);
+	listener.close();
+	expect(result).toMatchObject({ outcome: "Failed" });
+	expect(JSON.stringify(result)).not.toContain("secret words");
+	expect(log).not.toContain("secret words");
+});
+
+test("a check passes, and leaves nothing", async () => {
+	const { destination, env, sql } = await postgresFixture(server);
+	const { exitCode, log } = await checkDestination(destination, env);
+	expect(exitCode, log).toBe(0);
+	expect(
+		await sql(
+			"SELECT relname FROM pg_class WHERE relnamespace = 'webhooks'::regnamespace",
+		),
+	).toEqual([]);
+});

