@@ -14,6 +14,7 @@ export class TcpProxy {
 	readonly #sockets = new Set<Socket>();
 	#server: Server;
 	#point: StallPoint | undefined;
+	#left: number | undefined;
 	port = 0;
 
 	private constructor(target: number) {
@@ -64,6 +65,15 @@ export class TcpProxy {
 		});
 	}
 
+	/**
+	 * Breaks all connections once a client has sent something for the nth time and the server has done it: the answer is missing, as
+	 * of a client that was killed. Returns whether that has happened.
+	 */
+	breakAfter(sendings: number): () => boolean {
+		this.#left = sendings;
+		return () => this.#left === 0;
+	}
+
 	/** Whether bytes from a client go on to the server. */
 	#passes(bytes: Buffer): boolean {
 		const point = this.#point;
@@ -87,6 +97,12 @@ export class TcpProxy {
 				});
 			}
 			client.on("data", (bytes: Buffer) => {
+				const breaks = this.#left !== undefined && this.#left > 0;
+				if (breaks && --this.#left! === 0) {
+					server.unpipe();
+					server.once("data", () => this.reset());
+					server.resume();
+				}
 				if (this.#passes(bytes)) server.write(bytes);
 			});
 			server.pipe(client);

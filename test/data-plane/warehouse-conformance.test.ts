@@ -1,0 +1,308 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import {
+	bigQuery,
+	type ConformingWarehouse,
+	duckDB,
+	type HandChange,
+	postgres,
+	type RowCounts,
+} from "../support/fixtures/data-plane/conforming-warehouses.ts";
+import {
+	columns,
+	eventsOf,
+} from "../support/fixtures/data-plane/load-fixture.ts";
+import {
+	type PostgresServer,
+	startPostgres,
+} from "../support/servers/postgres.ts";
+
+/* What every type of warehouse promises, tried on each. A new type has a line here, and its own way in conforming-warehouses.ts. */
+
+let postgresServer: PostgresServer;
+beforeAll(async () => {
+	postgresServer = await startPostgres();
+});
+afterAll(() => postgresServer?.stop());
+afterEach(() => void vi.unstubAllEnvs());
+
+const types: [string, () => Promise<ConformingWarehouse>][] = [
+	["DuckDB", duckDB],
+	["BigQuery", bigQuery],
+	["Postgres", () => postgres(postgresServer)],
+];
+
+const [first, second, third] = [
+	"2026-03-01",
+	"2026-03-02",
+	"2026-03-03",
+] as const;
+
+/** Each manifest is a second later than the one before. */
+let seconds = 0;
+
+async function daysOf(
+	warehouse: ConformingWarehouse,
+	days: Record<string, [rows: number, tag: string]>,
+): Promise<Manifest> {
+	const found = await warehouse.manifest(
+		Object.fromEntries(
+			Object.entries(days).map(([date, [rows, tag]]) => [
+				date,
+				rows > 0 ? [eventsOf(date, rows, tag)] : [],
+			]),
+		),
+	);
+	return {
+		...found,
+		snapshotTime: new Date(Date.UTC(2026, 2, 4, 0, 0, seconds++)).toISOString(),
+	};
+}
+
+/** The same days with further objects, as a later snapshot has them. */
+async function withMore(
+	warehouse: ConformingWarehouse,
+	before: Manifest,
+	more: Record<string, [rows: number, tag: string]>,
+): Promise<Manifest> {
+	const added = await daysOf(warehouse, more);
+	const ofDate = new Map(added.dates.map((day) => [day.date, day]));
+	return {
+		...added,
+		dates: before.dates.map((day) => {
+			const { rows = 0, objects = [] } = ofDate.get(day.date) ?? {};
+			return {
+				...day,
+				rows: day.rows + rows,
+				objects: [...day.objects, ...objects],
+			};
+		}),
+	};
+}
+
+const again = (manifest: Manifest): Manifest => ({
+	...manifest,
+	run: crypto.randomUUID(),
+});
+
+async function loaded(
+	warehouse: ConformingWarehouse,
+	manifest: Manifest,
+	input: Partial<LoadInput> = {},
+) {
+	const end = await warehouse.load(manifest, { input });
+	expect(end.exitCode, end.log).toBe(0);
+	return end.result;
+}
+
+const fullReload: Partial<LoadInput> = {
+	strategy: "FullReload",
+	table: {
+		name: "orders",
+		// Without the role of the date, whose name the tests still count by.
+		columns: [
+			...columns.filter(({ from }) => from !== "Date"),
+			{ name: "date", from: { bodyPointer: "/day", type: "Date" } },
+		],
+		description: "",
+	},
+};
+
+async function reloadOf(
+	warehouse: ConformingWarehouse,
+	days: Record<string, number>,
+): Promise<Manifest> {
+	const found = await warehouse.manifest(
+		Object.fromEntries(
+			Object.entries(days).map(([date, rows]) => [
+				date,
+				[
+					eventsOf(date, rows, String(seconds)).map((event) => ({
+						...event,
+						body: JSON.stringify({ day: date }),
+					})),
+				],
+			]),
+		),
+	);
+	return {
+		...found,
+		snapshotTime: new Date(Date.UTC(2026, 2, 4, 0, 0, seconds++)).toISOString(),
+	};
+}
+
+test.each(types)(
+	"%s: a day is replaced as a whole, an empty one becomes empty, and others stay",
+	async (_, open) => {
+		const warehouse = await open();
+		await loaded(
+			warehouse,
+			await daysOf(warehouse, {
+				[first]: [3, "a"],
+				[second]: [2, "a"],
+				[third]: [4, "a"],
+			}),
+		);
+		expect(await warehouse.counts()).toEqual({
+			[first]: 3,
+			[second]: 2,
+			[third]: 4,
+		});
+		const days = await daysOf(warehouse, {
+			[second]: [5, "b"],
+			[third]: [0, "b"],
+		});
+		const rest: Manifest = { ...days, asked: { extent: "Chosen" } };
+		await loaded(warehouse, rest);
+		expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 5 });
+		await loaded(warehouse, again(rest));
+		expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 5 });
+	},
+);
+
+test.each(types)(
+	"%s: a Run adds what is new, and a repeat changes nothing",
+	async (_, open) => {
+		const warehouse = await open();
+		const before = await daysOf(warehouse, {
+			[first]: [3, "a"],
+			[second]: [2, "a"],
+		});
+		await loaded(warehouse, before);
+		const more = await withMore(warehouse, before, { [second]: [4, "b"] });
+		const result = await loaded(warehouse, more, { adds: true });
+		if (warehouse.knowsRows)
+			expect(result).toMatchObject({ addedRows: 4, unchangedDates: 1 });
+		expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 6 });
+		const repeated = await loaded(warehouse, again(more), { adds: true });
+		if (warehouse.knowsRows)
+			expect(repeated).toMatchObject({ addedRows: 0, unchangedDates: 2 });
+		expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 6 });
+	},
+);
+
+test.each(
+	types.flatMap(([type, open]) =>
+		(["delete", "insert", "update"] as HandChange[]).map(
+			(how) => [type, how, open] as const,
+		),
+	),
+)(
+	"%s: rows that somebody %ss by hand are found and replaced",
+	async (_, how, open) => {
+		const warehouse = await open();
+		const days = await daysOf(warehouse, {
+			[first]: [3, "a"],
+			[second]: [2, "a"],
+		});
+		await loaded(warehouse, days);
+		await warehouse.change(how, first);
+		const result = await loaded(warehouse, again(days), { adds: true });
+		if (warehouse.knowsRows)
+			expect(result).toMatchObject({ repairedDates: [first] });
+		expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 2 });
+		const repeated = await loaded(warehouse, again(days), { adds: true });
+		expect(repeated).not.toHaveProperty("repairedDates");
+	},
+);
+
+test.each(types)(
+	"%s: a full reload replaces the whole table",
+	async (_, open) => {
+		const warehouse = await open();
+		await loaded(
+			warehouse,
+			await reloadOf(warehouse, { [first]: 3, [second]: 2 }),
+			fullReload,
+		);
+		expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 2 });
+		await loaded(
+			warehouse,
+			await reloadOf(warehouse, { [second]: 7 }),
+			fullReload,
+		);
+		expect(await warehouse.counts()).toEqual({ [second]: 7 });
+	},
+);
+
+const kinds = ["replacement", "addition", "full reload"] as const;
+
+test.each(
+	types.flatMap(([type, open]) =>
+		kinds.map((kind) => [type, kind, open] as const),
+	),
+)(
+	"%s: the %s that is killed after any of its statements leaves each day as it was or as it will be, and the next attempt does the rest",
+	async (_, kind, open) => {
+		const warehouse = await open();
+		for (let after = 1, isStruck = true; isStruck; after++) {
+			const isReload = kind === "full reload";
+			const before = isReload
+				? await reloadOf(warehouse, { [first]: 3, [second]: 2 })
+				: await daysOf(warehouse, { [first]: [3, "a"], [second]: [2, "a"] });
+			const input: Partial<LoadInput> = isReload
+				? fullReload
+				: kind === "addition"
+					? { adds: true }
+					: {};
+			await loaded(warehouse, before, isReload ? fullReload : {});
+			const next = isReload
+				? await reloadOf(warehouse, { [first]: 4, [second]: 6 })
+				: kind === "addition"
+					? await withMore(warehouse, before, {
+							[first]: [1, "b"],
+							[second]: [4, "b"],
+						})
+					: await daysOf(warehouse, { [first]: [4, "b"], [second]: [6, "b"] });
+			const { isDone, signal } = warehouse.strike(after);
+			await warehouse.load(next, { input, ...(signal && { signal }) });
+			isStruck = isDone();
+			const left = await warehouse.counts();
+			expect([3, 4], `${first} after ${after}`).toContain(left[first]);
+			expect([2, 6], `${second} after ${after}`).toContain(left[second]);
+			if (isReload)
+				expect(left[first] === 4, "both days at once").toBe(left[second] === 6);
+			await loaded(warehouse, next, input);
+			expect(await warehouse.counts()).toEqual({ [first]: 4, [second]: 6 });
+		}
+	},
+);
+
+test.each(types)(
+	"%s: readers that count all the time never see half a day",
+	async (_, open) => {
+		const warehouse = await open();
+		if (!warehouse.hasReaders) return;
+		const days = await daysOf(warehouse, {
+			[first]: [500, "a"],
+			[second]: [300, "a"],
+		});
+		await loaded(warehouse, days);
+		const seen: RowCounts[] = [];
+		let isReading = true;
+		const reading = (async () => {
+			while (isReading) {
+				seen.push(await warehouse.counts());
+				await delay(1);
+			}
+		})();
+		const replaced = await daysOf(warehouse, {
+			[first]: [700, "b"],
+			[second]: [400, "b"],
+			[third]: [900, "b"],
+		});
+		await loaded(warehouse, replaced);
+		const more = await withMore(warehouse, replaced, { [third]: [100, "c"] });
+		await loaded(warehouse, more, { adds: true });
+		isReading = false;
+		await reading;
+		expect(seen.length).toBeGreaterThan(1);
+		for (const counts of seen) {
+			expect([500, 700]).toContain(counts[first]);
+			expect([300, 400]).toContain(counts[second]);
+			expect([undefined, 900, 1_000]).toContain(counts[third]);
+		}
+	},
+);
