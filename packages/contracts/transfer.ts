@@ -12,6 +12,8 @@ export const maxImportFiles = 100;
 export const maxUploadBytes = 1024 ** 3;
 /** Of all files of an account that are in the bucket or have a link. They go {@link keptUploadDays} after they came. */
 export const maxUploadedBytes = 10 * 1024 ** 3;
+/** Of an account, with those that have a link. Archive lists them for each request. */
+export const maxUploadedFiles = 10_000;
 /** Of an account, for files that haven't come. */
 export const maxGivenLinks = 1_000;
 export const keptUploadDays = 3;

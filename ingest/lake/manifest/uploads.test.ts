@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { maxGivenLinks } from "../../../packages/contracts/transfer.ts";
+import {
+	maxGivenLinks,
+	maxUploadedFiles,
+} from "../../../packages/contracts/transfer.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { ListedObject } from "../../archive/s3/object-store.ts";
@@ -114,6 +117,17 @@ test("what an account keeps in the bucket by asking is bounded", async () => {
 		code: "UploadsTooLarge",
 	});
 	expect(store.objects.size).toBe(1);
+});
+
+test("an account has a bounded number of files, since each request lists them", async () => {
+	const { store, ask } = uploading();
+	for (const { sha256 } of files(0, maxUploadedFiles - 1, 1))
+		store.objects.set(keys.upload("shop", sha256), "");
+	expect(await ask(files(maxUploadedFiles, 1, 1))).toHaveLength(1);
+	await expect(ask(files(maxUploadedFiles + 1, 1, 1))).rejects.toThrow(
+		"10001 uploaded files and files with links, and 10000 are allowed",
+	);
+	expect(await ask(files(0, 1, 1))).toHaveLength(1);
 });
 
 test("records of links have names that another version's archive lists in the same order", async () => {

@@ -2,6 +2,7 @@ import { uploadSubject } from "../../../packages/contracts/nats.ts";
 import {
 	maxGivenLinks,
 	maxUploadedBytes,
+	maxUploadedFiles,
 	type UploadAnswer,
 	type UploadFile,
 	type UploadRequest,
@@ -174,6 +175,11 @@ export function withLinks(
 		throw new RequestFailure(
 			"UploadsTooLarge",
 			`${account} would have ${sum} bytes of uploaded files and of files with links, and ${maxUploadedBytes} are allowed`,
+		);
+	if (bytes.size > maxUploadedFiles)
+		throw new RequestFailure(
+			"UploadsTooLarge",
+			`${account} would have ${bytes.size} uploaded files and files with links, and ${maxUploadedFiles} are allowed`,
 		);
 	if (next.size > maxGivenLinks)
 		throw new RequestFailure(
