@@ -22,7 +22,7 @@ import {
 } from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
-import { parseManifest } from "./fetch/manifest.ts";
+import { readManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
 import { openWarehouse } from "./warehouse.ts";
@@ -40,12 +40,13 @@ export async function load(
 	const input = withLimits(given);
 	const { log, signal } = context;
 	if (input.authorities !== undefined) trustAuthorities(input.authorities);
-	const manifest = parseManifest(
-		await new LinkReader(log, signal).text({
+	const manifest = await readManifest(
+		new LinkReader(log, signal),
+		{
 			name: "the Run's manifest",
 			url: input.manifestURL,
 			unavailable: "ManifestUnavailable",
-		}),
+		},
 		input.run.uid,
 	);
 	context.trace?.loads(

@@ -19,7 +19,7 @@ import { progressOf } from "../../packages/warehouses/load/progress.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { downloadObjects } from "../load/fetch/download.ts";
 import { LinkReader } from "../load/fetch/link-reader.ts";
-import { parseManifest } from "../load/fetch/manifest.ts";
+import { readManifest } from "../load/fetch/manifest.ts";
 import { checkObjects } from "../load/fetch/object-check.ts";
 import {
 	storeLog,
@@ -45,12 +45,13 @@ export async function performOperation(
 ): Promise<JobSuccess> {
 	const { log, signal } = context;
 	if (authorities !== undefined) trustAuthorities(authorities);
-	const manifest = parseManifest(
-		await new LinkReader(log, signal).text({
+	const manifest = await readManifest(
+		new LinkReader(log, signal),
+		{
 			name: "the Operation's manifest",
 			url: manifestURL,
 			unavailable: "ManifestUnavailable",
-		}),
+		},
 		operation.uid,
 	);
 	const { result: link, logs, report: reportLink } = manifest;

@@ -148,3 +148,27 @@ export async function mapConcurrently<In, Out>(
 	if (failure) throw failure.error;
 	return results;
 }
+
+/**
+ * The results of {@link mapConcurrently} one by one, in the order of the list. Memory holds `limit` of them: no more calls begin
+ * until the first of them is taken.
+ */
+export async function* mapInOrder<In, Out>(
+	list: readonly In[],
+	limit: number,
+	call: (item: In) => Promise<Out>,
+): AsyncGenerator<Out> {
+	const running: Promise<Out>[] = [];
+	try {
+		for (const item of list) {
+			const result = call(item);
+			// It is thrown when it is taken.
+			result.catch(() => undefined);
+			running.push(result);
+			if (running.length >= limit) yield await running.shift()!;
+		}
+		while (running.length > 0) yield await running.shift()!;
+	} finally {
+		await Promise.allSettled(running);
+	}
+}

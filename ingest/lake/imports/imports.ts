@@ -1,3 +1,4 @@
+import type { ManifestDate } from "../../../packages/contracts/manifest.ts";
 import { importSubject } from "../../../packages/contracts/nats.ts";
 import { keptFrom } from "../../../packages/contracts/retention.ts";
 import type {
@@ -41,10 +42,11 @@ export function answerImports(
 }
 
 async function addImport(
-	{ store, changing, tombstones }: LakeContext,
+	context: LakeContext,
 	request: ImportRequest,
 	task: RequestTask,
 ): Promise<SourceImport["dates"]> {
+	const { store, changing, tombstones } = context;
 	const { account, operation, parts } = request;
 	requireTurn(changing, account, maxWaiting, "imports and releases");
 	const idle = async () => {
@@ -52,7 +54,7 @@ async function addImport(
 		requireUndeleted(tombstones, request);
 	};
 	const retention = await new RetentionStore(store).of(request);
-	const manifests = new ManifestStore(store, new ManifestObjects(store));
+	const manifests = new ManifestStore(context, new ManifestObjects(store));
 	const found = await manifests.newest(operation);
 	if (!found)
 		throw new RequestFailure(
@@ -69,7 +71,7 @@ async function addImport(
 	const added = new SourceImport(
 		{ store, idle, kept },
 		request,
-		found.manifest,
+		await keysIn(manifests.datesOf(found)),
 	);
 	// Some dates of one part in each turn of the account: they take memory and a processor, which cutting needs. A part that
 	// waits is in no memory.
@@ -82,6 +84,16 @@ async function addImport(
 			});
 	}
 	return added.dates;
+}
+
+/** The Job has looked for the same events in these. */
+async function keysIn(
+	dates: AsyncIterable<ManifestDate>,
+): Promise<Set<string>> {
+	const keys = new Set<string>();
+	for await (const { objects } of dates)
+		for (const { key } of objects) keys.add(key);
+	return keys;
 }
 
 /**

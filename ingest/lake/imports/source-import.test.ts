@@ -72,10 +72,8 @@ async function add(
 	request: ImportRequest,
 	{ store, seen = [], idle = async () => {} }: ImportDeps,
 ) {
-	const objects = seen.map((key) => ({ key, url: "", rows: 1, bytes: 1 }));
-	const manifest = { dates: [{ date: first!, rows: 1, objects }] };
 	const deps = { store, idle, kept };
-	const added = new SourceImport(deps, request, manifest);
+	const added = new SourceImport(deps, request, new Set(seen));
 	for (let part = 1; part <= request.parts; part++)
 		for (let isLeft = true; isLeft; ) isLeft = await added.add(part);
 	return added.dates;
@@ -162,7 +160,7 @@ test("a part of many dates is added ten dates at a time", async () => {
 		days.map((date, at) => event(date, at + 1)),
 	);
 	const deps = { store, idle: async () => {}, kept };
-	const added = new SourceImport(deps, request, { dates: [] });
+	const added = new SourceImport(deps, request, new Set());
 	const counts: number[] = [];
 	for (let isLeft = true; isLeft; ) {
 		isLeft = await added.add(1);

@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
@@ -40,16 +39,14 @@ export class SourceImport {
 	/** The last date that was added, by part. */
 	readonly #through = new Map<number, UtcDate>();
 
-	/** @param manifest the Operation's. */
+	/** @param seen keys of the objects that the Operation's manifest names. */
 	constructor(
 		options: SourceImportOptions,
 		request: ImportRequest,
-		{ dates }: Pick<Manifest, "dates">,
+		seen: ReadonlySet<string>,
 	) {
 		this.#options = options;
-		this.#seen = new Set(
-			dates.flatMap(({ objects }) => objects.map(({ key }) => key)),
-		);
+		this.#seen = seen;
 		this.#request = request;
 		this.#releases = new ReleaseStore(options.store);
 	}

@@ -25,12 +25,12 @@ const linkSeconds = 3_600;
 const maxWaiting = 16;
 
 /** Answers the API's requests for links to the files of Exports (packages/contracts/transfer.ts), whatever the shard. */
-export function answerExports({
-	store,
-	tombstones,
-}: LakeContext): LakeQuestion<ExportRequest> {
+export function answerExports(
+	context: LakeContext,
+): LakeQuestion<ExportRequest> {
+	const { store, tombstones } = context;
 	const objects = new ManifestObjects(store);
-	const manifests = new ManifestStore(store, objects);
+	const manifests = new ManifestStore(context, objects);
 	// Links take the processor.
 	const turns = new FairLimit({ atOnce: 2 });
 	const answer = async ({
@@ -53,7 +53,7 @@ export function answerExports({
 		const folderOf = (date: UtcDate) => ({ account, sourceKey, date });
 		requireTurn(turns, account, maxWaiting, "pages of Exports");
 		const page = await turns.run(account, () =>
-			exportPage(manifest.dates, after, {
+			exportPage(manifests.datesOf(found), after, {
 				// Compaction may have replaced what the manifest names.
 				current: (day) => objects.current(folderOf(day.date), day),
 				withLinks: (some) => objects.withLinks(some, seconds),
@@ -75,7 +75,7 @@ type Unlinked = Omit<ManifestObject, "url">;
  * If a date fails, the pages before it come first.
  */
 export async function exportPage(
-	dates: readonly ManifestDate[],
+	dates: AsyncIterable<ManifestDate> | Iterable<ManifestDate>,
 	after: string,
 	objects: {
 		/** Those that hold the day's events now, always in the same order. */
@@ -84,21 +84,21 @@ export async function exportPage(
 	},
 ): Promise<{ files: ExportFile[]; next?: string }> {
 	const [from = "", taken, list] = after.split(".");
-	const left = dates.filter(
-		({ date, rows }) =>
-			rows > 0 && (date > from || (date === from && taken !== undefined)),
-	);
 	const files: ExportFile[] = [];
-	for (const [index, day] of left.entries()) {
-		const { date } = day;
+	/** The date before, whose files are all on this page. */
+	let before = "";
+	for await (const day of dates) {
+		const { date, rows } = day;
+		const isBegun = date === from;
+		if (rows === 0 || date < from || (isBegun && taken === undefined)) continue;
+		if (files.length >= filesOfPage) return { files, next: before };
 		const all = await objects.current(day).catch((error) => {
 			// The next page says it, so who downloads has the other dates.
 			if (files.length === 0) throw error;
 			return undefined;
 		});
-		if (!all) return { files, next: left[index - 1]!.date };
+		if (!all) return { files, next: before };
 		const digest = digestOf(all.map(({ key }) => key).join("\n"));
-		const isBegun = date === from;
 		if (isBegun && digest !== list)
 			throw new RequestFailure(
 				"CursorExpired",
@@ -113,8 +113,7 @@ export async function exportPage(
 			files.push({ date, name, rows, bytes, url });
 		}
 		if (end < all.length) return { files, next: `${date}.${end}.${digest}` };
-		const hasMore = index < left.length - 1;
-		if (hasMore && files.length >= filesOfPage) return { files, next: date };
+		before = date;
 	}
 	return { files };
 }

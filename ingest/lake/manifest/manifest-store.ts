@@ -1,44 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { logSizes, maxResultBytes } from "../../../packages/contracts/job.ts";
-import type { Manifest } from "../../../packages/contracts/manifest.ts";
+import type {
+	Manifest,
+	ManifestDate,
+} from "../../../packages/contracts/manifest.ts";
 import { maxReportBytes } from "../../../packages/contracts/operation.ts";
 import {
 	importPartBytes,
 	maxImportParts,
 } from "../../../packages/contracts/transfer.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
+import { manifestText, readManifestText } from "../../wire/manifest-text.ts";
 import type { CutsHeld } from "../shards/shares.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
-/** Without the links for what the Job leaves, which each signing has its own of. */
+/** All of a manifest but its dates, which are too much for memory. */
+export type ManifestHead = Omit<Manifest, "dates">;
+
+/** Without the links for what the Job leaves, which each signing has its own of. Its dates are made one by one. */
 export type UnsignedManifest = Omit<
 	Manifest,
-	"result" | "logs" | "report" | "imports"
+	"result" | "logs" | "report" | "imports" | "dates"
 > & {
 	/** Whether the Job leaves a report. */
 	report?: unknown;
 	/** The files of an Import. */
 	imports?: { files: { sha256: string; bytes: number }[] };
+	dates: AsyncIterable<ManifestDate>;
 };
 
 /** A manifest in the bucket. */
 export interface SignedManifest {
-	manifest: Manifest;
+	manifest: ManifestHead;
+	named: NamedDates;
 	key: string;
 	/** Which of the Run's manifests it is, from 1. */
 	signing: number;
 }
 
+/** How much a manifest names. */
+export interface NamedDates {
+	/** Ascending. */
+	dates: UtcDate[];
+	rows: number;
+	objects: number;
+	bytes: number;
+}
+
+export interface ManifestStoreOptions {
+	store: ObjectStore & FileStore;
+	/** A folder for files. */
+	scratch: string;
+}
+
 /**
  * The manifests of Runs. What a Run loads is decided once, for all its attempts. When the links are about to expire, a
  * further object holds new links to the same events. Only a Run that needs the whole window gets other events, once.
+ * Memory holds some dates of a manifest; the whole stands in a file.
  */
 export class ManifestStore {
-	readonly #store: ObjectStore;
+	readonly #store: ObjectStore & FileStore;
+	readonly #scratch: string;
 	readonly #objects: ManifestObjects;
 
-	constructor(store: ObjectStore, objects: ManifestObjects) {
+	constructor(
+		{ store, scratch }: ManifestStoreOptions,
+		objects: ManifestObjects,
+	) {
 		this.#store = store;
+		this.#scratch = scratch;
 		this.#objects = objects;
 	}
 
@@ -47,10 +83,45 @@ export class ManifestStore {
 		let newest: SignedManifest | undefined;
 		for (let signing = 1; ; signing++) {
 			const key = this.#store.keys.run(run, signing);
-			const text = await this.#store.get(key);
-			if (text === undefined) return newest;
-			newest = { manifest: JSON.parse(text) as Manifest, key, signing };
+			const found = await this.#read(key);
+			if (found === undefined) return newest;
+			newest = { ...found, key, signing };
 		}
+	}
+
+	/** The dates of a manifest, ascending. */
+	async *datesOf({ key }: SignedManifest): AsyncGenerator<ManifestDate> {
+		await using file = this.#newFile();
+		if ((await this.#store.getFile(key, file.path)) === undefined)
+			throw new Error(`S3: ${key} existed and is gone. Trying again.`);
+		yield* readManifestText<Manifest>(createReadStream(file.path));
+	}
+
+	async #read(
+		key: string,
+	): Promise<Pick<SignedManifest, "manifest" | "named"> | undefined> {
+		await using file = this.#newFile();
+		if ((await this.#store.getFile(key, file.path)) === undefined)
+			return undefined;
+		const named = new DateCounter();
+		const days = readManifestText<Manifest>(createReadStream(file.path));
+		for (;;) {
+			const { done, value } = await days.next();
+			if (!done) {
+				named.count(value);
+				continue;
+			}
+			const { dates: _, ...manifest } = value;
+			return { manifest, named: named.counted };
+		}
+	}
+
+	#newFile() {
+		const path = join(this.#scratch, `manifest-${randomUUID()}.json`);
+		return {
+			path,
+			[Symbol.asyncDispose]: () => rm(path, { force: true }),
+		};
 	}
 
 	/** Writes a Run's manifest after `former`, or returns the one that another archiver wrote first. */
@@ -75,15 +146,16 @@ export class ManifestStore {
 
 	/** The same events with links that live until then. Throws like {@link ManifestObjects.renew}. */
 	async renew(
-		{ manifest, signing }: SignedManifest,
+		signed: SignedManifest,
 		expiresAtMs: number,
 	): Promise<SignedManifest> {
+		const { manifest, signing } = signed;
 		const seconds = Math.floor((expiresAtMs - Date.now()) / 1000);
 		const { account, sourceKey } = manifest;
-		const dates = await mapConcurrently(manifest.dates, 8, async (day) => {
+		const renewed = async (day: ManifestDate): Promise<ManifestDate> => {
 			const folder = { account, sourceKey, date: day.date };
-			const renewed = await this.#objects.renew(folder, day, seconds);
-			if (!day.quarantine) return renewed;
+			const own = await this.#objects.renew(folder, day, seconds);
+			if (!day.quarantine) return own;
 			const apart = { ...folder, quarantined: true } as const;
 			const { rows, objects } = await this.#objects.renew(
 				apart,
@@ -92,7 +164,7 @@ export class ManifestStore {
 			);
 			const { released } = day.quarantine;
 			return {
-				...renewed,
+				...own,
 				quarantine: {
 					rows,
 					objects,
@@ -101,7 +173,11 @@ export class ManifestStore {
 					}),
 				},
 			};
-		});
+		};
+		const days = this.datesOf(signed);
+		const dates = (async function* () {
+			for await (const day of days) yield await renewed(day);
+		})();
 		const expiresAt = new Date(expiresAtMs).toISOString();
 		return this.#write({ ...manifest, expiresAt, dates }, signing + 1);
 	}
@@ -124,12 +200,12 @@ export class ManifestStore {
 		unsigned: UnsignedManifest,
 		signing: number,
 	): Promise<SignedManifest> {
-		const { report, imports, ...common } = unsigned;
+		const { report, imports, dates, ...common } = unsigned;
 		const { run, expiresAt } = common;
 		const leftMs = Date.parse(expiresAt) - Date.now();
 		const sign = (key: string, bytes: number) =>
 			this.#store.presignPut(key, bytes, Math.floor(leftMs / 1000));
-		const manifest: Manifest = {
+		const manifest: ManifestHead = {
 			...common,
 			result: await sign(
 				this.#store.keys.runResult(run, signing),
@@ -166,11 +242,38 @@ export class ManifestStore {
 			}),
 		};
 		const key = this.#store.keys.run(run, signing);
-		const text = JSON.stringify(manifest);
-		const written = await this.#store.putNew(key, text, "application/json");
-		const own = { manifest, key, signing };
+		await mkdir(this.#scratch, { recursive: true });
+		await using file = this.#newFile();
+		const named = new DateCounter();
+		const text = manifestText(manifest, named.counting(dates));
+		await pipeline(text, createWriteStream(file.path));
+		const type = "application/json";
+		const written = await this.#store.putNewFile(key, file.path, type);
+		const own = { manifest, named: named.counted, key, signing };
 		return written === "created"
 			? own
 			: ((await this.newest(manifest.run)) ?? own);
+	}
+}
+
+class DateCounter {
+	readonly counted: NamedDates = { dates: [], rows: 0, objects: 0, bytes: 0 };
+
+	count({ date, rows, objects }: ManifestDate): void {
+		const { counted } = this;
+		counted.dates.push(date);
+		counted.rows += rows;
+		counted.objects += objects.length;
+		for (const { bytes } of objects) counted.bytes += bytes;
+	}
+
+	/** The same dates. */
+	async *counting(
+		dates: AsyncIterable<ManifestDate>,
+	): AsyncGenerator<ManifestDate> {
+		for await (const day of dates) {
+			this.count(day);
+			yield day;
+		}
 	}
 }

@@ -1,6 +1,5 @@
 import { isOfFuture } from "../../../packages/contracts/clocks.ts";
 import type {
-	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
 	ResultAnswer,
@@ -16,7 +15,10 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import {
+	mapConcurrently,
+	mapInOrder,
+} from "../../../packages/fair/fair-limit.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
 import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
@@ -97,7 +99,7 @@ class Manifests {
 		this.#retentions = new RetentionStore(store);
 		this.#dateLedgers = new DateLedgers(store);
 		this.#uploads = new Uploads(store);
-		this.#manifests = new ManifestStore(store, this.#objects);
+		this.#manifests = new ManifestStore(context, this.#objects);
 	}
 
 	async resultOf(request: ResultRequest): Promise<ResultAnswer> {
@@ -133,8 +135,9 @@ class Manifests {
 		const { store } = this.#context;
 		const authorities = this.#context.authorities();
 		const signed = await this.#manifestFor(request, task);
-		const { key, manifest } = signed;
-		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
+		const { key, manifest, named } = signed;
+		const { dates, rows, objects, bytes } = named;
+		const [first, last] = [dates[0], dates.at(-1)];
 		const { snapshotTime, firstEventDate, expiresAt } = manifest;
 		const leftMs = Date.parse(expiresAt) - Date.now();
 		return {
@@ -144,10 +147,10 @@ class Manifests {
 			closedThrough: manifest.closedThrough,
 			extent: manifest.asked.extent,
 			...(firstEventDate !== undefined && { firstEventDate }),
-			...(first && last && { dates: { start: first.date, end: last.date } }),
-			dateCount: manifest.dates.length,
+			...(first && last && { dates: { start: first, end: last } }),
+			dateCount: dates.length,
 			expiresAt,
-			...(request.totals && { totals: totalsOf(manifest) }),
+			...(request.totals && { totals: { rows, objects, bytes } }),
 			...(authorities !== undefined && { authorities }),
 		};
 	}
@@ -228,7 +231,7 @@ class Manifests {
 			...(request.imports && {
 				imports: await this.#uploads.require(account, request.imports),
 			}),
-			dates: await mapConcurrently(dates, datesAtOnce, async (date) => {
+			dates: mapInOrder(dates, datesAtOnce, async (date) => {
 				const folder = { account, sourceKey, date };
 				const ledger =
 					date >= indexedFrom
@@ -286,11 +289,12 @@ class Manifests {
 		const { earliest, run, reloads = [] } = releases;
 		const uids = [...(run === undefined ? [] : [run]), ...reloads];
 		const runs = await mapConcurrently(uids, datesAtOnce, async (uid) => {
-			const former = (await this.#manifests.newest(uid))?.manifest;
+			const former = await this.#manifests.newest(uid);
 			const isOfSource =
-				former?.account === account && former.sourceKey === sourceKey;
+				former?.manifest.account === account &&
+				former.manifest.sourceKey === sourceKey;
 			return {
-				manifest: isOfSource ? former : undefined,
+				...(isOfSource && former),
 				cuts: await this.#manifests.cutsOf(uid),
 			};
 		});
@@ -299,9 +303,7 @@ class Manifests {
 		const late = whole?.cuts ? datesSince(whole.cuts, shares) : [];
 		const loaded = runs.slice(run === undefined ? 0 : 1).reverse();
 		const isChanged = (date: UtcDate, how: "released" | "late") => {
-			const reload = loaded.find(({ manifest }) =>
-				manifest?.dates.some((each) => each.date === date),
-			);
+			const reload = loaded.find(({ named }) => named?.dates.includes(date));
 			const last = reload ?? whole;
 			// A manifest goes after a month, and those of early builds say nothing.
 			if (how === "released") {
@@ -322,15 +324,6 @@ class Manifests {
 		const wanted = Math.min(linkSeconds ?? maxLinkSeconds, maxLinkSeconds);
 		return this.#context.store.linkSeconds(wanted);
 	}
-}
-
-function totalsOf({ dates }: Manifest) {
-	const objects = dates.flatMap((day) => day.objects);
-	return {
-		rows: dates.reduce((sum, { rows }) => sum + rows, 0),
-		objects: objects.length,
-		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
-	};
 }
 
 function requireOwner(

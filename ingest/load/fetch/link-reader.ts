@@ -11,6 +11,8 @@ import { retry } from "../../../packages/warehouses/load/retry.ts";
 
 /** Written at once. Single chunks of 64 KiB take a tenth more CPU. */
 const writeBytes = 512 * 1024;
+const silenceMs = 30_000;
+const longestMs = 3_600_000;
 
 /** What a presigned link leads to. */
 export interface PresignedLink {
@@ -34,12 +36,23 @@ export class LinkReader {
 		this.#attempts = attempts;
 	}
 
-	async text(link: PresignedLink): Promise<string> {
-		return this.#get(link, 30_000, async (signal) => {
-			const response = await fetch(link.url, { redirect: "error", signal });
-			const text = await response.text();
-			if (!response.ok) throw new LinkError(response.status, text);
-			return text;
+	/** What becomes of the content. The store may be silent for 30 s, however long the content is. Repeats call `consume` again. */
+	async read<T>(
+		link: PresignedLink,
+		consume: (content: AsyncIterable<Buffer>) => Promise<T>,
+	): Promise<T> {
+		return this.#get(link, longestMs, async (signal) => {
+			const silence = new AbortController();
+			const timer = setTimeout(() => {
+				silence.abort(new DOMException("silence", "TimeoutError"));
+			}, silenceMs);
+			const both = AbortSignal.any([signal, silence.signal]);
+			try {
+				const response = await answerTo(link.url, both);
+				return await consume(heard(chunksOf(response, both), timer));
+			} finally {
+				clearTimeout(timer);
+			}
 		});
 	}
 
@@ -125,6 +138,17 @@ async function* chunksOf(
 		yield* response;
 	} catch (error) {
 		throw failed(error, signal);
+	}
+}
+
+/** The same chunks. Each restarts the timer. */
+async function* heard(
+	chunks: AsyncIterable<Buffer>,
+	timer: NodeJS.Timeout,
+): AsyncGenerator<Buffer> {
+	for await (const chunk of chunks) {
+		timer.refresh();
+		yield chunk;
 	}
 }
 

@@ -1,5 +1,6 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { parseManifest } from "./manifest.ts";
+import { checkedManifest, parseManifest } from "./manifest.ts";
 
 const object = (rows: number, more = {}) => ({
 	...{ key: "events/1.parquet", url: "https://s3.example/1?secret" },
@@ -20,8 +21,13 @@ const manifest = {
 const manifestWith = (more: object) => JSON.stringify({ ...manifest, ...more });
 const withDays = (...dates: unknown[]) => manifestWith({ dates });
 
-test("a consistent manifest of this Run is accepted", () => {
-	expect(parseManifest(JSON.stringify(manifest), "uid").dates).toHaveLength(2);
+async function read(text: string) {
+	const chunks = Readable.from([Buffer.from(text)]);
+	return checkedManifest(await parseManifest(chunks), "uid");
+}
+
+test("a consistent manifest of this Run is accepted", async () => {
+	expect(await read(JSON.stringify(manifest))).toEqual(manifest);
 });
 
 test.each([
@@ -54,6 +60,6 @@ test.each([
 		withDays(day({ objects: [object(3, { bytes: -1 })] })),
 		"dates[0].objects[0].bytes is -1",
 	],
-])("a manifest is refused: %#", (text, words) => {
-	expect(() => parseManifest(text, "uid")).toThrow(words);
+])("a manifest is refused: %#", async (text, words) => {
+	await expect(read(text)).rejects.toThrow(words);
 });

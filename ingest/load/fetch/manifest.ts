@@ -5,18 +5,41 @@ import type {
 } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
+import { readManifestText } from "../../wire/manifest-text.ts";
+import type { LinkReader, PresignedLink } from "./link-reader.ts";
 
 /**
- * Parses a manifest, and checks that it belongs to this Run and is consistent.
+ * Reads a manifest, date by date, and checks that it belongs to this Run and is consistent.
  * Throws {@link JobFailure} ManifestInvalid, or ObjectMismatch if a day's objects don't add up to its rows.
  */
-export function parseManifest(text: string, run: string): Manifest {
-	let manifest: Manifest;
+export async function readManifest(
+	reader: LinkReader,
+	link: PresignedLink,
+	run: string,
+): Promise<Manifest> {
+	return checkedManifest(await reader.read(link, parseManifest), run);
+}
+
+/** Throws {@link JobFailure} ManifestInvalid if it isn't JSON. */
+export async function parseManifest(
+	chunks: AsyncIterable<Uint8Array>,
+): Promise<Manifest> {
+	const dates: Manifest["dates"] = [];
 	try {
-		manifest = JSON.parse(text) as Manifest;
-	} catch {
+		const days = readManifestText<Manifest>(chunks);
+		for (;;) {
+			const { done, value } = await days.next();
+			if (!done) dates.push(value);
+			else return Array.isArray(value?.dates) ? { ...value, dates } : value;
+		}
+	} catch (error) {
+		if (!(error instanceof SyntaxError)) throw error;
 		throw new JobFailure("ManifestInvalid", "The manifest is not JSON");
 	}
+}
+
+/** The same manifest, if it is one of this Run. Throws as {@link readManifest}. */
+export function checkedManifest(manifest: Manifest, run: string): Manifest {
 	if (manifest?.version !== 1 || !Array.isArray(manifest.dates))
 		throw new JobFailure(
 			"ManifestInvalid",
