@@ -451,6 +451,24 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 		expect(await denied.tables()).toEqual([]);
 	});
 
+	test("an address of the Job's own Pod or of a cloud's metadata is refused, and a name that leads there", async () => {
+		const { check, proxy } = await clickHouseFixture(server);
+		const { port } = new URL(proxy.url);
+		for (const url of [
+			proxy.url,
+			`http://localhost:${port}`,
+			`http://[::ffff:127.0.0.1]:${port}`,
+			"http://169.254.169.254",
+		])
+			await expect(check({ url, isLocal: false }), url).rejects.toMatchObject({
+				code: "HostNotAllowed",
+			});
+		await expect(
+			check({ url: "http://169.254.169.254" }),
+		).rejects.toMatchObject({ code: "HostNotAllowed" });
+		await check({ url: `http://localhost:${port}` });
+	});
+
 	test("not a word of another server's answer is quoted, and redirects aren't followed", async () => {
 		const { check } = await clickHouseFixture(server);
 		const secret = createServer((request, response) => {

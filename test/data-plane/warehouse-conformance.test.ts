@@ -5,6 +5,7 @@ import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
 	bigQuery,
 	type ConformingWarehouse,
+	clickHouse,
 	duckDB,
 	type HandChange,
 	postgres,
@@ -15,23 +16,42 @@ import {
 	eventsOf,
 } from "../support/fixtures/data-plane/load-fixture.ts";
 import {
+	type ClickHouseServer,
+	startClickHouse,
+} from "../support/servers/clickhouse/server.ts";
+import {
 	type PostgresServer,
 	startPostgres,
 } from "../support/servers/postgres.ts";
+import { hasPython } from "../support/servers/python.ts";
 
 /* What every type of warehouse promises, tried on each. A new type has a line here, and its own way in conforming-warehouses.ts. */
 
 let postgresServer: PostgresServer;
+let clickHouseServer: ClickHouseServer;
+const isClickHouseHere = await hasPython();
 beforeAll(async () => {
 	postgresServer = await startPostgres();
+	if (isClickHouseHere) clickHouseServer = await startClickHouse();
 });
-afterAll(() => postgresServer?.stop());
+afterAll(async () => {
+	await postgresServer?.stop();
+	await clickHouseServer?.stop();
+});
 afterEach(() => void vi.unstubAllEnvs());
 
 const types: [string, () => Promise<ConformingWarehouse>][] = [
 	["DuckDB", duckDB],
 	["BigQuery", bigQuery],
 	["Postgres", () => postgres(postgresServer)],
+	...(isClickHouseHere
+		? [
+				["ClickHouse", () => clickHouse(clickHouseServer)] satisfies [
+					string,
+					() => Promise<ConformingWarehouse>,
+				],
+			]
+		: []),
 ];
 
 const [first, second, third] = [

@@ -27,6 +27,10 @@ export const definition = {
 		// The type JSON takes objects alone, and a parser refuses what is deeper than 1,000 values.
 		objectDepth: 500,
 	},
+	connection: ({ url }) => ({
+		field: "url",
+		host: new URL(url).hostname.replace(/^\[(.*)\]$/, "$1"),
+	}),
 	secrets: ({ credentials, caSecretRef }) => [
 		...(["username", "password"] as const).map((key) => ({
 			field: "credentials.secretRef",

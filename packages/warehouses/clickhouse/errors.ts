@@ -22,6 +22,9 @@ export const clickHouseErrors = {
 		"Give the server more memory or disk.",
 	),
 	ClickHouseTooOld: permanent("Upgrade the ClickHouse server."),
+	HostNotAllowed: permanent(
+		"Set the Destination's spec.clickHouse.url to a server that is neither the Job's own Pod nor a service of its node or cloud.",
+	),
 	CertificateRefused: permanent(
 		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.clickHouse.caSecretRef names, or correct its spec.clickHouse.url.",
 	),

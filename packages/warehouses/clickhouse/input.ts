@@ -6,6 +6,8 @@ export interface ClickHouseInput extends DestinationInput {
 	database: string;
 	cluster?: string;
 	engine: Engine;
+	/** Whether the server may run on this machine. */
+	isLocal?: boolean;
 }
 
 export type Engine = "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";

@@ -1,12 +1,17 @@
 import { readFile } from "node:fs/promises";
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { rootCertificates, type TLSSocket } from "node:tls";
 // The makers' own client, which sends settings, credentials and streams as the server takes them.
 import {
 	type ClickHouseClient,
 	type ClickHouseSettings,
 	createClient,
 } from "@clickhouse/client";
+import { certificateWarning } from "../../load/certificate-warning.ts";
+import { checkedLookup, requireHost } from "../../load/checked-host.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { ClickHouseInput } from "../input.ts";
@@ -47,6 +52,7 @@ const replicatedSettings = {
 export class Connection {
 	readonly input: ClickHouseInput;
 	readonly #client: ClickHouseClient;
+	readonly #agent: object;
 	readonly #signal: AbortSignal;
 	readonly #settings: ClickHouseSettings;
 
@@ -54,29 +60,51 @@ export class Connection {
 		input: ClickHouseInput,
 		{ signal }: Pick<WarehouseContext, "signal">,
 	): Promise<Connection> {
-		const [username, password] = await Promise.all([
-			contentOf("username"),
-			contentOf("password"),
+		const [username, password, authorities] = await Promise.all([
+			requiredFile("username"),
+			requiredFile("password"),
+			contentOf("authorities"),
 		]);
+		const { hostname, protocol } = new URL(input.url);
+		const rules = { allowsLoopback: input.isLocal === true };
+		const options = {
+			keepAlive: true,
+			maxSockets: 4,
+			lookup: checkedLookup(rules),
+		};
+		const agent =
+			protocol === "https:"
+				? new NotingAgent({
+						...options,
+						ca: [...rootCertificates, ...(authorities ? [authorities] : [])],
+					})
+				: new HttpAgent(options);
+		try {
+			requireHost(hostname, rules);
+		} catch (error) {
+			throw connectionFailure("", error as Error);
+		}
 		const client = createClient({
 			url: input.url,
 			username,
 			password,
 			application: "tidemill",
+			http_agent: agent,
 			request_timeout: silenceMs,
-			max_open_connections: 4,
 			compression: { request: false, response: false },
 			// What fails is in the error that is thrown.
 			log: { level: 127 },
 		});
-		return new Connection(input, client, signal);
+		return new Connection(input, client, signal, agent);
 	}
 
 	private constructor(
 		input: ClickHouseInput,
 		client: ClickHouseClient,
 		signal: AbortSignal,
+		agent: object,
 	) {
+		this.#agent = agent;
 		this.input = input;
 		this.#client = client;
 		this.#signal = signal;
@@ -84,6 +112,12 @@ export class Connection {
 			...settings,
 			...(input.engine !== "MergeTree" && replicatedSettings),
 		};
+	}
+
+	/** What people should know of the connection. */
+	get warning(): string | undefined {
+		const { socket } = this.#agent as Partial<NotingAgent>;
+		return socket && certificateWarning(socket, new URL(this.input.url).host);
 	}
 
 	/** Runs a statement. */
@@ -134,12 +168,34 @@ export class Connection {
 	}
 }
 
-async function contentOf(name: keyof typeof fileEnv): Promise<string> {
-	const path = process.env[fileEnv[name]];
-	if (path === undefined)
+/** Keeps the latest connection, whose certificate people hear of before it ends. */
+class NotingAgent extends HttpsAgent {
+	socket: TLSSocket | undefined;
+
+	override createConnection(
+		...given: Parameters<HttpsAgent["createConnection"]>
+	) {
+		const socket = super.createConnection(...given) as TLSSocket;
+		socket.once("secureConnect", () => {
+			this.socket = socket;
+		});
+		return socket;
+	}
+}
+
+async function requiredFile(name: keyof typeof fileEnv): Promise<string> {
+	const content = await contentOf(name);
+	if (content === undefined)
 		throw new ClickHouseFailure(
 			"CredentialsRefused",
 			`The Job has no ${name} for ClickHouse`,
 		);
-	return readFile(path, "utf8");
+	return content;
+}
+
+async function contentOf(
+	name: keyof typeof fileEnv,
+): Promise<string | undefined> {
+	const path = process.env[fileEnv[name]];
+	return path === undefined ? undefined : readFile(path, "utf8");
 }

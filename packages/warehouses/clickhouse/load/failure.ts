@@ -1,3 +1,4 @@
+import { HostRefused, quotedWords } from "../../load/checked-host.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { clickHouseErrors } from "../errors.ts";
 
@@ -37,8 +38,6 @@ const codes: Readonly<Record<string, Code>> = {
 	ALL_CONNECTION_TRIES_FAILED: "ClickHouseUnavailable",
 };
 
-const maxWords = 1_024;
-
 /**
  * @param exception The answer's text if its header says that it is an exception of ClickHouse; undefined for any other answer,
  * of which not a word is repeated: an address that a stranger wrote may be another server's.
@@ -48,11 +47,11 @@ export function serverFailure(
 	exception: string | undefined,
 ): ClickHouseFailure {
 	const [, words, name] =
-		/^Code: \d+\. (DB::.*?\(([A-Z_]+)\))/s.exec(exception ?? "") ?? [];
+		/^Code: \d+\. (DB::.*\(([A-Z][A-Z0-9_]+)\))/s.exec(exception ?? "") ?? [];
 	if (words !== undefined)
 		return new ClickHouseFailure(
 			codes[name!] ?? "ClickHouseRefused",
-			`ClickHouse says: ${cut(words)}`,
+			`ClickHouse says: ${quotedWords(words)}`,
 		);
 	if (status === 502 || status === 503 || status === 504)
 		return new ClickHouseFailure(
@@ -69,6 +68,8 @@ export function connectionFailure(
 	action: string,
 	error: NodeJS.ErrnoException,
 ): ClickHouseFailure {
+	if (error instanceof HostRefused)
+		return new ClickHouseFailure("HostNotAllowed", error.message);
 	const { code = "" } = error;
 	const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code);
 	return new ClickHouseFailure(
@@ -78,15 +79,4 @@ export function connectionFailure(
 			: `ClickHouse can't be reached at "${action}": ${code || error.message}`,
 		{ cause: error },
 	);
-}
-
-/** @param text of any characters, also control characters, which a log or a terminal would obey. */
-function cut(text: string): string {
-	const plain = text.replace(/[\p{Cc}\s]+/gu, " ");
-	const bytes = Buffer.from(plain);
-	if (bytes.length <= maxWords) return plain;
-	return `${bytes
-		.subarray(0, maxWords - 4)
-		.toString()
-		.replace(/\uFFFD+$/, "")}…`;
 }

@@ -42,6 +42,10 @@ class ClickHouseWarehouse implements Warehouse {
 		this.#context = context;
 	}
 
+	get warning(): string | undefined {
+		return this.#connection.warning;
+	}
+
 	async held(
 		input: LoadInput,
 		manifest: Manifest,

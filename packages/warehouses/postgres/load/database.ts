@@ -11,10 +11,11 @@ import {
 import pg from "pg";
 // COPY, which the client leaves to this package of its makers.
 import { from as copyFrom } from "pg-copy-streams";
+import { certificateWarning } from "../../load/certificate-warning.ts";
 import { checkedLookup, requireHost } from "../../load/checked-host.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import { fileEnv, type PostgresInput, type SslMode } from "../input.ts";
-import { certificateWarning, failureOf, PostgresFailure } from "./failure.ts";
+import { failureOf, PostgresFailure } from "./failure.ts";
 
 /** The oldest version that gets fixes of its makers (postgresql.org/support/versioning). */
 const oldest = 14;

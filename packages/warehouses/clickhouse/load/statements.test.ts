@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import type { TableColumn } from "../../../contracts/job.ts";
+import {
+	newStagingName,
+	quoteName,
+	quoteText,
+	Statements,
+	stagingPrefixOf,
+} from "./statements.ts";
+
+const columns: TableColumn[] = [
+	{ name: "event_id", from: "EventID" },
+	{
+		name: "total",
+		from: { bodyPointer: "/total", type: "Decimal", precision: 18, scale: 2 },
+	},
+	{ name: "date", from: "Date" },
+];
+
+/** Nobody has seen these on a server: no registry has one with replicas. */
+const replicated = new Statements({
+	database: "shop",
+	cluster: "{cluster}",
+	engine: "ReplicatedMergeTree",
+});
+const plain = new Statements({ database: "shop", engine: "MergeTree" });
+
+test("tables of a cluster are made, changed, exchanged and dropped on all its servers", () => {
+	const made = replicated.create("orders", {
+		columns,
+		orderBy: ["date", "event_id"],
+		comment: "it's",
+	});
+	expect(made).toBe(
+		"CREATE TABLE `shop`.`orders` ON CLUSTER '{cluster}' (`event_id` String, `total` Nullable(Decimal(18, 2)), `date` Date)\n" +
+			"ENGINE = ReplicatedMergeTree\nPARTITION BY `date`\nORDER BY tuple(`date`, `event_id`)\nCOMMENT 'it\\'s'",
+	);
+	expect(replicated.createLike("a", "b")).toBe(
+		"CREATE TABLE `shop`.`a` ON CLUSTER '{cluster}' AS `shop`.`b`",
+	);
+	expect(replicated.addColumns("a", columns.slice(2))).toBe(
+		"ALTER TABLE `shop`.`a` ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS `date` Date",
+	);
+	expect(replicated.comment("a", "x")).toBe(
+		"ALTER TABLE `shop`.`a` ON CLUSTER '{cluster}' MODIFY COMMENT 'x'",
+	);
+	expect(replicated.exchange("a", "b")).toBe(
+		"EXCHANGE TABLES `shop`.`a` AND `shop`.`b` ON CLUSTER '{cluster}'",
+	);
+	expect(replicated.rename("a", "b")).toBe(
+		"RENAME TABLE `shop`.`a` TO `shop`.`b` ON CLUSTER '{cluster}'",
+	);
+	expect(replicated.drop("a")).toBe(
+		"DROP TABLE IF EXISTS `shop`.`a` ON CLUSTER '{cluster}' SYNC",
+	);
+});
+
+test("a partition moves on one server, whose replicas follow, once it has every row", () => {
+	expect(replicated.sync("a")).toBe("SYSTEM SYNC REPLICA `shop`.`a`");
+	expect(replicated.replaceDay("2026-03-01", "a", "b")).toBe(
+		"ALTER TABLE `shop`.`a` REPLACE PARTITION '2026-03-01' FROM `shop`.`b`",
+	);
+	expect(plain.sync("a")).toBeUndefined();
+});
+
+test.each([
+	[["total"], "ORDER BY `total`\nSETTINGS allow_nullable_key = 1"],
+	[[], "ORDER BY tuple()"],
+	[["event_id"], "ORDER BY `event_id`\n"],
+])("the key %j is written as the server gives it back", (orderBy, text) => {
+	expect(plain.create("orders", { columns, orderBy, comment: "" })).toContain(
+		text,
+	);
+});
+
+test("names and texts are quoted, whatever is in them", () => {
+	expect(quoteName("a`b\\")).toBe("`a\\`b\\\\`");
+	expect(quoteText("it's \\n")).toBe("'it\\'s \\\\n'");
+});
+
+test("a staging table is one attempt's own, and found by its table's name", () => {
+	const [one, two] = [newStagingName("orders"), newStagingName("orders")];
+	expect(one).not.toBe(two);
+	expect(one.startsWith(stagingPrefixOf("orders"))).toBe(true);
+	expect(one.startsWith(stagingPrefixOf("orders2"))).toBe(false);
+});
