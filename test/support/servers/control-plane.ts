@@ -27,7 +27,7 @@ export interface TestControlPlane {
 	pki: Pki;
 	server: string;
 	/** Process ids of the parts that a bench measures. */
-	pids: { apiserver: number; controllerManager: number };
+	pids: { etcd: number; apiserver: number; controllerManager: number };
 	/** Runs kubectl as administrator; resolves with its standard output. */
 	kubectl(...args: string[]): Promise<string>;
 	/** Kills the apiserver with SIGKILL; etcd and the controllers stay. */
@@ -140,7 +140,11 @@ export async function startControlPlane({
 		pki,
 		server,
 		get pids() {
-			return { apiserver: apiserver.pid, controllerManager: controllers.pid };
+			return {
+				etcd: storage.pid,
+				apiserver: apiserver.pid,
+				controllerManager: controllers.pid,
+			};
 		},
 		kubectl,
 		kill: () => apiserver.kill(),

@@ -11,7 +11,9 @@ import {
 	type Say,
 } from "../measure/measurement.ts";
 import { sourcesEnvironment } from "../measure/process-cost.ts";
+import { type EtcdDay, liveWithEtcd } from "./etcd-year.ts";
 import { graphOf } from "./graph.ts";
+import { liveWithNats, type NatsDay } from "./nats-year.ts";
 import type { SimulatedDay } from "./shard-year.ts";
 import { cutsOfDay, usualSettings, type YearOptions } from "./year-options.ts";
 
@@ -28,14 +30,42 @@ const daysOfWhole = 3;
 
 /** One shard of ten that take 50,000 events/s of 1,000 Sources. */
 const shard = { eventsPerSecond: 5_000, sources: 100 };
+/** By then retention has removed the first dates. */
+const daysOfSize = 36;
 /** The shards of docs/sizing.md for 1,000, 10,000 and 100,000 events/s. */
-const sizes = [
+const sizes: (Omit<YearOptions, "days" | "factor"> & {
+	all: number;
+	shards: number;
+})[] = [
 	{ all: 1_000, shards: 1, eventsPerSecond: 1_000, sources: 100 },
 	{ all: 10_000, shards: 1, eventsPerSecond: 10_000, sources: 100 },
-	{ all: 100_000, shards: 5, eventsPerSecond: 20_000, sources: 200 },
+	{
+		all: 100_000,
+		shards: 5,
+		shardsOfProcess: 3,
+		eventsPerSecond: 20_000,
+		sources: 200,
+	},
 ];
 
-const parts = (process.env.BENCH_PARTS || "year,whole,sizes").split(",");
+/** A publish of all ledgers stands for a day's, one after each cut; a key for a day of a sender that sends few. */
+const natsYear = {
+	days,
+	sources: shard.sources,
+	ledgersOfDay: 1,
+	keysOfDay: 100,
+	daysBetweenDeletions: 4,
+};
+/** A Run stands for 200: each Pipeline has one a day. Nothing of a Pipeline is older than its runHistory, so fewer days show all. */
+const etcdYear = {
+	days: Math.min(60, days),
+	pipelines: 20_000,
+	runsOfDay: 100,
+};
+
+const parts = (process.env.BENCH_PARTS || "year,whole,sizes,nats,etcd").split(
+	",",
+);
 
 /** A shard's archive and its bucket over a year of days, with the dates and records that it would really have. */
 export const bench: Bench = {
@@ -50,18 +80,16 @@ export const bench: Bench = {
 		if (whole) measurements.push(...(await whole));
 		if (parts.includes("sizes"))
 			for (const size of sizes) measurements.push(...(await sizeOf(size, say)));
+		if (parts.includes("nats")) measurements.push(...(await ofNats(say)));
+		if (parts.includes("etcd")) measurements.push(...(await ofEtcd(say)));
 		return measurements;
 	},
 };
 
 /** With at most 200 real cuts in a simulated one, and about 50 of these on a day. */
-function scaled(size: {
-	eventsPerSecond: number;
-	sources: number;
-}): YearOptions {
-	const { eventsPerSecond, sources } = size;
-	const options = { eventsPerSecond, sources, days: 0, factor: 1 };
-	const cuts = cutsOfDay(options, usualSettings().limits);
+function scaled(size: Omit<YearOptions, "days" | "factor">): YearOptions {
+	const options = { ...size, days: 0, factor: 1 };
+	const cuts = cutsOfDay(options, usualSettings(size.shardsOfProcess).limits);
 	const factor = Math.max(1, Math.min(200, Math.floor(cuts / 45)));
 	return { ...options, factor };
 }
@@ -84,9 +112,12 @@ async function live(options: YearOptions, say: Say): Promise<SimulatedDay[]> {
 	return lived;
 }
 
+function mib(bytes: number): string {
+	return (bytes / 1024 ** 2).toFixed(1);
+}
+
 function textOf(day: SimulatedDay): string {
 	const { put, get, list, delete: deleted } = day.requests;
-	const mib = (bytes: number) => (bytes / 1024 ** 2).toFixed(1);
 	const count = (number: number) => Math.round(number).toLocaleString("en");
 	return `day ${day.day}: heap ${mib(day.heapBytes)} MiB (${mib(day.wholeHeapBytes)} with all objects), resident ${mib(day.residentBytes)} MiB; ${count(day.indexed)} objects in the index, ${count(day.objects)} in the bucket; ${count(put)} PUT, ${count(get)} GET, ${count(list)} LIST, ${count(deleted)} DELETE; $${day.dollars.toFixed(2)}`;
 }
@@ -137,19 +168,101 @@ async function flatness(
 			join(import.meta.dirname, "../../../docs/year.svg"),
 			graphOf(year, columns),
 		);
-	const at = (day: number, of: Column["of"]) =>
-		median(year.slice(day - comparedDays, day).map(of));
-	return columns.map(({ name, unit, of }) => {
+	return flat(year, columns, settledDay, say);
+}
+
+/** Of the last day, against the settled one. */
+function flat<Day>(
+	lived: readonly Day[],
+	of: readonly { name: string; unit: string; of(day: Day): number }[],
+	settled: number,
+	say: Say,
+): Measurement[] {
+	const last = lived.length;
+	return of.map(({ name, unit, of }) => {
+		const at = (day: number) =>
+			median(lived.slice(day - comparedDays, day).map(of));
 		const measured = compared(
-			`${name} on day ${days}, against day ${settledDay}`,
+			`${name} on day ${last}, against day ${settled}`,
 			unit,
-			at(days, of),
-			at(settledDay, of),
+			at(last),
+			at(settled),
 			{ ratioAtMost: mostGrowth },
 		);
 		require(measured, say);
 		return measured;
 	});
+}
+
+async function ofNats(say: Say): Promise<Measurement[]> {
+	const lived: NatsDay[] = [];
+	await liveWithNats(natsYear, (day) => {
+		lived.push(day);
+		const messages = Object.entries(day.messages).map(
+			([stream, count]) => `${stream.replace("KV_tidemill-", "")} ${count}`,
+		);
+		say(
+			`NATS, day ${day.day}: resident ${mib(day.residentBytes)} MiB, disk ${mib(day.diskBytes)} MiB; ${messages.join(", ")}`,
+		);
+	});
+	const [settled, last] = [lived[settledDay - 1]!, lived.at(-1)!];
+	const deleted =
+		(last.day - settled.day) / natsYear.daysBetweenDeletions || Number.NaN;
+	const stays = ["ledger", "routes", "source-keys"].map((name) => {
+		const of = (day: NatsDay) => day.messages[`KV_tidemill-${name}`]!;
+		return (of(last) - of(settled)) / deleted;
+	});
+	return [
+		...flat(
+			lived,
+			[
+				{
+					name: "NATS: resident memory",
+					unit: "MiB",
+					of: (day) => day.residentBytes / 1024 ** 2,
+				},
+				{
+					name: "NATS: disk",
+					unit: "MiB",
+					of: (day) => day.diskBytes / 1024 ** 2,
+				},
+			],
+			settledDay,
+			say,
+		),
+		figure(
+			"NATS: entries that a deleted Source leaves for good",
+			stays.reduce((sum, each) => sum + each, 0),
+			"",
+		),
+	];
+}
+
+async function ofEtcd(say: Say): Promise<Measurement[]> {
+	const lived: EtcdDay[] = [];
+	await liveWithEtcd(etcdYear, (day) => {
+		lived.push(day);
+		say(
+			`etcd, day ${day.day}: file ${mib(day.storedBytes)} MiB, resident ${mib(day.etcdBytes)} MiB, the apiserver's ${mib(day.apiserverBytes)} MiB; ${day.runs} Runs`,
+		);
+	});
+	return flat(
+		lived,
+		[
+			{
+				name: `etcd with ${etcdYear.pipelines} Pipelines: its file`,
+				unit: "MiB",
+				of: (day) => day.storedBytes / 1024 ** 2,
+			},
+			{
+				name: "etcd: resident memory",
+				unit: "MiB",
+				of: (day) => day.etcdBytes / 1024 ** 2,
+			},
+		],
+		Math.ceil(lived.length / 2),
+		say,
+	);
 }
 
 /** The same days twice: with each cut of one day, and scaled. */
@@ -183,7 +296,8 @@ async function sizeOf(
 	{ all, shards, ...size }: (typeof sizes)[number],
 	say: Say,
 ): Promise<Measurement[]> {
-	const lived = await live({ ...scaled(size), days: 40 }, () => undefined);
+	const options = { ...scaled(size), days: daysOfSize };
+	const lived = await live(options, () => undefined);
 	const day = lived.at(-1)!;
 	say(`${all} events/s: ${textOf(day)}`);
 	const of = `${all} events/s, ${shards} ${shards === 1 ? "shard" : "shards"}`;

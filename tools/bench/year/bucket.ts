@@ -132,7 +132,7 @@ export class YearBucket
 		return { ...row };
 	}
 
-	/** For how many the latest output of a compaction stands. */
+	/** For how many an output of a compaction stands, of a whole day. */
 	outputStands = 1;
 
 	/** Memory that SQLite holds. */
@@ -276,7 +276,7 @@ export class YearBucket
 				const rows = inputs.reduce((sum, input) => sum + input.rows, 0);
 				const stands = outputsOf(inputs);
 				files.set(output, { rows, stands });
-				this.outputStands = stands;
+				this.outputStands = Math.max(this.outputStands, stands);
 				return output;
 			},
 			remove: async (all) => {

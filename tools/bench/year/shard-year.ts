@@ -10,6 +10,7 @@ import { LedgerSnapshots } from "../../../ingest/archive/ledger/ledger-snapshots
 import { ShardLedger } from "../../../ingest/archive/ledger/shard-ledger.ts";
 import { CutLossStore } from "../../../ingest/archive/losses.ts";
 import type { SourceName } from "../../../ingest/archive/s3/object-keys.ts";
+import type { ArchiveSettings } from "../../../ingest/archive/settings.ts";
 import { ArchiveMetrics } from "../../../ingest/archive/write/archive-metrics.ts";
 import { CutStore } from "../../../ingest/archive/write/cut-store.ts";
 import type { NatsProgress } from "../../../ingest/archive/write/nats-progress.ts";
@@ -91,7 +92,7 @@ interface Archive {
  */
 export class ShardYear {
 	readonly #options: YearOptions;
-	readonly #settings = usualSettings();
+	readonly #settings: ArchiveSettings;
 	readonly #log = createLog("bench");
 	readonly #bucket = new YearBucket(bytesOfEvent.row);
 	readonly #signal = new AbortController().signal;
@@ -120,6 +121,7 @@ export class ShardYear {
 		held: () => number,
 	) {
 		this.#held = held;
+		this.#settings = usualSettings(options.shardsOfProcess);
 		this.#options = options;
 		this.#scratch = scratch;
 		this.#bytesOfIndexed = bytesOfIndexed(
@@ -416,12 +418,12 @@ export class ShardYear {
 		let left = 0;
 		for (const { objects } of this.#archive.ledger.index.sources())
 			for (const [date, { count, replaced }] of objects) {
-				const ofDate = date === whole ? 1 : factor;
-				// An output is counted as one, and stands for as many as there would be.
-				const isWhole = date === whole || replaced === undefined;
-				const stands = isWhole ? ofDate : this.#bucket.outputStands;
-				indexed += count * stands;
-				left += count * (stands - 1);
+				const held = count - (replaced ?? 0);
+				// One that is held for an output stands for as many as there would be.
+				const ofOutput = replaced && this.#bucket.outputStands;
+				const stands = date === whole ? 1 : (ofOutput ?? factor);
+				indexed += held * stands;
+				left += held * (stands - 1);
 			}
 		const requests = this.#bucket.taken();
 		const { objects, bytes: storedBytes } = this.#bucket.contents;

@@ -16,6 +16,8 @@ export interface YearOptions {
 	days: number;
 	eventsPerSecond: number;
 	sources: number;
+	/** How many shards the process has; they share the memory for cuts. */
+	shardsOfProcess?: number;
 	/** A simulated cut stands for so many. */
 	factor: number;
 	/** The day, from 1, on which each cut stands for itself. */
@@ -24,7 +26,7 @@ export interface YearOptions {
 	restartOn?: number;
 }
 
-/** How many cuts a shard makes on a day. */
+/** How many cuts a shard makes on a day. @param limits of its process. */
 export function cutsOfDay(
 	options: YearOptions,
 	limits: ArchiveSettings["limits"],
@@ -35,10 +37,15 @@ export function cutsOfDay(
 	return Math.max(bySize, dayMs / limits.maxAgeMs);
 }
 
-/** Archive's settings, as without any in the environment. */
-export function usualSettings(): ArchiveSettings {
+/** Archive's settings, as without any in the environment, with so many shards. */
+export function usualSettings(shardsOfProcess = 1): ArchiveSettings {
+	const shards = Array.from({ length: shardsOfProcess }, (_, n) => n);
 	return readArchiveSettings(
-		new Settings({ S3_BUCKET: "year", AWS_REGION: "us-east-1" }),
+		new Settings({
+			S3_BUCKET: "year",
+			AWS_REGION: "us-east-1",
+			ARCHIVE_SHARDS: shards.join(),
+		}),
 		createLog("bench"),
 	);
 }

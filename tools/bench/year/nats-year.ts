@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { openKeyBucket } from "../../../ingest/archive/write/idempotency-settlement.ts";
+import { NatsProgress } from "../../../ingest/archive/write/nats-progress.ts";
+import { entryKey } from "../../../ingest/wire/idempotency-bucket.ts";
+import { RouteBuckets } from "../../../operator/source/routes/route-buckets.ts";
+import type { Route } from "../../../packages/contracts/route.ts";
+import { addDays, datesBetween } from "../../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import { createLog } from "../../../packages/service/log.ts";
+import { connectNats } from "../../../packages/service/nats/connection.ts";
+import { Settings } from "../../../packages/service/settings.ts";
+import { startNats } from "../../../test/support/servers/servers.ts";
+import { memory } from "../measure/process-cost.ts";
+
+export interface NatsYearOptions {
+	days: number;
+	sources: number;
+	/** So often each Source's ledger is published on a day. */
+	ledgersOfDay: number;
+	/** Idempotency keys of a day. They live a day. */
+	keysOfDay: number;
+	/** A new Source takes the place of one that is deleted, so often. */
+	daysBetweenDeletions: number;
+}
+
+/** What nats-server has at the end of a day. */
+export interface NatsDay {
+	day: number;
+	residentBytes: number;
+	/** Of all streams, on the disk. */
+	diskBytes: number;
+	/** By bucket. */
+	messages: Record<string, number>;
+}
+
+const atOnce = 64;
+/** A key lives at least so long, whatever its day lasts: NATS takes whole seconds. */
+const keyMs = 1_000;
+
+/**
+ * What the buckets of a real nats-server hold day by day, written by the classes that write them: ledgers, routes, who owns source
+ * keys, and idempotency keys. A day lasts as long as its work, and its keys expire with it.
+ */
+export async function liveWithNats(
+	options: NatsYearOptions,
+	onDay: (day: NatsDay) => void,
+): Promise<void> {
+	const log = createLog("bench");
+	log.level = "warn";
+	const nats = await startNats();
+	const settings = new Settings({ NATS_URL: nats.url });
+	const connection = await connectNats(settings, "operator", log);
+	const stop = new AbortController();
+	try {
+		const progress = await NatsProgress.open(connection, 1);
+		const keys = await openKeyBucket(connection, {
+			maxKeys: 2_000_000,
+			replicas: 1,
+		});
+		const buckets = new RouteBuckets(connection, { replicas: 1, log });
+		const following = buckets.run(stop.signal);
+		const routes = Array.from({ length: options.sources }, (_, n) =>
+			routeOf(n),
+		);
+		let made = routes.length;
+		const { streams } = await jetstreamManager(connection);
+		for (let day = 1; day <= options.days; day++) {
+			const today = addDays("2026-01-01", day);
+			if (day % options.daysBetweenDeletions === 0) {
+				const { account, sourceKey } = routes.shift()!;
+				await progress.setDeleted({ account, sourceKey }, Date.now());
+				await buckets.putTombstone(sourceKey, account);
+				routes.push(routeOf(made++));
+			}
+			await buckets.publish(() => routes);
+			for (let time = 0; time < options.ledgersOfDay; time++)
+				await mapConcurrently(routes, atOnce, ({ account, sourceKey }) =>
+					progress.setLedger(ledgerOf({ account, sourceKey }, today, time)),
+				);
+			const expiresAtMs = Date.now() + keyMs;
+			const numbers = Array.from({ length: options.keysOfDay }, (_, n) => n);
+			await mapConcurrently(numbers, atOnce, async (n) => {
+				const digest = digestOf(`${day}/${n}`);
+				const key = entryKey("account-0", digest);
+				const entry = { event: digest, frame: `${digest}.${n}`, expiresAtMs };
+				await keys.write(key, { state: "stored", ...entry }, 0);
+			});
+			const all = await Array.fromAsync(streams.list());
+			onDay({
+				day,
+				residentBytes: (await memory(nats.pid)).residentBytes,
+				diskBytes: await bytesOf(nats.storeDirectory),
+				messages: Object.fromEntries(
+					all.map(({ config, state }) => [config.name, state.messages]),
+				),
+			});
+		}
+		stop.abort();
+		await following;
+	} finally {
+		stop.abort();
+		await connection.close();
+		await nats.stop();
+	}
+}
+
+async function bytesOf(directory: string): Promise<number> {
+	const { stdout } = await promisify(execFile)("du", ["-s", "-B1", directory]);
+	return Number.parseInt(stdout, 10);
+}
+
+function digestOf(text: string): string {
+	return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+function routeOf(number: number): Route {
+	return {
+		version: 1,
+		account: `account-${number % 10}`,
+		source: `source-${number}`,
+		sourceKey: digestOf(`source ${number}`),
+		urlKeyDigest: digestOf(`url ${number}`).repeat(2),
+		shard: number % 10,
+		suspended: false,
+		authorization: { type: "None" },
+		maxBodyBytes: 1024 ** 2,
+		capturedHeaders: [],
+	};
+}
+
+function ledgerOf(
+	source: { account: string; sourceKey: string },
+	today: string,
+	time: number,
+) {
+	// NATS's clock says how far a ledger may be, so a simulated time mustn't be of the future.
+	const through = new Date(Date.now()).toISOString();
+	return {
+		version: 1 as const,
+		...source,
+		shard: 0,
+		firstEventDate: "2026-01-01",
+		lastEventTime: through,
+		archivedThrough: through,
+		archived: Object.fromEntries(
+			datesBetween(addDays(today, -30), today).map((date) => [
+				date,
+				4_320_000 + time,
+			]),
+		),
+	};
+}
