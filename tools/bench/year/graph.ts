@@ -27,6 +27,7 @@ export function graphOf(
 	});
 	return [
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11" fill="#555">`,
+		"<title>A shard's archive and its bucket, day by day</title>",
 		`<rect width="100%" height="100%" fill="#fff"/>`,
 		...panels,
 		`<text x="${width / 2}" y="${height - 4}" text-anchor="middle">day</text>`,
