@@ -69,7 +69,7 @@ function compactedShard() {
 		store.listed.clear();
 		return sum;
 	};
-	return { store, records, checked, listed };
+	return { store, index, records, checked, listed };
 }
 
 const dateOf = (key: string) => /date=([\d-]+)/.exec(key)![1]!;
@@ -129,6 +129,26 @@ test("what the bucket remembers doesn't grow with time", async () => {
 	const { after } = JSON.parse(store.objects.get(notes[0]!)!);
 	for (const dates of Object.values<string[]>(after))
 		expect(dates.length).toBeLessThanOrEqual(7);
+});
+
+test("a source that is deleted before its last records are checked doesn't hold up what the bucket remembers", async () => {
+	const { store, index, records } = compactedShard();
+	const archive = records();
+	await archive.look(nowMs);
+	const [deleted] = sources;
+	index.remove(deleted!);
+	const later = addDays(today, 20);
+	const all = cut(later, 402);
+	const groups = all.groups.filter(
+		({ sourceKey }) => sourceKey !== deleted!.sourceKey,
+	);
+	index.add({ ...all, groups });
+	const laterMs = nowMs + 20 * 24 * 3_600_000;
+	store.add(store.keys.cut(stream, 402), -20);
+	await archive.look(laterMs);
+	const note = store.keysIn(store.keys.checkedCompactions(7)).sort().at(-1)!;
+	const { through } = JSON.parse(store.objects.get(note)!);
+	expect(through > today).toBe(true);
 });
 
 test("a record of this look's compaction is checked when the store's own clock says that a day is over", async () => {

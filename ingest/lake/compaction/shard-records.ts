@@ -82,6 +82,10 @@ export class ShardRecords {
 				dates: objects,
 			};
 		});
+		// The records of a deleted source are gone, and hold up nothing.
+		const indexed = new Set(folders.map(({ folder }) => folder));
+		for (const folder of this.#taken.keys())
+			if (!indexed.has(folder)) this.#taken.delete(folder);
 		await mapConcurrently(folders, sourcesAtOnce, async ({ folder, dates }) => {
 			const ofSource = await this.#ofSource(folder, dates);
 			for (const [key, listedMs] of ofSource) {
