@@ -5,18 +5,24 @@ import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp } from "./catch-up.ts";
 import {
 	type CutRecord,
+	type CutSource,
 	decideCut,
 	eventsOfCut,
+	groupEvents,
 	isLost,
+	numbersOf,
 } from "./decide/cut.ts";
 import { verifyStream } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import { type CutLossStore, reportLosses, settleCut } from "./losses.ts";
+import type { EarlyEvents, EarlyRequests } from "./read/early-requests.ts";
 import type { FlushRequests } from "./read/flush-requests.ts";
 import {
+	cutBytes,
 	FrameQueue,
 	PositionLost,
 	SequenceSkipped,
+	type UncutFrames,
 } from "./read/frame-queue.ts";
 import {
 	type CutLimits,
@@ -38,9 +44,11 @@ import type { CutWriter } from "./write/cut-writer.ts";
 import {
 	type KeySettings,
 	openKeyBucket,
+	settleKeys,
 	withoutRepeats,
 } from "./write/idempotency-settlement.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
+import { eventFile } from "./write/parquet/event-file.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 
 /** How late an archiver may learn of a deletion that another one carries out. */
@@ -59,6 +67,7 @@ export interface SessionOptions {
 	log: Logger;
 	ledger: ShardLedger;
 	flushes: FlushRequests;
+	early: EarlyRequests;
 	wakeSignal: WakeSignal;
 	signal: AbortSignal;
 	/** The chain that the session before left; undefined for none. */
@@ -150,7 +159,18 @@ export class ShardSession {
 
 	async #decide(): Promise<CutRecord> {
 		const { flushes, limits, cuts, number: shard, log } = this.#options;
-		await untilCutIsDue(this.#wait, flushes, limits);
+		const { early } = this.#options;
+		const reader = (uncut: UncutFrames) => ({
+			stream: this.#chain.stream,
+			next: this.#next,
+			uncut,
+			cutBytes: cutBytes(limits, uncut.sources),
+		});
+		const isAsked = (uncut: UncutFrames) => early.isDue(reader(uncut));
+		while (!(await untilCutIsDue(this.#wait, flushes, limits, isAsked)))
+			await early.answer(reader(this.#wait.queue.uncut), (source) =>
+				this.#readEarly(source),
+			);
 		const { stream, head, inherited } = this.#chain;
 		const known = head?.processes ?? inherited;
 		const read = this.#wait.queue.peek();
@@ -163,6 +183,32 @@ export class ShardSession {
 		else if (!isLost(decided))
 			throw new CutConflict(`another archiver decided the cut at ${cut.first}`);
 		return decided;
+	}
+
+	/** The source's events in frames that no cut has. Meanwhile none is cut or freed. */
+	async #readEarly(source: CutSource): Promise<EarlyEvents> {
+		const { stream, head, inherited } = this.#chain;
+		const frames = [...this.#wait.queue.peek()];
+		const { repeated } = numbersOf(head?.processes ?? inherited, frames);
+		const { sourceKey } = source;
+		const copies = await settleKeys(this.#keys, frames, repeated, sourceKey);
+		const groups = groupEvents(frames, repeated, copies, source);
+		const files = [];
+		for (const { group, events } of groups)
+			if (!group.quarantined)
+				files.push({
+					date: group.date,
+					rows: group.rows,
+					body: await eventFile(events),
+				});
+		const first = this.#next;
+		const last = frames.at(-1)?.sequence ?? first - 1;
+		return { stream, first, last, files };
+	}
+
+	/** The first sequence of the next cut. */
+	get #next(): number {
+		return (this.#chain.head?.last ?? 0) + 1;
 	}
 
 	/** This process or another may repeat each step, and a crash between two steps loses nothing. */

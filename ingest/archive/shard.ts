@@ -5,6 +5,7 @@ import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ShardLedger } from "./ledger/shard-ledger.ts";
+import { EarlyRequests } from "./read/early-requests.ts";
 import { FlushRequests } from "./read/flush-requests.ts";
 import { PositionLost } from "./read/frame-queue.ts";
 import { CutConflict, standBy } from "./read/standby.ts";
@@ -14,7 +15,7 @@ import { type SessionOptions, ShardSession } from "./session.ts";
 export interface ShardOptions
 	extends Omit<
 		SessionOptions,
-		"ledger" | "flushes" | "wakeSignal" | "signal" | "chain"
+		"ledger" | "flushes" | "early" | "wakeSignal" | "signal" | "chain"
 	> {
 	snapshots: LedgerSnapshots;
 	/** Throws if the store can't be used; called until it can. */
@@ -31,6 +32,7 @@ const backoff = { baseMs: 200, maxMs: 10_000 };
 export class Shard {
 	readonly number: number;
 	readonly flushes: FlushRequests;
+	readonly early: EarlyRequests;
 	readonly #ledger: ShardLedger;
 	readonly #options: ShardOptions;
 	readonly #wakeSignal = new WakeSignal();
@@ -53,6 +55,7 @@ export class Shard {
 		const { number, snapshots, tombstones, log } = options;
 		this.#ledger = new ShardLedger(number, snapshots, tombstones, log);
 		this.flushes = new FlushRequests(() => this.#wakeSignal.wake());
+		this.early = new EarlyRequests(() => this.#wakeSignal.wake());
 	}
 
 	/** What is archived, as of the last cut whose objects are all in the store. */
@@ -123,6 +126,7 @@ export class Shard {
 			...this.#options,
 			ledger: this.#ledger,
 			flushes: this.flushes,
+			early: this.early,
 			wakeSignal: this.#wakeSignal,
 			signal,
 			chain: this.#chain,
@@ -149,6 +153,7 @@ export class Shard {
 		this.#behindSinceMs = undefined;
 		this.#state = { isRunning: false, reason: alarm.message };
 		this.flushes.stop(alarm);
+		this.early.stop();
 		metrics.alarm.set({ shard }, 1);
 		log.error({ shard, alarm: alarm.code }, `ALARM: ${alarm.message}`);
 	}
@@ -161,6 +166,7 @@ export class Shard {
 		this.#behindSinceMs = undefined;
 		const wait = {
 			flushes: this.flushes,
+			early: this.early,
 			wakeSignal: this.#wakeSignal,
 			signal,
 		};

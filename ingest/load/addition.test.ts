@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
+import { earlyName } from "../wire/early-name.ts";
 import { outputName } from "../wire/output-name.ts";
 import { additionTo } from "./addition.ts";
 
@@ -154,4 +155,58 @@ test("in quarantine, events that were released before are no reason to replace t
 		names: [],
 		rows: 0,
 	});
+});
+
+const cut = (first: number, rows: number) =>
+	object(`s-${String(first).padStart(20, "0")}.parquet`, rows);
+const early = (first: number, last: number, rows: number) =>
+	object(earlyName({ stream: "s", first, last, rows }), rows);
+const nameOf = ({ key }: { key: string }) => key.slice(folder.length);
+
+test("rows that were loaded early stay, and the cut that has them gives the others", () => {
+	const before = early(8, 9, 2);
+	const held = holding([[nameOf(cut(1, 5))], 5], [[nameOf(before)], 2]);
+	const objects = [cut(1, 5), cut(8, 3)];
+	const given = additionTo({ objects, rows: 8, earlier: [before] }, held);
+	expect(given?.objects).toEqual([cut(8, 3)]);
+	expect(given?.without).toEqual([before]);
+	// What the rows of the table come from is told by the cut from now on.
+	expect(given?.kept).toMatchObject({
+		rows: 7,
+		renamed: [nameOf(cut(1, 5)), nameOf(cut(8, 3))],
+	});
+});
+
+test("a cut with exactly the rows that were loaded early only renames them; two cuts can have them, and more early events", () => {
+	const before = early(8, 9, 2);
+	const held = holding([[nameOf(before)], 2]);
+	const wanted = { objects: [cut(8, 2)], rows: 2, earlier: [before] };
+	expect(additionTo(wanted, held)).toMatchObject({ objects: [] });
+	expect(additionTo(wanted, held)).not.toHaveProperty("without");
+	const objects = [cut(8, 1), early(9, 12, 4)];
+	const two = additionTo({ objects, rows: 5, earlier: [before] }, held);
+	expect(two).toMatchObject({ objects, without: [before] });
+});
+
+test.each<[string, Parameters<typeof additionTo>[0]]>([
+	["no manifest knows the early object", { objects: [cut(8, 3)], rows: 3 }],
+	[
+		"no cut has its events, as after compaction",
+		{
+			objects: [compacted([nameOf(cut(8, 3))], 3)],
+			rows: 3,
+			earlier: [early(8, 9, 2)],
+		},
+	],
+	[
+		"the cut has fewer rows",
+		{ objects: [cut(8, 1)], rows: 1, earlier: [early(8, 9, 2)] },
+	],
+	[
+		"the rows don't add up to the ledger's",
+		{ objects: [cut(8, 3)], rows: 4, earlier: [early(8, 9, 2)] },
+	],
+])("a date with early rows is replaced if %s", (_, wanted) => {
+	const held = holding([[nameOf(early(8, 9, 2))], 2]);
+	expect(additionTo(wanted, held)).toBeUndefined();
 });

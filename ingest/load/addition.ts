@@ -8,9 +8,11 @@ import {
 	type HeldDate,
 	type KeptRows,
 	nameOf,
+	rowsOf,
 	type UnfitCount,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
+import { follows, readEarlyName } from "../wire/early-name.ts";
 import { outputName } from "../wire/output-name.ts";
 
 /** A date of a manifest, of which a table may hold a part. */
@@ -20,20 +22,24 @@ export interface WantedDate {
 	rows?: number;
 	/** Names of the objects that decide which rows of `objects` count. */
 	deciding?: readonly string[];
+	/** Early objects that the table may hold, whose rows are rows of `objects`. */
+	earlier?: readonly ManifestObject[];
 }
 
 /** What to insert beside the rows that stay. No objects: the date hasn't changed. */
 export interface DateAddition {
 	objects: ManifestObject[];
+	/** Early objects: the table holds their rows, and they are among those of `objects`. */
+	without?: ManifestObject[];
 	kept: KeptRows;
 }
 
 /**
  * What a table lacks of a date; undefined if the date must be replaced, because the table doesn't hold exactly the rows of
- * recorded objects, or a recorded object is gone that no compaction explains.
+ * recorded objects, or a recorded object is gone that neither a compaction nor the cut of an early object explains.
  */
 export function additionTo(
-	{ objects, rows, deciding = [] }: WantedDate,
+	{ objects, rows, deciding = [], earlier = [] }: WantedDate,
 	held: HeldDate,
 ): DateAddition | undefined {
 	if (isChangedByOthers(held)) return undefined;
@@ -42,8 +48,14 @@ export function additionTo(
 	if (objects.length > 0 && !deciding.every((name) => recorded.has(name)))
 		return undefined;
 	const named = new Set([...objects.map(nameOf), ...deciding]);
-	const gone = [...recorded].filter((name) => !named.has(name)).sort();
-	const added: ManifestObject[] = [];
+	const early = earlier.filter(
+		(object) => recorded.has(nameOf(object)) && !named.has(nameOf(object)),
+	);
+	const isEarly = new Set(early.map(nameOf));
+	const gone = [...recorded]
+		.filter((name) => !named.has(name) && !isEarly.has(name))
+		.sort();
+	let added: ManifestObject[] = [];
 	let explained = 0;
 	for (const object of objects) {
 		if (recorded.has(nameOf(object))) continue;
@@ -53,17 +65,34 @@ export function additionTo(
 		else added.push(object);
 	}
 	if (explained < gone.length) return undefined;
-	const more = added.reduce((sum, object) => sum + object.rows, 0);
+	const without: ManifestObject[] = [];
+	/** Objects with rows that the table holds from early ones. */
+	const holding = new Set<string>();
+	for (const object of early) {
+		const range = readEarlyName(nameOf(object));
+		const later = added.filter((one) => range && follows(nameOf(one), range));
+		const rowsLater = rowsOf(later);
+		for (const one of later) holding.add(nameOf(one));
+		if (later.length === 0 || rowsLater < object.rows) return undefined;
+		// They have all of its events, so as many rows are the same ones.
+		if (rowsLater === object.rows)
+			added = added.filter((one) => !later.includes(one));
+		else without.push(object);
+	}
+	const more = rowsOf(added) - rowsOf(without);
 	if (rows !== undefined && kept + more !== rows) return undefined;
 	const isNew = new Set(added.map(nameOf));
 	return {
 		objects: added,
+		...(without.length > 0 && { without }),
 		kept: {
 			rows: kept,
 			unfit: addUnfit(held.loads.map((load) => load.unfit)),
 			held,
-			...(explained > 0 && {
-				renamed: [...named].filter((name) => !isNew.has(name)),
+			...(explained + early.length > 0 && {
+				renamed: [...named].filter(
+					(name) => !isNew.has(name) || holding.has(name),
+				),
 			}),
 		},
 	};

@@ -28,7 +28,7 @@ import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../job/process.ts";
 import { downloadObjects, filesOf } from "./fetch/download.ts";
 import { checkObjects } from "./fetch/object-check.ts";
-import { withoutReleased } from "./released-events.ts";
+import { withoutHeld, withoutReleased } from "./released-events.ts";
 import { withoutProperties } from "./without-properties.ts";
 
 /**
@@ -36,6 +36,7 @@ import { withoutProperties } from "./without-properties.ts";
  * released from quarantine. Throws {@link JobFailure}.
  */
 export class DownloadedDays implements DayFiles {
+	readonly #table: string;
 	readonly #columns: LoadInput["table"]["columns"];
 	readonly directory: string;
 	readonly #context: JobContext;
@@ -44,10 +45,11 @@ export class DownloadedDays implements DayFiles {
 	readonly #inTurn = oneAtATime();
 
 	constructor(
-		{ table: { columns } }: LoadInput,
+		{ table: { name, columns } }: LoadInput,
 		directory: string,
 		context: JobContext,
 	) {
+		this.#table = name;
 		this.#columns = columns;
 		this.directory = directory;
 		this.#context = context;
@@ -106,7 +108,9 @@ export class DownloadedDays implements DayFiles {
 
 	async #check(day: LoadDay): Promise<LoadDay> {
 		const session = await this.#opened();
-		const objects = await checkObjects(day, session);
+		const checked = await checkObjects(day, session);
+		const whole = { ...day, objects: checked };
+		const objects = await withoutHeld(whole, this.#table, session);
 		await leaveOutOmitted(day, session);
 		const files = objects.map(({ file }) => file);
 		const unfit = await countUnfit(this.#columns, files, session);

@@ -100,11 +100,13 @@ function planDate(
 	prefix: string,
 	all: ManifestObject[],
 	addition: DateAddition | undefined,
-): Pick<LoadDay, "rows" | "objects" | "kept"> {
+): Pick<LoadDay, "rows" | "objects" | "without" | "kept"> {
 	const objects = withFiles(prefix, addition?.objects ?? all);
+	const without = withFiles(`${prefix}-without`, addition?.without ?? []);
 	return {
-		rows: rowsOf(objects),
+		rows: rowsOf(objects) - rowsOf(without),
 		objects,
+		...(without.length > 0 && { without }),
 		...(addition && { kept: addition.kept }),
 	};
 }

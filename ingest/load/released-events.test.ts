@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import { Session } from "../../packages/duckdb/session.ts";
-import { withoutReleased } from "./released-events.ts";
+import { TableChanged } from "../../packages/warehouses/load/warehouse.ts";
+import { withoutHeld, withoutReleased } from "./released-events.ts";
 
 let directory: string;
 let session: Session;
@@ -57,4 +58,20 @@ test("a day of which nothing was released stays as it is", async () => {
 		{ ...apart, rows: 0, objects: [], released },
 	])
 		expect(await withoutReleased(day, session)).toEqual(day);
+});
+
+test("the rows that stay in the table are left out, all of them or the table isn't what it says", async () => {
+	const day = await dayOf(["a", "b"], ["c"], ["d"]);
+	const { objects: without } = await dayOf(["b", "c"]);
+	const left = await withoutHeld({ ...day, without }, "orders", session);
+	// An object without rows stays: what it had is in the table.
+	expect(left.map(({ rows }) => rows)).toEqual([1, 0, 1]);
+	const ids = await session.rows<{ event_id: string }>(
+		`SELECT event_id FROM ${parquetRows(left.map(({ file }) => file))} ORDER BY ALL`,
+	);
+	expect(ids.map(({ event_id }) => event_id)).toEqual(["a", "d"]);
+	const { objects: foreign } = await dayOf(["x"]);
+	await expect(
+		withoutHeld({ ...day, without: foreign }, "orders", session),
+	).rejects.toThrow(TableChanged);
 });

@@ -8,6 +8,7 @@ import {
 	nameOf,
 	rowsOf,
 } from "../../packages/warehouses/load/load-day.ts";
+import { TableChanged } from "../../packages/warehouses/load/warehouse.ts";
 
 /** A day without the events that were released from it, if it is one of the quarantine. Its files are on disk. */
 export async function withoutReleased(
@@ -16,30 +17,10 @@ export async function withoutReleased(
 ): Promise<LoadDay> {
 	const { released = [] } = apart;
 	if (apart.objects.length === 0 || released.length === 0) return apart;
-	const own = parquetRows(released.map(({ file }) => file));
-	const files = apart.objects.map(({ file }) => file);
-	const found = await session.rows<{ filename: string; rows: bigint }>(
-		`SELECT filename, count(*) AS rows FROM ${parquetRows(files, { filename: true })}` +
-			` WHERE event_id IN (SELECT event_id FROM ${own}) GROUP BY filename`,
-	);
-	const rowsReleased = new Map(
-		found.map(({ filename, rows }) => [filename, Number(rows)]),
-	);
-	const objects: DayObject[] = [];
+	const left = await withoutEvents(apart.objects, released, session);
+	const objects = left.filter(({ rows }) => rows > 0);
 	/** They have no rows, and the next Run must know that. */
-	const emptied: string[] = [];
-	for (const object of apart.objects) {
-		const rows = object.rows - (rowsReleased.get(object.file) ?? 0);
-		if (rows > 0) objects.push({ ...object, rows });
-		else emptied.push(nameOf(object));
-		if (rows === 0 || rows === object.rows) continue;
-		const made = `${object.file}.kept`;
-		await session.run(
-			`COPY (SELECT * FROM ${parquetRows([object.file])} WHERE event_id NOT IN (SELECT event_id FROM ${own}))` +
-				` TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
-		);
-		await rename(made, object.file);
-	}
+	const emptied = left.filter(({ rows }) => rows === 0).map(nameOf);
 	const { deciding = [] } = apart;
 	return {
 		...apart,
@@ -47,4 +28,57 @@ export async function withoutReleased(
 		objects,
 		...(emptied.length > 0 && { deciding: [...deciding, ...emptied] }),
 	};
+}
+
+/**
+ * A day's objects without the rows that stay in the table, all of which must be in them. Their files are on disk. Throws
+ * {@link TableChanged} otherwise.
+ */
+export async function withoutHeld(
+	{ date, objects, without = [] }: LoadDay,
+	table: string,
+	session: Session,
+): Promise<DayObject[]> {
+	if (without.length === 0) return objects;
+	const left = await withoutEvents(objects, without, session);
+	if (rowsOf(left) === rowsOf(objects) - rowsOf(without)) return left;
+	throw new TableChanged(
+		table,
+		`has events of ${date} that were given early and are in no cut`,
+	);
+}
+
+/** The objects without the events of others. One that is left without any stays in the list. */
+async function withoutEvents(
+	objects: readonly DayObject[],
+	others: readonly DayObject[],
+	session: Session,
+): Promise<DayObject[]> {
+	const own = parquetRows(others.map(({ file }) => file));
+	const files = objects.map(({ file }) => file);
+	const found = await session.rows<{ filename: string; rows: bigint }>(
+		`SELECT filename, count(*) AS rows FROM ${parquetRows(files, { filename: true })}` +
+			` WHERE event_id IN (SELECT event_id FROM ${own}) GROUP BY filename`,
+	);
+	const rowsIn = new Map(
+		found.map(({ filename, rows }) => [filename, Number(rows)]),
+	);
+	const left: DayObject[] = [];
+	for (const object of objects) {
+		const rows = object.rows - (rowsIn.get(object.file) ?? 0);
+		if (rows === object.rows) {
+			left.push(object);
+			continue;
+		}
+		const { bodyBytes = 0 } = object;
+		const share = rows / object.rows;
+		left.push({ ...object, rows, bodyBytes: Math.ceil(bodyBytes * share) });
+		const made = `${object.file}.kept`;
+		await session.run(
+			`COPY (SELECT * FROM ${parquetRows([object.file])} WHERE event_id NOT IN (SELECT event_id FROM ${own}))` +
+				` TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
+		);
+		await rename(made, object.file);
+	}
+	return left;
 }

@@ -1,5 +1,6 @@
 import {
 	type Pipeline,
+	type PipelineLastSuccess,
 	pipelineKind,
 	type Run,
 	type RunStatus,
@@ -7,7 +8,10 @@ import {
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
-import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
+import type {
+	ManifestAnswer,
+	ManifestRequest,
+} from "../../packages/contracts/manifest.ts";
 import { addDays } from "../../packages/contracts/utc-date.ts";
 import { isOwnedBy } from "../../packages/kube/resource.ts";
 import { retentionIn } from "../archive/ledgers.ts";
@@ -198,11 +202,22 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 			shard,
 			sourceKey: target.layout.sourceKey,
 			...plan,
+			...followed(status?.lastSuccess),
 			...(target.quarantine && { quarantine: true }),
 		},
 		now,
 		(answer) => startLoading(state, target, answer, now),
 	);
+}
+
+/** The Run that has filled the table. */
+function followed(
+	success: PipelineLastSuccess | undefined,
+): Pick<ManifestRequest, "follows"> {
+	const { runUID: run, snapshotTime: since } = success ?? {};
+	return run === undefined || since === undefined
+		? {}
+		: { follows: { run, since } };
 }
 
 /** A Run starts only after archive has flushed: every event answered before is in the manifest. */

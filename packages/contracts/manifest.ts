@@ -28,7 +28,10 @@ export interface Manifest {
 	run: string;
 	account: string;
 	sourceKey: string;
-	/** `dates` covers every event of the Source acknowledged before this instant, and only archived ones. RFC 3339. */
+	/**
+	 * `dates` covers every event of the Source acknowledged before this instant, and only those that the bucket has: in objects of
+	 * cuts, or in an early object of the Run's own. RFC 3339.
+	 */
 	snapshotTime: string;
 	/** The latest date that can gain no more events. */
 	closedThrough: UtcDate;
@@ -79,6 +82,11 @@ export interface ManifestDate {
 	/** The sum of the objects' rows. */
 	rows: number;
 	objects: ManifestObject[];
+	/**
+	 * Early objects of the Run that the request `follows`: a table that holds their rows holds rows of `objects`
+	 * (ingest/wire/early-name.ts). Absent if there are none.
+	 */
+	earlier?: ManifestObject[];
 	/** Those in quarantine; only for who asked for them, and absent if there are none. */
 	quarantine?: {
 		rows: number;
@@ -123,6 +131,11 @@ export interface ManifestRequest extends AskedDates {
 		run?: string;
 		reloads?: string[];
 	};
+	/**
+	 * The Run that filled the table last, and its snapshot's time. The manifest names what that Run loaded of events in no cut,
+	 * so that a load which adds knows them again.
+	 */
+	follows?: { run: string; since: string };
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 	/**

@@ -257,7 +257,7 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 	expect(await keysOf(archive, "quarantine/")).toHaveLength(2);
 });
 
-test("what people upload and what Imports' Jobs leave goes after three days", async () => {
+test("what people upload, what Imports' Jobs leave and what Runs got before it was cut goes after three days", async () => {
 	const archive = await archiveOfAges(0);
 	const { store, sourceKey } = archive;
 	const source = { account: "shop", sourceKey };
@@ -266,14 +266,19 @@ test("what people upload and what Imports' Jobs leave goes after three days", as
 		store.keys.upload("shop", "b"),
 	];
 	const part = store.keys.importPart(source, "operation", 1);
-	for (const key of [old, young, part])
+	const folder = { ...source, date: today };
+	const [early, recent] = ["a", "b"].map((name) =>
+		store.keys.early(folder, name),
+	) as [string, string];
+	for (const key of [old, young, part, early, recent])
 		await store.putNew(key, "1", "text/plain");
-	for (const key of [old, part]) await setAge(key, nowMs - 4 * dayMs);
+	for (const key of [old, part, early]) await setAge(key, nowMs - 4 * dayMs);
 	for (let ago = 10; ago > 0; ago--)
 		await noteDay(archive, addDays(today, -ago));
 	await keeperOf(archive).keeper.keep(nowMs);
 	expect(await keysOf(archive, "uploads/")).toEqual([young]);
 	expect(await keysOf(archive, "imports/")).toEqual([]);
+	expect(await keysOf(archive, "early/")).toEqual([recent]);
 });
 
 /** Asks for the manifest of a Run of these dates. */

@@ -18,6 +18,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	"many-sources": () => import("./archive/many-sources.ts"),
 	"archive-memory": () => import("./archive/memory.ts"),
 	flush: () => import("./archive/flush.ts"),
+	requests: () => import("./archive/requests.ts"),
 	load: () => import("./load/bench.ts"),
 	"load-minute": () => import("./load/minute.ts"),
 	"load-large-bodies": () => import("./load/large-bodies.ts"),

@@ -68,6 +68,8 @@ export interface CutGroup {
 	quarantined?: true;
 }
 
+export type CutSource = Pick<CutGroup, "account" | "sourceKey">;
+
 export interface GroupDeviations extends Deviations {
 	account: string;
 	sourceKey: string;
@@ -96,20 +98,7 @@ export function decideCut(
 	known: CutRecord["processes"],
 	frames: readonly StreamFrame[],
 ): CutRecord {
-	let processes = { ...known };
-	const repeated: number[] = [];
-	const losses: Loss[] = [];
-	for (const { sequence, timeMs, frame } of frames) {
-		processes = agedTo(timeMs, processes);
-		const taken = takeFrame(processes[frame.process], frame, timeMs);
-		processes[frame.process] = taken.after;
-		if (taken.repeated) repeated.push(sequence);
-		for (const { from, to, sinceMs } of taken.overdue) {
-			const time = new Date(sinceMs).toISOString();
-			const { process } = frame;
-			losses.push({ kind: "frames", process, from, to, time });
-		}
-	}
+	const { processes, repeated, losses } = numbersOf(known, frames);
 	const firstFrame = frames[0]!;
 	const lastFrame = frames.at(-1)!;
 	return {
@@ -124,6 +113,28 @@ export function decideCut(
 		processes: forgetSilent(processes, lastFrame.timeMs),
 		...(losses.length > 0 && { losses }),
 	};
+}
+
+/** Which of the frames are repeated says the same before their cut and in it, whichever frames follow. */
+export function numbersOf(
+	known: CutRecord["processes"],
+	frames: readonly StreamFrame[],
+): { processes: CutRecord["processes"]; repeated: number[]; losses: Loss[] } {
+	let processes = { ...known };
+	const repeated: number[] = [];
+	const losses: Loss[] = [];
+	for (const { sequence, timeMs, frame } of frames) {
+		processes = agedTo(timeMs, processes);
+		const taken = takeFrame(processes[frame.process], frame, timeMs);
+		processes[frame.process] = taken.after;
+		if (taken.repeated) repeated.push(sequence);
+		for (const { from, to, sinceMs } of taken.overdue) {
+			const time = new Date(sinceMs).toISOString();
+			const { process } = frame;
+			losses.push({ kind: "frames", process, from, to, time });
+		}
+	}
+	return { processes, repeated, losses };
 }
 
 /** The same cut without these events. `frames` are exactly the cut's frames. */
@@ -250,10 +261,12 @@ export function lateEvents({ groups, firstFrame }: CutRecord): number {
 		.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-function groupEvents(
+/** The events by the object that each belongs to, without what is left out, of all sources or of one. */
+export function groupEvents(
 	frames: readonly StreamFrame[],
 	repeated: readonly number[],
 	copies: readonly EventPlace[] = [],
+	source?: CutSource,
 ): GroupEvents[] {
 	const dropped = new Set(repeated);
 	const copiesOf = Map.groupBy(copies, ([sequence]) => sequence);
@@ -264,12 +277,17 @@ function groupEvents(
 		const taken = left
 			? frame.events.filter((_, index) => !left.includes(index))
 			: frame.events;
-		for (const event of taken) groups.add(event);
+		for (const event of taken)
+			if (!source || isFrom(event, source)) groups.add(event);
 	}
 	return groups
 		.all()
 		.map((events) => ({ group: groupOf(events), events }))
 		.sort((a, b) => (sortKey(a.group) < sortKey(b.group) ? -1 : 1));
+}
+
+function isFrom(event: FrameEvent, { account, sourceKey }: CutSource) {
+	return event.sourceKey === sourceKey && event.account === account;
 }
 
 function sortKey({ account, sourceKey, date, quarantined }: CutGroup): string {

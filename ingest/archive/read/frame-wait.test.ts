@@ -98,7 +98,7 @@ function newWait() {
 }
 
 /** What became of it after some time: "done", its error, or "pending". */
-async function after(timeMs: number, wait: Promise<void>): Promise<unknown> {
+async function after(timeMs: number, wait: Promise<unknown>): Promise<unknown> {
 	let state: unknown = "pending";
 	wait.then(
 		() => {

@@ -25,6 +25,7 @@ export interface FrameWait {
 
 /**
  * Settles when the frames that were read should become a cut, and there is at least one.
+ * Settles sooner, with false, when `isAsked`: somebody wants to know something of the frames.
  * Throws what ended the reading, the signal's reason, or {@link PositionLost} if requested frames don't arrive: then
  * another archiver has purged them.
  */
@@ -32,19 +33,21 @@ export async function untilCutIsDue(
 	{ queue, wakeSignal, signal }: FrameWait,
 	flushes: FlushRequests,
 	limits: CutLimits,
-): Promise<void> {
+	isAsked: (uncut: UncutFrames) => boolean = () => false,
+): Promise<boolean> {
 	const stall = new Stall();
 	for (;;) {
 		signal.throwIfAborted();
 		const { uncut } = queue;
+		if (isAsked(uncut)) return false;
 		// What lies behind may never come, and can be lost only once these frames are cut.
-		if (queue.hasEnd && uncut.frames > 0) return;
+		if (queue.hasEnd && uncut.frames > 0) return true;
 		queue.throwIfFailed();
 		const nowMs = performance.now();
 		const dueInMs = cutDueInMs(uncut, limits, flushes, nowMs);
-		if (dueInMs === 0) return;
+		if (dueInMs === 0) return true;
 		const stalledInMs = stall.inMs(uncut.lastSequence, flushes.through, nowMs);
-		if (stalledInMs <= 0 && uncut.frames > 0) return;
+		if (stalledInMs <= 0 && uncut.frames > 0) return true;
 		throwIfStalled(stalledInMs, uncut.lastSequence, flushes.through);
 		await wakeSignal.wait(Math.min(dueInMs, stalledInMs));
 	}

@@ -44,18 +44,24 @@ export function isAbandoned(
 }
 
 /**
- * Settles when this archiver is needed, because the other one is dead or this one gets a flush request, and when the
+ * Settles when this archiver is needed, because the other one is dead or this one is asked for a flush or for frames, and when the
  * signal fires. `wakeSignal` wakes for the last two. Throws NATS's errors.
  */
 export async function standBy(
 	connection: NatsConnection,
 	stream: string,
-	wait: { flushes: FlushRequests; wakeSignal: WakeSignal; signal: AbortSignal },
+	wait: {
+		flushes: FlushRequests;
+		early: { readonly isWaiting: boolean };
+		wakeSignal: WakeSignal;
+		signal: AbortSignal;
+	},
 	maxAgeMs: number,
 ): Promise<void> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	let oldest: OldestFrame | undefined;
-	while (!wait.signal.aborted && wait.flushes.through === 0) {
+	const isAsked = () => wait.flushes.through > 0 || wait.early.isWaiting;
+	while (!wait.signal.aborted && !isAsked()) {
 		const { messages, first_seq } = (await streams.info(stream)).state;
 		const nowMs = performance.now();
 		const sequence = messages > 0 ? first_seq : undefined;

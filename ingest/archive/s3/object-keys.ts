@@ -136,6 +136,19 @@ export class ObjectKeys {
 		return `${this.allQuarantined()}account=${account}/source=${sourceKey}/`;
 	}
 
+	/** What Runs got of sources before it was cut; see lake/manifest/early-object.ts. Not among the events. */
+	allEarly(): string {
+		return `${this.#prefix}early/`;
+	}
+
+	earlyOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allEarly()}account=${account}/source=${sourceKey}/`;
+	}
+
+	early(folder: DateFolder, name: string): string {
+		return `${this.earlyOfSource(folder)}date=${folder.date}/${name}`;
+	}
+
 	tombstone({ account, sourceKey }: SourceName): string {
 		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;
 	}

@@ -34,6 +34,7 @@ interface Copy {
 	event: string;
 	frame: string;
 	place: EventPlace;
+	sourceKey: string;
 }
 
 /** Settles the keys of the cut's frames, which are all frames read so far. Returns the cut without repeated events. */
@@ -52,15 +53,21 @@ export async function withoutRepeats(
  * Marks the keys of all events in these frames as stored, and returns the places of the events that repeat an event of
  * another frame. This happens before the cut, so a key is settled when objects-done has passed its event. `repeated` are
  * the sequences of frames that are left out.
+ * @param sourceKey Only the keys of this source's events. Another source of the account may have one of them, too.
  */
-async function settleKeys(
+export async function settleKeys(
 	bucket: IdempotencyBucket,
 	frames: readonly StreamFrame[],
 	repeated: readonly number[],
+	sourceKey?: string,
 ): Promise<EventPlace[]> {
-	const copies = copiesIn(frames, new Set(repeated));
-	if (copies.length === 0) return [];
-	const byKey = Map.groupBy(copies, ({ key }) => key);
+	const all = copiesIn(frames, new Set(repeated));
+	const byKey = Map.groupBy(all, ({ key }) => key);
+	if (sourceKey !== undefined)
+		for (const [key, copies] of byKey)
+			if (!copies.some((copy) => copy.sourceKey === sourceKey))
+				byKey.delete(key);
+	if (byKey.size === 0) return [];
 	const kept = await bucket.readMany([...byKey.keys()]);
 	const dropped: EventPlace[] = [];
 	await mapConcurrently([...byKey], writesAtOnce, async ([key, copies]) => {
@@ -100,7 +107,7 @@ function copiesIn(
 		if (repeated.has(sequence)) return [];
 		const copies: Copy[] = [];
 		for (let index = 0; index < frame.events.length; index++) {
-			const { account, key, id } = frame.events[index]!;
+			const { account, sourceKey, key, id } = frame.events[index]!;
 			// Most have none.
 			if (key === undefined) continue;
 			copies.push({
@@ -108,6 +115,7 @@ function copiesIn(
 				event: stringify(id),
 				frame: frameId(frame.process, frame.number),
 				place: [sequence, index],
+				sourceKey,
 			});
 		}
 		return copies;

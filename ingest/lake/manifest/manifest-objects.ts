@@ -7,6 +7,7 @@ import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { earlyDays } from "../../wire/early-name.ts";
 import {
 	type CompactionRecord,
 	CompactionStore,
@@ -15,15 +16,18 @@ import {
 } from "../compaction/record.ts";
 import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { EarlyObjects } from "./early-objects.ts";
 
 /** Finds the objects of a date that a manifest names: each event is in exactly one of them. */
 export class ManifestObjects {
+	readonly early: EarlyObjects;
 	readonly #store: ObjectStore;
 	readonly #compactions: CompactionStore;
 	readonly #releases: ReleaseStore;
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
+		this.early = new EarlyObjects(store);
 		this.#compactions = new CompactionStore(store);
 		this.#releases = new ReleaseStore(store);
 	}
@@ -98,7 +102,12 @@ export class ManifestObjects {
 		linkSeconds: number,
 	): Promise<ManifestDate> {
 		const objects = await this.current(group, date);
-		return { ...date, objects: await this.withLinks(objects, linkSeconds) };
+		const { earlier } = date;
+		return {
+			...date,
+			objects: await this.withLinks(objects, linkSeconds),
+			...(earlier && { earlier: await this.withLinks(earlier, linkSeconds) }),
+		};
 	}
 
 	/** The same without links. Throws as {@link renew} does. */
@@ -107,10 +116,17 @@ export class ManifestObjects {
 		date: ManifestDate,
 	): Promise<Omit<ManifestObject, "url">[]> {
 		const folder = this.#store.keys.eventsOfDate(group);
-		const record =
-			date.objects.length > 0 ? await this.#recordOf(group) : undefined;
+		const early = date.objects.filter(({ key }) => this.early.isEarly(key));
+		const others = date.objects.filter((object) => !early.includes(object));
+		for (const { key } of early)
+			if (!(await this.early.isStored(key)))
+				throw new RequestFailure(
+					"ManifestOutdated",
+					`The object ${objectId(key)} of ${date.date} that the manifest names was for ${earlyDays} days, and they are over`,
+				);
+		const record = others.length > 0 ? await this.#recordOf(group) : undefined;
 		const same = sameEvents(
-			date.objects,
+			others,
 			({ key }) => key.slice(folder.length),
 			record,
 		);
@@ -125,7 +141,7 @@ export class ManifestObjects {
 			bytes,
 			inputs: inputs.length,
 		}));
-		return [...outputs, ...same.originals];
+		return [...outputs, ...same.originals, ...early];
 	}
 
 	/**

@@ -17,7 +17,7 @@ import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { manifestText, readManifestText } from "../../wire/manifest-text.ts";
-import type { CutsHeld } from "../shards/shares.ts";
+import type { ManifestContents } from "./early-objects.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** All of a manifest but its dates, which are too much for memory. */
@@ -132,16 +132,26 @@ export class ManifestStore {
 		return this.#write(manifest, (former?.signing ?? 0) + 1);
 	}
 
-	/** Notes which cuts the Run's manifest has, before it is written: then it may have more, and no less. */
-	async noteCuts(run: string, held: CutsHeld): Promise<void> {
+	/** Notes what the Run's manifest has, before it is written: then it may have more, and no less. */
+	async noteContents(
+		run: string,
+		{ cuts, early }: ManifestContents,
+	): Promise<void> {
 		const key = this.#store.keys.runThrough(run);
-		await this.#store.putNew(key, JSON.stringify(held), "application/json");
+		// Earlier versions look for streams here, and find no other names.
+		const text = JSON.stringify({
+			...cuts,
+			...(early.length > 0 && { early }),
+		});
+		await this.#store.putNew(key, text, "application/json");
 	}
 
 	/** Undefined for a Run of a month ago or of an earlier version. */
-	async cutsOf(run: string): Promise<CutsHeld | undefined> {
+	async contentsOf(run: string): Promise<ManifestContents | undefined> {
 		const text = await this.#store.get(this.#store.keys.runThrough(run));
-		return text === undefined ? undefined : JSON.parse(text);
+		if (text === undefined) return undefined;
+		const { early = [], ...cuts } = JSON.parse(text);
+		return { cuts, early };
 	}
 
 	/** The same events with links that live until then. Throws like {@link ManifestObjects.renew}. */

@@ -39,6 +39,7 @@ import {
 	objectsIn,
 	type ShardShare,
 } from "../shards/shares.ts";
+import { areKept, beforeEarly, cutsBeforeEarly } from "./early-objects.ts";
 import {
 	countReleases,
 	manifestDates,
@@ -183,10 +184,20 @@ class Manifests {
 		task: RequestTask,
 	): Promise<SignedManifest> {
 		const { run, account, sourceKey, extent, start, end, releases } = request;
-		const flushed = await flushShares(this.#shard, request, task);
+		const { store } = this.#context;
+		// An Operation reads what is in the lake, and quarantine has no early objects.
+		const mayReadEarly = !request.report && !request.quarantine;
+		const flushed = await flushShares(this.#shard, request, task, mayReadEarly);
 		requireSameClocks(flushed, "a snapshot by it may lack a day");
-		const { time: snapshotTime, shares } = flushed;
-		await this.#manifests.noteCuts(run, cutsOf(shares));
+		const { time: snapshotTime, shares, early } = flushed;
+		requireUndeleted(this.#context.tombstones, request);
+		const ownEarly = early
+			? await this.#objects.early.write({ account, sourceKey }, early)
+			: [];
+		const cuts = cutsBeforeEarly(early, cutsOf(shares));
+		await this.#manifests.noteContents(run, { cuts, early: ownEarly });
+		const { follows } = request;
+		const followed = follows && (await this.#manifests.contentsOf(follows.run));
 		const released = await this.#releases.ofSource(request);
 		const also = await this.#changedSince(request, released, shares);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
@@ -198,6 +209,7 @@ class Manifests {
 		const firstEventDate = [
 			earliest,
 			...shares.map((share) => share.firstEventDate),
+			...ownEarly.map(({ date }) => date),
 			...released.keys(),
 		]
 			.filter((date) => date !== undefined)
@@ -211,6 +223,12 @@ class Manifests {
 		const indexedFrom = keptFrom(undefined, snapshotDate);
 		const linkSeconds = await this.#linkSeconds(request);
 		const expiresAt = Date.now() + linkSeconds * 1000;
+		const earlyBefore =
+			follows && areKept(Date.parse(follows.since), Date.now())
+				? (followed?.early ?? []).filter(({ key }) =>
+						key.startsWith(store.keys.earlyOfSource(request)),
+					)
+				: [];
 		const manifest: UnsignedManifest = {
 			version: 1,
 			run,
@@ -236,13 +254,15 @@ class Manifests {
 				const ledger =
 					date >= indexedFrom
 						? {
-								objects: () => objectsIn(shares, "objects", date),
+								objects: () =>
+									beforeEarly(early, objectsIn(shares, "objects", date)),
 								quarantined: () => objectsIn(shares, "quarantined", date),
 							}
 						: await this.#dateLedgers.require(folder);
-				const day = await this.#objects.ofDate(
-					folder,
-					ledger.objects,
+				const day = await this.#objects.early.withEarly(
+					await this.#objects.ofDate(folder, ledger.objects, linkSeconds),
+					ownEarly,
+					earlyBefore,
 					linkSeconds,
 				);
 				// An Operation reads what was released in quarantine, where it still is.
@@ -295,7 +315,7 @@ class Manifests {
 				former.manifest.sourceKey === sourceKey;
 			return {
 				...(isOfSource && former),
-				cuts: await this.#manifests.cutsOf(uid),
+				cuts: (await this.#manifests.contentsOf(uid))?.cuts,
 			};
 		});
 		const perhaps = perhapsReleased({ ...releases, start }, released);

@@ -74,6 +74,9 @@ export const readManifestRequest = requestOf<ManifestRequest>("manifest", {
 			reloads: optional(list(uid, 10)),
 		}),
 	),
+	follows: optional(
+		object<NonNullable<ManifestRequest["follows"]>>({ run: uid, since: time }),
+	),
 	renew: flag,
 	report: flag,
 	quarantine: flag,

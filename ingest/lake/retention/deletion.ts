@@ -70,6 +70,7 @@ export async function deleteSourceObjects(
 			await firstPage(store, store.keys.releasesOfSource(source)),
 			await firstPage(store, store.keys.datesOfSource(source)),
 			await firstPage(store, store.keys.importsOfSource(source)),
+			await firstPage(store, store.keys.earlyOfSource(source)),
 		];
 		const page = pages
 			.flat()

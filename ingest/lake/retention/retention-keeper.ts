@@ -16,6 +16,7 @@ import type {
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
+import { earlyDays } from "../../wire/early-name.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";
@@ -161,6 +162,15 @@ export class RetentionKeeper {
 			for (const prefix of this.#expiring)
 				await this.#remove(ofDates(prefix), isGone, round);
 		await this.#remove(ofDates(keys.allDates()), isGone, round);
+		const isOver = (o: ListedObject) =>
+			hasBeenFor(earlyDays, o.modifiedMs, witnesses);
+		const early = fromOldest(
+			store,
+			keys.allEarly(),
+			datesFolderOf,
+			(o) => !isOver(o),
+		);
+		await this.#remove(early, isOver, round);
 		// A record is written after the objects that it names, so it expires no earlier.
 		await this.#remove(
 			ofDates(keys.compactions()),

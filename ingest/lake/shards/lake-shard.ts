@@ -5,6 +5,8 @@ import { framesSubject } from "../../../packages/contracts/nats.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { Alarm } from "../../archive/decide/alarm.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import type { EarlyEvents } from "../../archive/read/early-requests.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { Shard } from "../../archive/shard.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { RequestTask } from "../request/responder.ts";
@@ -13,7 +15,13 @@ import { SourceTails } from "./source-tails.ts";
 /** What the lake asks of a shard that archive writes. */
 export type ArchivedShard = Pick<
 	Shard,
-	"number" | "index" | "flushes" | "notReady" | "isArchiving" | "forgetDeleted"
+	| "number"
+	| "index"
+	| "flushes"
+	| "early"
+	| "notReady"
+	| "isArchiving"
+	| "forgetDeleted"
 >;
 
 export interface StreamEnd {
@@ -32,6 +40,8 @@ export interface StreamEnd {
 
 /** How long a request may wait for the flush. Operator repeats it. */
 const flushTimeoutMs = 40_000;
+/** A cut that is being written takes a few seconds. */
+const earlyTimeoutMs = 10_000;
 /** A flush that takes longer has much before it, so it pays to look for the source's last event. */
 const usualMs = 1_000;
 const learnMs = 5_000;
@@ -184,6 +194,29 @@ export class LakeShard {
 			settled.abort();
 			task.progress = undefined;
 		}
+	}
+
+	/**
+	 * Waits until every event of the source before this end is archived, as {@link flush} does, or returns those that aren't for
+	 * the asker to store. Throws as it does.
+	 */
+	async flushOrRead(
+		source: SourceName,
+		task: RequestTask,
+		end: StreamEnd,
+	): Promise<EarlyEvents | undefined> {
+		const timeout = AbortSignal.timeout(earlyTimeoutMs);
+		const { stream, last: sequence, first, bytes } = end;
+		const signal = AbortSignal.any([timeout, task.stopping]);
+		const found = await this.#shard.early
+			.ask({ stream, sequence, first, bytes, source, signal })
+			.catch((error) => {
+				task.stopping.throwIfAborted();
+				if (!timeout.aborted) throw error;
+				return undefined;
+			});
+		if (!found) await this.flush(source.sourceKey, task, end);
+		return found;
 	}
 
 	notReady(cause?: unknown): RequestFailure {

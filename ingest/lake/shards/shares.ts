@@ -22,6 +22,7 @@ import {
 	type IndexedObject,
 } from "../../archive/ledger/date-objects.ts";
 import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
+import type { EarlyEvents } from "../../archive/read/early-requests.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import {
 	type RequestErrorCode,
@@ -152,26 +153,41 @@ export function objectsIn(
  * had no other shards then; and how far that clock is from this process's ({@link StreamEnd}). Throws as
  * {@link LakeShard.flush} does.
  * @param own The shard that was asked.
+ * @param mayReadEarly The asker takes its events that are in no cut, too, and leaves out those of later cuts.
  */
 export async function flushShares(
 	own: LakeShard,
 	source: SourceName,
 	task: RequestTask,
-): Promise<Pick<StreamEnd, "time" | "clockFault"> & { shares: ShardShare[] }> {
+	mayReadEarly = false,
+): Promise<
+	Pick<StreamEnd, "time" | "clockFault"> & {
+		shares: ShardShare[];
+		/** Only without these are the events not all archived. */
+		early?: EarlyEvents;
+	}
+> {
 	const { account, sourceKey } = source;
 	const { connection } = own;
 	// The time comes before the set of shards: what goes to a shard that the set lacks is acknowledged later.
 	const end = await own.end();
 	const shards = await readSourceShards(connection, sourceKey, own.number);
+	let early: EarlyEvents | undefined;
 	const shares = await Promise.all(
 		shards.map(async (shard) => {
 			if (shard !== own.number) return askShare(connection, shard, source);
-			await own.flush(sourceKey, task, end);
+			if (mayReadEarly) early = await own.flushOrRead(source, task, end);
+			else await own.flush(sourceKey, task, end);
 			return own.index.source(account, sourceKey);
 		}),
 	);
 	const { time, clockFault } = end;
-	return { time, clockFault, shares: shares.filter((share) => !!share) };
+	return {
+		time,
+		clockFault,
+		shares: shares.filter((share) => !!share),
+		...(early && { early }),
+	};
 }
 
 /**

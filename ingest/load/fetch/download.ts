@@ -64,6 +64,10 @@ export async function downloadObjects(
 }
 
 /** All that is downloaded for a day. */
-export function filesOf({ objects, released = [] }: LoadDay): DayObject[] {
-	return [...objects, ...released];
+export function filesOf({
+	objects,
+	released = [],
+	without = [],
+}: LoadDay): DayObject[] {
+	return [...objects, ...released, ...without];
 }

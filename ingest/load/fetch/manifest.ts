@@ -62,7 +62,9 @@ export function checkedManifest(manifest: Manifest, run: string): Manifest {
 			throw invalid(`${at}.date`, date, "YYYY-MM-DD, in ascending order");
 		before = date;
 		checkObjects(objects, rows, at, date);
-		const { quarantine } = day;
+		const { quarantine, earlier = [] } = day;
+		for (const [index, object] of earlier.entries())
+			checkObject(object, `${at}.earlier[${index}]`);
 		if (!quarantine) continue;
 		const path = `${at}.quarantine`;
 		checkObjects(quarantine.objects, quarantine.rows, path, date);

@@ -11,6 +11,8 @@ export interface LoadDay extends ManifestDate {
 	deciding?: readonly string[];
 	/** For a day of the quarantine: the objects with events that were released from it. */
 	released?: DayObject[];
+	/** Objects with rows that are among those of `objects`, and stay in the table. */
+	without?: DayObject[];
 	/** Values of `rows` that don't fit their column. */
 	unfit?: UnfitRows;
 }

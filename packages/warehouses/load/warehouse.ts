@@ -81,7 +81,7 @@ export interface Warehouse {
 export class TableChanged extends Error {
 	override name = "TableChanged";
 
-	constructor(table: string) {
-		super(`Table ${table} isn't what it was when the load began`);
+	constructor(table: string, reason = "isn't what it was when the load began") {
+		super(`Table ${table} ${reason}`);
 	}
 }

@@ -7,7 +7,7 @@ import { startArchive } from "./archive-process.ts";
 import { type DataPlane, withDataPlane } from "./data-plane.ts";
 import { eventsOfFrame, fillStream } from "./full-stream.ts";
 
-const sources = 1_000;
+const sources = Number(process.env.BENCH_SOURCES ?? 1_000);
 const frames = Math.ceil(
 	Number(process.env.BENCH_EVENTS ?? 400_000) / eventsOfFrame,
 );

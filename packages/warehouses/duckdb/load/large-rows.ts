@@ -17,6 +17,7 @@ export function vectorBytes(
 	columns: readonly TableColumn[],
 ): number {
 	const sized = objects
+		.filter(({ rows }) => rows > 0)
 		.map(({ rows, bodyBytes = 0 }) => ({ rows, mean: bodyBytes / rows }))
 		.sort((a, b) => b.mean - a.mean);
 	let left = vectorRows;

@@ -1,0 +1,234 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { jetstream } from "@nats-io/jetstream";
+import { Registry } from "prom-client";
+import { LedgerSnapshots } from "../../../ingest/archive/ledger/ledger-snapshots.ts";
+import { CutLossStore } from "../../../ingest/archive/losses.ts";
+import { cutSize } from "../../../ingest/archive/read/frame-queue.ts";
+import { openShardStream } from "../../../ingest/archive/read/shard-stream.ts";
+import { Shard } from "../../../ingest/archive/shard.ts";
+import { ArchiveMetrics } from "../../../ingest/archive/write/archive-metrics.ts";
+import { CutStore } from "../../../ingest/archive/write/cut-store.ts";
+import { CutWriter } from "../../../ingest/archive/write/cut-writer.ts";
+import { NatsProgress } from "../../../ingest/archive/write/nats-progress.ts";
+import { Tombstones } from "../../../ingest/archive/write/tombstones.ts";
+import { CompactionStore } from "../../../ingest/lake/compaction/record.ts";
+import { answerManifests } from "../../../ingest/lake/manifest/manifests.ts";
+import type { LakeContext } from "../../../ingest/lake/request/context.ts";
+import { LakeShard } from "../../../ingest/lake/shards/lake-shard.ts";
+import {
+	encodeEvent,
+	encodeFrameHead,
+	frameId,
+} from "../../../ingest/wire/frame.ts";
+import { framesSubject } from "../../../packages/contracts/nats.ts";
+import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import {
+	type Bench,
+	compared,
+	figure,
+	type Say,
+} from "../measure/measurement.ts";
+import { type DataPlane, log, withDataPlane } from "./data-plane.ts";
+import { newEvents } from "./full-stream.ts";
+
+const dayMs = 86_400_000;
+/** Three cuts by age, so two whole minutes between them. */
+const durationMs = 190_000;
+/** Of the Job of a Run: its result, and the end of its log if that is long. */
+const putsOfJob = 2;
+const dollarsOfPut = 0.005 / 1_000;
+const dollarsOfGet = 0.0004 / 1_000;
+/** Of each Source, whatever it costs else: a list for other readers every five minutes. */
+const listsOfDay = 288;
+
+/** One shard's traffic. */
+interface Traffic {
+	sources: number;
+	eventsPerSecond: number;
+	/** Each Source's Pipeline has a Run so often; undefined for no Runs. */
+	runEveryMs?: number;
+	/** Of the process. */
+	shards: number;
+}
+
+const small = { sources: 1_000, eventsPerSecond: 1_000, shards: 1 };
+/** One of ten shards with 50,000 events/s and 1,000 Sources together, four in a process. */
+const large = { sources: 100, eventsPerSecond: 5_000, shards: 4 };
+
+/** What a store is asked for. The objects with events are counted, and forgotten. */
+class CountingStore extends MemoryStore {
+	readonly puts: { atMs: number; key: string }[] = [];
+
+	override async putNew(key: string, body: Uint8Array | string) {
+		this.puts.push({ atMs: performance.now(), key });
+		return super.putNew(key, /\.parquet$/.test(key) ? "" : body);
+	}
+}
+
+export const bench: Bench = {
+	about: `S3's requests in a day, by ${durationMs / 60_000} minutes of archive's own classes with a store that counts: ${small.sources} Sources in a shard with a Run every five minutes each, and without Runs; and 50,000 events/s of 1,000 Sources in ten shards`,
+	run: (say) =>
+		withDataPlane(1024 ** 3, async (plane) => {
+			const [without, withRuns, busy] = await Promise.all([
+				archive(plane, 0, small, say),
+				archive(plane, 1, { ...small, runEveryMs: 300_000 }, say),
+				archive(plane, 2, large, say),
+			]);
+			const objects = 10 * busy.putsOfDay;
+			// Compaction reads each.
+			const dollars = objects * (dollarsOfPut + dollarsOfGet);
+			return [
+				compared("PUTs a day", "", withRuns.putsOfDay, without.putsOfDay, {
+					ratioAtMost: 2,
+				}),
+				compared(
+					"dollars a day",
+					"$",
+					withRuns.putsOfDay * dollarsOfPut,
+					without.putsOfDay * dollarsOfPut,
+				),
+				figure("a Run's manifest", withRuns.manifestMs, "ms"),
+				figure("50,000 events/s: PUTs a day", objects, ""),
+				figure("50,000 events/s: dollars a day", dollars, "$", { atMost: 60 }),
+				figure("50,000 events/s: longest lag", busy.lagSeconds, "s", {
+					atMost: 60,
+				}),
+			];
+		}),
+};
+
+async function archive(
+	{ connection }: DataPlane,
+	number: number,
+	traffic: Traffic,
+	say: Say,
+): Promise<{ putsOfDay: number; manifestMs: number[]; lagSeconds: number }> {
+	const stop = new AbortController();
+	const { signal } = stop;
+	const settings = { maxBytes: 1024 ** 3, replicas: 1, maxKeys: 1_000 };
+	await openShardStream(connection, number, settings, log);
+	const store = new CountingStore();
+	const shards: Shard[] = [];
+	const metrics = new ArchiveMetrics(
+		new Registry(),
+		() => shards,
+		async () => [],
+	);
+	const tombstones = new Tombstones(store);
+	const shard = new Shard({
+		number,
+		connection,
+		cuts: new CutStore(store),
+		losses: new CutLossStore(store, new CompactionStore(store)),
+		snapshots: new LedgerSnapshots(store, log),
+		writer: new CutWriter({ store, tombstones, metrics }),
+		tombstones,
+		limits: { ...cutSize(8 * 1024 ** 2, traffic.shards), maxAgeMs: 60_000 },
+		stream: settings,
+		checkStore: async () => {},
+		metrics,
+		log,
+	});
+	shards.push(shard);
+	const context: LakeContext = {
+		store: store as unknown as LakeContext["store"],
+		tombstones,
+		metrics,
+		authorities: () => undefined,
+		reading: new FairLimit({ atOnce: 2 }),
+		changing: new FairLimit({ atOnce: 1 }),
+		progress: () => NatsProgress.open(connection, 1),
+		scratch: "",
+		log,
+	};
+	const [manifests] = answerManifests(
+		context,
+		new LakeShard(connection, shard),
+	);
+	const running = shard.run(signal);
+	const work = [publish(connection, number, traffic, signal)];
+	const manifestMs: number[] = [];
+	let lagSeconds = 0;
+	const every = async (intervalMs: number, act: (n: number) => void) => {
+		for (let n = 0; !signal.aborted; n++) {
+			act(n);
+			await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+		}
+	};
+	work.push(
+		every(100, () => {
+			lagSeconds = Math.max(lagSeconds, shard.lagSeconds);
+		}),
+	);
+	const { runEveryMs, sources } = traffic;
+	const run = async (n: number) => {
+		const startMs = performance.now();
+		await manifests.answer(
+			{
+				run: randomUUID(),
+				account: "bench",
+				sourceKey: keyOf(n % sources),
+				extent: "Rest",
+				start: addDays(utcDate(Date.now()), -1),
+			},
+			{ stopping: signal },
+		);
+		manifestMs.push(performance.now() - startMs);
+	};
+	const runs: Promise<void>[] = [];
+	if (runEveryMs !== undefined)
+		work.push(every(runEveryMs / sources, (n) => void runs.push(run(n))));
+	await delay(durationMs);
+	await Promise.all(runs);
+	stop.abort(new Error("over"));
+	await Promise.all([running, ...work]);
+	// The ledgers of many Sources follow behind their cut.
+	await delay(sources * 15);
+	const cuts = store.puts.filter(({ key }) => key.startsWith("cuts/"));
+	const [from, to] = [cuts[0]!.atMs, cuts.at(-1)!.atMs];
+	const puts = store.puts.filter(({ atMs }) => atMs > from && atMs <= to);
+	const kinds = Map.groupBy(puts, ({ key }) => key.split("/")[0]!);
+	const runsIn = kinds.get("runs")?.length ?? 0;
+	const counted = [...kinds].map(([kind, { length }]) => `${kind} ${length}`);
+	say(`shard ${number}, ${Math.round(to - from)} ms: ${counted.join(", ")}`);
+	// Two of archive's own are for each Run: what its manifest has, and the manifest.
+	const all = puts.length + (runsIn / 2) * putsOfJob;
+	return {
+		putsOfDay: Math.round((all * dayMs) / (to - from)) + sources * listsOfDay,
+		manifestMs,
+		lagSeconds,
+	};
+}
+
+async function publish(
+	connection: DataPlane["connection"],
+	shard: number,
+	{ sources, eventsPerSecond }: Traffic,
+	signal: AbortSignal,
+): Promise<void> {
+	const process = randomBytes(16).toString("hex");
+	const client = jetstream(connection);
+	const count = 100;
+	const startMs = performance.now();
+	for (let number = 1; !signal.aborted; number++) {
+		const events = newEvents(count).map((event, index) => ({
+			...event,
+			sourceKey: keyOf(((number - 1) * count + index) % sources),
+		}));
+		const head = encodeFrameHead(process, number, [], count);
+		await client.publish(
+			framesSubject(shard),
+			Buffer.concat([head, ...events.flatMap(encodeEvent)]),
+			{ msgID: frameId(process, number) },
+		);
+		const dueMs = startMs + (number * count * 1_000) / eventsPerSecond;
+		await delay(Math.max(0, dueMs - performance.now()));
+	}
+}
+
+function keyOf(source: number): string {
+	return source.toString(16).padStart(32, "0");
+}
