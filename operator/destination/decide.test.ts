@@ -4,7 +4,7 @@ import type {
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
 import type { JobResult } from "../../packages/contracts/job.ts";
-import type { Pod } from "../../packages/kube/kinds.ts";
+import type { Pod, Secret } from "../../packages/kube/kinds.ts";
 import { knownTypes } from "../../packages/warehouses/registry.ts";
 import {
 	at,
@@ -22,9 +22,10 @@ import {
 	stateWith,
 	statusIn,
 	succeeded,
+	used,
 } from "../../test/support/examples/destination-examples.ts";
 import { refusalOf } from "../../test/support/examples/run-examples.ts";
-import { backoffMs, decide } from "./decide.ts";
+import { backoffMs, type DestinationAction, decide } from "./decide.ts";
 
 test("a new Destination is checked by a Job whose name has the spec's digest", () => {
 	const actions = decide(stateWith(), now);
@@ -258,6 +259,105 @@ test.each<[string, DestinationSpec]>([
 			phase: "Error",
 			conditions: [{ status: "False", reason }],
 		});
+	},
+);
+
+/** As CloudNativePG makes it for an application. */
+const ofCluster: Secret = {
+	metadata: { name: "warehouse-app", namespace: "shop", labels: used },
+	data: Object.fromEntries(
+		Object.entries({
+			username: "app",
+			password: "secret",
+			host: "warehouse-rw.shop",
+			port: "5432",
+			dbname: "app",
+			uri: "postgresql://app:secret@warehouse-rw.shop:5432/app",
+		}).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+	),
+} as Secret;
+
+function postgresWith(
+	more: object = {},
+	{ without = [], hosts }: { without?: string[]; hosts?: string[] } = {},
+) {
+	const data = { ...ofCluster.data };
+	for (const key of without) delete data[key];
+	const destination = destinationWith(undefined, {
+		type: "Postgres",
+		postgres: {
+			credentials: { secretRef: { name: "warehouse-app" } },
+			...more,
+		},
+	} as DestinationSpec);
+	return decide(
+		stateWith({
+			destination,
+			credentials: [{ ...ofCluster, data }],
+			allowedEndpoints: hosts ? { DESTINATION_HOSTS: hosts } : {},
+		}),
+		now,
+	);
+}
+
+function secretKeysOf(actions: DestinationAction[]): string[] {
+	const [start] = actions.filter((action) => action.type === "startJob");
+	return Object.keys(start!.job.secret.data ?? {}).toSorted();
+}
+
+test("a Secret of CloudNativePG fills what the spec leaves out, and the spec wins over it", () => {
+	const all = ["dbname", "host", "password", "port", "username"];
+	expect(secretKeysOf(postgresWith())).toEqual([
+		"input.json",
+		...all.map((key) => `postgres-${key}`),
+	]);
+	expect(
+		secretKeysOf(postgresWith({ host: "db.example.com", database: "own" })),
+	).toEqual([
+		"input.json",
+		"postgres-password",
+		"postgres-port",
+		"postgres-username",
+	]);
+});
+
+test.each([
+	[
+		"ConnectionIncomplete",
+		"spec.postgres.host is not set",
+		{},
+		{ without: ["host"] },
+	],
+	[
+		"ConnectionIncomplete",
+		'no key "dbname"',
+		{ host: "a" },
+		{ without: ["dbname"] },
+	],
+	["SecretKeyNotFound", "password", {}, { without: ["password"] }],
+	["HostNotAllowed", "warehouse-rw.shop", {}, { hosts: ["db.example.com"] }],
+	[
+		"HostNotAllowed",
+		"evil-example.com",
+		{ host: "evil-example.com" },
+		{ hosts: ["*.example.com"] },
+	],
+])("%s: %s", (reason, words, more, how) => {
+	expect(statusIn(postgresWith(more, how))).toMatchObject({
+		conditions: [
+			{ status: "False", reason, message: expect.stringContaining(words) },
+		],
+	});
+});
+
+test.each([["DB.example.com."], ["a.b.example.com"]])(
+	"host %s is one that the operator's list has",
+	(host) => {
+		const actions = postgresWith(
+			{ host },
+			{ hosts: ["db.example.com", "*.example.com"] },
+		);
+		expect(actions.map(({ type }) => type)).toContain("startJob");
 	},
 );
 
