@@ -114,7 +114,7 @@ test("a new type of warehouse is its own folder and one line: every program know
 		spec: { type: "Nothing", nothing: {} },
 		problems: [],
 		input: { type: "Nothing", motto: "" },
-		filter: [...warehouses.keys(), "Nothing"],
+		filter: [...warehouses.keys(), "Nothing"].toSorted(),
 	});
 });
 
@@ -122,7 +122,7 @@ test("its part of the CRD, its errors and its page stand where people look", asy
 	const textOf = (file: string) => readFile(join(copy, file), "utf8");
 	const crd = await textOf("crds/destinations.yaml");
 	expect(crd).toContain(
-		`enum: [${[...warehouses.keys(), "Nothing"].join(", ")}]\n`,
+		`enum: [${[...warehouses.keys(), "Nothing"].toSorted().join(", ")}]\n`,
 	);
 	expect(crd).toContain("(self.type == 'Nothing') == has(self.nothing)");
 	expect(

@@ -139,6 +139,8 @@ export function createProgram(): Command {
 
 /** Defines the commands of a group, such as `tidemill sources list`. */
 export async function loadGroup(group: CommandGroup): Promise<void> {
+	// `sources get` isn't the group `get`.
+	if (group.parent?.parent) return;
 	const found = groups.find(({ name }) => name === group.name());
 	if (!found || group.commands.length > 0) return;
 	(await found.load()).define(group);

@@ -1,5 +1,8 @@
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
 import type {
+	FileStore,
 	ListedObject,
 	ObjectStore,
 } from "../../../ingest/archive/s3/object-store.ts";
@@ -10,7 +13,7 @@ import type { ObjectServer } from "./object-server.ts";
  * (docs.aws.amazon.com, "Add preconditions to S3 operations with conditional requests"), and lists are sorted by key (API
  * reference, ListObjectsV2).
  */
-export class DatedStore implements ObjectStore {
+export class DatedStore implements ObjectStore, FileStore {
 	readonly keys = new ObjectKeys("");
 	readonly #server: ObjectServer;
 	readonly #nowMs: () => number;
@@ -35,6 +38,17 @@ export class DatedStore implements ObjectStore {
 	async get(key: string): Promise<string | undefined> {
 		const found = this.#objects.get(key);
 		return found && Buffer.from(found.body).toString();
+	}
+
+	async putNewFile(key: string, file: string) {
+		return this.putNew(key, await readFile(file));
+	}
+
+	async getFile(key: string, file: string): Promise<string | undefined> {
+		const found = this.#objects.get(key);
+		if (!found) return undefined;
+		await writeFile(file, found.body);
+		return createHash("sha256").update(found.body).digest("hex");
 	}
 
 	async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
