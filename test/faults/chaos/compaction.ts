@@ -12,7 +12,11 @@ import {
 import { untilArchived, verifyArchive, verifyRows } from "./checks/verify.ts";
 import { manifestFiles } from "./load.ts";
 import type { Fault } from "./plan.ts";
-import { minCompactedObjects, type Scene } from "./scene/scene.ts";
+import {
+	archiveNames,
+	minCompactedObjects,
+	type Scene,
+} from "./scene/scene.ts";
 import { eventually } from "./scene/violation.ts";
 import { strike } from "./strike.ts";
 
@@ -74,13 +78,17 @@ function untilCompacted(scene: Scene): Promise<void> {
 }
 
 /** The records are made to look a day old, and nothing stays of what they replaced. */
-function untilRemoved(scene: Scene): Promise<void> {
+async function untilRemoved(scene: Scene): Promise<void> {
 	const seconds = (Date.now() - outdatedMs) / 1000;
+	for (const each of await datesOf(scene))
+		if (await recordOf(scene, each))
+			await utimes(recordFile(scene, each), seconds, seconds);
+	// One that has seen a record knows when it was written.
+	await Promise.all(archiveNames.map((name) => restart(scene, name)));
 	return eventually("compacted", async () => {
 		for (const each of await datesOf(scene)) {
 			const record = await recordOf(scene, each);
 			if (!record) continue;
-			await utimes(recordFile(scene, each), seconds, seconds);
 			const { originals, outputs } = visibleObjects(
 				each.names.filter((name) => !isOutput(name)),
 				(name) => name,
@@ -92,6 +100,13 @@ function untilRemoved(scene: Scene): Promise<void> {
 		}
 		return undefined;
 	});
+}
+
+async function restart(scene: Scene, name: string): Promise<void> {
+	const release = await scene.locks.take(name);
+	const archive = scene.parts[name]!;
+	await archive.kill();
+	await archive.start().finally(release);
 }
 
 /** Each shard compacts its own objects. */

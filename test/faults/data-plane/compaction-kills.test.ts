@@ -110,11 +110,15 @@ test.each<
 		expect(await fixture.names()).toHaveLength(names);
 		expect((await fixture.record()) !== undefined).toBe(hasRecord);
 
-		const { readyz } = await startArchiveProcess(archive, {
-			...compactsAtOnce,
-			ARCHIVE_SCRATCH: await passingDirectory("scratch"),
-		});
-		await eventually(async () => expect(await readyz()).toBe("ok\n"));
+		const start = async () => {
+			const process = await startArchiveProcess(archive, {
+				...compactsAtOnce,
+				ARCHIVE_SCRATCH: await passingDirectory("scratch"),
+			});
+			await eventually(async () => expect(await process.readyz()).toBe("ok\n"));
+			return process;
+		};
+		const { child, ended } = await start();
 		// While it goes on with what the dead one began.
 		const early = await fixture.manifest();
 		expect(await loadedBodies(early)).toEqual(bodies);
@@ -139,6 +143,10 @@ test.each<
 		expect(await table()).toEqual(bodies);
 
 		await fixture.recordedDaysAgo(2);
+		// It knows already when the record was written.
+		child.kill("SIGKILL");
+		await ended;
+		await start();
 		await eventually(async () => expect(await fixture.names()).toHaveLength(1));
 		const late = await fixture.manifest();
 		expect(dateOf(late).objects).toHaveLength(1);
