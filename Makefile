@@ -16,6 +16,10 @@ help: ## Show this
 up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (TIDEMILL_HOME=… for a second one)
 	@$(node) local/up.ts
 
+.PHONY: public-url
+public-url: $(installed) ## Tell a running Tidemill the URL of your tunnel (URL=https://…; without it, this machine's own)
+	@$(node) local/change-public-url.ts "$(URL)"
+
 .PHONY: down
 down: $(installed) ## Stop what `make up` started; the data stays
 	@$(node) local/down.ts

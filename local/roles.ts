@@ -10,6 +10,7 @@ import {
 } from "./machine/home.ts";
 import type { LocalPorts } from "./machine/ports.ts";
 import { answersOk, type ChildProgram } from "./machine/program.ts";
+import { readPublicURL } from "./public-url.ts";
 import type { Pki } from "./servers/pki.ts";
 import { s3Region } from "./servers/s3.ts";
 
@@ -56,20 +57,25 @@ export function roles(settings: {
 			STREAM_MAX_BYTES: String(1024 ** 3),
 			STREAM_REPLICAS: "1",
 		}),
-		operator: tidemill("operator", ports.operatorHealth, {
-			NATS_URL: natsUrl("operator"),
-			KUBECONFIG: kubeconfig("operator"),
-			...processEnvironment.operator,
-			// All, as every namespace of the local cluster belongs to the same person.
-			WATCH_NAMESPACES: "*",
-			LEASE_NAMESPACE: "tidemill-system",
-			TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
-			TIDEMILL_IMAGE: localImage,
-			TIDEMILL_SHARDS: "1",
-			TIDEMILL_SEAL_KEY: home.sealKey,
-			TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
-			...trustedEndpoints(),
-		}),
+		operator: {
+			...tidemill("operator", ports.operatorHealth, {
+				NATS_URL: natsUrl("operator"),
+				KUBECONFIG: kubeconfig("operator"),
+				...processEnvironment.operator,
+				// All, as every namespace of the local cluster belongs to the same person.
+				WATCH_NAMESPACES: "*",
+				LEASE_NAMESPACE: "tidemill-system",
+				TIDEMILL_IMAGE: localImage,
+				TIDEMILL_SHARDS: "1",
+				TIDEMILL_SEAL_KEY: home.sealKey,
+				TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
+				...trustedEndpoints(),
+			}),
+			currentEnv: () => ({
+				TIDEMILL_RECEIVE_URL:
+					readPublicURL(home) ?? `http://127.0.0.1:${ports.receive}`,
+			}),
+		},
 		api: tidemill("api", ports.apiHealth, {
 			NATS_URL: natsUrl("api"),
 			KUBECONFIG: kubeconfig("api"),

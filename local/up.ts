@@ -10,6 +10,7 @@ import { checkSpace, type LocalHome, locateHome } from "./machine/home.ts";
 import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
+import { publicURLOf, writePublicURL } from "./public-url.ts";
 import { prepareStack } from "./stack.ts";
 
 /**
@@ -22,9 +23,11 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 	process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
 	await mkdir(home.directory, { recursive: true, mode: 0o700 });
 	await checkSpace(home.directory);
+	const publicURL = publicURLOf(process.env.TIDEMILL_PUBLIC_URL);
 	const lock = await tryLock(home.lock);
 	if ("owner" in lock)
 		throw problem.alreadyRunning(home.directory, lock.owner.pid);
+	writePublicURL(home, publicURL);
 	const records = new ChildRecords(home.children);
 	const supervisor = new Supervisor(home, records, terminal);
 	let started: Record<string, string> | undefined;
@@ -36,7 +39,7 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 		);
 		if (started) {
 			terminal.settle();
-			terminal.say(welcome(home, started));
+			terminal.say(welcome(home, started, publicURL));
 			await untilAborted(stop, new Promise(() => {}));
 		}
 		return 0;
@@ -90,12 +93,16 @@ async function untilAborted<T>(
 }
 
 /** Tells a person what runs where, and what to do next. */
-function welcome(home: LocalHome, variables: Record<string, string>): string {
+function welcome(
+	home: LocalHome,
+	variables: Record<string, string>,
+	publicURL = variables.TIDEMILL_RECEIVE_URL,
+): string {
 	const env = relative(process.cwd(), home.env);
 	return `
 Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
 
-  webhooks     ${variables.TIDEMILL_RECEIVE_URL}/hooks/…
+  webhooks     ${publicURL}/hooks/…
   REST API     ${variables.TIDEMILL_API_URL}
   Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
   S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}

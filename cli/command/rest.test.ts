@@ -104,3 +104,24 @@ test("a refusal by the cluster names fields, and patterns in words", async () =>
 	);
 	expect(exitCode).toBe(1);
 });
+
+test.each([
+	[401, 'export TIDEMILL_API_TOKEN="$(tidemill tokens create '],
+	[
+		403,
+		"kubectl create rolebinding reader-editor --clusterrole=tidemill-editor --serviceaccount=mine:reader -n mine",
+	],
+])(
+	"a refusal with %d ends with the command that helps",
+	async (status, command) => {
+		const { url } = await apiserver(() => [
+			status,
+			{ detail: "No.", code: "C" },
+		]);
+		const claims = { sub: "system:serviceaccount:mine:reader" };
+		const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
+		const { stderr } = await events(url, `h.${payload}.s`);
+		expect(stderr).toContain("No. (C). ");
+		expect(stderr).toContain(command);
+	},
+);

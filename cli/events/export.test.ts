@@ -22,6 +22,7 @@ const succeeded = {
 async function exported({
 	files = { a: "first", b: "second" } as Record<string, string>,
 	names = [firstName, secondName],
+	mayReadBodies = true,
 } = {}) {
 	const specs: object[] = [];
 	const accounts = new Set<unknown>();
@@ -33,6 +34,10 @@ async function exported({
 			return [201, { ...operation, status: succeeded }];
 		}
 		if (path.startsWith("/v1/")) accounts.add(headers["tidemill-account"]);
+		if (path === "/v1/sources/shop/refusals?body=true&limit=1")
+			return mayReadBodies
+				? [200, { items: [] }]
+				: [403, { code: "Forbidden", detail: "This needs the right." }];
 		const page = /^\/v1\/operations\/shop-e\w+\/files(.*)$/.exec(path);
 		if (page?.[1] === "")
 			return [200, { items: [file(names[0]!, "a", 5)], cursor: "2026-03-01" }];
@@ -168,4 +173,12 @@ test("a folder with bodies in the other way is left as it is, and the message sa
 		exitCode: 2,
 		stderr: expect.stringContaining("in a Parquet file a body is text"),
 	});
+});
+
+test("who may not read bodies makes no Operation, and is told the command that helps", async () => {
+	const { run, specs } = await exported({ mayReadBodies: false });
+	const { exitCode, stderr } = await run();
+	expect(stderr).toContain("This needs the right. (Forbidden)");
+	expect(stderr).toContain("--clusterrole=tidemill-editor");
+	expect([exitCode, specs]).toEqual([1, []]);
 });

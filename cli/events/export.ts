@@ -59,6 +59,9 @@ export function defineExport(events: CommandGroup): void {
 			const cluster = await chooseCluster(options);
 			// The Export is in the cluster's namespace, whichever is the token's own.
 			const api = restApi({ ...options, namespace: cluster.namespace });
+			// Who may not read bodies makes no Operation for nothing.
+			const right = { body: "true", limit: "1" };
+			await api.get(`/sources/${encodeURIComponent(source)}/refusals`, right);
 			const operation = await performOperation(cluster, {
 				type: "Export",
 				sourceRef: { name: source },

@@ -1,7 +1,7 @@
 import { type CommandGroup, examples } from "../command/group.ts";
 import { dataOption, dataText, table } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
-import type { EventListing } from "./events.ts";
+import type { EventListing } from "./stored.ts";
 
 /** What the API says of an event (`EventReceipt` in its document). */
 export interface Receipt extends Omit<EventListing, "violations"> {

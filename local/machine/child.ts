@@ -31,7 +31,7 @@ export async function startChild(
 	mkdirSync(dirname(options.logFile), { recursive: true });
 	const log = openSync(options.logFile, "a", 0o600);
 	const child = spawn(program.command, program.args, {
-		env: { ...baseEnvironment(), ...program.env },
+		env: { ...baseEnvironment(), ...program.env, ...program.currentEnv?.() },
 		stdio: ["ignore", log, log],
 		detached: options.ownGroup,
 	});

@@ -23,6 +23,8 @@ export interface LocalHome {
 	secrets: string;
 	/** The key with which operator seals signing secrets for receive. */
 	sealKey: string;
+	/** The URL under which the internet reaches receive, if it does. */
+	publicURL: string;
 	/** Shell exports for people. */
 	env: string;
 	logs: string;
@@ -56,6 +58,7 @@ export function locateHome(
 		ports: inside("ports.json"),
 		secrets: inside("secrets.json"),
 		sealKey: inside("seal-key"),
+		publicURL: inside("public-url"),
 		env: inside("env"),
 		logs: inside("logs"),
 		pki: inside("pki"),

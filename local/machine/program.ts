@@ -10,6 +10,8 @@ export interface ChildProgram {
 	args: string[];
 	/** Beyond {@link baseEnvironment}. */
 	env: Record<string, string>;
+	/** More of it, as it is at each start. */
+	currentEnv?: () => Record<string, string>;
 	/** Whether the program can do its work. Never throws. */
 	isReady: () => Promise<boolean>;
 	/** Time from SIGTERM to SIGKILL. */

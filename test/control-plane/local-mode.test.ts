@@ -127,6 +127,32 @@ test("a child that was killed is started again, and said so", async () => {
 	}
 });
 
+test("a tunnel's URL becomes that of each Source while Tidemill runs, and who has a stale one is named", async () => {
+	await shell("tidemill sources create tunnelled --wait");
+	const urlOf = () =>
+		shell("kubectl get source tunnelled -o jsonpath={.status.webhookURL}");
+	const own = await urlOf();
+	const path = new URL(own).pathname;
+	const first = await make("change-public-url", "https://one.example/");
+	expect(await urlOf()).toBe(`https://one.example${path}`);
+	expect(first).toContain("Webhook URLs begin with https://one.example now.");
+	expect(first).toContain(
+		`default/tunnelled: the provider still has ${own}. Give it https://one.example${path}`,
+	);
+	await expect(make("change-public-url", "http://one.example")).rejects.toThrow(
+		'The public URL "http://one.example" must begin with https://',
+	);
+	expect(await urlOf()).toBe(`https://one.example${path}`);
+	await make("change-public-url", "");
+	expect(await urlOf()).toBe(own);
+});
+
+test("a start with a public URL that can't be right ends with what would be", async () => {
+	const second = up({ TIDEMILL_PUBLIC_URL: "one.example" });
+	await second.says('The public URL "one.example" is not a URL');
+	expect(await second.exitCode).toBe(1);
+});
+
 test("after a supervisor's sudden death the next start removes what it left, and has all data on the same ports", async () => {
 	await shell("kubectl create configmap kept --from-literal=a=b");
 	const before = { children: children(), ports: read("ports.json") };
@@ -187,7 +213,7 @@ async function showsHealth(port: number): Promise<void> {
 }
 
 /** Starts the supervisor as `make up` does. */
-function up() {
+function up(env: Record<string, string> = {}) {
 	const child = spawn(process.execPath, ["local/up.ts"], {
 		cwd: project,
 		env: {
@@ -196,6 +222,7 @@ function up() {
 			TIDEMILL_HOME: home,
 			// From the sources, as a person runs it; other tests run the bundle.
 			TIDEMILL_COMMAND: "",
+			...env,
 		},
 		stdio: ["ignore", "pipe", "pipe"],
 	});
@@ -218,10 +245,13 @@ function up() {
 	};
 }
 
-async function make(target: "down"): Promise<string> {
+async function make(
+	target: "down" | "change-public-url",
+	...args: string[]
+): Promise<string> {
 	const { stdout } = await promisify(execFile)(
 		process.execPath,
-		[`local/${target}.ts`],
+		[`local/${target}.ts`, ...args],
 		{ cwd: project, env: { ...process.env, TIDEMILL_HOME: home } },
 	);
 	return stdout;
