@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstream } from "@nats-io/jetstream";
 import { Registry } from "prom-client";
@@ -65,6 +67,16 @@ class CountingStore extends MemoryStore {
 	override async putNew(key: string, body: Uint8Array | string) {
 		this.puts.push({ atMs: performance.now(), key });
 		return super.putNew(key, /\.parquet$/.test(key) ? "" : body);
+	}
+
+	async putNewFile(key: string, file: string) {
+		return this.putNew(key, await readFile(file));
+	}
+
+	async getFile(key: string, file: string): Promise<string | undefined> {
+		const text = this.objects.get(key);
+		if (text !== undefined) await writeFile(file, text);
+		return text && "its digest";
 	}
 }
 
@@ -141,7 +153,7 @@ async function archive(
 		reading: new FairLimit({ atOnce: 2 }),
 		changing: new FairLimit({ atOnce: 1 }),
 		progress: () => NatsProgress.open(connection, 1),
-		scratch: "",
+		scratch: tmpdir(),
 		log,
 	};
 	const [manifests] = answerManifests(
