@@ -1,11 +1,11 @@
 import type { TableColumn } from "../../contracts/job.ts";
+import { authoritiesOf } from "../definition/authorities.ts";
 import type { WarehouseDefinition } from "../definition/definition.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
 import { clickHouseErrors } from "./errors.ts";
 import { type ClickHouseInput, fileEnv, type TableOptions } from "./input.ts";
 
 const defaultEngine = "MergeTree";
-const defaultKey = "ca.crt";
 
 /** A database of ClickHouse. */
 export const definition = {
@@ -44,22 +44,10 @@ export const definition = {
 					? "has a line end, which is no part of a user's name or password. Write it without one, as `kubectl create secret` does."
 					: undefined,
 		})),
-		...(caSecretRef
-			? [
-					{
-						field: "caSecretRef",
-						name: caSecretRef.name,
-						key: caSecretRef.key ?? defaultKey,
-						verifiedAs: "authorities",
-						file: "clickhouse-ca.crt",
-						env: fileEnv.authorities,
-						problemOf: (value: string) =>
-							value.includes("-----BEGIN CERTIFICATE-----")
-								? undefined
-								: "has no certificate in PEM.",
-					},
-				]
-			: []),
+		...authoritiesOf(caSecretRef, {
+			file: "clickhouse-ca.crt",
+			env: fileEnv.authorities,
+		}),
 	],
 
 	verified: ({ url, database, cluster, engine }) => ({

@@ -1,4 +1,5 @@
 import type { TableColumn } from "../../contracts/job.ts";
+import { authoritiesOf } from "../definition/authorities.ts";
 import type { WarehouseDefinition } from "../definition/definition.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
 import { postgresErrors } from "./errors.ts";
@@ -7,7 +8,6 @@ import { fileEnv, type PostgresInput, type TableOptions } from "./input.ts";
 const defaultPort = 5432;
 const defaultSchema = "public";
 const defaultMode = "verify-full";
-const defaultKey = "ca.crt";
 
 /** Keys of a Secret, as CloudNativePG makes it, and the field that wins over each. */
 const inSecret = { host: "host", port: "port", dbname: "database" } as const;
@@ -55,22 +55,10 @@ export const definition = {
 				isOptional: key in inSecret,
 				problemOf: (value: string) => problemOf(key, value),
 			})),
-			...(caSecretRef
-				? [
-						{
-							field: "caSecretRef",
-							name: caSecretRef.name,
-							key: caSecretRef.key ?? defaultKey,
-							verifiedAs: "authorities",
-							file: "postgres-ca.crt",
-							env: fileEnv.authorities,
-							problemOf: (value: string) =>
-								value.includes("-----BEGIN CERTIFICATE-----")
-									? undefined
-									: "has no certificate in PEM.",
-						},
-					]
-				: []),
+			...authoritiesOf(caSecretRef, {
+				file: "postgres-ca.crt",
+				env: fileEnv.authorities,
+			}),
 		];
 	},
 	connection({ host, database, credentials }, secret) {
