@@ -2,6 +2,7 @@ import { isOfFuture } from "../../contracts/clocks.ts";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
+import { JobFailure } from "./failure.ts";
 
 /**
  * What loads leave on a table, beside its rows. A table without the mark isn't one that loads have filled: it was dropped,
@@ -86,6 +87,17 @@ export function missingDays(
 	return through < needed
 		? `is complete through ${through} only, and the Run loads from ${asked.start} on`
 		: undefined;
+}
+
+/** Throws TableIncomplete if the table would lack days after a load: see {@link missingDays}. */
+export function requireComplete(
+	table: string,
+	mark: TableMark | undefined,
+	manifest: Manifest,
+): void {
+	const missing = missingDays(mark, manifest);
+	if (missing !== undefined)
+		throw new JobFailure("TableIncomplete", `Table ${table} ${missing}`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
@@ -75,6 +76,17 @@ export interface Warehouse {
 	check(): Promise<void>;
 	/** Ends what it has open, which would keep the process. */
 	close?(): Promise<void>;
+}
+
+/** Throws {@link TableChanged} if rows that a day keeps aren't what the table holds now. */
+export function requireSameRows(
+	table: string,
+	days: readonly LoadDay[],
+	held: ReadonlyMap<UtcDate, HeldDate> | undefined,
+): void {
+	for (const { date, kept } of days)
+		if (kept && !isDeepStrictEqual(kept.held, held?.get(date)))
+			throw new TableChanged(table);
 }
 
 /** Somebody has changed the table since it was read. Nothing was written; load the days as a whole. */

@@ -1,10 +1,9 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { JobFailure } from "../../load/failure.ts";
 import { incompatibility, newColumns } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import { missingDays } from "../../load/table-mark.ts";
+import { requireComplete } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
 import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 import { existingColumns, fieldsOf, wantedColumns } from "./schema.ts";
@@ -49,12 +48,7 @@ export function planBigQuery(
 	const table = !use ? "Create" : use.replaces ? "Replace" : "Keep";
 	const added = newColumns(existing ? existingColumns(existing) : [], columns);
 	// The days that the table holds lack the values of a new column.
-	const missing = missingDays(
-		added.length > 0 ? undefined : use?.mark,
-		manifest,
-	);
-	if (missing !== undefined)
-		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
+	requireComplete(name, added.length > 0 ? undefined : use?.mark, manifest);
 	const full = days.filter(({ rows }) => rows > 0);
 	const newFields = table === "Keep" ? fieldsOf(added) : [];
 	if (input.strategy === "FullReload")

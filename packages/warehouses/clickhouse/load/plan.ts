@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { JobFailure } from "../../load/failure.ts";
 import {
 	type ExistingColumn,
 	incompatibility,
@@ -13,11 +11,11 @@ import { type TableComment, writeComment } from "../../load/table-comment.ts";
 import {
 	markAfter,
 	markDuring,
-	missingDays,
 	pipelineOf,
+	requireComplete,
 } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
-import { TableChanged } from "../../load/warehouse.ts";
+import { requireSameRows } from "../../load/warehouse.ts";
 import type { TableOptions } from "../input.ts";
 import { recordOf } from "./record.ts";
 import { dateColumn, defaultOrder, wantedColumns } from "./schema.ts";
@@ -71,12 +69,8 @@ export function planClickHouse(
 	const added = existing ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
 	const kept = isWhole || added.length > 0 ? undefined : use?.mark;
-	const missing = missingDays(kept, manifest);
-	if (missing !== undefined)
-		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
-	const isSame = ({ date, kept: rows }: LoadDay) =>
-		!rows || (kept && isDeepStrictEqual(rows.held, held?.get(date)));
-	if (!days.every(isSame)) throw new TableChanged(name);
+	requireComplete(name, kept, manifest);
+	requireSameRows(name, days, kept && held);
 	const words = existing && !isNew ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);
 	const pipeline = pipelineOf(input);

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import {
 	type HeldDate,
 	type LoadDay,
@@ -10,6 +9,7 @@ import {
 	type RecordedLoad,
 	type UnfitRows,
 } from "../../load/load-day.ts";
+import { recordedDays, recordNameOf } from "../../load/load-record.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 import type { Connection } from "./connection.ts";
 import { typeOf } from "./schema.ts";
@@ -26,9 +26,6 @@ import {
  * the change took place, wherever a process was killed.
  */
 export const recordTable = "_tidemill-loads";
-
-/** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
-export const recordedDays = 35;
 
 /** A change of one date. */
 export interface RecordEntry extends RecordedLoad {
@@ -78,22 +75,17 @@ ENGINE = ${statements.engine} ORDER BY (table_name, date, at) TTL toDateTime(at)
 COMMENT 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`;
 }
 
-/**
- * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
- * in another way; undefined for a full reload, which replaces the table.
- */
+/** See {@link recordNameOf}. */
 export function recordOf(
-	{ strategy, table }: Pick<LoadInput, "strategy" | "table">,
-	{ sourceKey, run }: Pick<Manifest, "sourceKey" | "run">,
+	input: Pick<LoadInput, "strategy" | "table">,
+	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {
-	if (strategy !== "Incremental") return undefined;
-	const filled = table.columns.map((column) => [column, typeOf(column)]);
-	const columns = createHash("sha256")
-		.update(JSON.stringify([sourceKey, filled, digestSql(table.columns)]))
-		.digest("hex")
-		.slice(0, 16);
-	return mark?.record?.startsWith(columns) ? mark.record : `${columns}-${run}`;
+	const { columns } = input.table;
+	return recordNameOf(input, manifest, mark, [
+		columns.map((column) => [column, typeOf(column)]),
+		digestSql(columns),
+	]);
 }
 
 /** The rows that a table has on these dates, or on all. */
@@ -231,13 +223,6 @@ export function entriesOf(
 		...(stay ? [stay] : []),
 		...(names.length > 0 ? [{ ...added, adds: true }] : []),
 	];
-}
-
-export function isRecorded(
-	date: UtcDate,
-	{ snapshotTime }: Pick<Manifest, "snapshotTime">,
-): boolean {
-	return date >= addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
 }
 
 /** Lines of the record's table. */

@@ -15,6 +15,7 @@ import { defineBodyValues } from "../../load/body-values.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
+import { oldestRecorded } from "../../load/load-record.ts";
 import { progressOf } from "../../load/progress.ts";
 import {
 	type DayFiles,
@@ -26,7 +27,6 @@ import type { ClickHousePlan } from "./plan.ts";
 import {
 	type DateRows,
 	entriesOf,
-	isRecorded,
 	noRows,
 	recordColumns,
 	recordLines,
@@ -225,7 +225,7 @@ export class TableLoad {
 		staged: StagedDay[],
 	): Promise<() => Promise<void>> {
 		const entries = staged
-			.filter(({ day }) => isRecorded(day.date, this.#manifest))
+			.filter(({ day }) => day.date >= oldestRecorded(this.#manifest))
 			.flatMap(({ day, before, after }) =>
 				entriesOf(day, this.#manifest.run, before, after),
 			);

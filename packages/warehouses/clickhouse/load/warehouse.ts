@@ -5,6 +5,7 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
+import { oldestRecorded } from "../../load/load-record.ts";
 import { readComment } from "../../load/table-comment.ts";
 import type {
 	DayFiles,
@@ -18,7 +19,6 @@ import { clickHouseUse, type ExistingTable, planClickHouse } from "./plan.ts";
 import {
 	createRecord,
 	heldDate,
-	isRecorded,
 	noRows,
 	recordedEntries,
 	recordOf,
@@ -220,7 +220,7 @@ class ClickHouseWarehouse implements Warehouse {
 			const found = heldDate(
 				rows.get(date) ?? noRows,
 				entries.get(date) ?? [],
-				!isRecorded(date, manifest),
+				date < oldestRecorded(manifest),
 			);
 			if (found) held.set(date, found);
 		}

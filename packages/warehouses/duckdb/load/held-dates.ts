@@ -1,15 +1,15 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate } from "../../load/load-day.ts";
+import { oldestRecorded } from "../../load/load-record.ts";
 import {
 	datesSql,
 	digestSql,
 	digestTable,
-	recordedDays,
 	recordedUnfit,
 	recordOf,
 	recordTable,
@@ -60,10 +60,7 @@ export async function heldDates(
 	const foundOf = new Map(found.map((day) => [day.date, day]));
 	const loadsOf = Map.groupBy(loads, ({ date }) => date);
 	const digestOf = new Map(digests.map(({ date, digest }) => [date, digest]));
-	const oldest = addDays(
-		utcDate(Date.parse(manifest.snapshotTime)),
-		-recordedDays,
-	);
+	const oldest = oldestRecorded(manifest);
 	const held = new Map<UtcDate, HeldDate>();
 	for (const date of dates) {
 		const { rows = 0n, digest = "0" } = foundOf.get(date) ?? {};

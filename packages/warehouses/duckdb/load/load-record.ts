@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import {
@@ -11,6 +10,7 @@ import {
 	type UnfitCount,
 	type UnfitRows,
 } from "../../load/load-day.ts";
+import { oldestRecorded, recordNameOf } from "../../load/load-record.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 
 /**
@@ -53,47 +53,29 @@ export interface RecordChange {
 	digests: { dates: UtcDate[]; columns: TableColumn[] };
 }
 
-/** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
-export const recordedDays = 35;
-
-/**
- * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
- * in another way; undefined for a full reload, which replaces the table.
- */
+/** See {@link recordNameOf}. Also of the SQL, since a later version may fill the same columns in another way. */
 export function recordOf(
-	{ strategy, table }: Pick<LoadInput, "strategy" | "table">,
-	{ sourceKey, run }: Manifest,
+	input: Pick<LoadInput, "strategy" | "table">,
+	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {
-	if (strategy !== "Incremental") return undefined;
-	const columns = fingerprint(table.columns, sourceKey);
-	return mark?.record?.startsWith(columns) ? mark.record : `${columns}-${run}`;
-}
-
-/** Also of the SQL, since a later version may fill the same columns in another way. */
-function fingerprint(columns: TableColumn[], sourceKey: string): string {
-	const filled = columns.map((column) => columnSql(column, columns));
-	return createHash("sha256")
-		.update(
-			JSON.stringify([
-				sourceKey,
-				filled,
-				eventRows([], columns),
-				digestSql(columns),
-			]),
-		)
-		.digest("hex")
-		.slice(0, 16);
+	const { columns } = input.table;
+	return recordNameOf(input, manifest, mark, [
+		columns.map((column) => columnSql(column, columns)),
+		eventRows([], columns),
+		digestSql(columns),
+	]);
 }
 
 export function recordChange(
 	record: string | undefined,
-	{ run, snapshotTime, dates }: Manifest,
+	manifest: Manifest,
 	days: LoadDay[],
 	columns: TableColumn[],
 ): RecordChange {
+	const { run, dates } = manifest;
 	const changed = days.filter(({ kept }) => !kept || kept.renamed);
-	const oldest = addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
+	const oldest = oldestRecorded(manifest);
 	return {
 		record,
 		dates: changed.map(({ date }) => date),

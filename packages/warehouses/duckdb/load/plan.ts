@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { columnSql } from "../../load/columns.ts";
-import { JobFailure } from "../../load/failure.ts";
 import {
 	type ExistingColumn,
 	incompatibility,
@@ -11,9 +9,13 @@ import {
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { type TableComment, writeComment } from "../../load/table-comment.ts";
-import { markAfter, missingDays, pipelineOf } from "../../load/table-mark.ts";
+import {
+	markAfter,
+	pipelineOf,
+	requireComplete,
+} from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
-import { TableChanged } from "../../load/warehouse.ts";
+import { requireSameRows } from "../../load/warehouse.ts";
 import { sliceBytes, slicesOf } from "./large-rows.ts";
 import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
 
@@ -101,12 +103,8 @@ export function planLoad(
 	const added = existing ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
 	const kept = replaces || added.length > 0 ? undefined : use?.mark;
-	const missing = missingDays(kept, manifest);
-	if (missing !== undefined)
-		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
-	const isSame = ({ date, kept: rows }: LoadDay) =>
-		!rows || (kept && isDeepStrictEqual(rows.held, held?.get(date)));
-	if (!days.every(isSame)) throw new TableChanged(name);
+	requireComplete(name, kept, manifest);
+	requireSameRows(name, days, kept && held);
 	const words = existing && !replaces ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);
 	const comment: LoadStep = {

@@ -1,3 +1,4 @@
+import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { ExistingColumn } from "../../load/incompatibility.ts";
 import { readComment, type TableComment } from "../../load/table-comment.ts";
@@ -88,7 +89,7 @@ export interface Partition {
 export async function partitionOf(
 	transaction: Transaction,
 	parent: string,
-	date: string,
+	date: UtcDate,
 ): Promise<Partition | undefined> {
 	const [found] = await transaction.rows<Partition>(
 		`SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name
@@ -100,9 +101,6 @@ export async function partitionOf(
 }
 
 /** As Postgres writes the bounds of a partition of one day. */
-export function bounds(date: string): string {
-	const next = new Date(Date.parse(date) + 86_400_000)
-		.toISOString()
-		.slice(0, 10);
-	return `FOR VALUES FROM ('${date}') TO ('${next}')`;
+export function bounds(date: UtcDate): string {
+	return `FOR VALUES FROM ('${date}') TO ('${addDays(date, 1)}')`;
 }

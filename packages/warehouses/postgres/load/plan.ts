@@ -1,15 +1,14 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import { JobFailure } from "../../load/failure.ts";
 import { incompatibility, newColumns } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { writeComment } from "../../load/table-comment.ts";
 import {
 	markAfter,
 	markDuring,
-	missingDays,
 	pipelineOf,
+	requireComplete,
 } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
 import type { ExistingTable } from "./catalog.ts";
@@ -52,9 +51,7 @@ export function planPostgres(
 		existing && !isSwap ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
 	const kept = isSwap || added.length > 0 ? undefined : use?.mark;
-	const missing = missingDays(kept, manifest);
-	if (missing !== undefined)
-		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
+	requireComplete(name, kept, manifest);
 	const words = existing && !isNew ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);
 	const pipeline = pipelineOf(input);

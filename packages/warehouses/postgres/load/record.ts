@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import {
 	type HeldDate,
 	type LoadDay,
@@ -9,6 +8,7 @@ import {
 	type RecordedLoad,
 	type UnfitRows,
 } from "../../load/load-day.ts";
+import { recordNameOf } from "../../load/load-record.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 import type { TableOptions } from "../input.ts";
 import { nameOf, type Partition } from "./catalog.ts";
@@ -21,9 +21,6 @@ import { typeOf } from "./schema.ts";
  */
 export const recordTable = "_tidemill_loads";
 
-/** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
-export const recordedDays = 35;
-
 export function createRecord(schema: string): string {
 	const name = nameOf(schema, recordTable);
 	return `CREATE TABLE IF NOT EXISTS ${name} (table_name text, record text, date date, run text, objects text[], rows bigint,
@@ -31,31 +28,16 @@ export function createRecord(schema: string): string {
 	COMMENT ON TABLE ${name} IS 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`;
 }
 
-/**
- * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
- * in another way; undefined for a full reload, which replaces the table.
- */
+/** See {@link recordNameOf}. */
 export function recordOf(
-	{ strategy, table }: Pick<LoadInput, "strategy" | "table">,
-	{ sourceKey, run }: Pick<Manifest, "sourceKey" | "run">,
+	input: Pick<LoadInput, "strategy" | "table">,
+	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {
-	if (strategy !== "Incremental") return undefined;
-	const filled = table.columns.map((column) => [
-		column,
-		typeOf(column, table.options as TableOptions),
+	const { columns, options } = input.table;
+	return recordNameOf(input, manifest, mark, [
+		columns.map((column) => [column, typeOf(column, options as TableOptions)]),
 	]);
-	const columns = createHash("sha256")
-		.update(JSON.stringify([sourceKey, filled]))
-		.digest("hex")
-		.slice(0, 16);
-	return mark?.record?.startsWith(columns) ? mark.record : `${columns}-${run}`;
-}
-
-export function oldestRecorded({
-	snapshotTime,
-}: Pick<Manifest, "snapshotTime">): UtcDate {
-	return addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
 }
 
 /** A load of a date, with the transaction that inserted its rows. */

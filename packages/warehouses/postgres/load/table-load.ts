@@ -5,6 +5,7 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { LoadDay } from "../../load/load-day.ts";
+import { oldestRecorded } from "../../load/load-record.ts";
 import { progressOf } from "../../load/progress.ts";
 import {
 	type DayFiles,
@@ -33,7 +34,6 @@ import {
 	createRecord,
 	forget,
 	heldDate,
-	oldestRecorded,
 	recordDay,
 	recordedLoads,
 	recordTable,
@@ -246,10 +246,7 @@ export class TableLoad {
 		date: UtcDate,
 		transaction: Transaction,
 	): Promise<Partition> {
-		const name = await this.#freeName(
-			fitting(table, `_p${date.replaceAll("-", "")}`),
-			transaction,
-		);
+		const name = await this.#freeName(partitionName(table, date), transaction);
 		const full = nameOf(this.#schema, name);
 		await transaction.run(
 			`CREATE TABLE ${full} (LIKE ${nameOf(this.#schema, table)} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING STORAGE INCLUDING COMPRESSION)`,
@@ -337,8 +334,7 @@ export class TableLoad {
 			await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
 		}
 		for (const [part, date] of partitions) {
-			const wanted = fitting(name, `_p${date.replaceAll("-", "")}`);
-			const free = await this.#freeName(wanted, transaction);
+			const free = await this.#freeName(partitionName(name, date), transaction);
 			await transaction.run(
 				`ALTER TABLE ${nameOf(this.#schema, part)} RENAME TO ${quoteName(free)}`,
 			);
@@ -399,6 +395,10 @@ async function lock(transaction: Transaction, name: string): Promise<void> {
 		"SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
 		[`tidemill ${name}`],
 	);
+}
+
+function partitionName(table: string, date: UtcDate): string {
+	return fitting(table, `_p${date.replaceAll("-", "")}`);
 }
 
 const maxBytes = 63;

@@ -4,6 +4,7 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
+import { oldestRecorded } from "../../load/load-record.ts";
 import type {
 	DayFiles,
 	Warehouse,
@@ -15,7 +16,7 @@ import { findTable, nameOf, partitionOf } from "./catalog.ts";
 import { Database } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
-import { heldDate, oldestRecorded, recordedLoads, recordOf } from "./record.ts";
+import { heldDate, recordedLoads, recordOf } from "./record.ts";
 import { requireReplaceable } from "./swap.ts";
 import { TableLoad } from "./table-load.ts";
 
