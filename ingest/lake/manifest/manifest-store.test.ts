@@ -98,6 +98,17 @@ test("a Run's manifest is what was written first, whoever reads it, and nothing 
 	expect(await readdir(scratch)).toEqual([]);
 });
 
+test("an archive whose folder for files is gone, as after a restart, reads a manifest", async () => {
+	const { newStore, scratch } = await fileStore();
+	const made = await newStore().create(
+		manifestOf("run", daysOf(2, 1, "https://a")),
+	);
+	await rm(scratch, { recursive: true });
+	expect(await newStore().newest("run")).toEqual(made);
+	await rm(scratch, { recursive: true });
+	expect(await Array.fromAsync(newStore().datesOf(made))).toHaveLength(2);
+});
+
 test("a date that fails writes no manifest", async () => {
 	const { newStore, scratch, files } = await fileStore();
 	const days = async function* () {

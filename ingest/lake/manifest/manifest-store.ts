@@ -91,7 +91,7 @@ export class ManifestStore {
 
 	/** The dates of a manifest, ascending. */
 	async *datesOf({ key }: SignedManifest): AsyncGenerator<ManifestDate> {
-		await using file = this.#newFile();
+		await using file = await this.#newFile();
 		if ((await this.#store.getFile(key, file.path)) === undefined)
 			throw new Error(`S3: ${key} existed and is gone. Trying again.`);
 		yield* readManifestText<Manifest>(createReadStream(file.path));
@@ -100,7 +100,7 @@ export class ManifestStore {
 	async #read(
 		key: string,
 	): Promise<Pick<SignedManifest, "manifest" | "named"> | undefined> {
-		await using file = this.#newFile();
+		await using file = await this.#newFile();
 		if ((await this.#store.getFile(key, file.path)) === undefined)
 			return undefined;
 		const named = new DateCounter();
@@ -116,7 +116,8 @@ export class ManifestStore {
 		}
 	}
 
-	#newFile() {
+	async #newFile() {
+		await mkdir(this.#scratch, { recursive: true });
 		const path = join(this.#scratch, `manifest-${randomUUID()}.json`);
 		return {
 			path,
@@ -252,8 +253,7 @@ export class ManifestStore {
 			}),
 		};
 		const key = this.#store.keys.run(run, signing);
-		await mkdir(this.#scratch, { recursive: true });
-		await using file = this.#newFile();
+		await using file = await this.#newFile();
 		const named = new DateCounter();
 		const text = manifestText(manifest, named.counting(dates));
 		await pipeline(text, createWriteStream(file.path));
