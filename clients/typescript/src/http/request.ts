@@ -1,5 +1,4 @@
 import { ApiError, ApiUnavailable, type TidemillError } from "./errors.ts";
-import { busyStatuses, retryDelay } from "./retry.ts";
 
 /** A token, or what returns the current one, such as the content of a mounted file that Kubernetes renews. */
 export type Token = string | (() => string | Promise<string>);
@@ -25,6 +24,12 @@ interface RequestParts {
 type Outcome =
 	| { answer: Response; text: string }
 	| { error: TidemillError; status: number | undefined; retryAfterMs: number };
+
+/** Milliseconds, unless the API names more in Retry-After. */
+const maxDelayMs = 15_000;
+
+/** 429 and 503 are Tidemill's, the others those of a proxy in front of it (RFC 9110 §15.6). */
+const busyStatuses: readonly number[] = [429, 502, 503, 504];
 
 /** The API answers within 60 seconds, even if it waits for a Run. */
 const timeoutMs = 90_000;
@@ -155,6 +160,34 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 		if (signal?.aborted) abort();
 		signal?.addEventListener("abort", abort, { once: true });
 	});
+}
+
+/** A request without an answer that counts. */
+interface FailedAttempt {
+	/** Undefined if nothing answered. `fetch` doesn't say whether such a request was sent. */
+	status: number | undefined;
+	/** As the API asks for. */
+	retryAfterMs: number;
+	/** Whether a repeat has no second effect. */
+	isRepeatable: boolean;
+	/** How often it was sent, from 1. */
+	attempt: number;
+	/** In which the client may retry. */
+	leftMs: number;
+}
+
+/**
+ * Milliseconds until the request is sent again, or undefined if it is not.
+ *
+ * @param random 0 to 1, so that clients don't return all at once.
+ */
+function retryDelay(failed: FailedAttempt, random: number) {
+	const { status, retryAfterMs, isRepeatable, attempt, leftMs } = failed;
+	if (status !== undefined && !busyStatuses.includes(status)) return undefined;
+	if (!isRepeatable && status !== 429) return undefined;
+	const backoffMs = Math.min(500 * 2 ** (attempt - 1), maxDelayMs);
+	const delayMs = Math.max(backoffMs * (0.5 + random / 2), retryAfterMs);
+	return delayMs <= leftMs ? delayMs : undefined;
 }
 
 /** An answer without the form of the API's errors comes from something in between. */
