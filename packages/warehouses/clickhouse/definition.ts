@@ -1,6 +1,8 @@
 import type { TableColumn } from "../../contracts/job.ts";
-import { authoritiesOf } from "../definition/authorities.ts";
-import type { WarehouseDefinition } from "../definition/definition.ts";
+import {
+	authoritiesOf,
+	type WarehouseDefinition,
+} from "../definition/definition.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
 import { clickHouseErrors } from "./errors.ts";
 import { type ClickHouseInput, fileEnv, type TableOptions } from "./input.ts";

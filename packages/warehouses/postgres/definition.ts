@@ -1,6 +1,8 @@
 import type { TableColumn } from "../../contracts/job.ts";
-import { authoritiesOf } from "../definition/authorities.ts";
-import type { WarehouseDefinition } from "../definition/definition.ts";
+import {
+	authoritiesOf,
+	type WarehouseDefinition,
+} from "../definition/definition.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
 import { postgresErrors } from "./errors.ts";
 import { fileEnv, type PostgresInput, type TableOptions } from "./input.ts";
