@@ -1,6 +1,7 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import {
 	authoritiesOf,
+	lineOf,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
@@ -34,18 +35,9 @@ export const definition = {
 		host: new URL(url).hostname.replace(/^\[(.*)\]$/, "$1"),
 	}),
 	secrets: ({ credentials, caSecretRef }) => [
-		...(["username", "password"] as const).map((key) => ({
-			field: "credentials.secretRef",
-			name: credentials.secretRef.name,
-			key,
-			verifiedAs: key,
-			file: key,
-			env: fileEnv[key],
-			problemOf: (value: string) =>
-				/[\r\n]/.test(value)
-					? "has a line end, which is no part of a user's name or password. Write it without one, as `kubectl create secret` does."
-					: undefined,
-		})),
+		...(["username", "password"] as const).map((key) =>
+			lineOf(credentials.secretRef.name, key, { file: key, env: fileEnv[key] }),
+		),
 		...authoritiesOf(caSecretRef, {
 			file: "clickhouse-ca.crt",
 			env: fileEnv.authorities,

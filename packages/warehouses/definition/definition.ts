@@ -143,3 +143,26 @@ export function authoritiesOf(
 		},
 	];
 }
+
+/** One line of text, such as a user's name or password, as a file of the Job. */
+export function lineOf(
+	name: string,
+	key: string,
+	{
+		problemOf,
+		...rest
+	}: Pick<SecretUse, "file" | "env" | "isOptional"> &
+		Partial<Pick<SecretUse, "problemOf">>,
+): SecretUse {
+	return {
+		field: "credentials.secretRef",
+		name,
+		key,
+		verifiedAs: key,
+		...rest,
+		problemOf: (value) =>
+			/[\0\r\n]/.test(value)
+				? "has a line end or a NUL, which is no part of it. Write it without one, as `kubectl create secret` does."
+				: problemOf?.(value),
+	};
+}

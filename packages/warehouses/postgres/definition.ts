@@ -1,6 +1,7 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import {
 	authoritiesOf,
+	lineOf,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
@@ -38,7 +39,6 @@ export const definition = {
 	secrets(spec) {
 		const { credentials, caSecretRef } = spec;
 		const { name } = credentials.secretRef;
-		const field = "credentials.secretRef";
 		const keys = [
 			"username",
 			"password",
@@ -47,16 +47,14 @@ export const definition = {
 			),
 		] as const;
 		return [
-			...keys.map((key) => ({
-				field,
-				name,
-				key,
-				verifiedAs: key,
-				file: `postgres-${key}`,
-				env: fileEnv[key],
-				isOptional: key in inSecret,
-				problemOf: (value: string) => problemOf(key, value),
-			})),
+			...keys.map((key) =>
+				lineOf(name, key, {
+					file: `postgres-${key}`,
+					env: fileEnv[key],
+					isOptional: key in inSecret,
+					...(key === "port" && { problemOf: portProblem }),
+				}),
+			),
 			...authoritiesOf(caSecretRef, {
 				file: "postgres-ca.crt",
 				env: fileEnv.authorities,
@@ -142,10 +140,8 @@ function isJSON({ from }: TableColumn): boolean {
 	return typeof from === "object" && "type" in from && from.type === "JSON";
 }
 
-function problemOf(key: string, value: string): string | undefined {
-	if (/[\0\r\n]/.test(value))
-		return "has a line end, which is no part of it. Write it without one, as `kubectl create secret` does.";
-	if (key === "port" && !(Number(value) >= 1 && Number(value) <= 65_535))
-		return "is no port. It must be a number from 1 to 65535.";
-	return undefined;
+function portProblem(value: string): string | undefined {
+	return /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535
+		? undefined
+		: "is no port. It must be a number from 1 to 65535.";
 }

@@ -4,6 +4,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
 import { progressOf } from "../../load/progress.ts";
@@ -163,19 +164,25 @@ export class TableLoad {
 		return this.#files.with([day], ([found], session) =>
 			this.#locked((transaction) =>
 				work(transaction, async (relation) => {
-					const { table } = this.#input;
-					const unfit = await copyDay(
-						found!,
-						session,
-						this.#files,
-						table,
-						relation,
-						transaction,
-					);
-					this.#files.addUnfit(day, unfit);
+					await this.#copy(day, found!, session, relation, transaction);
 					return { ...found!, unfit: this.#files.unfitOf(day) ?? {} };
 				}),
 			),
+		);
+	}
+
+	/** @param found The day as its objects on disk have it. */
+	async #copy(
+		day: LoadDay,
+		found: LoadDay,
+		session: Session,
+		relation: string,
+		transaction: Transaction,
+	): Promise<void> {
+		const { table } = this.#input;
+		this.#files.addUnfit(
+			day,
+			await copyDay(found, session, this.#files, table, relation, transaction),
 		);
 	}
 
@@ -299,16 +306,7 @@ export class TableLoad {
 							`CREATE TABLE ${relation} PARTITION OF ${next} ${bounds(day.date)}`,
 						);
 					}
-					const { table } = this.#input;
-					const unfit = await copyDay(
-						found!,
-						session,
-						this.#files,
-						table,
-						relation,
-						transaction,
-					);
-					this.#files.addUnfit(day, unfit);
+					await this.#copy(day, found!, session, relation, transaction);
 				});
 			done += day.rows;
 			this.#log.info(progressOf(days, done), "loading days");
