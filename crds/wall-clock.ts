@@ -8,8 +8,8 @@ export function isTimeZone(name: string): boolean {
 	if (/^[+-]/.test(name)) return false;
 	try {
 		formatterOf(name);
-		// `Intl` has names of ICU's own, too, such as PST.
-		new Temporal.ZonedDateTime(0n, name);
+		// `Intl` has names of ICU's own, too, such as PST. Not every browser that shows a form has Temporal.
+		if (typeof Temporal !== "undefined") new Temporal.ZonedDateTime(0n, name);
 		return true;
 	} catch {
 		return false;

@@ -1,0 +1,154 @@
+import type {
+	DestinationSpec,
+	PipelineSpec,
+	SourceSpec,
+	TrackingPlanSpec,
+} from "../../crds/generated/types.ts";
+
+export type JsonObject = Record<string, unknown>;
+
+/** What a form edits: what people set of a resource, with the fields that the form doesn't show. */
+export interface Draft {
+	name: string;
+	labels?: Record<string, string>;
+	spec: JsonObject;
+}
+
+/** The kinds that have a form, each with its collection in the REST API. */
+export const collections = {
+	Source: "sources",
+	Destination: "destinations",
+	Pipeline: "pipelines",
+	TrackingPlan: "tracking-plans",
+} as const;
+
+export type FormKind = keyof typeof collections;
+
+/** A resource as the REST API shows it: the fields of metadata, spec and status at one level. */
+export interface ResourceView extends JsonObject {
+	name: string;
+	labels?: Record<string, string>;
+	managedBy?: string;
+}
+
+/** `tsc` names the field that is missing here, or that no spec has any more. */
+const specFields = {
+	Source: fieldsOf<SourceSpec>({
+		displayName: true,
+		type: true,
+		webhook: true,
+		notify: true,
+		retentionDays: true,
+		suspend: true,
+		deletionPolicy: true,
+	}),
+	Destination: fieldsOf<DestinationSpec>({
+		displayName: true,
+		type: true,
+		serviceAccountName: true,
+		checkTemplate: true,
+		bigQuery: true,
+		clickHouse: true,
+		duckDB: true,
+		postgres: true,
+	}),
+	Pipeline: fieldsOf<PipelineSpec>({
+		displayName: true,
+		sourceRef: true,
+		destinationRef: true,
+		table: true,
+		dateRange: true,
+		overwritePeriodDays: true,
+		schedule: true,
+		notify: true,
+		suspend: true,
+		startingDeadlineSeconds: true,
+		pendingDeadlineSeconds: true,
+		runHistory: true,
+		runTemplate: true,
+	}),
+	TrackingPlan: fieldsOf<TrackingPlanSpec>({
+		displayName: true,
+		eventType: true,
+		common: true,
+		commonFrom: true,
+		events: true,
+		onUnplannedEvent: true,
+		onViolation: true,
+		onUnplannedProperty: true,
+	}),
+};
+
+function fieldsOf<Spec>(
+	fields: Record<keyof Required<Spec> & string, true>,
+): ReadonlySet<string> {
+	return new Set(Object.keys(fields));
+}
+
+export function isSpecField(kind: FormKind, field: string): boolean {
+	return specFields[kind].has(field);
+}
+
+/** What people set of a resource, without its status. */
+export function draftOf(kind: FormKind, view: ResourceView): Draft {
+	const { name, labels } = view;
+	const spec = Object.entries(view).filter(([field]) =>
+		isSpecField(kind, field),
+	);
+	return {
+		name,
+		...(labels && Object.keys(labels).length > 0 && { labels }),
+		spec: Object.fromEntries(spec),
+	};
+}
+
+/** The body of `POST` and `PUT`. */
+export function bodyOf({ name, labels, spec }: Draft): JsonObject {
+	return { name, ...(labels && { labels }), ...spec };
+}
+
+export function isObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value at a path such as `table.bodyColumns[0].name`; undefined where there is none. */
+export function valueAt(value: unknown, path: string): unknown {
+	let at = value;
+	for (const step of stepsOf(path)) {
+		if (typeof step === "number") at = Array.isArray(at) ? at[step] : undefined;
+		else at = isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+	}
+	return at;
+}
+
+/**
+ * The draft with another value at a path of its spec, in which each step is a member. undefined removes the member, and objects
+ * that have nothing left with it.
+ */
+export function withField(draft: Draft, path: string, value: unknown): Draft {
+	const spec = withMember(draft.spec, path.split("."), value) ?? {};
+	return { ...draft, spec };
+}
+
+function withMember(
+	object: unknown,
+	[first, ...rest]: string[],
+	value: unknown,
+): JsonObject | undefined {
+	const members = isObject(object) ? object : {};
+	const inner =
+		rest.length > 0 ? withMember(members[first!], rest, value) : value;
+	const { [first!]: _, ...others } = members;
+	if (inner === undefined)
+		return Object.keys(others).length > 0 ? others : undefined;
+	// A member that is there keeps its place, so that the YAML doesn't jump.
+	return { ...members, [first!]: inner };
+}
+
+/** The steps of a path as the API's error details write it: members are strings, indexes of lists are numbers. */
+export function stepsOf(path: string): (string | number)[] {
+	const steps = path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.[\]]+)/g);
+	return [...steps].map(([, quoted, index, member]) =>
+		index === undefined ? (quoted ?? member!) : Number(index),
+	);
+}
