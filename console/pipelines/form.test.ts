@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { withField } from "../resource/draft.ts";
+import {
+	generatedTable,
+	integrationName,
+	newPipeline,
+	numberOf,
+	resourceName,
+	strategyOf,
+	tickedColumns,
+	withColumn,
+	withIntegrationName,
+	withScheduleType,
+	withType,
+} from "./form.ts";
+
+test.each([
+	["Orders, every morning", "orders-every-morning"],
+	["Bestellungen für Köln", "bestellungen-fur-koln"],
+	["--a..b--", "a-b"],
+	[`${"x".repeat(39)} y`, "x".repeat(39)],
+	["注文", ""],
+])("%s is the resource %s", (text, name) => {
+	expect(resourceName(text)).toBe(name);
+});
+
+test("the resource's name follows what people type, until it is there or chosen", () => {
+	const typed = withIntegrationName(newPipeline(), "Orders, all", true);
+	expect(typed).toMatchObject({
+		name: "orders-all",
+		spec: { displayName: "Orders, all" },
+	});
+	expect(integrationName(typed)).toBe("Orders, all");
+	const plain = withIntegrationName(typed, "orders", true);
+	expect(plain.name).toBe("orders");
+	expect(plain.spec).not.toHaveProperty("displayName");
+	const chosen = withIntegrationName({ ...typed, name: "mine" }, "Other", true);
+	expect(chosen).toMatchObject({
+		name: "mine",
+		spec: { displayName: "Other" },
+	});
+	expect(withIntegrationName(typed, "Renamed", false).name).toBe("orders-all");
+});
+
+test("the generated table is that of the operator", () => {
+	expect(generatedTable({ name: "2-orders", spec: {} })).toBe("_2_orders");
+});
+
+test("ticked columns keep their order, and Date decides the strategy", () => {
+	const draft = newPipeline();
+	const without = withColumn(draft, "Date", false);
+	expect(tickedColumns(without)).toEqual(["EventID", "Timestamp", "Body"]);
+	expect([strategyOf(draft), strategyOf(without)]).toEqual([
+		"Incremental",
+		"FullReload",
+	]);
+	expect(tickedColumns(withColumn(without, "Date", true))).toEqual(
+		tickedColumns(draft),
+	);
+	const own = withField(draft, "table.columns", ["Date", "EventID"]);
+	expect(tickedColumns(withColumn(own, "Violations", true))).toEqual([
+		"Date",
+		"EventID",
+		"Violations",
+	]);
+});
+
+test("another type of schedule has what it needs and nothing of the one before", () => {
+	const zone = withField(newPipeline(), "schedule.timeZone", "Europe/Berlin");
+	const cron = withScheduleType(zone, "Cron");
+	expect(cron.spec.schedule).toEqual({
+		type: "Cron",
+		cron: "0 6 * * 1-5",
+		timeZone: "Europe/Berlin",
+	});
+	expect(withScheduleType(cron, "Interval").spec.schedule).toEqual({
+		type: "Interval",
+		interval: "1h",
+	});
+	expect(withScheduleType(cron, "Manual").spec.schedule).toEqual({
+		type: "Manual",
+	});
+});
+
+test("another type of column leaves out what was for the one before", () => {
+	const column = {
+		name: "paid",
+		bodyPointer: "/paid",
+		type: "Decimal" as const,
+		precision: 18,
+		scale: 2,
+	};
+	expect(withType(column, "Timestamp")).toEqual({
+		name: "paid",
+		bodyPointer: "/paid",
+		type: "Timestamp",
+	});
+	expect(withType(column, "")).toEqual({ name: "paid", bodyPointer: "/paid" });
+});
+
+test("what is no whole number stays for the API to refuse", () => {
+	expect([numberOf("7"), numberOf("1.5"), numberOf("")]).toEqual([
+		7,
+		"1.5",
+		undefined,
+	]);
+});

@@ -1,0 +1,203 @@
+import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
+import { tableNameOf } from "../../crds/table-name.ts";
+import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
+
+/*
+ * What the form of a Pipeline shows of a draft, and what each of its fields changes in it. The draft is the only state: fields
+ * that the form doesn't show stay as they are.
+ */
+
+export type BodyColumn = PipelineBodyColumn;
+export type ScheduleType = "Manual" | "Daily" | "Interval" | "Cron";
+
+export const scheduleTypes: readonly ScheduleType[] = [
+	...(["Manual", "Daily", "Interval", "Cron"] as const),
+];
+
+/** The columns that Tidemill has for every event, in the order in which the table gets them. */
+export const eventColumns = [
+	{ id: "EventID", name: "event_id", type: "String" },
+	{ id: "Timestamp", name: "timestamp", type: "Timestamp" },
+	{ id: "Body", name: "body", type: "JSON" },
+	{ id: "Date", name: "date", type: "Date" },
+	{ id: "Violations", name: "violations", type: "JSON" },
+] as const;
+
+export type EventColumn = (typeof eventColumns)[number]["id"];
+
+/** The paths of the form's fields in the spec, in the order in which they are shown. Errors are placed by them. */
+export const formFields = [
+	"displayName",
+	"name",
+	"sourceRef.name",
+	"destinationRef.name",
+	"table.name",
+	"table.columns",
+	"table.bodyColumns",
+	"dateRange.start",
+	"dateRange.end",
+	"overwritePeriodDays",
+	"schedule.type",
+	"schedule.updateTime",
+	"schedule.interval",
+	"schedule.cron",
+	"schedule.timeZone",
+	"suspend",
+] as const;
+
+export function newPipeline(source = "", destination = ""): Draft {
+	return {
+		name: "",
+		spec: {
+			sourceRef: { name: source },
+			destinationRef: { name: destination },
+			table: { columns: ["EventID", "Timestamp", "Body", "Date"] },
+			dateRange: { end: "Today" },
+			overwritePeriodDays: 1,
+			schedule: { type: "Daily", updateTime: "06:00" },
+		},
+	};
+}
+
+/** What people call it: the name to display, or else the resource's. */
+export function integrationName({ name, spec }: Draft): string {
+	return textAt(spec, "displayName") || name;
+}
+
+/** @param isNew the resource's name follows what people type, as long as nobody has chosen another. */
+export function withIntegrationName(
+	draft: Draft,
+	text: string,
+	isNew: boolean,
+): Draft {
+	const follows = isNew && draft.name === resourceName(integrationName(draft));
+	const name = follows ? resourceName(text) : draft.name;
+	const displayName = text === name || text === "" ? undefined : text;
+	return withField({ ...draft, name }, "displayName", displayName);
+}
+
+const maxNameLength = 40;
+
+/** The text as the name of a resource: lower-case letters, digits and dashes; empty if it has none. */
+export function resourceName(text: string): string {
+	return text
+		.normalize("NFKD")
+		.replace(/\p{M}/gu, "")
+		.toLowerCase()
+		.replace(/[^a-z0-9]+/g, "-")
+		.slice(0, maxNameLength)
+		.replace(/^-+|-+$/g, "");
+}
+
+/** The table's name if the form leaves it empty. */
+export function generatedTable({ name }: Draft): string {
+	return name === "" ? "" : tableNameOf(name, undefined);
+}
+
+/** Without the field, the API's default. */
+export function tickedColumns({ spec }: Draft): EventColumn[] {
+	const columns = valueAt(spec, "table.columns");
+	return Array.isArray(columns)
+		? columns.filter((column) => eventColumns.some(({ id }) => id === column))
+		: ["EventID", "Timestamp", "Body", "Date"];
+}
+
+/** A column that is ticked comes where Tidemill's order has it; the others keep the order that somebody gave them. */
+export function withColumn(
+	draft: Draft,
+	column: EventColumn,
+	isTicked: boolean,
+): Draft {
+	const others = tickedColumns(draft).filter((one) => one !== column);
+	if (!isTicked) return withField(draft, "table.columns", others);
+	const place = (id: EventColumn) =>
+		eventColumns.findIndex((one) => one.id === id);
+	const next = others.findIndex((one) => place(one) > place(column));
+	return withField(
+		draft,
+		"table.columns",
+		others.toSpliced(next === -1 ? others.length : next, 0, column),
+	);
+}
+
+export function bodyColumns({ spec }: Draft): BodyColumn[] {
+	const columns = valueAt(spec, "table.bodyColumns");
+	return Array.isArray(columns)
+		? (columns.filter(isObject) as unknown as BodyColumn[])
+		: [];
+}
+
+export function withBodyColumns(
+	draft: Draft,
+	columns: readonly BodyColumn[],
+): Draft {
+	return withField(
+		draft,
+		"table.bodyColumns",
+		columns.length > 0 ? columns : undefined,
+	);
+}
+
+/** A body column with another type, without the fields that are for the type before. */
+export function withType(
+	{ name, bodyPointer, ...before }: BodyColumn,
+	type: string,
+): BodyColumn {
+	const own =
+		type === "Decimal"
+			? { precision: before.precision, scale: before.scale }
+			: type === "Timestamp"
+				? { format: before.format, timeZone: before.timeZone }
+				: {};
+	const kept = Object.entries(own).filter(([, value]) => value !== undefined);
+	return {
+		name,
+		bodyPointer,
+		...(type !== "" && { type }),
+		...Object.fromEntries(kept),
+	} as BodyColumn;
+}
+
+export type Strategy = "Incremental" | "FullReload";
+
+export function strategyOf(draft: Draft): Strategy {
+	return tickedColumns(draft).includes("Date") ? "Incremental" : "FullReload";
+}
+
+export function scheduleType({ spec }: Draft): ScheduleType {
+	const type = valueAt(spec, "schedule.type");
+	return scheduleTypes.find((one) => one === type) ?? "Manual";
+}
+
+/** Another type of schedule, with an example of what that type needs, and without what it doesn't take. */
+export function withScheduleType(draft: Draft, type: ScheduleType): Draft {
+	const timeZone = textAt(draft.spec, "schedule.timeZone");
+	const own = {
+		Manual: {},
+		Daily: { updateTime: "06:00" },
+		Interval: { interval: "1h" },
+		Cron: { cron: "0 6 * * 1-5" },
+	}[type];
+	const hasZone = type === "Daily" || type === "Cron";
+	return withField(draft, "schedule", {
+		type,
+		...own,
+		...(hasZone && timeZone !== "" && { timeZone }),
+	});
+}
+
+/** The text of a field; empty where there is none. */
+export function textAt(spec: object, path: string): string {
+	const value = valueAt(spec, path);
+	return value === undefined || value === null
+		? ""
+		: typeof value === "object"
+			? ""
+			: String(value);
+}
+
+/** What somebody typed as a whole number; anything else stays a text, for the API to refuse at its field. */
+export function numberOf(text: string): number | string | undefined {
+	if (text === "") return undefined;
+	return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
