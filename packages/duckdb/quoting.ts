@@ -11,11 +11,8 @@ export function quoteText(text: string): string {
 /** The rows of Parquet files, as a table to select from; with `filename`, each with a column that has its file. */
 export function parquetRows(
 	files: string[],
-	{ filename = false, rowNumbers = false } = {},
+	{ filename = false } = {},
 ): string {
-	const options = [
-		filename ? ", filename = true" : "",
-		rowNumbers ? ", file_row_number = true" : "",
-	].join("");
+	const options = filename ? ", filename = true" : "";
 	return `read_parquet([${files.map(quoteText).join(", ")}]${options})`;
 }

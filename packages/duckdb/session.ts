@@ -125,10 +125,18 @@ export class Session {
 	async *chunks(sql: string): AsyncGenerator<DuckDBDataChunk> {
 		this.#signal.throwIfAborted();
 		const result = await this.#connection.stream(sql);
-		for (;;) {
-			const chunk = await result.fetchChunk();
-			if (!chunk || chunk.rowCount === 0) return;
-			yield chunk;
+		let next = result.fetchChunk();
+		try {
+			for (;;) {
+				const chunk = await next;
+				if (!chunk || chunk.rowCount === 0) return;
+				// DuckDB makes it while the reader has this one.
+				next = result.fetchChunk();
+				next.catch(() => undefined);
+				yield chunk;
+			}
+		} finally {
+			await next.catch(() => undefined);
 		}
 	}
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { BodyValueType, LoadInput } from "../../packages/contracts/job.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
@@ -153,6 +153,90 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 			"SELECT count(*) FROM pg_indexes WHERE schemaname = 'webhooks' AND indexdef LIKE '%(a, date)'",
 		),
 	).toEqual([["2"]]);
+});
+
+test("a typed column has the value that was written, to the last digit and at the type's limits", async () => {
+	const { manifest, load, sql } = await postgresFixture(server);
+	const decimal = (precision: number, scale: number) =>
+		({ type: "Decimal", precision, scale }) as const;
+	const tried: [type: BodyValueType, written: string[], stored?: string[]][] = [
+		[decimal(1, 0), ["-9", "0", "7"]],
+		[decimal(1, 1), ["-0.9", "0.0", "0.1"]],
+		[decimal(5, 2), ["-999.99", "0.01", "100.00"]],
+		[decimal(9, 4), ["-10000.0001", "99999.9999", "0.0000"]],
+		[decimal(10, 9), ["0.000000001", "-1.000000000", "9.999999999"]],
+		[decimal(38, 0), [`-${"9".repeat(38)}`, "10000", "100000000"]],
+		[decimal(38, 38), [`-0.${"9".repeat(38)}`, `0.${"0".repeat(37)}1`]],
+		[
+			decimal(38, 9),
+			[`${"9".repeat(29)}.999999999`, "-12345678.000000001", "-0.5"],
+			[`${"9".repeat(29)}.999999999`, "-12345678.000000001", "-0.500000000"],
+		],
+		[
+			{ type: "Integer" },
+			["-9223372036854775808", "9223372036854775807", "-1", "0"],
+		],
+		[
+			{ type: "Number" },
+			["5e-324", "-1.7976931348623157e+308", "0.1", "-0.0"],
+			["5e-324", "-1.7976931348623157e+308", "0.1", "-0"],
+		],
+		[{ type: "Boolean" }, ["true", "false"]],
+		[
+			{ type: "Date" },
+			['"0001-01-01"', '"1999-12-31"', '"2000-01-01"', '"9999-12-31"'],
+			["0001-01-01", "1999-12-31", "2000-01-01", "9999-12-31"],
+		],
+		[
+			{ type: "Timestamp" },
+			['"0001-01-01T00:00:00Z"', '"1999-12-31T23:59:59.999999Z"'],
+			["0001-01-01 00:00:00+00", "1999-12-31 23:59:59.999999+00"],
+		],
+		[
+			{ type: "JSON" },
+			['{"a": "\\u20ac €"}', "[]", '"x"', "1e3"],
+			['{"a": "€ €"}', "[]", '"x"', "1000"],
+		],
+		[{ type: "String" }, ['""', '"ü 😀"', '"\\\\N"'], ["", "ü 😀", "\\N"]],
+	];
+	const events = Array.from({ length: 5 }, (_, row) => ({
+		event_id: `e${row}`,
+		timestampMs: Date.UTC(2026, 2, 1) + row,
+		body: `{${tried
+			.flatMap(([, written], column) =>
+				written[row] === undefined ? [] : `"v${column}":${written[row]}`,
+			)
+			.join(",")}}`,
+	}));
+	const input: Partial<LoadInput> = {
+		table: {
+			name: "orders",
+			description: "",
+			columns: [
+				...columns,
+				...tried.map(([type], column) => ({
+					name: `v${column}`,
+					from: { bodyPointer: `/v${column}`, ...type },
+				})),
+			],
+		},
+	};
+	const end = await load(await manifest({ "2026-03-01": [events] }), { input });
+	expect(end.exitCode, end.log).toBe(0);
+	const texts = tried.map((_, column) => `v${column}::text`).join(", ");
+	const found = await sql(
+		`SET TimeZone = 'UTC'; SELECT ${texts} FROM webhooks.orders ORDER BY event_id`,
+	);
+	for (const [column, [type, written, stored = written]] of tried.entries())
+		expect(
+			found.map((row) => row[column]),
+			JSON.stringify(type),
+		).toEqual(Array.from({ length: 5 }, (_, row) => stored[row] ?? null));
+	expect(
+		await sql(
+			"SELECT timestamp = to_timestamp(1772323200.004), date FROM webhooks.orders WHERE event_id = 'e4'",
+		),
+	).toEqual([["t", "2026-03-01"]]);
 });
 
 test("a body of text is byte for byte what was sent", async () => {

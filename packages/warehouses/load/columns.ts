@@ -90,9 +90,8 @@ export function bodyColumnsOf(
 export function eventRows(
 	files: string[],
 	columns: readonly TableColumn[],
-	{ rowNumbers = false } = {},
 ): string {
-	const rows = parquetRows(files, { rowNumbers });
+	const rows = parquetRows(files);
 	const fromBody = bodyColumnsOf(columns).map(({ from }) => from);
 	if (fromBody.length === 0) return rows;
 	const values = `${bodyValuesFunction}(body, ${quoteText(JSON.stringify(fromBody))})`;

@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type {
 	DestinationInput,
@@ -22,7 +25,10 @@ export async function load(
 	{ env = {}, input: changes = {} }: LoadOptions = {},
 ): Promise<ProcessCost> {
 	const uid = randomUUID();
-	const manifestText = JSON.stringify({ ...manifest, run: uid });
+	const links = createServer((_, response) =>
+		response.end(JSON.stringify({ ...manifest, run: uid })),
+	).listen(0, "127.0.0.1");
+	await once(links, "listening");
 	const input: LoadInput = {
 		version: 1,
 		run: { name: "bench", uid, account: "bench", pipeline: "bench" },
@@ -39,7 +45,7 @@ export async function load(
 		},
 		strategy: "Incremental",
 		rebuild: false,
-		manifestURL: `data:application/json,${encodeURIComponent(manifestText)}`,
+		manifestURL: `http://127.0.0.1:${(links.address() as AddressInfo).port}/manifest`,
 		...changes,
 	};
 	const file = join(directory, "input.json");
@@ -49,8 +55,13 @@ export async function load(
 		TIDEMILL_WAREHOUSE: directory,
 		...env,
 	});
-	return costOf(child).catch(async (cause) => {
-		const { stdout } = await ended;
-		throw new Error(`The load failed:\n${stdout}`, { cause });
-	});
+	try {
+		return await costOf(child).catch(async (cause) => {
+			const { stdout } = await ended;
+			throw new Error(`The load failed:\n${stdout}`, { cause });
+		});
+	} finally {
+		links.close();
+		links.closeAllConnections();
+	}
 }

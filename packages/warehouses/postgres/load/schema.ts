@@ -64,13 +64,15 @@ export function dateColumn(
 	return columns.find(({ from }) => from === "Date")?.name;
 }
 
-/** How DuckDB makes a column's text for COPY, and which rows have a value there that Postgres can't hold. */
+/** How DuckDB makes a column's value for COPY, and which rows have a value there that Postgres can't hold. */
 export interface CopiedColumn {
 	name: string;
-	/** NULL or text, in which nothing is escaped yet. */
+	/** In Postgres. */
+	type: string;
 	value: string;
 	/** Undefined if the column holds every value. */
 	isUnfit: string | undefined;
+	isBody: boolean;
 }
 
 export const jsonFitsFunction = "tidemill_jsonb_fits_1";
@@ -81,35 +83,21 @@ export function copiedColumn(
 	columns: readonly TableColumn[],
 	options?: TableOptions,
 ): CopiedColumn {
-	const { name } = column;
-	const { expression, type: engineType } = columnSql(column, columns);
+	const { name, expression, type: engineType } = columnSql(column, columns);
 	const type = typeOf(column, options);
-	const text = `(${expression})::VARCHAR`;
+	const isBody = column.from === "Body";
+	const value = engineType === "JSON" ? `(${expression})::VARCHAR` : expression;
+	const copied = { name, type, value, isBody };
 	// Only these escapes and numbers can make a JSON text unfit; looking for them is quicker than reading all texts.
 	if (type === "jsonb")
 		return {
-			name,
-			value: text,
-			isUnfit: `regexp_matches(${text}, ${suspicious}) AND ${jsonFitsFunction}(${text}, '') <> '='`,
+			...copied,
+			isUnfit: `regexp_matches(${value}, ${suspicious}) AND ${jsonFitsFunction}(${value}, '') <> '='`,
 		};
-	if (engineType === "VARCHAR" && column.from !== "Body")
-		return { name, value: text, isUnfit: `contains(${text}, chr(0))` };
-	return { name, value: text, isUnfit: undefined };
+	if (engineType === "VARCHAR" && !isBody)
+		return { ...copied, isUnfit: `contains(${value}, chr(0))` };
+	return { ...copied, isUnfit: undefined };
 }
 
 /** In a JSON text: an escape of half a surrogate pair or of NUL, a number with an exponent or very long, or deep nesting. */
 const suspicious = String.raw`'(?i)\\u(?:0000|d[89a-f])|[0-9.]e[+-]?[0-9]{3}|[0-9]{1000}|[\[{](?:[^\]}]*[\[{]){250}'`;
-
-/** A text in COPY's text format (postgresql.org/docs/current/sql-copy.html). */
-export function escaped(value: string): string {
-	const escapes = [
-		[String.raw`'\'`, String.raw`'\\'`],
-		["chr(9)", String.raw`'\t'`],
-		["chr(10)", String.raw`'\n'`],
-		["chr(13)", String.raw`'\r'`],
-	];
-	return escapes.reduce(
-		(sql, [from, to]) => `replace(${sql}, ${from}, ${to})`,
-		value,
-	);
-}

@@ -182,7 +182,7 @@ export class TableLoad {
 		const { table } = this.#input;
 		this.#files.addUnfit(
 			day,
-			await copyDay(found, session, this.#files, table, relation, transaction),
+			await copyDay(found, session, table, relation, transaction),
 		);
 	}
 
