@@ -22,7 +22,7 @@ import {
 	temporaryDirectory,
 } from "./test-server.ts";
 
-/** A real Postgres 18, which npm has as a package. */
+/** A real Postgres, which npm has as a package. */
 export interface PostgresServer extends TestServer {
 	port: number;
 	user: string;
@@ -39,6 +39,9 @@ export interface PostgresServer extends TestServer {
 
 /** Versions in npm, with what the lock file of an installation has. */
 const versions = {
+	// The oldest that Tidemill loads into.
+	"14.23.0-beta.17":
+		"sha512-WlG1LDcOwA+V0uYSdSGCwqk/aDPiMX/X23cgNdYY5YcBprXjOH3IFoeCrgeXsct4Ep8LL8UsBP9/Ho2mpoea1w==",
 	"18.4.0-beta.17":
 		"sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==",
 } as const;
@@ -78,7 +81,7 @@ async function postgresPrograms(version: keyof typeof versions) {
 
 /** Postgres doesn't run as root. */
 const nobody = 65_534;
-const isRoot = process.getuid?.() === 0;
+export const isRoot = process.getuid?.() === 0;
 
 export async function startPostgres({
 	tls,
@@ -196,7 +199,7 @@ export async function startPostgres({
 	});
 }
 
-function asNobody(command: string, args: string[]): [string, string[]] {
+export function asNobody(command: string, args: string[]): [string, string[]] {
 	return isRoot
 		? [
 				"setpriv",
