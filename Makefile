@@ -68,7 +68,7 @@ chaos-controls: servers ## Break each promise in the code, one at a time: the sa
 	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project chaos test/faults/chaos/controls
 
 .PHONY: fuzz
-fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
+fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
 	@SEED=$(or $(SEED),$(shell date +%s)) BODIES=$(or $(BODIES),100000) $(node) $(bin)/vitest run --project data-plane test/data-plane/body-values.test.ts
 
 .PHONY: bench

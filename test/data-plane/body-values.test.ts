@@ -12,7 +12,11 @@ import {
 	eventually,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
-import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
+import {
+	type LoadFixture,
+	loadFixture,
+} from "../support/fixtures/data-plane/load-fixture.ts";
+import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
 import {
 	startReceiver,
 	type TestReceiver,
@@ -23,7 +27,10 @@ import { makeBody } from "../support/fuzz/bodies.ts";
 import {
 	canonicalText,
 	decimalText,
+	type ExpectedValue,
 	expectedValue,
+	inPostgres,
+	jsonbText,
 	readBody,
 } from "../support/fuzz/body-oracle.ts";
 import { SeededChoices } from "../support/fuzz/choices.ts";
@@ -32,8 +39,12 @@ import {
 	type Servers,
 	startServers,
 } from "../support/servers/archive-servers.ts";
+import {
+	type PostgresServer,
+	startPostgres,
+} from "../support/servers/postgres.ts";
 
-/* Bodies of any kind from POST to both warehouses: each value in a table is the one that was sent. `make fuzz` sends more. */
+/* Bodies of any kind from POST to three warehouses: each value in a table is the one that was sent. `make fuzz` sends more. */
 
 const seed = Number(process.env.SEED || 39);
 const count = Number(process.env.BODIES || 4_000);
@@ -42,11 +53,14 @@ const again = `make fuzz SEED=${seed} BODIES=${count}`;
 
 let servers: Servers;
 let receiver: TestReceiver;
+let postgres: PostgresServer;
 beforeAll(async () => {
 	servers = await startServers();
 	receiver = await startReceiver(servers.nats);
+	postgres = await startPostgres();
 });
 afterAll(async () => {
+	await postgres?.stop();
 	await receiver?.stop();
 	await servers?.stop();
 });
@@ -153,19 +167,65 @@ async function manifestOf(archive: ArchiveFixture, events: number) {
 	});
 }
 
-/** As text that both warehouses and the reader write alike. */
-function textSql({ name, from }: (typeof columns)[number]): string {
-	const { type } = from as { type: BodyColumnType };
-	return type === "Timestamp"
-		? `epoch_us(${name})::varchar`
-		: `${name}::varchar`;
+/** A warehouse with the table, and how it is read. */
+interface ReadWarehouse extends Pick<LoadFixture, "load"> {
+	table: string;
+	rows(sql: string): Promise<unknown[][]>;
+	/** An instant in microseconds of Unix time. */
+	microsSql(name: string): string;
+	/** What the warehouse holds of a value. */
+	held(expected: ExpectedValue, type: BodyValueType): ExpectedValue;
+	jsonText(json: string): string | null;
 }
 
-function textOf(type: BodyColumnType, value: string | null): string | null {
+const likeDuckDB = {
+	microsSql: (name: string) => `epoch_us(${name})`,
+	held: (expected: ExpectedValue) => expected,
+	jsonText: canonicalText,
+};
+
+const warehouses: Record<string, () => Promise<ReadWarehouse>> = {
+	DuckDB: async () => ({
+		...(await loadFixture()),
+		table: "orders",
+		...likeDuckDB,
+	}),
+	BigQuery: async () => ({
+		...(await bigQueryFixture()),
+		table: "shop.orders",
+		...likeDuckDB,
+	}),
+	Postgres: async () => {
+		const { load, sql } = await postgresFixture(postgres);
+		return {
+			load,
+			table: "webhooks.orders",
+			rows: sql,
+			microsSql: (name) => `(extract(epoch FROM ${name}) * 1000000)::bigint`,
+			held: inPostgres,
+			jsonText: jsonbText,
+		};
+	},
+};
+
+/** As text that all warehouses and the reader write alike. */
+function textSql(
+	{ name, from }: (typeof columns)[number],
+	{ microsSql }: ReadWarehouse,
+): string {
+	const { type } = from as { type: BodyColumnType };
+	return `${type === "Timestamp" ? microsSql(name) : name}::varchar`;
+}
+
+function textOf(
+	type: BodyColumnType,
+	value: string | null,
+	{ jsonText }: ReadWarehouse,
+): string | null {
 	if (value === null) return null;
 	if (type === "Number") return String(Number(value));
 	if (type === "Decimal") return decimalText(value);
-	return type === "JSON" ? canonicalText(value) : value;
+	return type === "JSON" ? jsonText(value) : value;
 }
 
 interface Fault {
@@ -180,6 +240,7 @@ interface Fault {
 function faultsIn(
 	rows: readonly (string | null)[][],
 	sent: ReadonlyMap<string, string>,
+	warehouse: ReadWarehouse,
 ): { faults: Fault[]; unfit: { least: number; most: number }[] } {
 	const faults: Fault[] = [];
 	const unfit = columns.map(() => ({ least: 0, most: 0 }));
@@ -195,8 +256,11 @@ function faultsIn(
 			});
 		const { json, isVague } = readBody(body)!;
 		for (const [index, [pointer, type]] of read.entries()) {
-			const { values: expected, isUnfit } = expectedValue(json, pointer, type);
-			const found = textOf(type.type, values[index]!);
+			const { values: expected, isUnfit } = warehouse.held(
+				expectedValue(json, pointer, type),
+				type,
+			);
+			const found = textOf(type.type, values[index]!, warehouse);
 			if (!expected.includes(found))
 				faults.push({
 					...{
@@ -212,7 +276,7 @@ function faultsIn(
 	return { faults, unfit };
 }
 
-test("each value of a body is in DuckDB and in BigQuery as an independent reader of JSON with exact numbers reads it", async () => {
+test("each value of a body is in DuckDB, in BigQuery and in Postgres as an independent reader of JSON with exact numbers reads it", async () => {
 	const archive = await ArchiveFixture.open(servers, 0);
 	await archive.start();
 	const routes = new TestRoutes(archive.connection);
@@ -224,16 +288,16 @@ test("each value of a body is in DuckDB and in BigQuery as an independent reader
 	await untilReady(receiver);
 	const sent = await sendAll(receiver.url + path);
 	const manifest = await manifestOf(archive, sent.size);
-	for (const fixtureOf of [loadFixture, bigQueryFixture]) {
-		const { load, rows } = await fixtureOf();
+	for (const open of Object.values(warehouses)) {
+		const warehouse = await open();
+		const { load, rows, table } = warehouse;
 		const { exitCode, log, result } = await load(manifest, { input });
 		expect(exitCode, log).toBe(0);
-		const table = fixtureOf === loadFixture ? "orders" : "shop.orders";
 		const found = (await rows(
-			`select event_id, body, ${columns.map(textSql).join(", ")} from ${table}`,
+			`select event_id, body, ${columns.map((column) => textSql(column, warehouse)).join(", ")} from ${table}`,
 		)) as (string | null)[][];
 		expect(found.map(([id]) => id).sort()).toEqual([...sent.keys()].sort());
-		const { faults, unfit } = faultsIn(found, sent);
+		const { faults, unfit } = faultsIn(found, sent, warehouse);
 		const kinds = Map.groupBy(faults, ({ read }) => read);
 		const examples = [...kinds.values()].map(([first, ...others]) => ({
 			...first,

@@ -124,6 +124,19 @@ export function headerSql(header: string): Omit<BodyValueSql, "type"> {
 	};
 }
 
+/** Whether a value isn't one of its column's type, whatever the warehouse holds of it; undefined for columns without such values. */
+export function isUnfitSql(
+	{ from }: TableColumn,
+	columns: readonly TableColumn[],
+): string | undefined {
+	if (typeof from !== "object") return undefined;
+	if (!("bodyPointer" in from)) return headerSql(from.header).isUnfit;
+	const number = bodyColumnsOf(columns).findIndex(
+		(column) => column.from === from,
+	);
+	return bodyValueSql(from, number).isUnfit;
+}
+
 /** @param number The column's place among those of the body, from 0. */
 export function bodyValueSql(column: BodyColumn, number: number): BodyValueSql {
 	const found = `body_values[${number + 1}]`;

@@ -225,3 +225,51 @@ function text(value: string): string {
 		? JSON.stringify(value)
 		: JSON.stringify(value.toWellFormed()).replace("\ufffd", "\ud800");
 }
+
+/** What Postgres holds of it: no U+0000, and in `jsonb` neither numbers beyond `numeric` nor texts of more than 1,000 levels. */
+export function inPostgres(
+	{ values, isUnfit }: ExpectedValue,
+	{ type }: BodyValueType,
+): ExpectedValue {
+	const held = values.map((value) => {
+		if (value === null) return null;
+		if (type === "JSON") return jsonbText(value);
+		return value.includes("\0") ? null : value;
+	});
+	return {
+		values: held,
+		isUnfit:
+			isUnfit ||
+			held.some((value, index) => value !== values[index] && value === null),
+	};
+}
+
+/** As `jsonb` has it, but that members are sorted here; null for what it can't hold. */
+export function jsonbText(json: string): string | null {
+	let holdsAll = true;
+	const of = (value: unknown, depth: number): string => {
+		if (depth > 1_000) holdsAll = false;
+		if (!holdsAll) return "";
+		if (value instanceof WrittenNumber) {
+			const number = new BigNumber(value.text);
+			const [exponent, digits] = [number.e ?? 0, number.dp() ?? 0];
+			// Trailing zeros count, too, as they are written.
+			if (exponent > 131_071 || digits > 16_383) holdsAll = false;
+			return holdsAll ? number.plus(0).toFixed().replace(/^-0$/, "0") : "";
+		}
+		if (typeof value === "string") {
+			if (value.includes("\0")) holdsAll = false;
+			return JSON.stringify(value);
+		}
+		if (Array.isArray(value))
+			return `[${value.map((each) => of(each, depth + 1)).join(",")}]`;
+		if (typeof value === "object" && value !== null)
+			return `{${Object.entries(value)
+				.map(([name, each]) => `${of(name, depth)}:${of(each, depth + 1)}`)
+				.sort()
+				.join(",")}}`;
+		return String(value);
+	};
+	const text = of(readBody(json)?.json, 0);
+	return holdsAll ? text : null;
+}

@@ -85,10 +85,11 @@ async function countUnfit(
 ): Promise<UnfitRows> {
 	const limited = copied.filter(({ isUnfit }) => isUnfit !== undefined);
 	if (limited.length === 0 || objects.length === 0) return {};
-	const counts = limited.map(
-		({ name, value, isUnfit }) =>
-			`{'rows': count(*) FILTER (${isUnfit}), 'values': count(${value}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`,
-	);
+	const counts = limited.map(({ name, value, isUnfit, isCounted }) => {
+		// Of a value that is unfit in two ways, the day's files have told already.
+		const isNew = isCounted ? `(${isUnfit}) AND NOT (${isCounted})` : isUnfit;
+		return `{'rows': count(*) FILTER (${isNew}), 'values': count(${value}), 'eventID': (max(event_id) FILTER (${isNew}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
+	});
 	const [found = {}] = await session.rows<Record<string, string>>(
 		`SELECT ${counts.join(", ")} FROM ${eventRows(
 			objects.map(({ file }) => file),

@@ -1,6 +1,6 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import { columnSql } from "../../load/columns.ts";
+import { columnSql, isUnfitSql } from "../../load/columns.ts";
 import type { WantedColumn } from "../../load/incompatibility.ts";
 import type { TableOptions } from "../input.ts";
 
@@ -72,6 +72,8 @@ export interface CopiedColumn {
 	value: string;
 	/** Undefined if the column holds every value. */
 	isUnfit: string | undefined;
+	/** Whether the value counts as unfit whatever Postgres holds. */
+	isCounted: string | undefined;
 	isBody: boolean;
 }
 
@@ -87,7 +89,8 @@ export function copiedColumn(
 	const type = typeOf(column, options);
 	const isBody = column.from === "Body";
 	const value = engineType === "JSON" ? `(${expression})::VARCHAR` : expression;
-	const copied = { name, type, value, isBody };
+	const isCounted = isUnfitSql(column, columns);
+	const copied = { name, type, value, isBody, isCounted };
 	// Only these escapes and numbers can make a JSON text unfit; looking for them is quicker than reading all texts.
 	if (type === "jsonb")
 		return {
