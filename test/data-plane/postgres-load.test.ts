@@ -1,4 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmod, chown, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+	afterAll,
+	afterEach,
+	beforeAll,
+	expect,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import type { BodyValueType, LoadInput } from "../../packages/contracts/job.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
@@ -7,9 +20,11 @@ import {
 } from "../support/fixtures/data-plane/load-fixture.ts";
 import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
 import {
+	isRoot,
 	type PostgresServer,
 	startPostgres,
 } from "../support/servers/postgres.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -286,6 +301,64 @@ test("a REPEATABLE READ transaction counts the old day after a Run has replaced 
 	expect(await count()).toBe("12");
 	await reader.end();
 });
+
+/** A disk of a few megabytes, for the partitions that a user makes from now on. */
+async function smallDisk(user: string, database: string) {
+	const directory = await temporaryDirectory("small-disk");
+	await chmod(directory, 0o755);
+	const run = promisify(execFile);
+	await run("mount", [
+		"-t",
+		"tmpfs",
+		"-o",
+		"size=8m,mode=777",
+		"tmpfs",
+		directory,
+	]);
+	onTestFinished(async () => void (await run("umount", ["--lazy", directory])));
+	await mkdir(join(directory, "space"), { mode: 0o777 });
+	if (isRoot) await chown(join(directory, "space"), 65_534, 65_534);
+	for (const sql of [
+		`CREATE TABLESPACE small_${database} LOCATION '${join(directory, "space")}'`,
+		`GRANT CREATE ON TABLESPACE small_${database} TO ${user}`,
+		`ALTER ROLE ${user} SET default_tablespace = small_${database}`,
+	])
+		await server.rows(sql);
+	return { grow: () => run("mount", ["-o", "remount,size=256m", directory]) };
+}
+
+test.skipIf(!isRoot)(
+	"on a full disk a Run fails with the server's words, the day stays what it was, and once there is room the next one loads it",
+	async () => {
+		const { manifest, load, sql, user, database } =
+			await postgresFixture(server);
+		const disk = await smallDisk(user, database);
+		const date = "2026-03-01";
+		const before = eventsOf(date, 3, "a");
+		const first = await load(await manifest({ [date]: [before] }));
+		expect(first.exitCode, first.log).toBe(0);
+		const large = eventsOf(date, 2_000, "b").map((event) => ({
+			...event,
+			body: JSON.stringify(randomBytes(8_192).toString("base64")),
+		}));
+		const more = await manifest({ [date]: [before, large] });
+		for (const adds of [true, undefined]) {
+			const failed = await load(more, { input: adds ? { adds } : {} });
+			expect(failed.result, failed.log).toMatchObject({
+				error: {
+					code: "PostgresFull",
+					retryable: true,
+					message: expect.stringContaining("No space left on device"),
+				},
+			});
+			expect(await sql(perDate)).toEqual([[date, "3", "3"]]);
+		}
+		await disk.grow();
+		const end = await load(more);
+		expect(end.exitCode, end.log).toBe(0);
+		expect(await sql(perDate)).toEqual([[date, "2003", "2003"]]);
+	},
+);
 
 test.each([
 	["no such host", { host: "nowhere.invalid" }, "PostgresUnavailable"],

@@ -79,7 +79,8 @@ if (import.meta.main)
 	await main(
 		process.argv[2] ??
 			join(
-				process.env.TIDEMILL_HOME || join(import.meta.dirname, "../.tidemill"),
+				process.env.TIDEMILL_HOME ||
+					join(import.meta.dirname, "../../.tidemill"),
 				"bench.jsonl",
 			),
 	);

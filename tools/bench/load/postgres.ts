@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { installPackages } from "../../../local/binaries/debian-packages.ts";
 import type {
 	Manifest,
 	ManifestObject,
@@ -39,6 +40,7 @@ const destination = {
 export const bench: Bench = {
 	about: `loading ${events} events of ${bodyBytes} bytes of one day from S3 into Postgres, all checks included; baseline: psql's \\copy of a CSV file with the same rows into an empty partition`,
 	async run(say) {
+		installPackages({ psql: "postgresql-client" }, console.error);
 		const directory = await temporaryDirectory("bench-postgres");
 		const s3 = await startS3();
 		const server = await startPostgres({
