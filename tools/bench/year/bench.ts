@@ -208,32 +208,29 @@ async function ofNats(say: Say): Promise<Measurement[]> {
 	const [settled, last] = [lived[settledDay - 1]!, lived.at(-1)!];
 	const deleted =
 		(last.day - settled.day) / natsYear.daysBetweenDeletions || Number.NaN;
-	const stays = ["ledger", "routes", "source-keys"].map((name) => {
-		const of = (day: NatsDay) => day.messages[`KV_tidemill-${name}`]!;
+	/** What each deleted Source adds to the buckets for good. */
+	const left = (counted: "messages" | "bytes") => {
+		const of = (day: NatsDay) =>
+			["ledger", "routes", "source-keys"].reduce(
+				(sum, name) => sum + day[counted][`KV_tidemill-${name}`]!,
+				0,
+			);
 		return (of(last) - of(settled)) / deleted;
-	});
+	};
+	const most = (of: "residentBytes" | "diskBytes") =>
+		Math.max(...lived.map((day) => day[of])) / 1024 ** 2;
 	return [
-		...flat(
-			lived,
-			[
-				{
-					name: "NATS: resident memory",
-					unit: "MiB",
-					of: (day) => day.residentBytes / 1024 ** 2,
-				},
-				{
-					name: "NATS: disk",
-					unit: "MiB",
-					of: (day) => day.diskBytes / 1024 ** 2,
-				},
-			],
-			settledDay,
-			say,
-		),
+		figure("NATS: resident memory, the most", most("residentBytes"), "MiB"),
+		figure("NATS: disk, the most", most("diskBytes"), "MiB"),
 		figure(
 			"NATS: entries that a deleted Source leaves for good",
-			stays.reduce((sum, each) => sum + each, 0),
+			left("messages"),
 			"",
+		),
+		figure(
+			"NATS: bytes that a deleted Source leaves for good",
+			left("bytes"),
+			"B",
 		),
 	];
 }

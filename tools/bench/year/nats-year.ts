@@ -30,10 +30,11 @@ export interface NatsYearOptions {
 export interface NatsDay {
 	day: number;
 	residentBytes: number;
-	/** Of all streams, on the disk. */
+	/** Of all streams, on the disk: nats-server writes a file of many replaced messages anew only when they are most of it. */
 	diskBytes: number;
 	/** By bucket. */
 	messages: Record<string, number>;
+	bytes: Record<string, number>;
 }
 
 const atOnce = 64;
@@ -95,6 +96,9 @@ export async function liveWithNats(
 				diskBytes: await bytesOf(nats.storeDirectory),
 				messages: Object.fromEntries(
 					all.map(({ config, state }) => [config.name, state.messages]),
+				),
+				bytes: Object.fromEntries(
+					all.map(({ config, state }) => [config.name, state.bytes]),
 				),
 			});
 		}
