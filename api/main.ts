@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { join } from "node:path";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { exportSubject, uploadSubject } from "../packages/contracts/nats.ts";
 import { loadCluster } from "../packages/kube/client/cluster.ts";
@@ -7,11 +9,14 @@ import {
 	processRegistry,
 	startHealthServer,
 } from "../packages/service/health-server.ts";
-import { createLog } from "../packages/service/log.ts";
+import { createLog, type Logger } from "../packages/service/log.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
+import { SealKey, SealKeyRing } from "../packages/service/seal-key.ts";
 import { explainTakenPort, Settings } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
+import type { ConsoleOptions } from "./console/console.ts";
+import { loopbackNames } from "./console/own-page.ts";
 import {
 	askAnyArchive,
 	askArchiveForEvents,
@@ -25,8 +30,11 @@ import { createApi } from "./server.ts";
 /** A caller gets an answer within this time even if the apiserver sends none. */
 const requestTimeoutMs = 10_000;
 
-/** `tidemill api`: serves the REST API until SIGTERM, then answers the accepted requests and returns 0. */
-export async function main(): Promise<number> {
+/**
+ * `tidemill api`: serves the REST API until SIGTERM, then answers the accepted requests and returns 0.
+ * @param version of Tidemill.
+ */
+export async function main(version: string): Promise<number> {
 	const log = createLog("api");
 	const settings = new Settings();
 	const cluster = loadCluster(settings.optional("KUBECONFIG"));
@@ -91,6 +99,7 @@ export async function main(): Promise<number> {
 			askUploads: askAnyArchive(connection, uploadSubject),
 		},
 		isProxy: settings.proxies("API_TRUSTED_PROXIES"),
+		console: consoleOptions(settings, log, version),
 		log,
 		stopping,
 	});
@@ -116,4 +125,35 @@ export async function main(): Promise<number> {
 
 async function fired(signal: AbortSignal): Promise<void> {
 	if (!signal.aborted) await once(signal, "abort");
+}
+
+/** The settings API_CONSOLE…; undefined if no console is served. */
+function consoleOptions(
+	settings: Settings,
+	log: Logger,
+	version: string,
+): ConsoleOptions | undefined {
+	if (!settings.boolean("API_CONSOLE", true)) return undefined;
+	const keyFile = settings.optional("API_CONSOLE_SEAL_KEY");
+	if (!keyFile)
+		log.warn(
+			"API_CONSOLE_SEAL_KEY is not set: sessions of the console end with this process. Name a file with 32 random characters there.",
+		);
+	return {
+		directory: settings.text(
+			"API_CONSOLE_FILES",
+			join(import.meta.dirname, "../console/dist"),
+		),
+		keys: keyFile
+			? new SealKeyRing(keyFile, log, "API_CONSOLE_SEAL_KEY")
+			: new SealKey(randomBytes(32)),
+		hosts: new Set([
+			...loopbackNames,
+			...(settings.list("API_CONSOLE_HOSTS") ?? []).map((name) =>
+				name.toLowerCase(),
+			),
+		]),
+		codes: settings.optional("API_CONSOLE_CODES"),
+		version,
+	};
 }

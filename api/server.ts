@@ -18,6 +18,8 @@ import {
 	rateHeaders,
 	rateLimited,
 } from "./caller/rate-limit.ts";
+import { Console, type ConsoleOptions } from "./console/console.ts";
+import { isConsoleFile } from "./console/files.ts";
 import { serveDocumentation } from "./document/docs-page.ts";
 import { endpoints } from "./endpoints.ts";
 import {
@@ -52,6 +54,8 @@ export interface ApiOptions {
 	/** Whether the address is of a proxy whose X-Forwarded-For is trusted. */
 	isProxy?: (address: string) => boolean;
 	connections?: ConnectionLimits | undefined;
+	/** Undefined if no console is served. */
+	console?: ConsoleOptions | undefined;
 	/** How long an answer waits until a resource shows what was done to it. Default 5 s. */
 	settleWithinMs?: number;
 	log: Logger;
@@ -87,6 +91,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	);
 	const openRequests = new OpenRequests(connections.maxConnections);
 	const authentications = new WeakMap<FastifyRequest, Authentication>();
+	const authenticate = (request: FastifyRequest, reply: FastifyReply) =>
+		authenticator.authenticate(request, () => closeOf(reply));
+	const visitors = options.console && new Console(options.console);
 	const identityOf = (request: FastifyRequest) =>
 		authentications.get(request)!.requireIdentity();
 
@@ -100,9 +107,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	parseJsonBodies(api);
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
-		const authentication = await authenticator.authenticate(request, () =>
-			closeOf(reply),
-		);
+		if (visitors && isConsoleFile(request)) return;
+		visitors?.admit(request);
+		const authentication = await authenticate(request, reply);
 		authentications.set(request, authentication);
 		const { rate, isAuthenticated } = authentication;
 		reply.headers(rateHeaders(rate));
@@ -115,6 +122,12 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	});
 	for (const endpoint of endpoints) serve(api, endpoint, identityOf, options);
 	serveDocumentation(api, endpoints);
+	visitors?.serve(api, {
+		clientFor: options.clientFor,
+		isProxy: isProxy ?? (() => false),
+		authenticate,
+		identityOf,
+	});
 	for (const path of new Set(endpoints.map(({ path }) => path)))
 		refuseOtherMethods(api, path, endpoints);
 	api.addHook("onResponse", async (request, reply) => {

@@ -16,8 +16,8 @@ export interface LocalSecrets {
 
 export function ensureSecrets(home: LocalHome): LocalSecrets {
 	// In its own file, as in a cluster.
-	if (!existsSync(home.sealKey))
-		writeWhole(home.sealKey, `${randomPassword()}\n`);
+	for (const file of [home.sealKey, home.consoleKey])
+		if (!existsSync(file)) writeWhole(file, `${randomPassword()}\n`);
 	const existing = readState<LocalSecrets>(home.secrets);
 	if (existing && natsRoles.every((role) => existing.nats[role]))
 		return existing;

@@ -2,6 +2,7 @@ import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setInterval } from "node:timers/promises";
 import { cacheDirectory } from "../packages/service/cache.ts";
+import { issueCode } from "../packages/service/sign-in-codes.ts";
 import type { LocalServer } from "./binaries/pinned.ts";
 import { envFile, environment } from "./env-file.ts";
 import {
@@ -41,6 +42,8 @@ import { s3 } from "./servers/s3.ts";
 const bucket = "tidemill";
 /** Of the token for the REST API. */
 const tokenLifeMs = 3_600_000;
+/** A working day: whoever sits at this machine signs in again by `tidemill console`. */
+const consoleTokenLifeMs = 12 * 3_600_000;
 
 const users = {
 	admin: "admin",
@@ -60,7 +63,14 @@ interface Stack {
 		startProgram: (program: ChildProgram) => Promise<void>,
 		terminal: Terminal,
 		signal: AbortSignal,
-	): Promise<Record<string, string>>;
+	): Promise<StartedStack>;
+}
+
+export interface StartedStack {
+	/** Of a person's shell. */
+	variables: Record<string, string>;
+	/** Signs a browser in to the console, once. */
+	consoleURL: string;
 }
 
 /** Chooses ports, issues missing certificates and passwords, and writes the files that the programs read. */
@@ -102,13 +112,20 @@ export async function prepareStack(
 				kubeconfig: kubeconfigFile(home, "admin"),
 			});
 			const writeEnv = async () => {
-				const token = await issueToken(kubectl, tokenLifeMs);
+				const token = await issueToken(kubectl, "tidemill", tokenLifeMs);
 				const withToken = { ...variables, TIDEMILL_API_TOKEN: token };
 				writeWhole(home.env, envFile(withToken, home.bin));
 			};
 			await writeEnv();
 			void keepRenewed(writeEnv, { lifeMs: tokenLifeMs, signal });
-			return variables;
+			const code = await issueCode(
+				home.signInCodes,
+				await issueToken(kubectl, "tidemill-console", consoleTokenLifeMs),
+			);
+			return {
+				variables,
+				consoleURL: `http://127.0.0.1:${ports.api}/console/#${code}`,
+			};
 		},
 	};
 }

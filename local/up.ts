@@ -11,7 +11,7 @@ import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
 import { publicURLOf, writePublicURL } from "./public-url.ts";
-import { prepareStack } from "./stack.ts";
+import { prepareStack, type StartedStack } from "./stack.ts";
 
 /**
  * `make up`: runs all of Tidemill on this machine in the foreground, until Ctrl-C, SIGTERM or `make down`.
@@ -30,7 +30,7 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 	writePublicURL(home, publicURL);
 	const records = new ChildRecords(home.children);
 	const supervisor = new Supervisor(home, records, terminal);
-	let started: Record<string, string> | undefined;
+	let started: StartedStack | undefined;
 	try {
 		await removeOrphans(records, terminal);
 		started = await untilAborted(
@@ -58,7 +58,7 @@ async function startAll(
 	supervisor: Supervisor,
 	terminal: Terminal,
 	signal: AbortSignal,
-): Promise<Record<string, string>> {
+): Promise<StartedStack> {
 	const commands = await resolveBinaries([...localServers], {
 		signal,
 		report: (name, text) => terminal.update(name, text),
@@ -95,7 +95,7 @@ async function untilAborted<T>(
 /** Tells a person what runs where, and what to do next. */
 function welcome(
 	home: LocalHome,
-	variables: Record<string, string>,
+	{ variables, consoleURL }: StartedStack,
 	publicURL = variables.TIDEMILL_RECEIVE_URL,
 ): string {
 	const env = relative(process.cwd(), home.env);
@@ -104,6 +104,7 @@ Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
 
   webhooks     ${publicURL}/hooks/…
   REST API     ${variables.TIDEMILL_API_URL}
+  console      ${consoleURL}
   Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
   S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}
   logs         ${home.logs}/

@@ -44,7 +44,11 @@ export function rateSubjectOf(identity: CallerIdentity): string {
 	return own === undefined ? `user ${identity.username}` : `account ${own}`;
 }
 
-function namespaceOf({ username, groups }: CallerIdentity): string | undefined {
+/** The namespace of a service account; undefined for any other caller. */
+export function namespaceOf({
+	username,
+	groups,
+}: CallerIdentity): string | undefined {
 	if (!groups.includes("system:serviceaccounts")) return undefined;
 	return /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];
 }

@@ -103,6 +103,12 @@ const groups: {
 		load: () => import("../completion.ts"),
 	},
 	{
+		name: "console",
+		about:
+			"print the address of the console, where a browser shows and does it all",
+		load: () => import("../console.ts"),
+	},
+	{
 		name: "tokens",
 		about: "tokens for the REST API",
 		load: () => import("../tokens.ts"),

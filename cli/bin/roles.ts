@@ -1,6 +1,7 @@
 import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
+import { ownVersion } from "../command/own-version.ts";
 
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
 type Program = Command<[], {}, ClusterOptions>;
@@ -25,7 +26,10 @@ const servers: Record<string, { about: string; load: Load<void> }> = {
 	},
 	api: {
 		about: "serve the REST API",
-		load: () => import("../../api/main.ts"),
+		load: async () => {
+			const { main } = await import("../../api/main.ts");
+			return { main: () => main(ownVersion()) };
+		},
 	},
 	notify: {
 		about: "tell people's webhooks about Runs and Sources",

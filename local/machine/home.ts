@@ -23,6 +23,10 @@ export interface LocalHome {
 	secrets: string;
 	/** The key with which operator seals signing secrets for receive. */
 	sealKey: string;
+	/** The key with which the API seals the console's sessions. */
+	consoleKey: string;
+	/** Codes that sign a browser in to the console. */
+	signInCodes: string;
 	/** The URL under which the internet reaches receive, if it does. */
 	publicURL: string;
 	/** Shell exports for people. */
@@ -58,6 +62,8 @@ export function locateHome(
 		ports: inside("ports.json"),
 		secrets: inside("secrets.json"),
 		sealKey: inside("seal-key"),
+		consoleKey: inside("console-key"),
+		signInCodes: inside("sign-in-codes"),
 		publicURL: inside("public-url"),
 		env: inside("env"),
 		logs: inside("logs"),

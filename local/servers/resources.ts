@@ -63,15 +63,16 @@ export async function crdFiles(): Promise<string[]> {
 		.map((file) => join(directory, file));
 }
 
-/** A token for the REST API, of the ServiceAccount that local/servers/resources.yaml makes. */
+/** A token for the REST API, of a ServiceAccount that local/servers/resources.yaml makes. */
 export async function issueToken(
 	kubectl: Kubectl,
+	serviceAccount: "tidemill" | "tidemill-console",
 	lifeMs: number,
 ): Promise<string> {
 	const token = await kubectl(
 		"create",
 		"token",
-		"tidemill",
+		serviceAccount,
 		"--namespace=default",
 		`--duration=${lifeMs / 1000}s`,
 	);

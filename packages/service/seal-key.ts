@@ -126,13 +126,13 @@ export class SealKeyRing implements SecretSealer {
 	readonly #files: SecretFiles<readonly SealKey[]>;
 
 	/** Throws {@link SettingError}. */
-	constructor(path: string, log: Logger) {
+	constructor(path: string, log: Logger, setting = "TIDEMILL_SEAL_KEY") {
 		const files = [path, `${path}-next`, `${path}-former`];
 		this.#files = new SecretFiles({
-			setting: "TIDEMILL_SEAL_KEY",
+			setting,
 			files: () => files.filter((file) => file === path || existsSync(file)),
 			parse: (read, found): readonly SealKey[] =>
-				found.map((file) => keyIn(file, read)),
+				found.map((file) => keyIn(file, read, setting)),
 			log,
 		});
 	}
@@ -172,12 +172,16 @@ export class SealKeyRing implements SecretSealer {
 	}
 }
 
-function keyIn(file: string, read: (file: string) => string): SealKey {
+function keyIn(
+	file: string,
+	read: (file: string) => string,
+	setting: string,
+): SealKey {
 	try {
 		return new SealKey(Buffer.from(read(file).trim()));
 	} catch (error) {
 		throw new SettingError(
-			`TIDEMILL_SEAL_KEY is "${file}", which can't be used: ${(error as Error).message}. It must name a file with at least ${minKeyBytes} random characters, and operator and receive need the same file.`,
+			`${setting} is "${file}", which can't be used: ${(error as Error).message}. It must name a file with at least ${minKeyBytes} random characters, the same for all who have this setting.`,
 		);
 	}
 }

@@ -1,0 +1,182 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+// Parses and writes cookies: fastify's own plugin.
+import fastifyCookie from "@fastify/cookie";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { SecretSealer } from "../../packages/service/seal-key.ts";
+import { spendCode } from "../../packages/service/sign-in-codes.ts";
+import { accountOf, namespaceOf } from "../caller/account.ts";
+import type { Authentication } from "../caller/authenticator.ts";
+import { isObject } from "../http/endpoint.ts";
+import { invalidParameter, problemType, RequestError } from "../http/errors.ts";
+import { isDnsLabel } from "../http/query.ts";
+import { serveFiles } from "./files.ts";
+import { consoleHeader, requireOwnPage } from "./own-page.ts";
+import { endOfToken, SessionCookie } from "./session-cookie.ts";
+import { namespacesOf, rightsIn } from "./visitor.ts";
+
+export interface ConsoleOptions {
+	/** The built console. */
+	directory: string;
+	/** By which sessions are sealed. All replicas have the same. */
+	keys: SecretSealer;
+	/** Names of the hosts that the console is opened by. */
+	hosts: ReadonlySet<string>;
+	/** Of the codes that sign a browser in; undefined without a local Tidemill. */
+	codes?: string | undefined;
+	/** Of Tidemill. */
+	version: string;
+}
+
+/** What the console needs of the API around it. */
+interface ApiParts {
+	clientFor(token: string): KubeClient;
+	isProxy: (address: string) => boolean;
+	/** Who a request's Authorization says it is; counted in the rate limit. */
+	authenticate(
+		request: FastifyRequest,
+		reply: FastifyReply,
+	): Promise<Authentication>;
+	/** What {@link authenticate} found when the request came. */
+	identityOf(
+		request: FastifyRequest,
+	): ReturnType<Authentication["requireIdentity"]>;
+}
+
+/** The console's files, and the sessions of browsers. All else that a visitor does goes through `/v1`, with their own token. */
+export class Console {
+	readonly #options: ConsoleOptions;
+	readonly #cookie: SessionCookie;
+
+	constructor(options: ConsoleOptions) {
+		this.#options = options;
+		this.#cookie = new SessionCookie(options.keys);
+	}
+
+	/**
+	 * Gives a request of the console's page the token of its session. Requests of programs, which have no console's header, never
+	 * get one. Throws a 403 if another page sent it.
+	 */
+	admit(request: FastifyRequest): void {
+		const { headers } = request;
+		if (headers.authorization !== undefined || !(consoleHeader in headers))
+			return;
+		requireOwnPage(request, this.#options.hosts);
+		const session = this.#cookie.read(request);
+		if (session) headers.authorization = `Bearer ${session.token}`;
+	}
+
+	serve(api: FastifyInstance, parts: ApiParts): void {
+		const { directory, hosts } = this.#options;
+		void api.register(fastifyCookie);
+		serveFiles(api, { directory, isProxy: parts.isProxy });
+		const url = "/console/session";
+		api.get(url, async (request, reply) => {
+			reply.header("cache-control", "no-store");
+			try {
+				return await this.#describe(request, parts);
+			} catch (error) {
+				if (!(error instanceof RequestError) || error.code !== "Unauthorized")
+					throw error;
+				const { codes } = this.#options;
+				const signIn = { token: true, oidc: false, code: codes !== undefined };
+				return reply
+					.code(401)
+					.type(problemType)
+					.send(JSON.stringify({ ...error.problem(request.id), signIn }));
+			}
+		});
+		api.post(url, async (request, reply) => {
+			requireOwnPage(request, hosts);
+			reply.header("cache-control", "no-store");
+			const token = await this.#credentialOf(request.body);
+			request.headers.authorization = `Bearer ${token}`;
+			const authentication = await parts.authenticate(request, reply);
+			authentication.requireIdentity();
+			const description = await this.#describe(request, {
+				...parts,
+				identityOf: () => authentication.requireIdentity(),
+			});
+			try {
+				const expiresAtMs = endOfToken(token);
+				this.#cookie.write(reply, { token, expiresAtMs });
+			} catch (error) {
+				if (!(error instanceof RangeError)) throw error;
+				throw new RequestError(
+					"TooLarge",
+					"The token is longer than a browser's cookies can hold. Use one of a service account: tidemill tokens create.",
+				);
+			}
+			return description;
+		});
+		api.delete(url, async (request, reply) => {
+			requireOwnPage(request, hosts);
+			this.#cookie.end(reply);
+			return reply.code(204).send();
+		});
+	}
+
+	async #credentialOf(body: unknown): Promise<string> {
+		const { token, code } = isObject(body) ? body : {};
+		if (typeof token === "string" && code === undefined) return token.trim();
+		if (typeof code !== "string" || token !== undefined)
+			throw new RequestError(
+				"InvalidRequest",
+				"The body must have a token or a code: an object with one of them, which is a text.",
+			);
+		const { codes } = this.#options;
+		const found = codes && (await spendCode(codes, code));
+		if (found) return found;
+		throw new RequestError(
+			"Unauthorized",
+			"This link has been used, or is older than ten minutes. Print a new one: tidemill console",
+		);
+	}
+
+	/** Who the visitor is, and what they may do in the namespace that they ask for. Throws a 401 without a session. */
+	async #describe(
+		request: FastifyRequest,
+		{ clientFor, identityOf }: Pick<ApiParts, "clientFor" | "identityOf">,
+	): Promise<object> {
+		const { identity, token } = identityOf(request);
+		const { namespace: wanted = "default" } = request.query as {
+			namespace?: string;
+		};
+		if (typeof wanted !== "string" || !isDnsLabel(wanted))
+			throw invalidParameter(
+				"namespace",
+				"must be the name of a namespace",
+				String(wanted),
+			);
+		const own = namespaceOf(identity);
+		const namespace = accountOf(identity, own ?? wanted);
+		const client = clientFor(token);
+		const [rights, namespaces, build] = await Promise.all([
+			rightsIn(client, namespace),
+			own === undefined ? namespacesOf(client, namespace) : [own],
+			this.#build(),
+		]);
+		const expiresAtMs = endOfToken(token);
+		return {
+			user: identity.username,
+			namespace,
+			namespaces,
+			expiresAt:
+				expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
+			version: this.#options.version,
+			build,
+			rights,
+		};
+	}
+
+	/** Which console is served. A page of an earlier one says that it is older. */
+	async #build(): Promise<string | null> {
+		try {
+			const file = join(this.#options.directory, "build.json");
+			return JSON.parse(await readFile(file, "utf8")).build;
+		} catch {
+			return null;
+		}
+	}
+}

@@ -1,0 +1,95 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+// Serves the built console's files, with types, ETags and ranges: fastify's own plugin.
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+/** Scripts and styles of our own origin alone, no text that becomes markup (Trusted Types), and no frame around it. */
+const policy = [
+	"default-src 'none'",
+	"script-src 'self'",
+	"style-src 'self'",
+	"img-src 'self' data:",
+	"font-src 'self'",
+	"connect-src 'self'",
+	"manifest-src 'self'",
+	"base-uri 'self'",
+	"form-action 'self'",
+	"frame-ancestors 'none'",
+	"require-trusted-types-for 'script'",
+	"trusted-types 'none'",
+].join("; ");
+
+const headers = {
+	"content-security-policy": policy,
+	"cross-origin-opener-policy": "same-origin",
+	"cross-origin-resource-policy": "same-origin",
+	"referrer-policy": "no-referrer",
+	"x-content-type-options": "nosniff",
+	"x-frame-options": "DENY",
+};
+
+interface FileOptions {
+	/** What `npm run console:build` writes. */
+	directory: string;
+	/** Whether the address is of a proxy whose X-Forwarded-Prefix is trusted. */
+	isProxy: (address: string) => boolean;
+}
+
+/** Whether the request is for a file or page of the console, which anybody may read. */
+export function isConsoleFile({ url }: Pick<FastifyRequest, "url">): boolean {
+	return /^\/console(?:[/?]|$)/.test(url) && !/^\/console\/session\b/.test(url);
+}
+
+/** `GET /console/…`: the built files; every other path is a page of the app, which looks at the path itself. */
+export function serveFiles(api: FastifyInstance, options: FileOptions): void {
+	const { directory, isProxy } = options;
+	void api.register(fastifyStatic, {
+		root: directory,
+		serve: false,
+		cacheControl: false,
+	});
+	const page = async (request: FastifyRequest, reply: FastifyReply) => {
+		reply.headers(headers);
+		// A new version of the console has new names for its scripts.
+		reply.header("cache-control", "no-cache").type("text/html; charset=utf-8");
+		const index = await readFile(join(directory, "index.html"), "utf8").catch(
+			() => undefined,
+		);
+		if (index === undefined)
+			return reply.code(503).header("retry-after", "10").send(notBuilt);
+		const prefix = isProxy(request.socket.remoteAddress ?? "")
+			? prefixOf(request.headers["x-forwarded-prefix"])
+			: "";
+		return index.replace(
+			'<base href="/console/">',
+			`<base href="${prefix}/console/">`,
+		);
+	};
+	const file =
+		(maxAge: string) =>
+		(
+			request: FastifyRequest<{ Params: { "*": string } }>,
+			reply: FastifyReply,
+		) => {
+			reply.headers({ ...headers, "cache-control": maxAge });
+			const { pathname } = new URL(request.url, "http://console");
+			return reply.sendFile(pathname.slice("/console/".length));
+		};
+	api.get("/console", page);
+	api.get("/console/*", page);
+	api.get("/console/assets/*", file("public, max-age=31536000, immutable"));
+	api.get("/console/icon.svg", file("public, max-age=3600") as never);
+}
+
+/** A path that a proxy takes off before the API sees it; nothing that isn't plainly a path. */
+function prefixOf(header: string | string[] | undefined): string {
+	const text = [header].flat()[0]?.replace(/\/+$/, "") ?? "";
+	return /^(?:\/[\w.~-]+)+$/.test(text) ? text : "";
+}
+
+const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidemill</title>
+<h1>The console isn't built yet</h1>
+<p><code>make up</code> builds it in the background: load this page again in a few seconds. To build it by hand: <code>npm run console:build</code>.</p>
+</html>
+`;

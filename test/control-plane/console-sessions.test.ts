@@ -1,0 +1,318 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loopbackNames } from "../../api/console/own-page.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
+import { issueCode } from "../../packages/service/sign-in-codes.ts";
+import {
+	administrator,
+	startApi,
+	type TestApi,
+	tokenOf,
+} from "../support/fixtures/control-plane/api-fixture.ts";
+import { kubectl } from "../support/servers/kubectl.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+
+const suffix = randomBytes(4).toString("hex");
+const shop = `console-shop-${suffix}`;
+const bank = `console-bank-${suffix}`;
+const host = "127.0.0.1:8090";
+const ownPage = {
+	host,
+	"tidemill-console": "1",
+	"sec-fetch-site": "same-origin",
+	origin: `http://${host}`,
+};
+
+let directory: string;
+let codes: string;
+let server: TestApi;
+let editor: string;
+let viewer: string;
+
+beforeAll(async () => {
+	await kubectl([
+		"apply",
+		`--filename=${join(import.meta.dirname, "../../charts/roles/roles.yaml")}`,
+	]);
+	const admin = administrator();
+	for (const name of [shop, bank])
+		await admin.create(kinds.namespace, { metadata: { name } });
+	editor = await tokenOf(shop, "editor", "tidemill-editor");
+	viewer = await tokenOf(shop, "viewer", "tidemill-viewer");
+	directory = await temporaryDirectory("console");
+	codes = join(directory, "codes");
+	server = await startApi(undefined, {
+		isProxy: (address) => address === "127.0.0.1",
+		console: {
+			directory: join(directory, "dist"),
+			keys: new SealKey(randomBytes(32)),
+			hosts: new Set(loopbackNames),
+			codes,
+			version: "1.2.3",
+		},
+	});
+});
+
+afterAll(async () => {
+	await server.api.close();
+	await rm(directory, { recursive: true, force: true });
+});
+
+type Headers = Record<string, string>;
+
+function send(
+	method: "GET" | "POST" | "DELETE",
+	url: string,
+	headers: Headers,
+	body?: object,
+) {
+	return server.api.inject({
+		method,
+		url,
+		headers,
+		...(body && { payload: body }),
+	});
+}
+
+/** The header by which a browser sends what an answer has set. */
+function cookieOf({ cookies }: Awaited<ReturnType<typeof send>>): Headers {
+	return {
+		cookie: cookies
+			.filter(({ value }) => value !== "")
+			.map(({ name, value }) => `${name}=${value}`)
+			.join("; "),
+	};
+}
+
+async function signIn(token: string): Promise<Headers> {
+	const answer = await send("POST", "/console/session", ownPage, { token });
+	expect(answer.statusCode).toBe(200);
+	return cookieOf(answer);
+}
+
+describe("a session", () => {
+	test("says who the visitor is, what they may do and until when; its cookie is for the browser alone", async () => {
+		const answer = await send("POST", "/console/session", ownPage, {
+			token: viewer,
+		});
+		expect(answer.headers["cache-control"]).toBe("no-store");
+		expect(answer.body).not.toContain(viewer);
+		const [cookie] = answer.cookies.filter(({ value }) => value !== "");
+		expect(cookie).toMatchObject({
+			name: "tidemill-console",
+			httpOnly: true,
+			sameSite: "Strict",
+			path: "/",
+		});
+		expect(cookie!.value).not.toContain(viewer);
+		const session = answer.json();
+		expect(session).toMatchObject({
+			user: `system:serviceaccount:${shop}:viewer`,
+			namespace: shop,
+			namespaces: [shop],
+			version: "1.2.3",
+		});
+		expect(Date.parse(session.expiresAt)).toBeGreaterThan(Date.now());
+		expect(session.rights.sources).toEqual(["get", "list", "watch"]);
+		expect(session.rights["sources/bodies"]).toEqual([]);
+		const again = await send("GET", "/console/session", {
+			...ownPage,
+			...cookieOf(answer),
+		});
+		expect(again.json()).toEqual(session);
+	});
+
+	test("opens /v1 with the visitor's own rights", async () => {
+		const body = { name: "orders", type: "Webhook" };
+		for (const [token, status] of [
+			[viewer, 403],
+			[editor, 201],
+		] as const) {
+			const headers = { ...ownPage, ...(await signIn(token)) };
+			const created = await send("POST", "/v1/sources", headers, body);
+			expect([created.statusCode, created.body]).toEqual([
+				status,
+				expect.anything(),
+			]);
+		}
+	});
+
+	test("over TLS the cookie's name says that no other host has set it", async () => {
+		const tls = {
+			...ownPage,
+			origin: `https://${host}`,
+			"x-forwarded-proto": "https",
+		};
+		const { cookies } = await send("POST", "/console/session", tls, {
+			token: viewer,
+		});
+		expect(cookies.find(({ value }) => value !== "")).toMatchObject({
+			name: "__Host-tidemill-console",
+			secure: true,
+		});
+	});
+
+	test("ends when the visitor signs out", async () => {
+		const headers = { ...ownPage, ...(await signIn(viewer)) };
+		const ended = await send("DELETE", "/console/session", headers);
+		expect(ended.statusCode).toBe(204);
+		for (const { value, expires } of ended.cookies) {
+			expect(value).toBe("");
+			expect(expires!.getTime()).toBeLessThan(Date.now());
+		}
+	});
+
+	test.each([
+		["changed", (value: string) => `${value.slice(0, -4)}AAAA`],
+		["of another key", () => sealedElsewhere()],
+		["cut short", (value: string) => value.slice(0, 40)],
+		["made up", () => "1.abc.def"],
+	])("whose cookie is %s is none", async (_, forge) => {
+		const { cookie } = await signIn(viewer);
+		const [name, value] = cookie!.split("=") as [string, string];
+		const answer = await send("GET", "/console/session", {
+			...ownPage,
+			cookie: `${name}=${forge(value)}`,
+		});
+		expect(answer.statusCode).toBe(401);
+		expect(answer.json()).toMatchObject({
+			code: "Unauthorized",
+			signIn: { token: true, oidc: false, code: true },
+		});
+	});
+});
+
+function sealedElsewhere(): string {
+	const key = new SealKey(randomBytes(32));
+	const session = Buffer.from(JSON.stringify({ token: viewer }));
+	const sealed = key.seal(session, "console session");
+	return `1.${key.id}.${Buffer.from(sealed, "base64").toString("base64url")}`;
+}
+
+describe("another page can't use a visitor's session", () => {
+	test.each<[string, Headers, number]>([
+		["a page of another site", { "sec-fetch-site": "cross-site" }, 403],
+		["a page of a sibling host", { "sec-fetch-site": "same-site" }, 403],
+		["an address typed in", { "sec-fetch-site": "none" }, 403],
+		["an old browser", { "sec-fetch-site": "" }, 403],
+		["another origin", { origin: "http://127.0.0.1:8091" }, 403],
+		["a frame without an origin", { origin: "null" }, 403],
+		[
+			"a name that leads here",
+			{ host: "evil.example", origin: "http://evil.example" },
+			403,
+		],
+		["a form, which has no such header", { "tidemill-console": "" }, 403],
+	])("%s", async (_, forged, status) => {
+		const headers = { ...ownPage, ...(await signIn(editor)), ...forged };
+		for (const [method, url] of [
+			["POST", "/v1/sources"],
+			["GET", "/v1/sources"],
+			["DELETE", "/console/session"],
+		] as const) {
+			const body = method === "POST" ? { name: `forged-${suffix}` } : undefined;
+			const answer = await send(method, url, headers, body);
+			expect([method, answer.statusCode]).toEqual([method, status]);
+			expect(answer.cookies).toEqual([]);
+		}
+	});
+
+	test("a read of the page itself has no Origin, a write needs one; without the console's header the cookie counts for nothing", async () => {
+		const { origin, ...rest } = { ...ownPage, ...(await signIn(editor)) };
+		const status = async (method: "GET" | "POST", headers: Headers) =>
+			(
+				await send(
+					method,
+					"/v1/sources",
+					headers,
+					method === "POST" ? { name: "x" } : undefined,
+				)
+			).statusCode;
+		expect(await status("GET", rest)).toBe(200);
+		expect(await status("POST", rest)).toBe(403);
+		const { "tidemill-console": _, ...plain } = rest;
+		expect(await status("GET", { ...plain, origin })).toBe(401);
+	});
+});
+
+describe("signing in", () => {
+	test("by a code, once", async () => {
+		const code = await issueCode(codes, editor);
+		const first = await send("POST", "/console/session", ownPage, { code });
+		expect(first.json().rights.sources).toContain("create");
+		const second = await send("POST", "/console/session", ownPage, { code });
+		expect(second.statusCode).toBe(401);
+		expect(second.json().detail).toContain("tidemill console");
+		expect(second.cookies).toEqual([]);
+	});
+
+	test.each([
+		[{ token: "wrong" }, 401],
+		[{ token: "" }, 401],
+		[{}, 400],
+		[{ token: "a", code: "b" }, 400],
+		[{ code: 1 }, 400],
+	])("with %j is refused", async (body, status) => {
+		const answer = await send("POST", "/console/session", ownPage, body);
+		expect(answer.statusCode).toBe(status);
+		expect(answer.cookies).toEqual([]);
+	});
+
+	test("another namespace of a service account never appears", async () => {
+		const headers = { ...ownPage, ...(await signIn(editor)) };
+		const answer = await send(
+			"GET",
+			`/console/session?namespace=${bank}`,
+			headers,
+		);
+		expect(answer.json()).toMatchObject({ namespace: shop });
+		expect(answer.body).not.toContain(bank);
+	});
+});
+
+describe("the console's files", () => {
+	test("until it is built, the answer says how to build it", async () => {
+		const answer = await send("GET", "/console/", { host });
+		expect(answer.statusCode).toBe(503);
+		expect(answer.body).toContain("npm run console:build");
+	});
+
+	test("each page is the app, below a proxy's prefix, with a policy that lets no foreign script run", async () => {
+		const dist = join(directory, "dist");
+		await mkdir(join(dist, "assets"), { recursive: true });
+		await writeFile(join(dist, "assets/main-1.js"), "export {};");
+		await writeFile(
+			join(dist, "index.html"),
+			'<!doctype html><base href="/console/"><script type="module" src="./assets/main-1.js"></script>',
+		);
+		for (const path of ["", "/", "/sources", "/sources/orders?namespace=x"]) {
+			const page = await send("GET", `/console${path}`, { host });
+			expect(page.statusCode).toBe(200);
+			expect(page.headers["content-type"]).toContain("text/html");
+			const policy = page.headers["content-security-policy"];
+			expect(policy).toContain("script-src 'self';");
+			expect(policy).toContain("require-trusted-types-for 'script'");
+			expect(policy).toContain("frame-ancestors 'none'");
+		}
+		const prefixed = await send("GET", "/console/", {
+			host,
+			"x-forwarded-prefix": "/data/",
+		});
+		expect(prefixed.body).toContain('<base href="/data/console/">');
+		const hostile = await send("GET", "/console/", {
+			host,
+			"x-forwarded-prefix": '"><script>',
+		});
+		expect(hostile.body).toContain('<base href="/console/">');
+		const script = await send("GET", "/console/assets/main-1.js", { host });
+		expect(script.headers["content-type"]).toContain("javascript");
+		expect(script.headers["cache-control"]).toContain("immutable");
+		for (const path of ["assets/none.js", "assets/..%2f..%2fcodes"])
+			expect((await send("GET", `/console/${path}`, { host })).statusCode).toBe(
+				404,
+			);
+	});
+});
