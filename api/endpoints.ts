@@ -1,3 +1,4 @@
+import { followChanges } from "./changes/changes.ts";
 import { getSourceEvent } from "./events/event.ts";
 import { listExportFiles } from "./events/export-files.ts";
 import { listSourceEvents } from "./events/list.ts";
@@ -165,6 +166,24 @@ export const endpoints: Endpoint[] = [
 		handler: revokeToken,
 		answers: { 204: { about: "The token is invalid from now on." } },
 		errors: [404],
+	},
+	{
+		id: "followChanges",
+		method: "GET",
+		path: "/v1/changes",
+		summary: "Follow all resources of the account as they change",
+		tag: "changes",
+		handler: followChanges,
+		query: ["kinds"],
+		answers: {
+			200: {
+				about:
+					"Server-sent events. First `object` for each object that is there, with its `kind` and the `object` as its own path shows it; of runs and operations, the newest 500. Then `ready`. Then `object` for what is new or has changed, `deleted` with the `kind` and the `name` for what is gone, and `end` with the reason. A slow reader gets the latest state of what changed, not each state between. This request spends none of the rate limit of others.",
+			},
+		},
+		produces: "text/event-stream",
+		hasOwnRate: true,
+		errors: [],
 	},
 	{
 		id: "listRefusals",

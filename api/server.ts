@@ -18,6 +18,7 @@ import {
 	rateHeaders,
 	rateLimited,
 } from "./caller/rate-limit.ts";
+import { SharedWatches } from "./changes/shared-watch.ts";
 import { Console, type ConsoleOptions } from "./console/console.ts";
 import { isConsoleFile } from "./console/files.ts";
 import { serveDocumentation } from "./document/docs-page.ts";
@@ -100,6 +101,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.decorate("archive", options.archive);
 	api.decorate("clientFor", options.clientFor);
 	api.decorate("apiLog", options.log);
+	api.decorate("sharedWatches", new SharedWatches(options.log));
 	for (const name of ["client", "account", "settleWithinMs", "whenGone"])
 		api.decorateRequest(name);
 	api.decorateRequest("idempotency", undefined);
@@ -170,6 +172,7 @@ function serve(
 		method,
 		url: fastifyPath(path),
 		schema: schemaOf(endpoint),
+		config: endpoint.hasOwnRate ? { ownRate: endpoint.id } : {},
 		// Before the body is read, so that a caller without access need not send it.
 		onRequest: async (request) => {
 			identityOf(request);

@@ -66,6 +66,8 @@ interface Right {
 	resource: string;
 	/** `events` and `bodies` of sources exist in rules alone: Kubernetes serves neither. */
 	subresource?: string;
+	/** Of the resource; `tidemill.dev` by default. */
+	group?: string;
 	/** Of the one resource that the right is about. */
 	name?: string;
 }

@@ -55,7 +55,11 @@ export class Authenticator {
 			const identity = await this.#identities.identityOf(token, (review) =>
 				this.#queue.run(network, gone(), review),
 			);
-			const rate = await this.#rateLimit.count(rateSubjectOf(identity));
+			const { ownRate } = request.routeOptions.config;
+			const subject = rateSubjectOf(identity);
+			const rate = await this.#rateLimit.count(
+				ownRate === undefined ? subject : `${ownRate} ${subject}`,
+			);
 			return {
 				requireIdentity: () => ({ identity, token }),
 				rate,

@@ -1,5 +1,6 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
+import { changeKinds } from "../changes/changes.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { apiResources } from "../resources/api-resource.ts";
 import {
@@ -100,6 +101,13 @@ export const parameters = {
 			minLength: 1,
 			maxLength: 200,
 		}),
+	),
+	kinds: inQuery(
+		"kinds",
+		text(
+			`Some of ${changeKinds.map((kind) => `\`${kind}\``).join(", ")}, separated by commas. By default, all that the caller may list and watch.`,
+			{ example: "sources,runs" },
+		),
 	),
 	state: inQuery("state", choice("Only events in this state.", eventStates)),
 	labelSelector: inQuery(

@@ -12,6 +12,7 @@ import {
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
 import type { TailListener, TailQuestion } from "../http/endpoint.ts";
 import { createApi } from "../server.ts";
+import { idOf, positionOf } from "./tail.ts";
 
 const sourceKey = "5".repeat(32);
 const path = "/v1/sources/shop/events/tail";
@@ -225,4 +226,16 @@ test("when the API stops, a tail ends with the reason", async () => {
 	stopping.abort();
 	expect(await read(answer, "event: end")).toContain('"reason":"Stopping"');
 	await expect.poll(() => open, soon).toBe(0);
+});
+
+test("an event's id leads back to its place", () => {
+	const place = {
+		stream: "tidemill-frames-3-0123456789abcdef",
+		sequence: 42,
+		index: 7,
+	};
+	expect(idOf(place)).toBe("0123456789abcdef.42.7");
+	expect(positionOf(idOf(place), 3)).toEqual(place);
+	for (const id of ["", "42", "0123456789abcdef.42", "0123456789ABCDEF.1.1"])
+		expect(() => positionOf(id, 3)).toThrow("Last-Event-ID");
 });

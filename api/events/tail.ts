@@ -1,9 +1,10 @@
-import { finished, PassThrough } from "node:stream";
+import { finished } from "node:stream";
 import type { TailPosition } from "../../packages/contracts/event-tail.ts";
 import { streamName } from "../../packages/contracts/nats.ts";
 import type { ApiRequest, Handler, TailListener } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
+import { EventStream, OpenStreams } from "../http/event-stream.ts";
 import { flagOf } from "../http/query.ts";
 import { refusedView } from "./refused-requests.ts";
 import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
@@ -16,37 +17,8 @@ const reviewEveryMs = 30_000;
 const maxFailedReviews = 4;
 const retryMs = 2_000;
 
-/** Bounds the tails of this process: each holds a connection, and some of archive's time. */
-export class OpenTails {
-	readonly #byAccount = new Map<string, number>();
-	#all = 0;
-
-	/** Returns what ends the tail. Throws a 429 if there are too many. */
-	enter(account: string): () => void {
-		const own = this.#byAccount.get(account) ?? 0;
-		if (own >= maxOfAccount || this.#all >= maxOfAll)
-			throw new RequestError(
-				"RateLimited",
-				own >= maxOfAccount
-					? `The account has ${own} open tails, and may have no more. Close one, then retry.`
-					: "Too many tails are open. Retry later.",
-				{ headers: { "retry-after": "10" } },
-			);
-		this.#byAccount.set(account, own + 1);
-		this.#all++;
-		let isOpen = true;
-		return () => {
-			if (!isOpen) return;
-			isOpen = false;
-			this.#all--;
-			const left = this.#byAccount.get(account)! - 1;
-			if (left > 0) this.#byAccount.set(account, left);
-			else this.#byAccount.delete(account);
-		};
-	}
-}
-
-const tails = new OpenTails();
+/** Each holds a connection, and some of archive's time. */
+const tails = new OpenStreams("tails", { ofAccount: 5, ofAll: 100 });
 
 /** `GET /v1/sources/{name}/events/tail`: new events as server-sent events, and with `?refused=true` refused requests. */
 export const tailEvents: Handler = async (request, reply) => {
@@ -225,9 +197,6 @@ function refusedOf(
 	};
 }
 
-const maxOfAccount = 5;
-const maxOfAll = 100;
-
 /** The id of a server-sent event: `<epoch of the shard's stream>.<sequence>.<index>`. No two streams have one epoch. */
 export function idOf({
 	stream,
@@ -255,62 +224,4 @@ export function positionOf(id: string, shard: number): TailPosition {
 		sequence: Number(sequence),
 		index: Number(index),
 	};
-}
-
-/** What a reader may leave unread. */
-const maxUnreadBytes = 1024 * 1024;
-
-/** An answer of server-sent events (WHATWG HTML, "Server-sent events"). A reader that falls behind is cut off. */
-export class EventStream {
-	/** The body of the answer. */
-	readonly body = new PassThrough();
-	readonly #over = new AbortController();
-	#hasEnded = false;
-
-	constructor() {
-		this.body.once("close", () => this.#over.abort());
-	}
-
-	/** Fires when it has ended, or the client has disconnected. */
-	get signal(): AbortSignal {
-		return this.#over.signal;
-	}
-
-	/** @param id what a client sends as `Last-Event-ID` when it connects again; without one, its last one stays. */
-	send(event: string, data: object, id?: string): void {
-		this.#write(
-			`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
-		);
-	}
-
-	/** Proxies close silent connections, and a client learns that the connection lives. */
-	heartbeat(): void {
-		this.#write(": still here\n\n");
-	}
-
-	/** How long a client waits before it connects again. */
-	retryAfter(timeMs: number): void {
-		this.#write(`retry: ${timeMs}\n\n`);
-	}
-
-	/** Says why it ends, and ends. */
-	end(reason: string, message: string): void {
-		if (this.#hasEnded) return;
-		this.#hasEnded = true;
-		this.body.end(
-			`event: end\ndata: ${JSON.stringify({ reason, message })}\n\n`,
-		);
-		this.#over.abort();
-	}
-
-	#write(text: string): void {
-		if (this.#hasEnded || this.signal.aborted) return;
-		this.body.write(text);
-		const unread = this.body.readableLength + this.body.writableLength;
-		if (unread > maxUnreadBytes)
-			this.end(
-				"SlowReader",
-				"The client reads more slowly than events come. Connect again with Last-Event-ID.",
-			);
-	}
 }

@@ -39,6 +39,8 @@ export interface Endpoint {
 	answers: Record<number, { about: string; schema?: string }>;
 	/** Content type of the answer. JSON if absent. */
 	produces?: "text/plain" | "text/event-stream";
+	/** Its requests count in the rate limit by themselves, and spend none of the other requests'. */
+	hasOwnRate?: true;
 	/** Error statuses of this endpoint beyond those that every endpoint has. */
 	errors: number[];
 }
@@ -64,6 +66,10 @@ declare module "fastify" {
 		clientFor: (token: string) => KubeClient;
 		/** The API's log. Fastify's own is silent. */
 		apiLog: Logger;
+	}
+	interface FastifyContextConfig {
+		/** What the requests of this route count as in the rate limit, beside all others. */
+		ownRate?: string;
 	}
 	interface FastifyRequest {
 		/** Acts with the caller's token and nothing else. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EventStream } from "../../api/events/tail.ts";
+import { EventStream } from "../../api/http/event-stream.ts";
 import { readServerEvents } from "./tail.ts";
 
 test("the command line reads what the API writes", async () => {

@@ -10,6 +10,8 @@ export interface WatchSink<T extends KubeObject> {
 	replace(namespace: string | undefined, objects: T[]): void;
 	put(object: T): void;
 	remove(object: T): void;
+	/** What to hold of an object that came; by default all that this program reads. */
+	kept?(object: T): T;
 }
 
 /** Learns how a reflector is doing. */
@@ -23,6 +25,8 @@ export interface WatchListener {
 	refused(): Promise<void>;
 	/** The apiserver sent something, so the sink is current as of now. */
 	received(): void;
+	/** The apiserver refused or did not answer. It is asked again after a pause. */
+	failed?(): void;
 }
 
 /**
@@ -41,11 +45,13 @@ export async function reflect<T extends KubeObject>(
 ): Promise<void> {
 	let version: string | undefined;
 	let failures = 0;
+	const kept = (object: T) => sink.kept?.(object) ?? trimmed(object);
 	while (!signal.aborted) {
 		try {
 			if (version === undefined) {
-				const list = await listAll(client, kind, scope);
-				sink.replace(scope.namespace, list.items.map(trimmed));
+				const list = await listAll(client, kind, scope, kept);
+				if (signal.aborted) return;
+				sink.replace(scope.namespace, list.items);
 				version = list.version;
 				listener.received();
 				listener.listed();
@@ -55,7 +61,10 @@ export async function reflect<T extends KubeObject>(
 				kind,
 				scope,
 				version,
-				sink,
+				{
+					put: (object) => sink.put(kept(object)),
+					remove: sink.remove.bind(sink),
+				},
 				signal,
 			)) {
 				version = seen;
@@ -79,6 +88,7 @@ export async function reflect<T extends KubeObject>(
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
 				expired ? "listing a kind again" : "the watch of a kind failed",
 			);
+			listener.failed?.();
 			if (isRefused) await listener.refused();
 			await pause(waitMs, signal);
 		}
@@ -94,6 +104,7 @@ async function listAll<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
 	scope: ListScope,
+	kept: (object: T) => T,
 ): Promise<{ items: T[]; version: string }> {
 	const items: T[] = [];
 	let next: string | undefined;
@@ -103,7 +114,7 @@ async function listAll<T extends KubeObject>(
 			limit: pageSize,
 			continue: next,
 		});
-		items.push(...page.items);
+		items.push(...page.items.map(kept));
 		next = page.metadata.continue || undefined;
 		// Every page has the version of the first page.
 		if (!next) return { items, version: page.metadata.resourceVersion! };
@@ -116,7 +127,7 @@ async function* watchFrom<T extends KubeObject>(
 	kind: ResourceKind<T>,
 	scope: ListScope,
 	version: string,
-	sink: WatchSink<T>,
+	sink: Pick<WatchSink<T>, "put" | "remove">,
 	signal: AbortSignal,
 ): AsyncGenerator<string> {
 	const events = client.watch(kind, {
@@ -132,7 +143,7 @@ async function* watchFrom<T extends KubeObject>(
 	for await (const { type, object } of events) {
 		hasReceived = true;
 		if (type === "DELETED") sink.remove(object as T);
-		else if (type !== "BOOKMARK") sink.put(trimmed(object as T));
+		else if (type !== "BOOKMARK") sink.put(object as T);
 		yield (object as T).metadata.resourceVersion!;
 	}
 	// Something on the way ends every watch at once, so back off.

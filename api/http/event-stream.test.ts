@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { EventStream, idOf, OpenTails, positionOf } from "./tail.ts";
+import { EventStream, OpenStreams } from "./event-stream.ts";
 
 test("a reader that falls behind is told so, and is cut off", async () => {
 	const stream = new EventStream();
@@ -20,7 +20,7 @@ test("a client that leaves ends the tail", async () => {
 });
 
 test("an account has five tails at most, and a tail that ends makes room for one", () => {
-	const tails = new OpenTails();
+	const tails = new OpenStreams("tails", { ofAccount: 5, ofAll: 100 });
 	const leave = Array.from({ length: 5 }, () => tails.enter("shop"));
 	expect(() => tails.enter("shop")).toThrow("5 open tails");
 	tails.enter("bank");
@@ -31,19 +31,7 @@ test("an account has five tails at most, and a tail that ends makes room for one
 });
 
 test("all accounts together have a bounded number of tails", () => {
-	const tails = new OpenTails();
+	const tails = new OpenStreams("tails", { ofAccount: 5, ofAll: 100 });
 	for (let i = 0; i < 100; i++) tails.enter(`account-${i}`);
 	expect(() => tails.enter("one-more")).toThrow("Too many tails");
-});
-
-test("an event's id leads back to its place", () => {
-	const place = {
-		stream: "tidemill-frames-3-0123456789abcdef",
-		sequence: 42,
-		index: 7,
-	};
-	expect(idOf(place)).toBe("0123456789abcdef.42.7");
-	expect(positionOf(idOf(place), 3)).toEqual(place);
-	for (const id of ["", "42", "0123456789abcdef.42", "0123456789ABCDEF.1.1"])
-		expect(() => positionOf(id, 3)).toThrow("Last-Event-ID");
 });

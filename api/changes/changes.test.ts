@@ -1,0 +1,154 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
+import { createLog } from "../../packages/service/log.ts";
+import {
+	withoutArchive,
+	withoutKeys,
+} from "../../test/support/fixtures/control-plane/without-nats.ts";
+import { createApi } from "../server.ts";
+
+const soon = { timeout: 60_000 };
+
+let api: ReturnType<typeof createApi>;
+let url: string;
+let stopping: AbortController;
+let objects: KubeObject[];
+/** Of the watch that runs: the next event, or none yet. */
+let next: PromiseWithResolvers<KubeObject>;
+
+/** An apiserver where a token is the name of a service account of the namespace `shop`, which may list and watch everything. */
+function clientOf(token: string): KubeClient {
+	return {
+		raw: async (_: string, path: string) =>
+			path.endsWith("selfsubjectrulesreviews")
+				? {
+						status: {
+							resourceRules: [
+								{ verbs: ["*"], apiGroups: ["tidemill.dev"], resources: ["*"] },
+							],
+						},
+					}
+				: {
+						status: {
+							userInfo: {
+								username: `system:serviceaccount:shop:${token}`,
+								groups: ["system:serviceaccounts"],
+							},
+						},
+					},
+		rawText: async () => "ok",
+		list: async () => ({
+			items: structuredClone(objects),
+			metadata: { resourceVersion: "1" },
+		}),
+		async *watch(_: unknown, { signal }: { signal: AbortSignal }) {
+			const gone = once(signal, "abort").then(() => undefined);
+			for (;;) {
+				const object = await Promise.race([next.promise, gone]);
+				if (!object) return;
+				next = Promise.withResolvers();
+				yield { type: "MODIFIED", object };
+			}
+		},
+	} as unknown as KubeClient;
+}
+
+beforeEach(async () => {
+	objects = [];
+	next = Promise.withResolvers();
+	stopping = new AbortController();
+	const log = createLog("test");
+	log.level = "silent";
+	api = createApi({
+		clientFor: clientOf,
+		rateLimit: { limit: 3, windowMs: 3_600_000 },
+		idempotency: withoutKeys,
+		archive: withoutArchive,
+		log,
+		stopping: stopping.signal,
+	});
+	url = await api.listen({ host: "127.0.0.1", port: 0 });
+});
+
+afterEach(async () => {
+	stopping.abort();
+	await api.close();
+});
+
+function source(name: string, displayName: string, version: number) {
+	return {
+		metadata: {
+			name,
+			namespace: "shop",
+			uid: name,
+			resourceVersion: String(version),
+			creationTimestamp: "2026-03-01T12:00:00Z",
+		},
+		spec: { displayName },
+	} as KubeObject;
+}
+
+async function open(token: string): Promise<IncomingMessage> {
+	const request = get(`${url}/v1/changes?kinds=sources`, {
+		headers: { authorization: `Bearer ${token}` },
+	});
+	const [answer] = (await once(request, "response")) as [IncomingMessage];
+	return answer;
+}
+
+async function readUntil(answer: IncomingMessage, until: string) {
+	let text = "";
+	answer.setEncoding("utf8");
+	for await (const chunk of answer) {
+		text += chunk;
+		if (text.includes(until)) break;
+	}
+	return text;
+}
+
+test("a reader that takes nothing for a while is told of each object once, as it is then", async () => {
+	const large = "x".repeat(100_000);
+	objects = Array.from({ length: 100 }, (_, n) => source(`s-${n}`, large, 1));
+	const slow = await open("slow");
+	slow.pause();
+	const quick = await open("quick");
+	quick.setEncoding("utf8");
+	let seen = "";
+	quick.on("data", (chunk) => {
+		seen = (seen + chunk).slice(-2_000_000);
+	});
+	await expect.poll(() => seen.includes("event: ready"), soon).toBe(true);
+	for (let version = 2; version <= 60; version++) {
+		next.resolve(source("s-0", `${version}-${large}`, version));
+		await expect
+			.poll(() => seen.includes(`"displayName":"${version}-x`), soon)
+			.toBe(true);
+	}
+	const text = await readUntil(slow, '"displayName":"60-x');
+	expect(text).not.toContain("event: end");
+	expect(text.match(/"name":"s-0"/g)!.length).toBeLessThan(60);
+	quick.destroy();
+}, 120_000);
+
+test("streams of changes spend none of the account's rate limit, and have one of their own", async () => {
+	const list = () =>
+		fetch(`${url}/v1/sources`, { headers: { authorization: "Bearer one" } });
+	const answers = [];
+	for (let i = 0; i < 4; i++) answers.push(await open("one"));
+	expect(answers.map(({ statusCode }) => statusCode)).toEqual([
+		200, 200, 200, 429,
+	]);
+	for (const answer of answers) answer.destroy();
+	const { status, headers } = await list();
+	expect(status).toBe(200);
+	expect(headers.get("x-ratelimit-remaining")).toBe("2");
+});
+
+test("when the API stops, the stream says so and ends", async () => {
+	const answer = await open("one");
+	stopping.abort();
+	expect(await readUntil(answer, "event: end")).toContain("event: end");
+});

@@ -1,0 +1,242 @@
+import { finished } from "node:stream";
+import { type Run, runKind } from "../../crds/generated/types.ts";
+import { heldRights } from "../caller/rights.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
+import { requestErrorOf } from "../http/error-translation.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
+import { EventStream, OpenStreams } from "../http/event-stream.ts";
+import { apiResources, type Resource } from "../resources/api-resource.ts";
+import { resourceView, runView } from "../resources/views.ts";
+import type { SharedView, WatchedKind } from "./shared-watch.ts";
+
+const heartbeatMs = 10_000;
+/** Two questions that fail in a row end a stream, so nobody sees anything a minute after the right or the token has ended. */
+const reviewEveryMs = 25_000;
+/** An apiserver that is starting forbids everything for a moment. */
+const reviewAgainMs = 5_000;
+/** How many objects that are there a stream begins with, the newest. Of kinds whose objects are few, all are. */
+const mostAtFirst = 500;
+/** Changed objects that a reader may not have taken yet. It is told of each once, as it is when the reader takes it. */
+const maxPending = 50_000;
+/** An object may be as large as etcd takes, 1.5 MB. */
+const maxUnreadBytes = 4 * 1024 * 1024;
+
+/** By plural. */
+const watchedKinds = new Map<string, WatchedKind & { first?: number }>([
+	...apiResources.map(
+		({ kind }) =>
+			[
+				kind.plural,
+				{
+					kind,
+					view: (object: object) => resourceView(object as Resource),
+					...(kind.plural === "operations" && { first: mostAtFirst }),
+				},
+			] as const,
+	),
+	[
+		runKind.plural,
+		{
+			kind: runKind,
+			view: (object: object) => runView(object as Run),
+			first: mostAtFirst,
+		},
+	],
+]);
+
+/** The names of the kinds that changes are told of. */
+export const changeKinds = [...watchedKinds.keys()];
+
+const streams = new OpenStreams("streams of changes", {
+	ofAccount: 1_000,
+	ofAll: 4_000,
+});
+
+/** `GET /v1/changes`: the objects of an account and their changes, as server-sent events. */
+export const followChanges: Handler = async (request, reply) => {
+	const kinds = await kindsOf(request);
+	// The place is taken for as long as the connection.
+	finished(reply.raw, streams.enter(request.account));
+	const stream = new EventStream(maxUnreadBytes);
+	request
+		.whenGone()
+		.addEventListener("abort", () =>
+			stream.end("Stopping", "The API is stopping. Connect again."),
+		);
+	stream.retryAfter(2_000);
+	const review = reviewOf(request, kinds, stream);
+	const changes = new PendingChanges(kinds, request, review, stream);
+	const timers = [
+		setInterval(() => stream.heartbeat(), heartbeatMs),
+		setInterval(review, reviewEveryMs),
+	];
+	void changes
+		.run()
+		.catch((error) => {
+			request.server.apiLog.error({ err: error }, "a stream of changes failed");
+			stream.end("Internal", "Internal error. Connect again.");
+		})
+		.finally(() => {
+			for (const timer of timers) clearInterval(timer);
+		});
+	reply
+		.type("text/event-stream; charset=utf-8")
+		.header("cache-control", "no-store")
+		// nginx would hold events back.
+		.header("x-accel-buffering", "no");
+	return stream.body;
+};
+
+/** What a reader has not been told yet. It is bounded by the number of objects, not by that of their changes. */
+class PendingChanges {
+	readonly #stream: EventStream;
+	readonly #views: Map<string, SharedView>;
+	/** `<kind>/<name>` each. */
+	readonly #pending = new Set<string>();
+	#hasBegun = false;
+	#wake = Promise.withResolvers<void>();
+
+	constructor(
+		kinds: readonly string[],
+		{ account, client, server }: ApiRequest,
+		review: () => Promise<void>,
+		stream: EventStream,
+	) {
+		this.#stream = stream;
+		this.#views = new Map(
+			kinds.map((kind) => [
+				kind,
+				server.sharedWatches.join(watchedKinds.get(kind)!, account, {
+					client,
+					changed: (name) => this.#add(kind, name),
+					failed: () => void review(),
+				}),
+			]),
+		);
+		const leave = () => {
+			for (const view of this.#views.values()) view.leave();
+			this.#wake.resolve();
+		};
+		if (stream.signal.aborted) leave();
+		else stream.signal.addEventListener("abort", leave);
+	}
+
+	/** Tells the reader what is there, that this was all, and then what changes, until the stream ends. */
+	async run(): Promise<void> {
+		const { signal } = this.#stream;
+		const listed = [...this.#views.values()].map(({ listed }) => listed);
+		// Whoever leaves first is woken.
+		await Promise.race([Promise.all(listed), this.#wake.promise]);
+		if (signal.aborted) return;
+		this.#hasBegun = true;
+		for (const [kind, view] of this.#views) {
+			const names = view.names().slice(0, watchedKinds.get(kind)!.first);
+			for (const name of names) this.#pending.add(`${kind}/${name}`);
+		}
+		await this.#tell();
+		this.#stream.send("ready", {});
+		while (!signal.aborted) {
+			await this.#tell();
+			if (this.#pending.size > 0) continue;
+			this.#wake = Promise.withResolvers();
+			await this.#wake.promise;
+		}
+	}
+
+	#add(kind: string, name: string): void {
+		if (!this.#hasBegun) return;
+		this.#pending.add(`${kind}/${name}`);
+		if (this.#pending.size > maxPending)
+			this.#stream.end(
+				"SlowReader",
+				"The client reads more slowly than things change. Connect again.",
+			);
+		this.#wake.resolve();
+	}
+
+	/** Tells what is pending, at the reader's pace. */
+	async #tell(): Promise<void> {
+		for (const key of this.#pending) {
+			await this.#stream.whenRead();
+			if (this.#stream.signal.aborted) return;
+			this.#pending.delete(key);
+			const [kind, name] = key.split("/") as [string, string];
+			const json = this.#views.get(kind)!.get(name);
+			if (json === undefined) this.#stream.send("deleted", { kind, name });
+			else
+				this.#stream.sendJson("object", `{"kind":"${kind}","object":${json}}`);
+		}
+	}
+}
+
+/** The kinds that are asked for, or all that the caller may list and watch. Throws a 403 if the caller may not see one. */
+async function kindsOf(request: ApiRequest): Promise<string[]> {
+	const asked = request.query.kinds?.split(",");
+	const unknown = asked?.find((kind) => !watchedKinds.has(kind));
+	if (unknown !== undefined)
+		throw invalidParameter(
+			"kinds",
+			`must be some of ${changeKinds.join(", ")}, separated by commas`,
+			unknown,
+		);
+	const wanted = [...new Set(asked ?? changeKinds)];
+	const seen = await visibleOf(request, wanted);
+	const hidden = asked
+		? wanted.filter((kind) => !seen.includes(kind))
+		: seen.length === 0
+			? wanted
+			: [];
+	if (hidden.length > 0) throw lacking(request, hidden);
+	return seen;
+}
+
+/** Those of the kinds that the caller may list and watch in the account. */
+async function visibleOf(
+	{ client, account }: ApiRequest,
+	kinds: readonly string[],
+): Promise<string[]> {
+	const asked = kinds.flatMap((resource) =>
+		["list", "watch"].map((verb) => ({ verb, resource })),
+	);
+	const held = await heldRights(client, account, asked);
+	return kinds.filter(
+		(kind) => held.filter(({ resource }) => resource === kind).length === 2,
+	);
+}
+
+function lacking({ account }: ApiRequest, kinds: string[]): RequestError {
+	return new RequestError(
+		"Forbidden",
+		`This needs the right to list and watch ${kinds.join(", ")} in account "${account}". Ask an administrator to bind a role that has it, such as tidemill-viewer.`,
+	);
+}
+
+/** Ends the stream when the caller may not see it any more. The watch may run with another one's token. */
+function reviewOf(
+	request: ApiRequest,
+	kinds: readonly string[],
+	stream: EventStream,
+): () => Promise<void> {
+	let failures = 0;
+	let refusals = 0;
+	let isAsking = false;
+	const review = async () => {
+		if (isAsking || stream.signal.aborted) return;
+		isAsking = true;
+		try {
+			const seen = await visibleOf(request, kinds);
+			failures = 0;
+			const hidden = kinds.filter((kind) => !seen.includes(kind));
+			refusals = hidden.length === 0 ? 0 : refusals + 1;
+			if (refusals === 1) setTimeout(review, reviewAgainMs);
+			if (refusals > 1)
+				stream.end("Forbidden", lacking(request, hidden).message);
+		} catch (error) {
+			const { code, status, message } = requestErrorOf(error);
+			if (status < 500 || ++failures >= 2) stream.end(code, message);
+		} finally {
+			isAsking = false;
+		}
+	};
+	return review;
+}

@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { RequestError } from "./errors.ts";
+
+/** An answer of server-sent events (WHATWG HTML, "Server-sent events"). A reader that falls behind is cut off. */
+export class EventStream {
+	/** The body of the answer. */
+	readonly body = new PassThrough();
+	readonly #over = new AbortController();
+	readonly #maxUnreadBytes: number;
+	#hasEnded = false;
+
+	/** @param maxUnreadBytes that a reader may leave unread. */
+	constructor(maxUnreadBytes = 1024 * 1024) {
+		this.#maxUnreadBytes = maxUnreadBytes;
+		this.body.once("close", () => this.#over.abort());
+	}
+
+	/** Fires when it has ended, or the client has disconnected. */
+	get signal(): AbortSignal {
+		return this.#over.signal;
+	}
+
+	/** @param id what a client sends as `Last-Event-ID` when it connects again; without one, its last one stays. */
+	send(event: string, data: object, id?: string): void {
+		this.sendJson(event, JSON.stringify(data), id);
+	}
+
+	/** @param json one line. */
+	sendJson(event: string, json: string, id?: string): void {
+		this.#write(
+			`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`,
+		);
+	}
+
+	/** Settles when the reader has taken most of what was sent, or is gone. */
+	async whenRead(): Promise<void> {
+		if (!this.body.writableNeedDrain || this.signal.aborted) return;
+		await once(this.body, "drain", { signal: this.signal }).catch(() => {});
+	}
+
+	/** Proxies close silent connections, and a client learns that the connection lives. */
+	heartbeat(): void {
+		this.#write(": still here\n\n");
+	}
+
+	/** How long a client waits before it connects again. */
+	retryAfter(timeMs: number): void {
+		this.#write(`retry: ${timeMs}\n\n`);
+	}
+
+	/** Says why it ends, and ends. */
+	end(reason: string, message: string): void {
+		if (this.#hasEnded) return;
+		this.#hasEnded = true;
+		this.body.end(
+			`event: end\ndata: ${JSON.stringify({ reason, message })}\n\n`,
+		);
+		this.#over.abort();
+	}
+
+	#write(text: string): void {
+		if (this.#hasEnded || this.signal.aborted) return;
+		this.body.write(text);
+		const unread = this.body.readableLength + this.body.writableLength;
+		if (unread > this.#maxUnreadBytes)
+			this.end(
+				"SlowReader",
+				"The client reads more slowly than events come. Connect again with Last-Event-ID.",
+			);
+	}
+}
+
+/** Bounds the streams of one sort that this process has open. */
+export class OpenStreams {
+	readonly #noun: string;
+	readonly #most: { ofAccount: number; ofAll: number };
+	readonly #byAccount = new Map<string, number>();
+	#all = 0;
+
+	/** @param noun in the plural, for people. */
+	constructor(noun: string, most: { ofAccount: number; ofAll: number }) {
+		this.#noun = noun;
+		this.#most = most;
+	}
+
+	/** Takes a place, and returns what gives it back. Throws a 429 if there are too many. */
+	enter(account: string): () => void {
+		const { ofAccount, ofAll } = this.#most;
+		const own = this.#byAccount.get(account) ?? 0;
+		if (own >= ofAccount || this.#all >= ofAll)
+			throw new RequestError(
+				"RateLimited",
+				own >= ofAccount
+					? `The account has ${own} open ${this.#noun}, and may have no more. Close one, then retry.`
+					: `Too many ${this.#noun} are open. Retry later.`,
+				{ headers: { "retry-after": "10" } },
+			);
+		this.#byAccount.set(account, own + 1);
+		this.#all++;
+		let isOpen = true;
+		return () => {
+			if (!isOpen) return;
+			isOpen = false;
+			this.#all--;
+			const left = this.#byAccount.get(account)! - 1;
+			if (left > 0) this.#byAccount.set(account, left);
+			else this.#byAccount.delete(account);
+		};
+	}
+}
