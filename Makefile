@@ -24,6 +24,10 @@ public-url: $(installed) ## Tell a running Tidemill the URL of your tunnel (URL=
 down: $(installed) ## Stop what `make up` started; the data stays
 	@$(node) local/down.ts
 
+.PHONY: console
+console: $(installed) ## The console with hot reload, beside a running `make up` or the API of TIDEMILL_API_URL
+	@$(node) tools/console/dev.ts
+
 .PHONY: check
 check: $(installed) ## Seconds: format, lint, types and unit tests
 	@$(MAKE) --jobs=3 style types unit
@@ -134,6 +138,8 @@ style: $(installed)
 # One checker and a lazy garbage collector take half of the CPU time; the lint beside it wants the rest.
 types: $(installed)
 	GOGC=400 $(node) $(bin)/tsc --checkers 1
+	$(node) tools/console/types.ts
+	GOGC=400 $(node) $(bin)/tsc --checkers 1 --noEmit --project console
 unit: $(installed)
 	$(node) $(bin)/vitest run --project unit
 

@@ -1,0 +1,150 @@
+import { batch, computed, effect, type Signal, signal } from "@preact/signals";
+import type {
+	Destination,
+	Pipeline,
+	Run,
+	Source,
+	TrackingPlan,
+} from "../generated/types.ts";
+import { namespace } from "../router/navigation.ts";
+import {
+	type ConnectionState,
+	followStream,
+	type ServerEvent,
+} from "./event-stream.ts";
+import { can, loadSession, session } from "./session.ts";
+
+/** What the store holds, by plural. */
+export interface LiveKinds {
+	sources: Source;
+	destinations: Destination;
+	pipelines: Pipeline;
+	runs: Run;
+	trackingplans: TrackingPlan;
+}
+
+export type LiveKind = keyof LiveKinds;
+
+const kinds: LiveKind[] = [
+	"sources",
+	"destinations",
+	"pipelines",
+	"runs",
+	"trackingplans",
+];
+
+type ObjectMap<K extends LiveKind> = ReadonlyMap<string, LiveKinds[K]>;
+
+const stores = Object.fromEntries(
+	kinds.map((kind) => [kind, signal<ReadonlyMap<string, unknown>>(new Map())]),
+) as { [K in LiveKind]: Signal<ObjectMap<K>> };
+const connectionState = signal<ConnectionState>("connecting");
+const ready = signal(false);
+
+/** Of the stream that feeds the store. */
+export const connection = computed(() => connectionState.value);
+
+/** Whether the store holds everything that was there when it began. */
+export const isReady = computed(() => ready.value);
+
+/** All objects of the kind in the namespace of the address, by name, as they are now. */
+export function live<K extends LiveKind>(kind: K): ObjectMap<K> {
+	return stores[kind].value;
+}
+
+/** What an answer of the API shows is newer than the stream; the stream follows within 2 s. */
+export function remember<K extends LiveKind>(
+	kind: K,
+	object: LiveKinds[K],
+): void {
+	apply([{ type: "object", kind, object }]);
+}
+
+/** Follows the changes of the visitor's namespace for as long as they are signed in. */
+export function startStore(): void {
+	let following = new AbortController();
+	const key = computed(() => {
+		const visitor = session.value;
+		if (!visitor) return "";
+		const seen = kinds.filter((kind) => can(kind, "list"));
+		return JSON.stringify([visitor.user, namespace.value, seen]);
+	});
+	effect(() => {
+		following.abort();
+		following = new AbortController();
+		const { signal: ended } = following;
+		if (key.value === "") return;
+		const [, , seen] = JSON.parse(key.value) as [string, string, LiveKind[]];
+		for (const kind of kinds) stores[kind].value = new Map();
+		ready.value = false;
+		if (seen.length === 0) {
+			ready.value = true;
+			connectionState.value = "live";
+			return;
+		}
+		void follow(seen, ended);
+	});
+}
+
+/** A snapshot replaces what is there when it is complete, so that a page doesn't blink when the connection comes back. */
+async function follow(seen: LiveKind[], ended: AbortSignal): Promise<void> {
+	let snapshot: StoreChange[] | undefined = [];
+	await followStream(
+		"changes",
+		{ kinds: seen.join(",") },
+		{
+			onState: (state) => {
+				if (ended.aborted) return;
+				if (state !== "live") snapshot = [];
+				connectionState.value = state;
+				if (state === "refused") void loadSession();
+			},
+			onEvents: (events) => {
+				if (ended.aborted) return;
+				const changes = events.flatMap(changesOf);
+				if (!snapshot) return apply(changes);
+				const end = changes.findIndex(({ type }) => type === "ready");
+				snapshot.push(...(end < 0 ? changes : changes.slice(0, end)));
+				if (end < 0) return;
+				const later = changes.slice(end + 1);
+				batch(() => {
+					for (const kind of seen) stores[kind].value = new Map();
+					apply([...snapshot!, ...later]);
+					ready.value = true;
+				});
+				snapshot = undefined;
+			},
+		},
+		ended,
+	);
+}
+
+type StoreChange =
+	| { type: "object"; kind: LiveKind; object: { name: string } }
+	| { type: "deleted"; kind: LiveKind; name: string }
+	| { type: "ready" };
+
+function changesOf({ event, data }: ServerEvent): StoreChange[] {
+	if (event === "ready") return [{ type: "ready" }];
+	if (event !== "object" && event !== "deleted") return [];
+	const change = { type: event, ...JSON.parse(data) };
+	return kinds.includes(change.kind) ? [change] : [];
+}
+
+/** One new map for each kind, however many objects changed. */
+function apply(changes: StoreChange[]): void {
+	batch(() => {
+		for (const kind of kinds) {
+			const own = changes.filter(
+				(one) => one.type !== "ready" && one.kind === kind,
+			);
+			if (own.length === 0) continue;
+			const map = new Map<string, unknown>(stores[kind].peek());
+			for (const change of own)
+				if (change.type === "object")
+					map.set(change.object.name, change.object);
+				else if (change.type === "deleted") map.delete(change.name);
+			(stores[kind] as Signal<ReadonlyMap<string, unknown>>).value = map;
+		}
+	});
+}

@@ -1,0 +1,101 @@
+import { computed, signal } from "@preact/signals";
+import { namespace } from "../router/navigation.ts";
+import { ApiProblem, type SignInWays } from "./problem.ts";
+import { send } from "./request.ts";
+
+/** A verb of Kubernetes on what the rights are about. */
+export type RightVerb =
+	| "get"
+	| "list"
+	| "watch"
+	| "create"
+	| "update"
+	| "patch"
+	| "delete";
+
+/** Who the visitor is, and what they may do in the namespace. */
+export interface ConsoleSession {
+	user: string;
+	namespace: string;
+	/** Those that the visitor may see. */
+	namespaces: string[];
+	expiresAt: string | null;
+	version: string;
+	/** Which console the API serves. */
+	build: string;
+	/** Verbs by plural, or by plural and subresource: `sources`, `sources/bodies`. */
+	rights: Record<string, string[]>;
+}
+
+type SessionState =
+	| { kind: "unknown" }
+	| { kind: "away"; detail: string }
+	| { kind: "signedOut"; ways: SignInWays; hasEnded: boolean }
+	| { kind: "signedIn"; session: ConsoleSession };
+
+export const sessionState = signal<SessionState>({ kind: "unknown" });
+
+export const session = computed(() => {
+	const state = sessionState.value;
+	return state.kind === "signedIn" ? state.session : undefined;
+});
+
+/** Whether the API serves a newer console than this page. */
+export const isOutdated = computed(() => {
+	const build = session.value?.build;
+	return !!build && __CONSOLE_BUILD__ !== "dev" && build !== __CONSOLE_BUILD__;
+});
+
+/** Whether the visitor may do that in the namespace of the address. What they may not do isn't offered. */
+export function can(resource: string, verb: RightVerb): boolean {
+	return session.value?.rights[resource]?.includes(verb) ?? false;
+}
+
+const usualWays: SignInWays = { token: true, oidc: false, code: true };
+/** The other tabs of this browser share the cookie. */
+const tabs = new BroadcastChannel("tidemill-session");
+tabs.onmessage = () => void loadSession();
+
+/** Asks who the visitor is. Never throws: the state says what came of it. */
+export async function loadSession(): Promise<void> {
+	const wasSignedIn = sessionState.peek().kind === "signedIn";
+	try {
+		const query = { namespace: namespace.peek() };
+		const answer = await send("GET", "console/session", { query });
+		setSession(await answer.json());
+	} catch (error) {
+		if (!(error instanceof ApiProblem)) throw error;
+		if (error.status === 401)
+			sessionState.value = {
+				kind: "signedOut",
+				ways: error.signIn ?? usualWays,
+				hasEnded: wasSignedIn,
+			};
+		// What is on the page stays: the line above it says that the API is away.
+		else if (!wasSignedIn)
+			sessionState.value = { kind: "away", detail: error.message };
+	}
+}
+
+/** Throws an {@link ApiProblem} if the API doesn't accept it. */
+export async function signIn(
+	credential: { token: string } | { code: string },
+): Promise<void> {
+	const answer = await send("POST", "console/session", {
+		body: credential,
+		query: { namespace: namespace.peek() },
+	});
+	setSession(await answer.json());
+	tabs.postMessage("changed");
+}
+
+export async function signOut(): Promise<void> {
+	await send("DELETE", "console/session");
+	sessionState.value = { kind: "unknown" };
+	await loadSession();
+	tabs.postMessage("changed");
+}
+
+function setSession(value: ConsoleSession): void {
+	sessionState.value = { kind: "signedIn", session: value };
+}

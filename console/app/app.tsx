@@ -1,0 +1,143 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { can, loadSession, sessionState } from "../api/session.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { Page, Skeleton } from "../components/page.tsx";
+import { shell as words } from "../messages/shell.ts";
+import {
+	address,
+	askBeforeLeaving,
+	namespace,
+	navigate,
+} from "../router/navigation.ts";
+import { NotFound } from "./not-found.tsx";
+import { type PageProps, pageOf } from "./pages.ts";
+import { Shell } from "./shell.tsx";
+import { SignIn } from "./sign-in.tsx";
+
+/** The console: the sign-in, or the page of the address inside the shell. */
+export function App() {
+	const state = sessionState.value;
+	const { path } = address.value;
+	const isSignedIn = state.kind === "signedIn";
+	useEffect(() => {
+		if (isSignedIn && path === "")
+			void navigate("sources", {}, { replace: true });
+	}, [isSignedIn, path]);
+	if (state.kind === "unknown")
+		return (
+			<main class="alone">
+				<p role="status">{words.loading}</p>
+			</main>
+		);
+	if (state.kind === "away")
+		return (
+			<main class="alone">
+				<h1>{words.product}</h1>
+				<p role="alert">{words.away}</p>
+				<button type="button" onClick={() => void loadSession()}>
+					{words.retry}
+				</button>
+			</main>
+		);
+	if (state.kind === "signedOut")
+		return <SignIn ways={state.ways} hasEnded={state.hasEnded} />;
+	return (
+		<Shell>
+			{/* Another address is another page: nothing of the one before stays. */}
+			<Failure key={`${namespace.value} ${path}`}>
+				{path !== "" && <CurrentPage path={path} />}
+			</Failure>
+			<LeaveDialog />
+		</Shell>
+	);
+}
+
+function CurrentPage({ path }: { path: string }) {
+	const found = pageOf(path);
+	const [loaded, setLoaded] = useState<{ of: ComponentType<PageProps> }>();
+	const [error, setError] = useState<unknown>();
+	const load = found?.page.load;
+	useEffect(() => {
+		let isWanted = true;
+		load?.().then(
+			(of) => isWanted && setLoaded({ of }),
+			(cause: unknown) => isWanted && setError(cause),
+		);
+		return () => {
+			isWanted = false;
+		};
+	}, [load]);
+	if (!found) return <NotFound path={path} />;
+	const { right } = found.page;
+	if (right && !can(...right)) return <NoRight what={right[0]} />;
+	if (error) throw error;
+	return loaded ? <loaded.of params={found.params} /> : <Skeleton />;
+}
+
+function NoRight({ what }: { what: string }) {
+	return (
+		<Page title={words.noRightTitle}>
+			<p>{words.noRight(what, namespace.value)}</p>
+		</Page>
+	);
+}
+
+/** A page that throws says so, and the others still work. After an upgrade, its file may be gone from the server. */
+class Failure extends Component<
+	{ children: ComponentChildren },
+	{ error?: unknown }
+> {
+	override state: { error?: unknown } = {};
+
+	static override getDerivedStateFromError(error: unknown) {
+		return { error };
+	}
+
+	override render() {
+		const { error } = this.state;
+		if (error === undefined) return this.props.children;
+		return (
+			<Page title={words.pageBroken}>
+				<p role="alert">{String(error)}</p>
+				<button type="button" onClick={() => location.reload()}>
+					{words.reload}
+				</button>
+			</Page>
+		);
+	}
+}
+
+function LeaveDialog() {
+	const answer = useSignal<((isSure: boolean) => void) | undefined>(undefined);
+	useEffect(
+		() =>
+			askBeforeLeaving(
+				() =>
+					new Promise<boolean>((resolve) => {
+						answer.value = resolve;
+					}),
+			),
+		[answer],
+	);
+	const give = (isSure: boolean) => {
+		answer.value?.(isSure);
+		answer.value = undefined;
+	};
+	if (!answer.value) return null;
+	return (
+		<Dialog title={words.leaveTitle} onClose={() => give(false)}>
+			<p>{words.leaveText}</p>
+			<div class="actions">
+				<button type="button" class="button-danger" onClick={() => give(true)}>
+					{words.leave}
+				</button>
+				<button type="button" onClick={() => give(false)}>
+					{words.stay}
+				</button>
+			</div>
+		</Dialog>
+	);
+}

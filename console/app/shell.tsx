@@ -1,0 +1,138 @@
+import type { ComponentChildren } from "preact";
+import { connection } from "../api/changes.ts";
+import { can, isOutdated, session, signOut } from "../api/session.ts";
+import { SelectField } from "../components/field.tsx";
+import { Toasts } from "../components/toast.tsx";
+import { shell as words } from "../messages/shell.ts";
+import { address, href, namespace, navigate } from "../router/navigation.ts";
+import { setTheme, type Theme, theme } from "./theme.ts";
+
+const links = [
+	["sources", words.sources, "sources"],
+	["destinations", words.destinations, "destinations"],
+	["pipelines", words.pipelines, "pipelines"],
+	["runs", words.runs, "runs"],
+	["tracking-plans", words.trackingPlans, "trackingplans"],
+	["tokens", words.tokens, "tokens"],
+	["search", words.search, "sources"],
+] as const;
+
+const themes: readonly (readonly [Theme, string])[] = [
+	["auto", words.themeAuto],
+	["light", words.themeLight],
+	["dark", words.themeDark],
+];
+
+/** What surrounds every page of a visitor who is signed in. */
+export function Shell({ children }: { children: ComponentChildren }) {
+	const user = session.value?.user ?? "";
+	return (
+		<div class="shell">
+			<a class="skip" href="#content">
+				{words.skipToContent}
+			</a>
+			<header class="top">
+				<a class="brand" href={href("sources")}>
+					<Waves />
+					{words.product}
+				</a>
+				<div class="top-tools">
+					<NamespaceSwitcher />
+					<details class="visitor">
+						<summary>
+							<span class="visitor-name">{user}</span>
+						</summary>
+						<div class="menu">
+							<p class="quiet">{words.signedInAs(user)}</p>
+							<SelectField
+								label={words.theme}
+								value={theme.value}
+								options={themes}
+								onChange={setTheme}
+							/>
+							<button type="button" onClick={() => void signOut()}>
+								{words.signOut}
+							</button>
+						</div>
+					</details>
+				</div>
+			</header>
+			<Navigation />
+			<div class="main-column">
+				<Announcements />
+				<main id="content" tabIndex={-1}>
+					{children}
+				</main>
+			</div>
+			<Toasts />
+		</div>
+	);
+}
+
+function Navigation() {
+	const [here] = address.value.path.split("/");
+	return (
+		<nav class="side" aria-label={words.navigation}>
+			<ul>
+				{links
+					.filter(([, , right]) => can(right, "list"))
+					.map(([path, title]) => (
+						<li key={path}>
+							<a
+								href={href(path)}
+								aria-current={here === path ? "page" : undefined}
+							>
+								{title}
+							</a>
+						</li>
+					))}
+			</ul>
+		</nav>
+	);
+}
+
+function NamespaceSwitcher() {
+	const names = session.value?.namespaces ?? [];
+	const here = namespace.value;
+	const options = [...new Set([here, ...names])].sort();
+	const change = (name: string) => {
+		// What is open in one namespace is not in the other, but its list is.
+		const [list] = address.value.path.split("/");
+		void navigate(list || "sources", { namespace: name });
+	};
+	return (
+		<SelectField
+			label={words.namespace}
+			value={here}
+			options={options.map((name) => [name, name] as const)}
+			onChange={change}
+		/>
+	);
+}
+
+/** What a visitor must know on every page. */
+function Announcements() {
+	const isLost = connection.value === "lost";
+	return (
+		<div role="status">
+			{isLost && <p class="banner banner-warning">{words.connectionLost}</p>}
+			{isOutdated.value && (
+				<p class="banner">
+					{words.outdated}{" "}
+					<button type="button" onClick={() => location.reload()}>
+						{words.reload}
+					</button>
+				</p>
+			)}
+		</div>
+	);
+}
+
+export function Waves() {
+	return (
+		<svg class="waves" viewBox="0 0 32 32" aria-hidden="true">
+			<rect width="32" height="32" rx="8" />
+			<path d="M5 12q3.700-4 7.300 0t7.300 0 7.400 0M5 17.500q3.700-4 7.300 0t7.300 0 7.400 0M5 23q3.700-4 7.300 0t7.300 0 7.400 0" />
+		</svg>
+	);
+}

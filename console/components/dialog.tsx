@@ -1,0 +1,124 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { ApiProblem } from "../api/problem.ts";
+import { components as words } from "../messages/components.ts";
+import { TextField } from "./field.tsx";
+import { ProblemBox } from "./problem-box.tsx";
+
+/** A modal question (native dialog: it keeps the focus, and Escape closes it). It is there for as long as it is rendered. */
+export function Dialog({
+	title,
+	onClose,
+	children,
+}: {
+	title: string;
+	onClose(): void;
+	children: ComponentChildren;
+}) {
+	const dialog = useRef<HTMLDialogElement>(null);
+	const heading = useId();
+	useEffect(() => {
+		const opener = document.activeElement as HTMLElement | null;
+		dialog.current?.showModal();
+		return () => opener?.focus?.();
+	}, []);
+	return (
+		<dialog
+			ref={dialog}
+			aria-labelledby={heading}
+			onClose={onClose}
+			onCancel={(event) => {
+				event.preventDefault();
+				onClose();
+			}}
+		>
+			<h2 id={heading}>{title}</h2>
+			{children}
+		</dialog>
+	);
+}
+
+/** A button that asks for the name before it destroys, and says what is lost. */
+export function DeleteButton({
+	name,
+	loss,
+	label = words.delete,
+	title = words.deleteNamed(name),
+	onDelete,
+}: {
+	name: string;
+	/** What is lost. */
+	loss: ComponentChildren;
+	label?: string;
+	title?: string;
+	/** Throws an {@link ApiProblem} if it can't be; the dialog shows it. */
+	onDelete(): Promise<void>;
+}) {
+	const [isOpen, setOpen] = useState(false);
+	return (
+		<>
+			<button type="button" class="button-danger" onClick={() => setOpen(true)}>
+				{label}
+			</button>
+			{isOpen && (
+				<DeleteDialog
+					{...{ name, loss, label, title, onDelete }}
+					onClose={() => setOpen(false)}
+				/>
+			)}
+		</>
+	);
+}
+
+function DeleteDialog(props: {
+	name: string;
+	loss: ComponentChildren;
+	label: string;
+	title: string;
+	onDelete(): Promise<void>;
+	onClose(): void;
+}) {
+	const { name, loss, label, title, onDelete, onClose } = props;
+	const [typed, setTyped] = useState("");
+	const [problem, setProblem] = useState<ApiProblem>();
+	const [isBusy, setBusy] = useState(false);
+	const remove = async (event: Event) => {
+		event.preventDefault();
+		if (typed !== name || isBusy) return;
+		setBusy(true);
+		try {
+			await onDelete();
+			onClose();
+		} catch (error) {
+			if (!(error instanceof ApiProblem)) throw error;
+			setProblem(error);
+			setBusy(false);
+		}
+	};
+	return (
+		<Dialog title={title} onClose={onClose}>
+			<form onSubmit={remove}>
+				<div class="loss">{loss}</div>
+				{problem && <ProblemBox problem={problem} />}
+				<TextField
+					label={words.typeName(name)}
+					value={typed}
+					onInput={setTyped}
+					autoComplete="off"
+				/>
+				<div class="actions">
+					<button type="button" onClick={onClose}>
+						{words.cancel}
+					</button>
+					<button
+						type="submit"
+						class="button-danger"
+						disabled={typed !== name || isBusy}
+					>
+						{label}
+					</button>
+				</div>
+			</form>
+		</Dialog>
+	);
+}

@@ -1,0 +1,177 @@
+import type { ComponentChildren, TargetedEvent } from "preact";
+import { useId } from "preact/hooks";
+
+interface FieldTexts {
+	label: string;
+	/** What to write here, and what it does. */
+	help?: ComponentChildren;
+	/** What is wrong with the value. It is read with the field. */
+	error?: string | undefined;
+}
+
+/** What ties a control to its label, its help and its error. */
+interface ControlIds {
+	id: string;
+	"aria-describedby": string | undefined;
+	"aria-invalid": boolean | undefined;
+}
+
+/** A label, a control, and below it the help and the error. */
+export function Field({
+	label,
+	help,
+	error,
+	children,
+}: FieldTexts & { children: (ids: ControlIds) => ComponentChildren }) {
+	const id = useId();
+	const described = [help && `${id}-help`, error && `${id}-error`]
+		.filter(Boolean)
+		.join(" ");
+	return (
+		<div class={error ? "field field-invalid" : "field"}>
+			<label for={id}>{label}</label>
+			{children({
+				id,
+				"aria-describedby": described || undefined,
+				"aria-invalid": error ? true : undefined,
+			})}
+			{help && (
+				<p id={`${id}-help`} class="help">
+					{help}
+				</p>
+			)}
+			{error && (
+				<p id={`${id}-error`} class="error">
+					{error}
+				</p>
+			)}
+		</div>
+	);
+}
+
+export function TextField({
+	label,
+	help,
+	error,
+	value,
+	onInput,
+	type = "text",
+	rows,
+	isMonospace = false,
+	...rest
+}: FieldTexts & {
+	value: string;
+	onInput(value: string): void;
+	type?: "text" | "password" | "search" | "number" | "date" | "time" | "url";
+	/** More than one line. */
+	rows?: number;
+	isMonospace?: boolean;
+	placeholder?: string;
+	autoComplete?: string;
+	required?: boolean;
+	disabled?: boolean;
+	min?: string;
+	max?: string;
+}) {
+	const read = (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+		onInput(event.currentTarget.value);
+	const className = isMonospace ? "monospace" : undefined;
+	return (
+		<Field {...{ label, help, error }}>
+			{(ids) =>
+				rows ? (
+					<textarea
+						{...ids}
+						{...rest}
+						class={className}
+						rows={rows}
+						value={value}
+						spellcheck={false}
+						onInput={read}
+					/>
+				) : (
+					<input
+						{...ids}
+						{...rest}
+						class={className}
+						// Preact types each kind of input apart; this one is any of them.
+						type={type as "text"}
+						value={value}
+						spellcheck={false}
+						autocapitalize="none"
+						onInput={read}
+					/>
+				)
+			}
+		</Field>
+	);
+}
+
+export function SelectField<T extends string>({
+	label,
+	help,
+	error,
+	value,
+	options,
+	onChange,
+	disabled,
+}: FieldTexts & {
+	value: T;
+	/** Value and words. */
+	options: readonly (readonly [T, string])[];
+	onChange(value: T): void;
+	disabled?: boolean;
+}) {
+	return (
+		<Field {...{ label, help, error }}>
+			{(ids) => (
+				<select
+					{...ids}
+					disabled={disabled}
+					value={value}
+					onChange={(event) => onChange(event.currentTarget.value as T)}
+				>
+					{options.map(([one, words]) => (
+						<option key={one} value={one}>
+							{words}
+						</option>
+					))}
+				</select>
+			)}
+		</Field>
+	);
+}
+
+export function CheckField({
+	label,
+	help,
+	checked,
+	onChange,
+	disabled,
+}: {
+	label: string;
+	help?: ComponentChildren;
+	checked: boolean;
+	onChange(checked: boolean): void;
+	disabled?: boolean;
+}) {
+	const id = useId();
+	return (
+		<div class="field field-check">
+			<input
+				id={id}
+				type="checkbox"
+				checked={checked}
+				disabled={disabled}
+				aria-describedby={help ? `${id}-help` : undefined}
+				onChange={(event) => onChange(event.currentTarget.checked)}
+			/>
+			<label for={id}>{label}</label>
+			{help && (
+				<p id={`${id}-help`} class="help">
+					{help}
+				</p>
+			)}
+		</div>
+	);
+}

@@ -1,0 +1,42 @@
+import { type ApiProblem, otherFieldErrors } from "../api/problem.ts";
+import { components as words } from "../messages/components.ts";
+
+/**
+ * What the API refused, in its own words. Beside a form, it has the fields' errors that none of the form's fields shows.
+ * @param shownFields Paths of the fields that show their own error.
+ */
+export function ProblemBox({
+	problem,
+	shownFields = [],
+	onRetry,
+}: {
+	problem: ApiProblem;
+	shownFields?: readonly string[];
+	onRetry?: () => void;
+}) {
+	const others = otherFieldErrors(problem, shownFields);
+	return (
+		<div class="notice notice-bad" role="alert">
+			<p>
+				<strong>{words.problemTitle}.</strong> {problem.message}
+			</p>
+			{others.length > 0 && (
+				<ul>
+					{others.map((one) => (
+						<li key={one}>{one}</li>
+					))}
+				</ul>
+			)}
+			{problem.requestId && problem.status >= 500 && (
+				<p class="quiet">
+					{words.requestId} <code>{problem.requestId}</code>
+				</p>
+			)}
+			{onRetry && (
+				<button type="button" onClick={onRetry}>
+					{words.tryAgain}
+				</button>
+			)}
+		</div>
+	);
+}

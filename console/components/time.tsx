@@ -1,0 +1,35 @@
+import { components as words } from "../messages/components.ts";
+
+const utc = new Intl.DateTimeFormat("en-CA", {
+	timeZone: "UTC",
+	dateStyle: "short",
+	timeStyle: "medium",
+	hourCycle: "h23",
+});
+const local = new Intl.DateTimeFormat(undefined, {
+	dateStyle: "medium",
+	timeStyle: "long",
+});
+
+/** A time in UTC, as Tidemill counts dates; pointing at it, or `inFull`, shows it in the visitor's zone as well. */
+export function Time({
+	at,
+	inFull = false,
+}: {
+	at: string | undefined;
+	inFull?: boolean;
+}) {
+	const date = at === undefined ? undefined : new Date(at);
+	if (!date || Number.isNaN(date.getTime()))
+		return <span class="quiet">{words.notYet}</span>;
+	const text = `${utc.format(date).replace(", ", " ")} UTC`;
+	const here = local.format(date);
+	return (
+		<span class="time">
+			<time dateTime={at} title={here}>
+				{text}
+			</time>
+			{inFull && <span class="quiet"> ({here})</span>}
+		</span>
+	);
+}

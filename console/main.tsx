@@ -1,0 +1,35 @@
+// Preact: React's components in 5 KB.
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { startStore } from "./api/changes.ts";
+import { sessionLost } from "./api/request.ts";
+import { loadSession, session } from "./api/session.ts";
+import { App } from "./app/app.tsx";
+import { spendCode } from "./app/sign-in.tsx";
+import { namespace, startNavigation } from "./router/navigation.ts";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/layout.css";
+import "./styles/components.css";
+
+startNavigation();
+render(<App />, document.getElementById("console")!);
+if (!(await spendCode())) await loadSession();
+startStore();
+
+// The rights are those of one namespace.
+effect(() => {
+	const { value: wanted } = namespace;
+	const known = session.peek();
+	if (known && known.namespace !== wanted) void loadSession();
+});
+effect(() => {
+	if (sessionLost.value > 0) void loadSession();
+});
+// A right that was given or taken, an upgrade and the end of the session show within a minute.
+setInterval(() => {
+	if (!document.hidden && session.peek()) void loadSession();
+}, 60_000);
+document.addEventListener("visibilitychange", () => {
+	if (!document.hidden && session.peek()) void loadSession();
+});

@@ -1,0 +1,25 @@
+/** The words of the components that every page uses. */
+export const components = {
+	copy: "Copy",
+	copied: "Copied",
+	copyFailed: "The browser didn't let the page copy. Select the text instead.",
+	close: "Close",
+	cancel: "Cancel",
+	delete: "Delete",
+	deleteNamed: (name: string) => `Delete ${name}?`,
+	typeName: (name: string) => `Type ${name} to confirm`,
+	required: "required",
+	showMore: (count: number) => `Show ${count} more`,
+	showAll: "Show all of it",
+	cutOff: (shown: string, all: string) => `The first ${shown} of ${all}.`,
+	notYet: "not yet",
+	never: "never",
+	problemTitle: "That didn't work",
+	requestId: "Request",
+	tryAgain: "Try again",
+	managedBy: (tool: string) =>
+		`${tool} manages this resource and would undo changes made here. Change it in its repository.`,
+	toSaveFirst: "Correct the fields that are marked.",
+	loading: "Loading…",
+	dismiss: "Dismiss",
+};

@@ -1,0 +1,41 @@
+/** The words of what surrounds every page. A translation has the same members. */
+export const shell = {
+	product: "Tidemill",
+	skipToContent: "Skip to content",
+	navigation: "Main",
+	sources: "Sources",
+	destinations: "Destinations",
+	pipelines: "Pipelines",
+	runs: "Runs",
+	trackingPlans: "Tracking plans",
+	tokens: "Tokens",
+	search: "Search",
+	namespace: "Namespace",
+	signOut: "Sign out",
+	signedInAs: (user: string) => `Signed in as ${user}`,
+	theme: "Theme",
+	themeAuto: "As the system",
+	themeLight: "Light",
+	themeDark: "Dark",
+	menu: "Menu",
+	loading: "Loading…",
+	away: "The API doesn't answer. This page tries again by itself.",
+	retry: "Try again",
+	connectionLost:
+		"Connection lost. What you see may be out of date; this page reconnects by itself.",
+	outdated:
+		"Tidemill was upgraded: the server has a newer version of this page.",
+	reload: "Reload",
+	notFoundTitle: "Page not found",
+	notFound: (path: string) => `The console has no page at “${path}”.`,
+	toSources: "Go to the sources",
+	noRightTitle: "No access",
+	noRight: (what: string, namespace: string) =>
+		`You may not see ${what} in the namespace “${namespace}”. Ask an administrator to bind a role such as tidemill-viewer.`,
+	pageBroken: "This page failed",
+	leaveTitle: "Leave without saving?",
+	leaveText:
+		"The form has changes that aren't saved. They are lost if you leave.",
+	leave: "Leave",
+	stay: "Stay",
+};

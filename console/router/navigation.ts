@@ -1,0 +1,130 @@
+// @preact/signals: a page shows what changes in the live store without comparing whole lists.
+import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { addressOf, addressText, type ConsoleAddress } from "./route.ts";
+
+/** Asks whether a form with changes may be left. The shell shows the question. */
+type LeaveQuestion = () => Promise<boolean>;
+
+const base = new URL("./", document.baseURI);
+const current = signal<ConsoleAddress>(readAddress());
+/** How many entries of the history lie before this one: back and forward are told apart by it. */
+let position: number = history.state?.position ?? 0;
+const unsaved = new Set<symbol>();
+let question: LeaveQuestion = async () => true;
+let isReturning = false;
+
+/** Where the visitor is. */
+export const address = computed(() => current.value);
+
+/** The namespace that the address names. */
+export const namespace = computed(
+	() => current.value.query.get("namespace") || "default",
+);
+
+/** An address as a link has it: `href("sources/shop", { event: id })`. It keeps the namespace unless the query names another. */
+export function href(
+	path: string,
+	query: Record<string, string | undefined> = {},
+): string {
+	const text = addressText(path, { namespace: namespace.value, ...query });
+	return new URL(text, base).href;
+}
+
+/** Goes to an address below the base, unless the visitor would lose changes and stays. */
+export async function navigate(
+	path: string,
+	query: Record<string, string | undefined> = {},
+	{ replace = false } = {},
+): Promise<void> {
+	await goTo(href(path, query), replace);
+}
+
+/** Writes the page's own state, such as a filter, into the address, without leaving the page. */
+export function setQuery(query: Record<string, string | undefined>): void {
+	const url = new URL(location.href);
+	for (const [name, value] of Object.entries(query))
+		if (value) url.searchParams.set(name, value);
+		else url.searchParams.delete(name);
+	history.replaceState({ position }, "", url);
+	current.value = readAddress();
+}
+
+/** Until the returned function is called, leaving the page asks first. */
+function holdUnsaved(): () => void {
+	const hold = Symbol();
+	unsaved.add(hold);
+	return () => unsaved.delete(hold);
+}
+
+export function askBeforeLeaving(ask: LeaveQuestion): void {
+	question = ask;
+}
+
+/** Takes over links, back and forward, and the closing of the tab. */
+export function startNavigation(): void {
+	history.replaceState({ position }, "");
+	document.addEventListener("click", followLink);
+	addEventListener("popstate", ({ state }) => void goBack(state));
+	addEventListener("beforeunload", (event) => {
+		if (unsaved.size > 0) event.preventDefault();
+	});
+}
+
+async function goTo(url: string, replace = false): Promise<void> {
+	if (!(await mayLeave())) return;
+	if (replace) history.replaceState({ position }, "", url);
+	else history.pushState({ position: ++position }, "", url);
+	current.value = readAddress();
+	if (!replace) scrollTo(0, 0);
+}
+
+function readAddress(): ConsoleAddress {
+	const here = addressOf(new URL(location.href), base);
+	return here ?? { path: "", query: new URLSearchParams() };
+}
+
+async function mayLeave(): Promise<boolean> {
+	if (unsaved.size === 0) return true;
+	const isSure = await question();
+	if (isSure) unsaved.clear();
+	return isSure;
+}
+
+function followLink(event: MouseEvent): void {
+	const { button, metaKey, ctrlKey, shiftKey, altKey } = event;
+	if (event.defaultPrevented || button !== 0) return;
+	if (metaKey || ctrlKey || shiftKey || altKey) return;
+	const link = (event.target as Element | null)?.closest?.("a");
+	if (!link?.href || link.target || link.hasAttribute("download")) return;
+	const url = new URL(link.href);
+	const to = addressOf(url, base);
+	// A place on the same page, such as the skip link's.
+	const isHere = url.pathname === location.pathname && url.hash;
+	if (!to || isHere || to.path.startsWith("session")) return;
+	event.preventDefault();
+	void goTo(link.href);
+}
+
+/** The browser has moved already. If the visitor stays, it moves back. */
+async function goBack(state: { position?: number } | null): Promise<void> {
+	const to = state?.position ?? 0;
+	if (isReturning) {
+		isReturning = false;
+		return;
+	}
+	if (unsaved.size > 0 && to !== position) {
+		const steps = to - position;
+		isReturning = true;
+		history.go(-steps);
+		if (await mayLeave()) history.go(steps);
+		return;
+	}
+	position = to;
+	current.value = readAddress();
+}
+
+/** While a form has changes, leaving the page asks first. */
+export function useUnsaved(hasChanges: boolean): void {
+	useEffect(() => (hasChanges ? holdUnsaved() : undefined), [hasChanges]);
+}
