@@ -11,6 +11,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/components.css";
+import "./styles/forms.css";
 
 startNavigation();
 render(<App />, document.getElementById("console")!);

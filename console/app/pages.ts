@@ -21,6 +21,58 @@ export const pages: ConsolePage[] = [
 		right: ["sources", "list"],
 		load: async () => (await import("../sources/source-list.tsx")).SourceList,
 	},
+	{
+		pattern: "pipelines",
+		right: ["pipelines", "list"],
+		load: async () =>
+			(await import("../pipelines/pipeline-list.tsx")).PipelineList,
+	},
+	{
+		pattern: "pipelines/new",
+		right: ["pipelines", "create"],
+		load: async () =>
+			(await import("../pipelines/pipeline-edit.tsx")).NewPipeline,
+	},
+	{
+		pattern: "pipelines/:name",
+		right: ["pipelines", "get"],
+		load: async () =>
+			(await import("../pipelines/pipeline-page.tsx")).PipelinePage,
+	},
+	{
+		pattern: "pipelines/:name/edit",
+		right: ["pipelines", "get"],
+		load: async () =>
+			(await import("../pipelines/pipeline-edit.tsx")).EditPipeline,
+	},
+	{
+		pattern: "runs",
+		right: ["runs", "list"],
+		load: async () => (await import("../runs/run-list-page.tsx")).RunListPage,
+	},
+	{
+		pattern: "runs/:name",
+		right: ["runs", "get"],
+		load: async () => (await import("../runs/run-page.tsx")).RunPage,
+	},
+	{
+		pattern: "tracking-plans",
+		right: ["trackingplans", "list"],
+		load: async () =>
+			(await import("../tracking-plans/plan-list.tsx")).PlanList,
+	},
+	{
+		pattern: "tracking-plans/new",
+		right: ["trackingplans", "create"],
+		load: async () =>
+			(await import("../tracking-plans/plan-form-page.tsx")).NewPlan,
+	},
+	{
+		pattern: "tracking-plans/:name",
+		right: ["trackingplans", "get"],
+		load: async () =>
+			(await import("../tracking-plans/plan-page.tsx")).PlanPage,
+	},
 ];
 
 /** The page of the address, or undefined if there is none. */

@@ -184,7 +184,7 @@ function eventValue(
 		case "Date":
 			return time.slice(0, 10);
 		case "Body":
-			return body === undefined ? undefined : cut(body, 500);
+			return body === undefined ? undefined : cut(body);
 		case "Violations":
 			return violations === undefined
 				? undefined

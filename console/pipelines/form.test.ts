@@ -1,11 +1,15 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { withField } from "../resource/draft.ts";
+import { previewTable } from "./columns.ts";
 import {
 	generatedTable,
 	integrationName,
 	newPipeline,
 	numberOf,
 	resourceName,
+	scheduleOf,
+	scheduleType,
 	strategyOf,
 	tickedColumns,
 	withColumn,
@@ -13,6 +17,7 @@ import {
 	withScheduleType,
 	withType,
 } from "./form.ts";
+import { scheduleOutlook } from "./schedule.ts";
 
 test.each([
 	["Orders, every morning", "orders-every-morning"],
@@ -96,6 +101,36 @@ test("another type of column leaves out what was for the one before", () => {
 		type: "Timestamp",
 	});
 	expect(withType(column, "")).toEqual({ name: "paid", bodyPointer: "/paid" });
+});
+
+test("whatever somebody pastes as a spec, the form shows something", () => {
+	const event = { eventId: "e", time: "2026-11-01T00:00:00Z", body: "{}" };
+	const field = fc.constantFrom(
+		...["table", "columns", "bodyColumns", "name", "bodyPointer", "type"],
+		...["schedule", "cron", "interval", "timeZone", "sourceRef", "dateRange"],
+	);
+	const value = fc.letrec((tie) => ({
+		any: fc.oneof(
+			{ maxDepth: 4 },
+			fc.constantFrom("Cron", "Daily", "Interval", "String", "/a", "Date"),
+			fc.jsonValue({ maxDepth: 1 }),
+			fc.array(tie("any"), { maxLength: 3 }),
+			fc.dictionary(field, tie("any")),
+		),
+	})).any;
+	fc.assert(
+		fc.property(fc.dictionary(field, value), (spec) => {
+			const draft = { name: "a", spec };
+			integrationName(draft);
+			previewTable(draft, [event]);
+			scheduleOutlook(scheduleOf(draft), 0);
+			for (const column of ["Date", "Body"] as const)
+				tickedColumns(withColumn(draft, column, true));
+			expect(scheduleType(withScheduleType(draft, "Interval"))).toBe(
+				"Interval",
+			);
+		}),
+	);
 });
 
 test("what is no whole number stays for the API to refuse", () => {

@@ -1,4 +1,7 @@
-import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
+import type {
+	PipelineBodyColumn,
+	PipelineSchedule,
+} from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
 
@@ -122,9 +125,12 @@ export function withColumn(
 
 export function bodyColumns({ spec }: Draft): BodyColumn[] {
 	const columns = valueAt(spec, "table.bodyColumns");
-	return Array.isArray(columns)
-		? (columns.filter(isObject) as unknown as BodyColumn[])
-		: [];
+	if (!Array.isArray(columns)) return [];
+	return columns.filter(isObject).map((column) => ({
+		...column,
+		name: textAt(column, "name"),
+		bodyPointer: textAt(column, "bodyPointer"),
+	})) as BodyColumn[];
 }
 
 export function withBodyColumns(
@@ -167,6 +173,17 @@ export function strategyOf(draft: Draft): Strategy {
 export function scheduleType({ spec }: Draft): ScheduleType {
 	const type = valueAt(spec, "schedule.type");
 	return scheduleTypes.find((one) => one === type) ?? "Manual";
+}
+
+/** The schedule as texts, whatever somebody has pasted. */
+export function scheduleOf(draft: Draft): Partial<PipelineSchedule> {
+	const fields = ["updateTime", "interval", "cron", "timeZone"].flatMap(
+		(field) => {
+			const text = textAt(draft.spec, `schedule.${field}`);
+			return text === "" ? [] : [[field, text]];
+		},
+	);
+	return { type: scheduleType(draft), ...Object.fromEntries(fields) };
 }
 
 /** Another type of schedule, with an example of what that type needs, and without what it doesn't take. */

@@ -1,0 +1,39 @@
+/** The words of what all forms of resources have alike. */
+export const forms = {
+	create: "Create",
+	save: "Save",
+	saving: "Saving…",
+	saved: (name: string) => `${name} is saved.`,
+	created: (name: string) => `${name} is created.`,
+	discard: "Discard changes",
+	yaml: "YAML",
+	yamlOf: (kind: string) => `YAML of this ${kind}`,
+	yamlHelp:
+		"The form as a manifest for kubectl apply or a repository. Change it here, or paste another one: the form follows.",
+	yamlReadOnly: "The resource as a manifest.",
+	copyYaml: "Copy YAML",
+	renamed: (name: string) =>
+		`metadata.name must stay ${name}: a resource can't be renamed.`,
+	line: (line: number) => `Line ${line}`,
+	yamlProblems: "The form doesn't follow, because",
+	isManaged: "This form is read-only.",
+	noRight: "You may see this, but not change it.",
+	conflictTitle: "Somebody else changed this",
+	conflictText: (name: string) =>
+		`${name} was changed elsewhere while you edited it. Nothing is saved yet. For each field that both of you changed, choose a value.`,
+	conflictField: "Field",
+	conflictMine: "Yours",
+	conflictTheirs: "Theirs",
+	conflictBefore: "Before",
+	conflictNone: "not set",
+	keepMine: (path: string) => `Keep yours for ${path}`,
+	takeTheirs: (path: string) => `Take theirs for ${path}`,
+	fromOneSide: "only one side changed it",
+	saveMerged: "Save both changes",
+	discardMine: "Discard mine",
+	backToForm: "Back to the form",
+	changedElsewhere:
+		"Somebody else has changed this since you opened it. Saving shows both versions.",
+	gone: "Somebody has deleted this. Saving isn't possible any more.",
+	conditions: "State",
+};

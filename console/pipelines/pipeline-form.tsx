@@ -1,0 +1,220 @@
+import { useId, useState } from "preact/hooks";
+import { live } from "../api/changes.ts";
+import { Field, SelectField, TextField } from "../components/field.tsx";
+import { pipelines as words } from "../messages/pipelines.ts";
+import { type Draft, type ResourceView, withField } from "../resource/draft.ts";
+import { type FormFields, ResourceForm } from "../resource/resource-form.tsx";
+import type { Original } from "../resource/save.ts";
+import { ColumnFields } from "./column-fields.tsx";
+import {
+	formFields,
+	generatedTable,
+	integrationName,
+	numberOf,
+	textAt,
+	withIntegrationName,
+} from "./form.ts";
+import { Preview } from "./preview.tsx";
+import { useRecentEvents } from "./recent-events.ts";
+import { ScheduleFields } from "./schedule-fields.tsx";
+
+/** The form of a new Pipeline, or of one that is there. */
+export function PipelineForm({
+	original,
+	initial,
+	onSaved,
+}: {
+	original?: Original;
+	initial: Draft;
+	onSaved(view: ResourceView): void;
+}) {
+	return (
+		<ResourceForm
+			kind="Pipeline"
+			original={original}
+			initial={initial}
+			fields={formFields}
+			problemOf={problemOf}
+			onSaved={onSaved}
+		>
+			{(form) => <Fields form={form} isNew={original === undefined} />}
+		</ResourceForm>
+	);
+}
+
+/** What is wrong before the API has seen it; what isn't filled in yet is no problem until then. */
+function problemOf({ name, spec }: Draft, path: string): string | undefined {
+	if (path === "name" && name !== "")
+		return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name) && name.length <= 40
+			? undefined
+			: words.nameProblem;
+	if (path === "dateRange.end") {
+		const end = textAt(spec, "dateRange.end");
+		return /^(Today|\d{4}-\d{2}-\d{2}|)$/.test(end)
+			? undefined
+			: words.dateEndProblem;
+	}
+	return undefined;
+}
+
+function Fields({ form, isNew }: { form: FormFields; isNew: boolean }) {
+	const { draft, onDraft, errorAt } = form;
+	const { spec } = draft;
+	const [round, setRound] = useState(0);
+	const recent = useRecentEvents(
+		form.isReadOnly ? "" : textAt(spec, "sourceRef.name"),
+		round,
+	);
+	const set = (path: string) => (text: string) =>
+		onDraft(withField(draft, path, text === "" ? undefined : text));
+	return (
+		<>
+			<section class="group" aria-labelledby="what">
+				<h2 id="what">{words.what}</h2>
+				<TextField
+					label={words.integrationName}
+					help={words.integrationHelp}
+					error={
+						errorAt("displayName") ??
+						(draft.name === "" ? errorAt("name") : undefined)
+					}
+					value={integrationName(draft)}
+					onInput={(text) => onDraft(withIntegrationName(draft, text, isNew))}
+				/>
+				{isNew && (
+					<TextField
+						label={words.resourceName}
+						help={words.resourceHelp}
+						isMonospace
+						error={draft.name === "" ? undefined : errorAt("name")}
+						value={draft.name}
+						onInput={(name) => onDraft({ ...draft, name })}
+					/>
+				)}
+				<ReferenceField
+					label={words.source}
+					names={[...live("sources").keys()]}
+					value={textAt(spec, "sourceRef.name")}
+					error={errorAt("sourceRef.name") ?? errorAt("sourceRef")}
+					onChange={(name) => onDraft(withField(draft, "sourceRef", { name }))}
+				/>
+				<ReferenceField
+					label={words.destination}
+					names={[...live("destinations").keys()]}
+					value={textAt(spec, "destinationRef.name")}
+					error={errorAt("destinationRef.name") ?? errorAt("destinationRef")}
+					onChange={(name) =>
+						onDraft(withField(draft, "destinationRef", { name }))
+					}
+				/>
+				<TextField
+					label={words.tableName}
+					help={words.tableHelp(generatedTable(draft))}
+					placeholder={generatedTable(draft)}
+					isMonospace
+					error={errorAt("table.name")}
+					value={textAt(spec, "table.name")}
+					onInput={set("table.name")}
+				/>
+			</section>
+			<ColumnFields form={form} recent={recent} />
+			{!form.isReadOnly && (
+				<Preview
+					draft={draft}
+					recent={recent}
+					onRefresh={() => setRound(round + 1)}
+				/>
+			)}
+			<section class="group" aria-labelledby="dates">
+				<h2 id="dates">{words.dates}</h2>
+				<div class="beside">
+					<TextField
+						label={words.dateStart}
+						help={words.dateStartHelp}
+						type="date"
+						error={errorAt("dateRange.start")}
+						value={textAt(spec, "dateRange.start")}
+						onInput={set("dateRange.start")}
+					/>
+					<DateEndField
+						value={textAt(spec, "dateRange.end")}
+						error={errorAt("dateRange.end")}
+						onInput={set("dateRange.end")}
+					/>
+				</div>
+				<TextField
+					label={words.overwrite}
+					help={words.overwriteHelp}
+					type="number"
+					min="0"
+					max="30"
+					error={errorAt("overwritePeriodDays")}
+					value={textAt(spec, "overwritePeriodDays")}
+					onInput={(text) =>
+						onDraft(withField(draft, "overwritePeriodDays", numberOf(text)))
+					}
+				/>
+			</section>
+			<ScheduleFields {...form} />
+		</>
+	);
+}
+
+/** A resource that isn't in the list, because the visitor may not see it or it is gone, stays chosen. */
+function ReferenceField({
+	label,
+	names,
+	value,
+	error,
+	onChange,
+}: {
+	label: string;
+	names: string[];
+	value: string;
+	error: string | undefined;
+	onChange(name: string): void;
+}) {
+	const all = [...new Set(value === "" ? names : [...names, value])].sort();
+	return (
+		<SelectField
+			label={label}
+			error={error}
+			value={value}
+			options={[["", words.choose], ...all.map((one) => [one, one] as const)]}
+			onChange={onChange}
+		/>
+	);
+}
+
+/** `Today`, which is offered, or a date. */
+function DateEndField({
+	value,
+	error,
+	onInput,
+}: {
+	value: string;
+	error: string | undefined;
+	onInput(text: string): void;
+}) {
+	const offered = useId();
+	return (
+		<Field label={words.dateEnd} help={words.dateEndHelp} error={error}>
+			{(ids) => (
+				<>
+					<input
+						{...ids}
+						type="text"
+						list={offered}
+						value={value}
+						autocomplete="off"
+						onInput={(event) => onInput(event.currentTarget.value.trim())}
+					/>
+					<datalist id={offered}>
+						<option value="Today" />
+						<option value={new Date().toISOString().slice(0, 10)} />
+					</datalist>
+				</>
+			)}
+		</Field>
+	);
+}

@@ -1,0 +1,80 @@
+import { ApiProblem } from "../api/problem.ts";
+import { api } from "../api/request.ts";
+import {
+	bodyOf,
+	collections,
+	type Draft,
+	draftOf,
+	type FormKind,
+	type ResourceView,
+} from "./draft.ts";
+
+/** A resource as it was when the form began, which a change must still find there. */
+export interface Original {
+	draft: Draft;
+	etag: string | undefined;
+	managedBy: string | undefined;
+}
+
+export type SaveResult = { view: ResourceView } | { changed: Original };
+
+export async function loadOriginal(
+	kind: FormKind,
+	name: string,
+	signal?: AbortSignal,
+): Promise<Original & { view: ResourceView }> {
+	const { value, etag } = await api.tagged<ResourceView>(
+		pathOf(kind, name),
+		signal && { signal },
+	);
+	return {
+		view: value,
+		draft: draftOf(kind, value),
+		etag,
+		managedBy: value.managedBy,
+	};
+}
+
+/**
+ * Creates the resource, or replaces it if it is still as it was. If it has changed, nothing is saved, and the result is what it is
+ * now. Throws an {@link ApiProblem} for any other refusal.
+ */
+export async function saveDraft(
+	kind: FormKind,
+	draft: Draft,
+	original: Original | undefined,
+): Promise<SaveResult> {
+	const body = bodyOf(draft);
+	if (!original)
+		return { view: await api.post<ResourceView>(collections[kind], body) };
+	const path = pathOf(kind, original.draft.name);
+	try {
+		const headers = original.etag ? { "If-Match": original.etag } : {};
+		return { view: await api.put<ResourceView>(path, body, { headers }) };
+	} catch (error) {
+		if (!(error instanceof ApiProblem) || error.status !== 412) throw error;
+		return { changed: await loadOriginal(kind, draft.name) };
+	}
+}
+
+/** What the API would say, without a change. Resolves to undefined if nothing is wrong. */
+export async function tryDraft(
+	kind: FormKind,
+	draft: Draft,
+	isNew: boolean,
+	signal: AbortSignal,
+): Promise<ApiProblem | undefined> {
+	const options = { query: { dryRun: true }, signal };
+	try {
+		if (isNew) await api.post(collections[kind], bodyOf(draft), options);
+		else await api.put(pathOf(kind, draft.name), bodyOf(draft), options);
+		return undefined;
+	} catch (error) {
+		if (error instanceof ApiProblem) return error;
+		throw error;
+	}
+}
+
+export function pathOf(kind: FormKind, name: string): string {
+	return `${collections[kind]}/${encodeURIComponent(name)}`;
+}
