@@ -108,7 +108,7 @@ export default defineConfig({
 					sequence: { groupOrder: 0 },
 					include: ["**/*.test.ts"],
 					exclude: [
-						"test/{chart,control-plane,data-plane,faults,image,promises}/**",
+						"test/{chart,console,control-plane,data-plane,faults,image,promises}/**",
 						"test/node/*.test.ts",
 						exhaustive,
 						...waiting,
@@ -148,6 +148,10 @@ export default defineConfig({
 			}),
 			lane(4, "promises", oneProcess, {
 				globalSetup: ["test/lanes/program.ts", "test/promises/setup.ts"],
+			}),
+			// One browser after the other: two would only make each other late.
+			lane(4, "console", oneProcess, {
+				globalSetup: ["test/lanes/program.ts", "test/console/setup.ts"],
 			}),
 			lane(5, "chaos", realServers, {
 				include: ["test/faults/chaos/**/*.test.ts"],

@@ -55,6 +55,10 @@ const servers: Record<string, { projects: string[]; folders: string[] }> = {
 		projects: ["promises"],
 		folders: ["test/promises/"],
 	},
+	console: {
+		projects: ["console"],
+		folders: ["test/console/"],
+	},
 };
 
 /** Globs of the files below one of these beginnings that another lane has. */

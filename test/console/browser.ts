@@ -1,0 +1,144 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+// playwright-core: drives a Chromium that is there, and brings none.
+import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import {
+	type LocalMode,
+	openLocalMode,
+} from "../support/servers/local-mode.ts";
+
+/** Debian's Chromium, and the Chrome of GitHub's machines. */
+const usualPaths = ["/usr/bin/chromium", "/usr/bin/google-chrome"];
+
+/** The one that CHROMIUM names, or one that is there. */
+export function chromiumPath(): string | undefined {
+	const { CHROMIUM, CI } = process.env;
+	const found = [CHROMIUM, ...usualPaths].find(
+		(path) => path !== undefined && existsSync(path),
+	);
+	if (found === undefined && CI)
+		throw new Error(
+			"There is no Chromium. Install it by: apt-get install -y chromium",
+		);
+	return found;
+}
+
+/** Why the tests of the console are skipped; undefined where they run. */
+export const noBrowser: string | undefined =
+	chromiumPath() === undefined
+		? "There is no Chromium: apt-get install -y chromium, or name one in CHROMIUM."
+		: undefined;
+
+/** The console of a namespace of its own, in a browser, as somebody with some roles. */
+export interface ConsoleSession {
+	local: LocalMode;
+	page: Page;
+	/** Opens an address below the console, such as `pipelines/new`. */
+	open(path: string): Promise<void>;
+	/** What the page said on the browser's console that it shouldn't. */
+	complaints: string[];
+	close(): Promise<void>;
+}
+
+/** Without it, a test on a slow machine fails where a person would only wait. */
+const patienceMs = 30_000;
+
+/**
+ * @param roles of Tidemill, such as `tidemill-editor`, in the namespace
+ * @param local the namespace, if it is there already
+ */
+export async function openConsole(
+	namespace: string,
+	roles: readonly string[],
+	local?: LocalMode,
+): Promise<ConsoleSession> {
+	const where = local ?? (await openLocalMode(namespace));
+	const token = await tokenOf(where, roles);
+	const url = await apiURL(where);
+	const browser: Browser = await chromium.launch({
+		executablePath: chromiumPath()!,
+		// Root has no sandbox of its own in a container.
+		args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+	});
+	const context = await browser.newContext({
+		viewport: { width: 1280, height: 900 },
+		reducedMotion: "reduce",
+	});
+	const page = await context.newPage();
+	page.setDefaultTimeout(patienceMs);
+	const complaints: string[] = [];
+	page.on("pageerror", (error) => complaints.push(String(error.stack)));
+	page.on("dialog", (dialog) => complaints.push(`dialog ${dialog.message()}`));
+	const open = async (path: string) => {
+		const to = new URL(`console/${path}`, url);
+		to.searchParams.set("namespace", where.namespace);
+		await page.goto(to.href);
+	};
+	await open("sources");
+	await page.getByLabel("Token").fill(token);
+	await page.getByRole("button", { name: "Sign in" }).click();
+	await page.getByRole("navigation").waitFor();
+	return { local: where, page, open, complaints, close: () => browser.close() };
+}
+
+/** Where the local mode's API is, which `$TIDEMILL_HOME/env` says. */
+async function apiURL(local: LocalMode): Promise<string> {
+	const url = await local.run("sh", "-c", "echo $TIDEMILL_API_URL");
+	return `${url.trim()}/`;
+}
+
+async function tokenOf(
+	local: LocalMode,
+	roles: readonly string[],
+): Promise<string> {
+	const account = `visitor-${roles.join("-").replaceAll("tidemill-", "") || "nobody"}`;
+	await local.run("kubectl", "create", "serviceaccount", account);
+	for (const role of roles)
+		await local.run(
+			"kubectl",
+			"create",
+			"rolebinding",
+			`${account}-${role}`,
+			`--clusterrole=${role}`,
+			`--serviceaccount=${local.namespace}:${account}`,
+		);
+	const token = await local.run("kubectl", "create", "token", account);
+	return token.trim();
+}
+
+const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+/** What axe finds on the page, in both themes. */
+export async function axeFindings(page: Page): Promise<string[]> {
+	const axe = await readFile(axePath, "utf8");
+	const found: string[] = [];
+	for (const colorScheme of ["light", "dark"] as const) {
+		await page.emulateMedia({ colorScheme });
+		// Evaluated by the debugger, which the page's Content-Security-Policy doesn't concern.
+		await page.evaluate(`${axe};0`);
+		const violations = await page.evaluate(async () => {
+			const { axe } = globalThis as unknown as {
+				axe: {
+					run(): Promise<{
+						violations: { id: string; nodes: { target: string[] }[] }[];
+					}>;
+				};
+			};
+			return (await axe.run()).violations.map(
+				({ id, nodes }) =>
+					`${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`,
+			);
+		});
+		found.push(...violations.map((one) => `${colorScheme} ${one}`));
+	}
+	await page.emulateMedia({ colorScheme: "light" });
+	return found;
+}
+
+/** A page that has the heading, and nothing that axe finds. */
+export async function expectPage(page: Page, title: string | RegExp) {
+	await page.getByRole("heading", { level: 1, name: title }).waitFor();
+	expect(await axeFindings(page), String(title)).toEqual([]);
+}

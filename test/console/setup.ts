@@ -1,0 +1,20 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { startLocalMode } from "../support/servers/local-mode.ts";
+import { chromiumPath } from "./browser.ts";
+
+/** Builds the console, and starts one local Tidemill for all files, each of which works in a namespace of its own. */
+export default async function setup(
+	project: TestProject,
+): Promise<(() => Promise<void>) | undefined> {
+	// Without a browser the files skip, and need nothing.
+	if (chromiumPath() === undefined) return undefined;
+	execFileSync(process.execPath, ["tools/console/build.ts"], {
+		cwd: join(import.meta.dirname, "../.."),
+		stdio: ["ignore", "inherit", "inherit"],
+	});
+	const { home, stop } = await startLocalMode();
+	project.provide("localMode", home);
+	return stop;
+}
