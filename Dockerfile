@@ -7,7 +7,7 @@ WORKDIR /src
 COPY . .
 # DuckDB is a package per platform. Install scripts aren't needed: the builder has a Node.
 RUN npm ci --no-progress --ignore-scripts
-RUN node tools/image/write-files.ts /image
+RUN npm run console:build && node tools/image/write-files.ts /image
 
 FROM scratch
 COPY --from=files /image/ /
@@ -22,7 +22,8 @@ LABEL org.opencontainers.image.title="Tidemill" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
 ENV NODE_ENV=production \
-    HOME=/tmp
+    HOME=/tmp \
+    API_CONSOLE_FILES=/app/console
 USER 1000:1000
 WORKDIR /app
 ENTRYPOINT ["tidemill"]

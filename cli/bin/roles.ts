@@ -86,6 +86,10 @@ export function defineRoles(program: Program): void {
 			"the names under which clients reach NATS, separated by commas",
 		)
 		.option("--seal-key <secret>", "a Secret for the key that seals secrets")
+		.option(
+			"--console-key <secret>",
+			"a Secret for the key that seals the console's sessions",
+		)
 		.option("--s3-keys <secret>", "a Secret for the keys of the bundled store")
 		.action((_, command) =>
 			start(
@@ -129,7 +133,7 @@ function defineRotate(setup: CommandUnknownOpts) {
 		.command("rotate")
 		.argument(
 			"<what>",
-			"nats-passwords, nats-certificate, seal-key or store-keys",
+			"nats-passwords, nats-certificate, seal-key, console-key or store-keys",
 		)
 		.description(
 			"Replace the values of a Secret of the chart step by step, while everything runs. It can be repeated at any time, and goes on where it was interrupted.",

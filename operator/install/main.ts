@@ -22,6 +22,7 @@ interface SetupOptions {
 	natsTls?: string | undefined;
 	natsHosts?: string | undefined;
 	sealKey?: string | undefined;
+	consoleKey?: string | undefined;
 	s3Keys?: string | undefined;
 }
 
@@ -70,6 +71,7 @@ function readOptions(options: SetupOptions): {
 			natsTls,
 			natsHosts,
 			sealKey: options.sealKey,
+			consoleKey: options.consoleKey,
 			s3Keys: options.s3Keys,
 		},
 	};

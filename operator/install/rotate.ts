@@ -26,6 +26,7 @@ const suffixes: Record<SecretRotation, string> = {
 	"nats-passwords": "nats-passwords",
 	"nats-certificate": "nats-tls",
 	"seal-key": "seal-key",
+	"console-key": "console-key",
 	"store-keys": "s3",
 };
 

@@ -20,6 +20,7 @@ const first = new Map(
 				natsTls: "tls",
 				natsHosts: ["nats", "*.nats-headless"],
 				sealKey: "seal",
+				consoleKey: "console",
 				s3Keys: "store",
 			},
 			new Map(),
@@ -105,18 +106,24 @@ test("at each moment one of a role's two passwords is one that all have known fo
 	expect(await rotating.step()).toMatchObject({ type: "finish" });
 });
 
-test("a new seal key is known before it seals, and the former one opens until what it sealed is gone", async () => {
-	const rotating = new Rotating("seal-key", "seal");
-	const { "seal-key": former } = rotating.facts.data;
-	const { "seal-key-next": next, ...rest } = await rotating.writeAndSettle();
-	expect(rest).toEqual({ "seal-key": former });
-	const swapped = { "seal-key": next, "seal-key-former": former };
-	expect(await rotating.writeAndSettle()).toEqual(swapped);
-	expect(await rotating.step()).toMatchObject({ type: "later" });
-	rotating.nowMs += 2 * dayMs;
-	expect(await rotating.writeAndSettle()).toEqual({ "seal-key": next });
-	expect(await rotating.step()).toMatchObject({ type: "finish" });
-});
+test.each([
+	["seal-key", "seal"],
+	["console-key", "console"],
+] as const)(
+	"a new %s is known before it seals, and the former one opens until what it sealed is gone",
+	async (rotation, secret) => {
+		const rotating = new Rotating(rotation, secret);
+		const { "seal-key": former } = rotating.facts.data;
+		const { "seal-key-next": next, ...rest } = await rotating.writeAndSettle();
+		expect(rest).toEqual({ "seal-key": former });
+		const swapped = { "seal-key": next, "seal-key-former": former };
+		expect(await rotating.writeAndSettle()).toEqual(swapped);
+		expect(await rotating.step()).toMatchObject({ type: "later" });
+		rotating.nowMs += 2 * dayMs;
+		expect(await rotating.writeAndSettle()).toEqual({ "seal-key": next });
+		expect(await rotating.step()).toMatchObject({ type: "finish" });
+	},
+);
 
 test("a stolen seal key goes at once, when everybody has the new one", async () => {
 	const rotating = new Rotating("seal-key", "seal");
@@ -156,6 +163,7 @@ test("an upgrade amid the rotation of the certificate changes nothing", async ()
 			natsTls: "tls",
 			natsHosts: ["nats"],
 			sealKey: undefined,
+			consoleKey: undefined,
 			s3Keys: undefined,
 		};
 		expect(await secretChanges(wanted, existing, rotating.nowMs)).toEqual([]);

@@ -14,6 +14,7 @@ export const rotations = [
 	"nats-passwords",
 	"nats-certificate",
 	"seal-key",
+	"console-key",
 	"store-keys",
 ] as const;
 /** What can be replaced. */
@@ -66,7 +67,7 @@ interface Step {
 
 type NextStepChanges = { keys: KeyChanges; authority?: KeyChanges };
 
-/** NATS keeps notifications for two days (operator/notification/outbox.ts). */
+/** NATS keeps notifications for two days (operator/notification/outbox.ts), and most sessions of the console end sooner. */
 const longMs = 2 * 24 * 3_600_000;
 
 /**
@@ -133,31 +134,18 @@ const stepsOf: Record<SecretRotation, readonly Step[]> = {
 			write: async () => ({ keys: newPasswords([...natsRoles, "admin"]) }),
 		},
 	],
-	"seal-key": [
-		{
-			about: "there is a new key, which seals nothing yet",
-			waitFor: "until operator, receive and notify have read it",
-			write: async () => ({ keys: { "seal-key-next": randomPassword() } }),
-		},
-		{
-			about: "the new key seals, and operator seals anew what is stored",
-			waitFor:
-				"The former key opens the notifications that wait in NATS, for two days. The same command removes it after that, and with --now at once.",
-			wait: "long",
-			write: async ({ data }) => ({
-				keys: {
-					"seal-key": data["seal-key-next"]!,
-					"seal-key-former": data["seal-key"]!,
-					"seal-key-next": undefined,
-				},
-			}),
-		},
-		{
-			about: "the former key is gone",
-			waitFor: "until operator, receive and notify have forgotten it",
-			write: async () => ({ keys: { "seal-key-former": undefined } }),
-		},
-	],
+	"seal-key": sealKeySteps({
+		users: "operator, receive and notify",
+		swap: "the new key seals, and operator seals anew what is stored",
+		waitFor:
+			"The former key opens the notifications that wait in NATS, for two days. The same command removes it after that, and with --now at once.",
+	}),
+	"console-key": sealKeySteps({
+		users: "all processes of the API",
+		swap: "the new key seals new sessions of the console",
+		waitFor:
+			"The former key opens the sessions that it has sealed, for two days. The same command removes it after that, and with --now at once; who has such a session then signs in again.",
+	}),
 	"nats-certificate": [
 		{
 			about: "clients trust a new authority, too",
@@ -225,6 +213,39 @@ const stepsOf: Record<SecretRotation, readonly Step[]> = {
 		},
 	],
 };
+
+/** @param words who reads the key, what the new one does, and what the former one is still there for. */
+function sealKeySteps(words: {
+	users: string;
+	swap: string;
+	waitFor: string;
+}): readonly Step[] {
+	const { users, swap, waitFor } = words;
+	return [
+		{
+			about: "there is a new key, which seals nothing yet",
+			waitFor: `until ${users} have read it`,
+			write: async () => ({ keys: { "seal-key-next": randomPassword() } }),
+		},
+		{
+			about: swap,
+			waitFor,
+			wait: "long",
+			write: async ({ data }) => ({
+				keys: {
+					"seal-key": data["seal-key-next"]!,
+					"seal-key-former": data["seal-key"]!,
+					"seal-key-next": undefined,
+				},
+			}),
+		},
+		{
+			about: "the former key is gone",
+			waitFor: `until ${users} have forgotten it`,
+			write: async () => ({ keys: { "seal-key-former": undefined } }),
+		},
+	];
+}
 
 function newPasswords(keys: readonly string[]): KeyChanges {
 	return Object.fromEntries(keys.map((key) => [key, randomPassword()]));

@@ -15,6 +15,7 @@ const wanted: WantedSecrets = {
 	natsTls: "tls",
 	natsHosts: ["nats", "*.nats-headless"],
 	sealKey: "seal",
+	consoleKey: "console",
 	s3Keys: undefined,
 };
 
@@ -32,6 +33,7 @@ const first = after(await secretChanges(wanted, new Map(), nowMs));
 
 test("an empty namespace gets every Secret that is asked for, and no other", () => {
 	expect([...first.keys()].sort()).toEqual([
+		"console",
 		"passwords",
 		"seal",
 		"tls",
@@ -40,7 +42,8 @@ test("an empty namespace gets every Secret that is asked for, and no other", () 
 	expect(Object.keys(first.get("passwords")!).sort()).toEqual(
 		natsUsers.toSorted(),
 	);
-	expect(first.get("seal")!["seal-key"]!.length).toBeGreaterThanOrEqual(32);
+	for (const name of ["seal", "console"])
+		expect(first.get(name)!["seal-key"]!.length).toBeGreaterThanOrEqual(32);
 	const passwords = Object.values(first.get("passwords")!);
 	expect(new Set(passwords).size).toBe(passwords.length);
 });

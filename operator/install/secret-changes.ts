@@ -15,6 +15,8 @@ export interface WantedSecrets {
 	/** The names under which clients reach NATS. */
 	natsHosts: readonly string[];
 	sealKey: string | undefined;
+	/** Seals sessions of the console. */
+	consoleKey: string | undefined;
 	s3Keys: string | undefined;
 }
 
@@ -40,11 +42,16 @@ export function authorityName(natsTls: string): string {
 
 /** The names of all Secrets that setup reads. */
 export function secretNames(wanted: WantedSecrets): string[] {
-	const { natsPasswords, natsTls, sealKey, s3Keys } = wanted;
+	const { natsPasswords, natsTls, sealKey, consoleKey, s3Keys } = wanted;
 	const authority = natsTls && authorityName(natsTls);
-	return [natsPasswords, authority, natsTls, sealKey, s3Keys].filter(
-		(name) => name !== undefined,
-	);
+	return [
+		natsPasswords,
+		authority,
+		natsTls,
+		sealKey,
+		consoleKey,
+		s3Keys,
+	].filter((name) => name !== undefined);
 }
 
 /**
@@ -56,10 +63,12 @@ export async function secretChanges(
 	existing: ReadonlyMap<string, SecretData>,
 	nowMs: number,
 ): Promise<SecretChange[]> {
-	const { natsPasswords, natsTls, natsHosts, sealKey, s3Keys } = wanted;
+	const { natsPasswords, natsTls, natsHosts, sealKey, consoleKey, s3Keys } =
+		wanted;
 	return [
 		complete(natsPasswords, existing, natsUsers),
 		complete(sealKey, existing, ["seal-key"]),
+		complete(consoleKey, existing, ["seal-key"]),
 		complete(s3Keys, existing, ["accessKeyId", "secretAccessKey"]),
 		...(natsTls ? await tlsChanges(natsTls, natsHosts, existing, nowMs) : []),
 	].filter((change) => change !== undefined);

@@ -44,6 +44,7 @@ test("it creates the release's Secrets once, and tells no value", async () => {
 	const output = await setup();
 	const first = await secrets();
 	expect([...first.keys()].sort()).toEqual([
+		"tidemill-console-key",
 		"tidemill-nats-passwords",
 		"tidemill-nats-tls",
 		"tidemill-nats-tls-authority",

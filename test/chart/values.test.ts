@@ -228,11 +228,53 @@ test("setup may read and change only the Secrets of this release", async () => {
 				"tidemill-nats-tls",
 				"tidemill-nats-tls-authority",
 				"tidemill-seal-key",
+				"tidemill-console-key",
 				"tidemill-s3",
 			],
 			verbs: ["get", "patch"],
 		},
 	]);
+});
+
+test("the console is served by the names of its routes, and its sessions are sealed by a Secret of the release", async () => {
+	const api = async (...args: string[]) => {
+		const objects = await render(tryOut, ...args);
+		const container = containerOf(objects, "tidemill-api");
+		const { volumes } = objects.find(
+			({ kind, metadata }) =>
+				kind === "Deployment" && metadata.name === "tidemill-api",
+		)!.spec.template.spec as { volumes: { name: string; secret?: object }[] };
+		const value = (name: string) => variable(container, name);
+		return {
+			serves: value("API_CONSOLE"),
+			hosts: value("API_CONSOLE_HOSTS"),
+			key: value("API_CONSOLE_SEAL_KEY"),
+			secret: volumes.find(({ name }) => name === "seal-key")?.secret,
+		};
+	};
+	const names = set(
+		"api.ingress.host=api.example.com",
+		"api.ingress.extraHosts={a.example.com}",
+		"api.httpRoute.hostnames={g.example.com}",
+		"api.console.hosts={c.example.com}",
+	);
+	expect(await api(...names)).toMatchObject({
+		serves: "true",
+		hosts: "api.example.com,a.example.com,g.example.com,c.example.com",
+		key: "/etc/tidemill/console/seal-key",
+		secret: { secretName: "tidemill-console-key", optional: true },
+	});
+	expect(await api(...set("api.console.existingSecret=own"))).toMatchObject({
+		secret: { secretName: "own" },
+	});
+	// Without setup nobody makes the Secret, and replicas wouldn't know each other's sessions.
+	for (const off of ["api.console.enabled=false", "setup.enabled=false"])
+		expect(await api(...set(off))).toEqual({
+			serves: "false",
+			hosts: undefined,
+			key: undefined,
+			secret: undefined,
+		});
 });
 
 test("with Secrets of one's own there is no setup", async () => {

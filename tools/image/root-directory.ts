@@ -15,7 +15,7 @@ const node = "/usr/local/bin/node";
 const project = join(import.meta.dirname, "../..");
 
 /**
- * Writes all files of the image below `root`: Node, the shared libraries it needs, the program and DuckDB. There is no
+ * Writes all files of the image below `root`: Node, the shared libraries it needs, the program, DuckDB and the built console. There is no
  * shell and no package manager. Node brings its own certificates and time zones.
  */
 export async function writeRootDirectory(root: string): Promise<void> {
@@ -25,6 +25,10 @@ export async function writeRootDirectory(root: string): Promise<void> {
 	await symlink("/app/tidemill.js", join(root, "usr/local/bin/tidemill"));
 	for (const name of globSync("node_modules/@duckdb/*", { cwd: project }))
 		await cp(join(project, name), join(root, "app", name), { recursive: true });
+	// `npm run console:build` has made it.
+	await cp(join(project, "console/dist"), join(root, "app/console"), {
+		recursive: true,
+	});
 	await copyLibraries(root);
 	await writeSystemFiles(root);
 }

@@ -69,6 +69,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .Values.sealKey.existingSecret | default (printf "%s-seal-key" (include "tidemill.fullname" .)) }}
 {{- end }}
 
+{{/* The Secret that seals the console's sessions; empty if there is none, and then no console is served. */}}
+{{- define "tidemill.consoleKey" -}}
+{{- $console := .Values.api.console }}
+{{- if and $console.enabled (gt (int .Values.api.replicas) 0) (or $console.existingSecret .Values.setup.enabled) }}
+{{- $console.existingSecret | default (printf "%s-console-key" (include "tidemill.fullname" .)) }}
+{{- end }}
+{{- end }}
+
 {{/* The Secret with the store's keys; empty if archive has a role. */}}
 {{- define "tidemill.s3Keys" -}}
 {{- if .Values.s3.enabled }}

@@ -211,9 +211,14 @@ Variables of a container, each name once: dict "first" (list of variables to whi
 {{- end }}
 
 {{- define "tidemill.sealKeyVolume" -}}
+{{- include "tidemill.keyVolume" (include "tidemill.sealKey" .) }}
+{{- end }}
+
+{{/* A Secret's key that seals, and those beside it. */}}
+{{- define "tidemill.keyVolume" -}}
 - name: seal-key
   secret:
-    secretName: {{ include "tidemill.sealKey" . }}
+    secretName: {{ . }}
     # The second and the third are there while one key replaces another.
     optional: true
     items:

@@ -166,6 +166,7 @@ async function secretsOf(
 			natsTls: "tls",
 			natsHosts,
 			sealKey: undefined,
+			consoleKey: undefined,
 			s3Keys: undefined,
 		},
 		existing,
