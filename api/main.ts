@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { exportSubject, uploadSubject } from "../packages/contracts/nats.ts";
@@ -12,7 +13,11 @@ import {
 import { createLog, type Logger } from "../packages/service/log.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
 import { SealKey, SealKeyRing } from "../packages/service/seal-key.ts";
-import { explainTakenPort, Settings } from "../packages/service/settings.ts";
+import {
+	explainTakenPort,
+	SettingError,
+	Settings,
+} from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import type { ConsoleOptions } from "./console/console.ts";
@@ -154,6 +159,31 @@ function consoleOptions(
 			),
 		]),
 		codes: settings.optional("API_CONSOLE_CODES"),
+		oidc: oidcOptions(settings),
 		version,
+	};
+}
+
+/** The settings API_CONSOLE_OIDC…; undefined without an issuer. */
+function oidcOptions(settings: Settings): ConsoleOptions["oidc"] {
+	const issuer = settings.optional("API_CONSOLE_OIDC_ISSUER");
+	if (issuer === undefined) return undefined;
+	if (!issuer.startsWith("https://") || !URL.canParse(issuer))
+		throw new SettingError(
+			`API_CONSOLE_OIDC_ISSUER is "${issuer}". It must be the issuer's URL, as in the apiserver's --oidc-issuer-url, such as https://login.example.com.`,
+		);
+	const clientId = settings.optional("API_CONSOLE_OIDC_CLIENT_ID");
+	if (clientId === undefined)
+		throw new SettingError(
+			"API_CONSOLE_OIDC_CLIENT_ID is missing: the apiserver accepts the ID tokens of one client, that of its --oidc-client-id.",
+		);
+	const secretFile = settings.optional("API_CONSOLE_OIDC_CLIENT_SECRET");
+	return {
+		issuer,
+		clientId,
+		...(secretFile !== undefined && {
+			clientSecret: () => readFileSync(secretFile, "utf8").trim(),
+		}),
+		scopes: settings.text("API_CONSOLE_OIDC_SCOPES", "openid profile email"),
 	};
 }

@@ -12,6 +12,8 @@ import { isObject } from "../http/endpoint.ts";
 import { invalidParameter, problemType, RequestError } from "../http/errors.ts";
 import { isDnsLabel } from "../http/query.ts";
 import { serveFiles } from "./files.ts";
+import type { OidcOptions } from "./oidc.ts";
+import { serveOidc } from "./oidc-routes.ts";
 import { consoleHeader, requireOwnPage } from "./own-page.ts";
 import { endOfToken, SessionCookie } from "./session-cookie.ts";
 import { namespacesOf, rightsIn } from "./visitor.ts";
@@ -25,6 +27,8 @@ export interface ConsoleOptions {
 	hosts: ReadonlySet<string>;
 	/** Of the codes that sign a browser in; undefined without a local Tidemill. */
 	codes?: string | undefined;
+	/** The provider that people sign in at; undefined for none. */
+	oidc?: OidcOptions | undefined;
 	/** Of Tidemill. */
 	version: string;
 }
@@ -79,8 +83,12 @@ export class Console {
 			} catch (error) {
 				if (!(error instanceof RequestError) || error.code !== "Unauthorized")
 					throw error;
-				const { codes } = this.#options;
-				const signIn = { token: true, oidc: false, code: codes !== undefined };
+				const { codes, oidc } = this.#options;
+				const signIn = {
+					token: true,
+					oidc: oidc !== undefined,
+					code: codes !== undefined,
+				};
 				return reply
 					.code(401)
 					.type(problemType)
@@ -91,30 +99,61 @@ export class Console {
 			requireOwnPage(request, hosts);
 			reply.header("cache-control", "no-store");
 			const token = await this.#credentialOf(request.body);
-			request.headers.authorization = `Bearer ${token}`;
-			const authentication = await parts.authenticate(request, reply);
-			authentication.requireIdentity();
+			const authentication = await this.#authenticate(
+				request,
+				reply,
+				token,
+				parts,
+			);
 			const description = await this.#describe(request, {
 				...parts,
 				identityOf: () => authentication.requireIdentity(),
 			});
-			try {
-				const expiresAtMs = endOfToken(token);
-				this.#cookie.write(reply, { token, expiresAtMs });
-			} catch (error) {
-				if (!(error instanceof RangeError)) throw error;
-				throw new RequestError(
-					"TooLarge",
-					"The token is longer than a browser's cookies can hold. Use one of a service account: tidemill tokens create.",
-				);
-			}
+			this.#open(reply, token);
 			return description;
 		});
+		if (this.#options.oidc)
+			serveOidc(api, {
+				options: this.#options.oidc,
+				keys: this.#options.keys,
+				hosts,
+				isProxy: parts.isProxy,
+				open: async (request, reply, token) => {
+					await this.#authenticate(request, reply, token, parts);
+					this.#open(reply, token);
+				},
+			});
 		api.delete(url, async (request, reply) => {
 			requireOwnPage(request, hosts);
 			this.#cookie.end(reply);
 			return reply.code(204).send();
 		});
+	}
+
+	/** Throws a 401 unless the apiserver accepts the token. */
+	async #authenticate(
+		request: FastifyRequest,
+		reply: FastifyReply,
+		token: string,
+		{ authenticate }: ApiParts,
+	): Promise<Authentication> {
+		request.headers.authorization = `Bearer ${token}`;
+		const authentication = await authenticate(request, reply);
+		authentication.requireIdentity();
+		return authentication;
+	}
+
+	/** Gives the browser a session, which ends with its token. */
+	#open(reply: FastifyReply, token: string): void {
+		try {
+			this.#cookie.write(reply, { token, expiresAtMs: endOfToken(token) });
+		} catch (error) {
+			if (!(error instanceof RangeError)) throw error;
+			throw new RequestError(
+				"TooLarge",
+				"The token is longer than a browser's cookies can hold. Use one of a service account: tidemill tokens create.",
+			);
+		}
 	}
 
 	async #credentialOf(body: unknown): Promise<string> {

@@ -20,7 +20,8 @@ const policy = [
 	"trusted-types 'none'",
 ].join("; ");
 
-const headers = {
+/** Of each page of the console. */
+export const pageHeaders = {
 	"content-security-policy": policy,
 	"cross-origin-opener-policy": "same-origin",
 	"cross-origin-resource-policy": "same-origin",
@@ -50,7 +51,7 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 		cacheControl: false,
 	});
 	const page = async (request: FastifyRequest, reply: FastifyReply) => {
-		reply.headers(headers);
+		reply.headers(pageHeaders);
 		// A new version of the console has new names for its scripts.
 		reply.header("cache-control", "no-cache").type("text/html; charset=utf-8");
 		const index = await readFile(join(directory, "index.html"), "utf8").catch(
@@ -58,9 +59,7 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 		);
 		if (index === undefined)
 			return reply.code(503).header("retry-after", "10").send(notBuilt);
-		const prefix = isProxy(request.socket.remoteAddress ?? "")
-			? prefixOf(request.headers["x-forwarded-prefix"])
-			: "";
+		const prefix = pathPrefix(request, isProxy);
 		return index.replace(
 			'<base href="/console/">',
 			`<base href="${prefix}/console/">`,
@@ -72,7 +71,7 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 			request: FastifyRequest<{ Params: { "*": string } }>,
 			reply: FastifyReply,
 		) => {
-			reply.headers({ ...headers, "cache-control": maxAge });
+			reply.headers({ ...pageHeaders, "cache-control": maxAge });
 			const { pathname } = new URL(request.url, "http://console");
 			return reply.sendFile(pathname.slice("/console/".length));
 		};
@@ -82,8 +81,13 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 	api.get("/console/icon.svg", file("public, max-age=3600") as never);
 }
 
-/** A path that a proxy takes off before the API sees it; nothing that isn't plainly a path. */
-function prefixOf(header: string | string[] | undefined): string {
+/** A path that a trusted proxy takes off before the API sees it; nothing that isn't plainly a path. */
+export function pathPrefix(
+	{ socket, headers }: FastifyRequest,
+	isProxy: (address: string) => boolean,
+): string {
+	if (!isProxy(socket.remoteAddress ?? "")) return "";
+	const header = headers["x-forwarded-prefix"];
 	const text = [header].flat()[0]?.replace(/\/+$/, "") ?? "";
 	return /^(?:\/[\w.~-]+)+$/.test(text) ? text : "";
 }

@@ -23,10 +23,7 @@ export function requireOwnPage(
 	hosts: ReadonlySet<string>,
 ): void {
 	const { headers, method } = request;
-	if (!hosts.has(request.hostname.toLowerCase()))
-		throw refusal(
-			`The console isn't served for the host "${request.hostname}". Open it by a name in API_CONSOLE_HOSTS, or add this one there.`,
-		);
+	requireOwnHost(request, hosts);
 	if (headers[consoleHeader] !== "1")
 		throw refusal("The header Tidemill-Console: 1 is missing.");
 	if (headers["sec-fetch-site"] !== "same-origin")
@@ -39,6 +36,17 @@ export function requireOwnPage(
 	if (headers.origin === undefined ? !isRead : headers.origin !== own)
 		throw refusal(
 			`The request's Origin is ${headers.origin ?? "missing"}, and the console's is ${own}.`,
+		);
+}
+
+/** Throws a 403 for a host that the console isn't opened by. */
+export function requireOwnHost(
+	{ hostname }: FastifyRequest,
+	hosts: ReadonlySet<string>,
+): void {
+	if (!hosts.has(hostname.toLowerCase()))
+		throw refusal(
+			`The console isn't served for the host "${hostname}". Open it by a name in API_CONSOLE_HOSTS, or add this one there.`,
 		);
 }
 

@@ -84,7 +84,12 @@ export class SessionCookie {
 }
 
 function nameOf({ protocol }: FastifyRequest): string {
-	return protocol === "https" ? "__Host-tidemill-console" : "tidemill-console";
+	return hostCookie("tidemill-console", protocol);
+}
+
+/** The name that no other host can set, where there is TLS. */
+export function hostCookie(name: string, protocol: string): string {
+	return protocol === "https" ? `__Host-${name}` : name;
 }
 
 function partName(request: FastifyRequest, part: number): string {

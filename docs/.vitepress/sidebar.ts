@@ -20,6 +20,7 @@ export const sidebar: {
 		text: "How-to: receive and look",
 		pages: [
 			["senders", "Providers and web pages"],
+			["console", "The console"],
 			["laptop", "From a provider to your laptop"],
 			["events", "Find an event"],
 			["debug-a-webhook", "Debug a webhook"],

@@ -237,8 +237,8 @@ test("setup may read and change only the Secrets of this release", async () => {
 });
 
 test("the console is served by the names of its routes, and its sessions are sealed by a Secret of the release", async () => {
-	const api = async (...args: string[]) => {
-		const objects = await render(tryOut, ...args);
+	const api = async (values: string[], example = tryOut) => {
+		const objects = await render(example, ...values);
 		const container = containerOf(objects, "tidemill-api");
 		const { volumes } = objects.find(
 			({ kind, metadata }) =>
@@ -258,18 +258,42 @@ test("the console is served by the names of its routes, and its sessions are sea
 		"api.httpRoute.hostnames={g.example.com}",
 		"api.console.hosts={c.example.com}",
 	);
-	expect(await api(...names)).toMatchObject({
+	expect(await api(names)).toMatchObject({
 		serves: "true",
 		hosts: "api.example.com,a.example.com,g.example.com,c.example.com",
 		key: "/etc/tidemill/console/seal-key",
 		secret: { secretName: "tidemill-console-key", optional: true },
 	});
-	expect(await api(...set("api.console.existingSecret=own"))).toMatchObject({
+	expect(await api(set("api.console.existingSecret=own"))).toMatchObject({
 		secret: { secretName: "own" },
 	});
+	const issuer = set(
+		"api.console.oidc.issuer=https://login.example.com",
+		"api.console.oidc.clientId=tidemill",
+		"api.console.oidc.existingSecret=client",
+	);
+	const objects = await render(tryOut, ...issuer);
+	const container = containerOf(objects, "tidemill-api");
+	expect(
+		["ISSUER", "CLIENT_ID", "CLIENT_SECRET", "SCOPES"].map((name) =>
+			variable(container, `API_CONSOLE_OIDC_${name}`),
+		),
+	).toEqual([
+		"https://login.example.com",
+		"tidemill",
+		"/etc/tidemill/oidc/client-secret",
+		"openid profile email",
+	]);
+	await expect(render(tryOut, issuer[0]!)).rejects.toThrow(
+		/api\.console\.oidc\.clientId is empty/,
+	);
 	// Without setup nobody makes the Secret, and replicas wouldn't know each other's sessions.
-	for (const off of ["api.console.enabled=false", "setup.enabled=false"])
-		expect(await api(...set(off))).toEqual({
+	const ownSecrets = `--values=${examples.get("own-nats-and-store")}`;
+	for (const [example, ...off] of [
+		[tryOut, "api.console.enabled=false"],
+		[ownSecrets, "setup.enabled=false", "api.console.existingSecret="],
+	] as [string, ...string[]][])
+		expect(await api(set(...off), example)).toEqual({
 			serves: "false",
 			hosts: undefined,
 			key: undefined,

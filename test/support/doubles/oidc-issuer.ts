@@ -16,11 +16,22 @@ export interface OidcIssuer {
 	apiserverFlags: string[];
 	/** A signed token of the client `ada`, for an audience that the apiserver expects or another one. */
 	token(audience?: string): Promise<string>;
+	url: string;
+	/** Of the authority that signs the issuer's certificate. */
+	ca: string;
+	/** The client whose ID tokens the apiserver takes. It may send browsers back to {@link redirectUri} alone. */
+	clientId: string;
+	clientSecret: string;
+	/** Does what a person does in a browser that an application has sent here, and returns the URL that it is sent back to. */
+	signIn(authorizationUrl: string, login: string): Promise<string>;
 	stop(): Promise<void>;
 }
 
 const client = "ada";
 const expectedAudience = "tidemill";
+/** Of an application that tests reach without listening. */
+export const redirectUri =
+	"http://127.0.0.1:8090/console/session/oidc/callback";
 
 /**
  * An OpenID Connect issuer on loopback with TLS. The apiserver finds its keys by OpenID Connect Discovery 1.0
@@ -41,13 +52,30 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
 				redirect_uris: [],
 				response_types: [],
 			},
+			{
+				client_id: expectedAudience,
+				client_secret: secret,
+				application_type: "native",
+				grant_types: ["authorization_code"],
+				redirect_uris: [redirectUri],
+				response_types: ["code"],
+			},
 		],
+		pkce: { required: () => true },
+		// The apiserver reads the ID token alone.
+		conformIdTokenClaims: false,
+		claims: { openid: ["sub", "groups"] },
+		findAccount: (_, sub) => ({
+			accountId: sub,
+			claims: () => ({ sub, groups: ["engineers"] }),
+		}),
 		jwks: { keys: [privateKey.export({ format: "jwk" })] },
 		cookies: { keys: [randomBytes(16).toString("hex")] },
 		extraTokenClaims: () => ({ groups: ["engineers"] }),
 		features: {
 			clientCredentials: { enabled: true },
-			devInteractions: { enabled: false },
+			// Its forms are for development, and so for tests.
+			devInteractions: { enabled: true },
 			resourceIndicators: {
 				enabled: true,
 				getResourceServerInfo: (_, resource) => ({
@@ -73,6 +101,12 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
 			"--oidc-groups-claim=groups",
 			"--oidc-groups-prefix=oidc:",
 		],
+		url,
+		ca: pki.ca.cert,
+		clientId: expectedAudience,
+		clientSecret: secret,
+		signIn: (authorizationUrl, login) =>
+			walkThrough(authorizationUrl, login, pki.ca.cert),
 		async token(audience = expectedAudience) {
 			const asking = request(`${url}/token`, {
 				method: "POST",
@@ -98,4 +132,51 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
 			await rm(directory, { recursive: true, force: true });
 		},
 	};
+}
+
+/** Follows redirects and sends the forms on the way, with the issuer's cookies, until another site is next. */
+async function walkThrough(
+	from: string,
+	login: string,
+	ca: string,
+): Promise<string> {
+	const { origin } = new URL(from);
+	const cookies = new Map<string, string>();
+	const send = async (url: string, form?: Record<string, string>) => {
+		const asking = request(url, {
+			method: form ? "POST" : "GET",
+			ca,
+			headers: {
+				cookie: [...cookies].map((pair) => pair.join("=")).join("; "),
+				...(form && { "content-type": "application/x-www-form-urlencoded" }),
+			},
+		});
+		asking.end(form && String(new URLSearchParams(form)));
+		const [answer] = (await once(asking, "response")) as [IncomingMessage];
+		for (const line of answer.headers["set-cookie"] ?? []) {
+			const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+			cookies.set(name!, value!);
+		}
+		return { answer, html: await text(answer) };
+	};
+	let next = from;
+	for (let steps = 0; steps < 20; steps++) {
+		const { answer, html } = await send(next);
+		const { location } = answer.headers;
+		if (location) {
+			next = new URL(location, next).href;
+			if (!next.startsWith(`${origin}/`)) return next;
+			continue;
+		}
+		const prompt = /name="prompt" value="(\w+)"/.exec(html)?.[1];
+		const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
+		if (!prompt || !action) throw new Error(`no form at ${next}: ${html}`);
+		const form = {
+			prompt,
+			...(prompt === "login" && { login, password: "-" }),
+		};
+		const done = await send(new URL(action, next).href, form);
+		next = new URL(done.answer.headers.location!, next).href;
+	}
+	throw new Error("the issuer goes in circles");
 }

@@ -1,0 +1,133 @@
+import type { CookieSerializeOptions } from "@fastify/cookie";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { SecretSealer } from "../../packages/service/seal-key.ts";
+import { requestErrorOf } from "../http/error-translation.ts";
+import { pageHeaders, pathPrefix } from "./files.ts";
+import { type OidcAttempt, type OidcOptions, OidcSignIn } from "./oidc.ts";
+import { requireOwnHost } from "./own-page.ts";
+import { hostCookie } from "./session-cookie.ts";
+
+const purpose = "console sign-in at a provider";
+const path = "/console/session/oidc";
+
+interface OidcParts {
+	options: OidcOptions;
+	keys: SecretSealer;
+	hosts: ReadonlySet<string>;
+	isProxy: (address: string) => boolean;
+	/** Begins the session of a token. Throws if the apiserver doesn't accept it. */
+	open(
+		request: FastifyRequest,
+		reply: FastifyReply,
+		token: string,
+	): Promise<void>;
+}
+
+/**
+ * `GET /console/session/oidc` sends the browser to the provider, which sends it back to `…/callback`. What belongs together stands
+ * in a sealed cookie of the same browser, so nobody can end a sign-in that another one has begun. The cookie comes along from
+ * another site's page, so it is SameSite=Lax.
+ */
+export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
+	const { keys, hosts, isProxy, open } = parts;
+	const provider = new OidcSignIn(parts.options);
+	const cookie = ({ protocol }: FastifyRequest) =>
+		hostCookie("tidemill-console-oidc", protocol);
+	const home = (request: FastifyRequest) =>
+		`${request.protocol}://${request.host}${pathPrefix(request, isProxy)}/console/`;
+	const redirectUri = (request: FastifyRequest) =>
+		`${home(request)}session/oidc/callback`;
+	const fail = (
+		request: FastifyRequest,
+		reply: FastifyReply,
+		error: unknown,
+	) => {
+		request.server.apiLog.warn(
+			{ request: request.id, err: error },
+			"a sign-in at the provider failed",
+		);
+		const { status, message } = requestErrorOf(error);
+		const words =
+			status === 500
+				? `The sign-in at your provider failed. Your administrator finds the reason in the API's log, by the request ${request.id}.`
+				: status === 401
+					? "The cluster doesn't accept the ID token of your provider. Your administrator compares API_CONSOLE_OIDC_ISSUER and API_CONSOLE_OIDC_CLIENT_ID with the apiserver's --oidc-issuer-url and --oidc-client-id."
+					: message;
+		return reply
+			.code(status === 500 ? 502 : status)
+			.headers(pageHeaders)
+			.header("cache-control", "no-store")
+			.type("text/html; charset=utf-8")
+			.send(failedPage(words, home(request)));
+	};
+
+	api.get(path, async (request, reply) => {
+		requireOwnHost(request, hosts);
+		try {
+			const { location, attempt } = await provider.begin(redirectUri(request));
+			const sealed = keys.current.seal(
+				Buffer.from(JSON.stringify(attempt)),
+				purpose,
+			);
+			reply.setCookie(
+				cookie(request),
+				`${keys.current.id}.${Buffer.from(sealed, "base64").toString("base64url")}`,
+				{
+					...attributes(request),
+					expires: new Date(attempt.expiresAtMs),
+				},
+			);
+			return reply.header("cache-control", "no-store").redirect(location, 303);
+		} catch (error) {
+			return fail(request, reply, error);
+		}
+	});
+
+	api.get(`${path}/callback`, async (request, reply) => {
+		requireOwnHost(request, hosts);
+		reply.clearCookie(cookie(request), attributes(request));
+		try {
+			const header = request.headers.cookie ?? "";
+			const value = request.server.parseCookie(header)[cookie(request)] ?? "";
+			const [id, sealed] = value.split(".");
+			const attempt: OidcAttempt = JSON.parse(
+				keys.open(sealed ?? "", purpose, id).toString(),
+			);
+			const { searchParams } = new URL(request.url, home(request));
+			const token = await provider.end(
+				searchParams,
+				redirectUri(request),
+				attempt,
+			);
+			await open(request, reply, token);
+			return reply
+				.header("cache-control", "no-store")
+				.redirect(home(request), 303);
+		} catch (error) {
+			return fail(request, reply, error);
+		}
+	});
+}
+
+function attributes({ protocol }: FastifyRequest): CookieSerializeOptions {
+	return {
+		path: "/",
+		httpOnly: true,
+		sameSite: "lax",
+		secure: protocol === "https",
+	};
+}
+
+function failedPage(words: string, home: string): string {
+	const escaped = (text: string) =>
+		text.replaceAll(
+			/[&<>"']/g,
+			(character) => `&#${character.codePointAt(0)};`,
+		);
+	return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidemill</title>
+<h1>You aren't signed in</h1>
+<p>${escaped(words)}</p>
+<p><a href="${escaped(home)}">Back to the console</a></p>
+</html>
+`;
+}
