@@ -1,8 +1,16 @@
 import { expect, test } from "vitest";
-import { rightsOf } from "./visitor.ts";
+import { rightsIn } from "./visitor.ts";
 
-test("wildcards give everything, rights to single objects nothing", () => {
-	const all = rightsOf([{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }]);
+/** What the console learns of an apiserver that has these rules. */
+function rightsOf(resourceRules: object[]) {
+	const client = { raw: async () => ({ status: { resourceRules } }) };
+	return rightsIn(client, "shop");
+}
+
+test("wildcards give everything, rights to single objects nothing", async () => {
+	const all = await rightsOf([
+		{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+	]);
 	expect(all.sources).toContain("delete");
 	expect(all["sources/bodies"]).toContain("get");
 	expect(all.tokens).toEqual(["get", "list", "create", "delete"]);
@@ -12,29 +20,29 @@ test("wildcards give everything, rights to single objects nothing", () => {
 		resources: ["sources"],
 		resourceNames: ["shop"],
 	};
-	expect(rightsOf([one]).sources).toEqual([]);
+	expect((await rightsOf([one])).sources).toEqual([]);
 });
 
-test("another group's resource of the same name gives nothing", () => {
+test("another group's resource of the same name gives nothing", async () => {
 	const foreign = {
 		verbs: ["*"],
 		apiGroups: ["example.com"],
 		resources: ["sources", "runs"],
 	};
-	expect(Object.values(rightsOf([foreign])).flat()).toEqual([]);
+	expect(Object.values(await rightsOf([foreign])).flat()).toEqual([]);
 });
 
-test("tokens need the rights to make a ServiceAccount, its token and its binding", () => {
+test("tokens need the rights to make a ServiceAccount, its token and its binding", async () => {
 	const accounts = {
 		verbs: ["create"],
 		apiGroups: [""],
 		resources: ["serviceaccounts", "serviceaccounts/token"],
 	};
-	expect(rightsOf([accounts]).tokens).toEqual([]);
+	expect((await rightsOf([accounts])).tokens).toEqual([]);
 	const bindings = {
 		verbs: ["create"],
 		apiGroups: ["rbac.authorization.k8s.io"],
 		resources: ["rolebindings"],
 	};
-	expect(rightsOf([accounts, bindings]).tokens).toEqual(["create"]);
+	expect((await rightsOf([accounts, bindings])).tokens).toEqual(["create"]);
 });

@@ -1,17 +1,10 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
+import { heldRights, type ResourceRight } from "../caller/rights.ts";
 
 /** Verbs by plural, or by plural and subresource: `sources`, `sources/bodies`. `tokens` are what `/v1/tokens` gives. */
 export type Rights = Record<string, string[]>;
-
-interface ResourceRule {
-	verbs: string[];
-	apiGroups?: string[];
-	resources?: string[];
-	/** The rule is about these objects only. */
-	resourceNames?: string[];
-}
 
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
 const resources = [
@@ -25,59 +18,49 @@ const resources = [
 	"trackingplans",
 ];
 
-/** What the client's token may do in the namespace, by one question to the apiserver (SelfSubjectRulesReview). */
+const bindings = "rbac.authorization.k8s.io";
+/** What is asked beside the verbs on Tidemill's own resources. A token is a ServiceAccount with a binding. */
+const foreign: Required<ResourceRight>[] = [
+	{ group: "", resource: "pods/log", verb: "get" },
+	...verbs.map((verb) => ({ group: "", resource: "secrets", verb })),
+	{ group: "", resource: "serviceaccounts", verb: "create" },
+	{ group: "", resource: "serviceaccounts", verb: "delete" },
+	{ group: "", resource: "serviceaccounts/token", verb: "create" },
+	{ group: bindings, resource: "rolebindings", verb: "list" },
+	{ group: bindings, resource: "rolebindings", verb: "create" },
+];
+
+/** What the client's token may do in the namespace, in the console's words. Rights to single objects aren't offered. */
 export async function rightsIn(
 	client: Pick<KubeClient, "raw">,
 	namespace: string,
 ): Promise<Rights> {
-	const apiVersion = "authorization.k8s.io/v1";
-	const { status } = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectrulesreviews`,
-		{
-			body: {
-				apiVersion,
-				kind: "SelfSubjectRulesReview",
-				spec: { namespace },
-			},
-		},
-	)) as { status: { resourceRules?: ResourceRule[] } };
-	return rightsOf(status.resourceRules ?? []);
-}
-
-/** What rules give, in the console's words. Rights to single objects aren't offered. */
-export function rightsOf(rules: readonly ResourceRule[]): Rights {
-	const may = (group: string, resource: string, verb: string) =>
-		rules.some(
-			(rule) =>
-				!rule.resourceNames?.length &&
-				includes(rule.apiGroups, group) &&
-				includes(rule.resources, resource) &&
-				includes(rule.verbs, verb),
-		);
-	const rights: Rights = {};
-	for (const resource of resources)
-		rights[resource] = verbs.filter((verb) =>
-			may("tidemill.dev", resource, verb),
-		);
-	rights["pods/log"] = may("", "pods/log", "get") ? ["get"] : [];
-	rights.secrets = verbs.filter((verb) => may("", "secrets", verb));
-	// A token is a ServiceAccount with a binding.
-	const bindings = "rbac.authorization.k8s.io";
+	const own = resources.flatMap((resource) =>
+		verbs.map((verb) => ({ resource, verb })),
+	);
+	const held: ResourceRight[] = await heldRights(client, namespace, [
+		...own,
+		...foreign,
+	]);
+	const verbsOn = (resource: string) =>
+		held.filter((one) => one.resource === resource).map(({ verb }) => verb);
 	const mayIssue =
-		may("", "serviceaccounts", "create") &&
-		may("", "serviceaccounts/token", "create") &&
-		may(bindings, "rolebindings", "create");
-	rights.tokens = [
-		...(may(bindings, "rolebindings", "list") ? ["get", "list"] : []),
-		...(mayIssue ? ["create"] : []),
-		...(may("", "serviceaccounts", "delete") ? ["delete"] : []),
-	];
-	return rights;
-}
-
-function includes(allowed: string[] | undefined, wanted: string): boolean {
-	return Boolean(allowed?.includes("*") || allowed?.includes(wanted));
+		verbsOn("serviceaccounts").includes("create") &&
+		verbsOn("serviceaccounts/token").includes("create") &&
+		verbsOn("rolebindings").includes("create");
+	return {
+		...Object.fromEntries(
+			[...resources, "pods/log", "secrets"].map((resource) => [
+				resource,
+				verbsOn(resource),
+			]),
+		),
+		tokens: [
+			...(verbsOn("rolebindings").includes("list") ? ["get", "list"] : []),
+			...(mayIssue ? ["create"] : []),
+			...(verbsOn("serviceaccounts").includes("delete") ? ["delete"] : []),
+		],
+	};
 }
 
 /** The namespaces that the visitor may choose: all if they may list them, else the one that they are in. */
