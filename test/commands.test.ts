@@ -14,6 +14,7 @@ const root = join(import.meta.dirname, "..");
 const tests = [
 	"cli/**/*.test.ts",
 	"packages/warehouses/duckdb/load/sql*.test.ts",
+	"packages/warehouses/load/query*.test.ts",
 	"test/{chart,control-plane,data-plane,faults,promises}/**/*.ts",
 	"test/support/{cli,servers}/*.ts",
 ];

@@ -6,7 +6,7 @@ import {
 import { TransportError } from "../../packages/kube/client/errors.ts";
 import { formats } from "../../packages/warehouses/definition/sql.ts";
 import { chooseCluster, requireObject } from "../command/cluster.ts";
-import { CommandError, NoKubeconfig } from "../command/errors.ts";
+import { NoKubeconfig } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
 
 /** `tidemill sql`. */
@@ -14,9 +14,9 @@ import { type ClusterOptions, examples } from "../command/group.ts";
 export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 	program
 		.command("sql")
-		.summary("query a DuckDB destination")
+		.summary("query a destination of DuckDB, Postgres or ClickHouse")
 		.description(
-			"Query a DuckDB destination, read-only, and print the result. With --destination it reads the file that the destination names, of a Tidemill that runs on this machine (make up). Without it, there must be only one file. The exit code is 75 if the file stays in use.",
+			"Query a destination, read-only, and print the result. Of Postgres and ClickHouse it asks the server, with the credentials of the destination's Secret, which you must be allowed to read. Of DuckDB it reads the file that the destination names, of a Tidemill that runs on this machine (make up); without --destination, there must be only one file. The exit code is 75 if the file stays in use.",
 		)
 		.argument("<query>", "SQL, in single quotes")
 		.addOption(
@@ -38,43 +38,42 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		)
 		.action(async (query, _, command) => {
 			const options = command.optsWithGlobals();
+			const found =
+				options.destination === undefined
+					? undefined
+					: await destinationOf(options.destination, options);
+			if (found && !found.destination.spec.duckDB) {
+				const { queryWarehouse } = await import("./warehouse-query.ts");
+				const { cluster, destination } = found;
+				return queryWarehouse(cluster, destination, query, options.format);
+			}
 			const { main } = await import(
 				"../../packages/warehouses/duckdb/load/sql.ts"
 			);
 			process.exitCode = await main({
 				query,
 				...options,
-				...(options.destination !== undefined &&
-					(await placeOf(options.destination, options))),
+				...(found && {
+					namespace: found.cluster.namespace,
+					path: found.destination.spec.duckDB?.path,
+				}),
 			});
 		});
 }
 
-/** Where the Destination says that its file is. Empty without a cluster: a file of its name is then the best guess. */
-async function placeOf(
-	name: string,
-	options: ClusterOptions,
-): Promise<{ namespace?: string; path?: string }> {
-	const found = await destinationOf(name, options).catch((error) => {
+/** Undefined without a cluster: a file of the destination's name is then the best guess. */
+async function destinationOf(name: string, options: ClusterOptions) {
+	try {
+		const cluster = await chooseCluster(options);
+		const destination = await requireObject<Destination>(
+			cluster,
+			destinationKind,
+			name,
+		);
+		return { cluster, destination };
+	} catch (error) {
 		if (error instanceof TransportError || error instanceof NoKubeconfig)
 			return undefined;
 		throw error;
-	});
-	if (!found) return {};
-	const { namespace, spec } = found;
-	if (!spec.duckDB)
-		throw new CommandError(
-			`the destination "${name}" in namespace ${namespace} is ${spec.type}, and only DuckDB has a file. Query it with the warehouse's own tools.`,
-		);
-	return { namespace, path: spec.duckDB.path };
-}
-
-async function destinationOf(name: string, options: ClusterOptions) {
-	const cluster = await chooseCluster(options);
-	const { spec } = await requireObject<Destination>(
-		cluster,
-		destinationKind,
-		name,
-	);
-	return { namespace: cluster.namespace, spec };
+	}
 }

@@ -146,3 +146,9 @@ export function decimalParts(text: string): {
 		exponent: Number(exponent) - fraction.length,
 	};
 }
+
+/** A number as it is written, if what reads JSON keeps all of it; undefined for another text. */
+export function exactNumber(text: string): unknown {
+	if (!numberForm.test(text)) return undefined;
+	return isKept(text, Number(text)) ? rawNumber(text) : undefined;
+}

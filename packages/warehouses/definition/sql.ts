@@ -16,3 +16,21 @@ export interface SqlOptions {
 export class SqlUsageError extends Error {
 	override name = "SqlUsageError";
 }
+
+/** What a query gives. Its rows are read once, as `texts` or as `values`. */
+export interface QueryResult {
+	/** `numeric` columns stand on the right in a table. */
+	columns: { name: string; numeric: boolean }[];
+	/** As the warehouse writes them; NULL is null. */
+	texts: AsyncIterable<(string | null)[]>;
+	/** As JSON has them. A number that JSON readers would round (RFC 8259 §6) is a string. */
+	values: AsyncIterable<unknown[]>;
+}
+
+/** The warehouse refuses the query, or can't be asked. The message has its own words. */
+export class QueryFailed extends Error {
+	override name = "QueryFailed";
+}
+
+/** Gives the content of a Secret's key by the variable that a Job has for its file; undefined if there is none. */
+export type SecretReader = (env: string) => Promise<string | undefined>;

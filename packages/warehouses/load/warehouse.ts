@@ -1,9 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
+import type { QueryResult, SecretReader } from "../definition/sql.ts";
 import type { HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
 
 /** What a Job gives the warehouse that it opens. */
@@ -40,7 +42,25 @@ export interface WarehouseModule {
 		input: DestinationInput,
 		context: WarehouseContext,
 	): Warehouse | Promise<Warehouse>;
+	/**
+	 * Runs one statement that may only read, for a person at a terminal, and gives its result to `use`. A warehouse without this
+	 * function is queried by tools of its own. Throws {@link JobFailure}.
+	 */
+	query?: WarehouseQuery;
 }
+
+export type WarehouseQuery = (
+	input: DestinationInput,
+	sql: string,
+	secret: SecretReader,
+	use: (result: QueryResult) => Promise<void>,
+) => Promise<void>;
+
+/** A Job's reader of Secrets: the file that the variable names. */
+export const secretFile: SecretReader = async (env) => {
+	const path = process.env[env];
+	return path === undefined ? undefined : readFile(path, "utf8");
+};
 
 /** A Destination's warehouse, as load and check see it. Every failure is a {@link JobFailure}. */
 export interface Warehouse {

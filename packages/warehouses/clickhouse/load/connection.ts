@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Readable } from "node:stream";
@@ -10,10 +9,11 @@ import {
 	type ClickHouseSettings,
 	createClient,
 } from "@clickhouse/client";
+import type { SecretReader } from "../../definition/sql.ts";
 import { certificateWarning } from "../../load/certificate-warning.ts";
 import { checkedLookup, requireHost } from "../../load/checked-host.ts";
 import { JobFailure } from "../../load/failure.ts";
-import type { WarehouseContext } from "../../load/warehouse.ts";
+import { secretFile, type WarehouseContext } from "../../load/warehouse.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { fileEnv } from "../input.ts";
 import {
@@ -59,11 +59,22 @@ export class Connection {
 	static async open(
 		input: ClickHouseInput,
 		{ signal }: Pick<WarehouseContext, "signal">,
+		secret: SecretReader = secretFile,
+		/** Of names without one. */
+		database?: string,
 	): Promise<Connection> {
+		const required = async (name: keyof typeof fileEnv): Promise<string> => {
+			const content = await secret(fileEnv[name]);
+			if (content !== undefined) return content;
+			throw new ClickHouseFailure(
+				"CredentialsRefused",
+				`The Job has no ${name} for ClickHouse`,
+			);
+		};
 		const [username, password, authorities] = await Promise.all([
-			requiredFile("username"),
-			requiredFile("password"),
-			contentOf("authorities"),
+			required("username"),
+			required("password"),
+			secret(fileEnv.authorities),
 		]);
 		const { hostname, protocol } = new URL(input.url);
 		const rules = { allowsLoopback: input.isLocal === true };
@@ -89,6 +100,7 @@ export class Connection {
 			username,
 			password,
 			application: "tidemill",
+			...(database !== undefined && { database }),
 			http_agent: agent,
 			request_timeout: silenceMs,
 			compression: { request: false, response: false },
@@ -138,7 +150,32 @@ export class Connection {
 		return this.#client.close();
 	}
 
-	async #answer(query: string, values?: Readable): Promise<string> {
+	/** The lines of the answer to a statement that may only read. */
+	async *lines(query: string): AsyncGenerator<string> {
+		const reading = { ...this.#settings, readonly: "2" } as const;
+		const answer = await this.#exec(query, reading, async (stream) => stream);
+		const decoder = new TextDecoder();
+		let line = "";
+		for await (const chunk of answer) {
+			const parts = (line + decoder.decode(chunk, { stream: true })).split(
+				"\n",
+			);
+			line = parts.pop()!;
+			yield* parts;
+		}
+		if (line) yield line;
+	}
+
+	#answer(query: string, values?: Readable): Promise<string> {
+		return this.#exec(query, this.#settings, text, values);
+	}
+
+	async #exec<Answer>(
+		query: string,
+		settings: ClickHouseSettings,
+		read: (stream: Readable) => Promise<Answer>,
+		values?: Readable,
+	): Promise<Answer> {
 		const action = query.split("\n")[0]!.slice(0, 80);
 		try {
 			const {
@@ -149,13 +186,14 @@ export class Connection {
 				query,
 				...(values && { values }),
 				abort_signal: this.#signal,
-				clickhouse_settings: this.#settings,
+				clickhouse_settings: settings,
 				// Its headers say whether an error is the server's own.
 				ignore_error_response: true,
 			});
 			const code = response_headers["x-clickhouse-exception-code"];
+			if (http_status_code === 200 && code === undefined)
+				return await read(stream);
 			const answer = await text(stream);
-			if (http_status_code === 200 && code === undefined) return answer;
 			throw serverFailure(
 				http_status_code,
 				code === undefined ? undefined : answer,
@@ -181,21 +219,4 @@ class NotingAgent extends HttpsAgent {
 		});
 		return socket;
 	}
-}
-
-async function requiredFile(name: keyof typeof fileEnv): Promise<string> {
-	const content = await contentOf(name);
-	if (content === undefined)
-		throw new ClickHouseFailure(
-			"CredentialsRefused",
-			`The Job has no ${name} for ClickHouse`,
-		);
-	return content;
-}
-
-async function contentOf(
-	name: keyof typeof fileEnv,
-): Promise<string | undefined> {
-	const path = process.env[fileEnv[name]];
-	return path === undefined ? undefined : readFile(path, "utf8");
 }

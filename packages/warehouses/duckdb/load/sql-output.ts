@@ -9,53 +9,21 @@ import {
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
 import { rawNumber } from "../../../service/exact-json.ts";
-import { type SqlFormat, SqlUsageError } from "../../definition/sql.ts";
-import { renderTable } from "./sql-table.ts";
+import type { SqlFormat } from "../../definition/sql.ts";
+import { printed } from "../../load/query-output.ts";
 
-/**
- * A result as text, piece by piece: `json` is one object a line, `csv` starts with a header line. Both stream and give each
- * value in full. `table` cuts columns to `width` terminal cells, if given.
- */
-export async function* output(
+/** A result as text: see {@link printed}. */
+export function output(
 	result: DuckDBResult,
 	format: SqlFormat,
 	width?: number,
 ): AsyncGenerator<string> {
-	const names = result.deduplicatedColumnNames();
-	switch (format) {
-		case "json":
-			for await (const row of jsonRows(result))
-				yield `${JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index]])))}\n`;
-			return;
-		case "csv":
-			yield csvLine(names);
-			for await (const row of textRows(result)) yield csvLine(row);
-			return;
-		case "table": {
-			const columns = names.map((name, index) => ({
-				name,
-				numeric: numeric.has(result.columnTypeId(index)),
-			}));
-			yield renderTable(columns, await tableRows(result), width);
-		}
-	}
-}
-
-/** A table's columns are as wide as their widest value, so all rows are held. */
-const maxTableCharacters = 64 * 1024 ** 2;
-
-async function tableRows(result: DuckDBResult): Promise<(string | null)[][]> {
-	const rows: (string | null)[][] = [];
-	let characters = 0;
-	for await (const row of textRows(result)) {
-		rows.push(row);
-		for (const cell of row) characters += cell?.length ?? 4;
-		if (characters > maxTableCharacters)
-			throw new SqlUsageError(
-				`The first ${rows.length} rows have more than ${maxTableCharacters / 1024 ** 2} MiB of text, which is too much for a table. Add LIMIT, select left(body, 100), or use --format json or csv, which print row by row.`,
-			);
-	}
-	return rows;
+	const columns = result.deduplicatedColumnNames().map((name, index) => ({
+		name,
+		numeric: numeric.has(result.columnTypeId(index)),
+	}));
+	const found = { columns, texts: textRows(result), values: jsonRows(result) };
+	return printed(found, format, width);
 }
 
 const numeric = new Set([
@@ -73,18 +41,6 @@ const numeric = new Set([
 	DuckDBTypeId.DOUBLE,
 	DuckDBTypeId.DECIMAL,
 ]);
-
-/** One CSV record (RFC 4180: lines end in CRLF). NULL is an empty field, an empty string a quoted one. */
-export function csvLine(cells: (string | null)[]): string {
-	return `${cells.map(field).join(",")}\r\n`;
-}
-
-function field(cell: string | null): string {
-	if (cell === null) return "";
-	return cell === "" || /[",\r\n]/.test(cell)
-		? `"${cell.replaceAll('"', '""')}"`
-		: cell;
-}
 
 // The library renders timestamps in the process's time zone; Tidemill shows UTC everywhere.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -11,9 +10,10 @@ import {
 import pg from "pg";
 // COPY, which the client leaves to this package of its makers.
 import { from as copyFrom } from "pg-copy-streams";
+import type { SecretReader } from "../../definition/sql.ts";
 import { certificateWarning } from "../../load/certificate-warning.ts";
 import { checkedLookup, requireHost } from "../../load/checked-host.ts";
-import type { WarehouseContext } from "../../load/warehouse.ts";
+import { secretFile, type WarehouseContext } from "../../load/warehouse.ts";
 import { fileEnv, type PostgresInput, type SslMode } from "../input.ts";
 import { failureOf, PostgresFailure } from "./failure.ts";
 
@@ -55,15 +55,25 @@ export class Database {
 	static async open(
 		input: PostgresInput,
 		{ signal }: Pick<WarehouseContext, "signal">,
+		secret: SecretReader = secretFile,
 	): Promise<Database> {
+		const required = async (name: keyof typeof fileEnv): Promise<string> => {
+			const content = await secret(fileEnv[name]);
+			if (content !== undefined) return content;
+			const isUsers = name === "username" || name === "password";
+			throw new PostgresFailure(
+				isUsers ? "CredentialsRefused" : "DatabaseMissing",
+				`The Job has no ${name} for Postgres`,
+			);
+		};
 		const [user, password, host, port, database, authorities] =
 			await Promise.all([
-				requiredFile("username"),
-				requiredFile("password"),
-				input.host ?? requiredFile("host"),
-				input.port ?? contentOf("port"),
-				input.database ?? requiredFile("dbname"),
-				contentOf("authorities"),
+				required("username"),
+				required("password"),
+				input.host ?? required("host"),
+				input.port ?? secret(fileEnv.port),
+				input.database ?? required("dbname"),
+				secret(fileEnv.authorities),
 			]);
 		const server = `${host}:${Number(port ?? 5432)}`;
 		const rules = { allowsLoopback: input.isLocal === true };
@@ -144,6 +154,58 @@ export class Database {
 		});
 	}
 
+	/**
+	 * Pages of rows of one statement that may only read, as Postgres writes its values. Names without a schema are looked up in this one
+	 * first.
+	 */
+	async *read(
+		schema: string,
+		sql: string,
+	): AsyncGenerator<pg.QueryArrayResult> {
+		const ask = (text: string) =>
+			this.#client.query({
+				text,
+				rowMode: "array",
+				// As texts. In this mode a statement is one alone.
+				types: { getTypeParser: () => String },
+				queryMode: "extended",
+			} as pg.QueryArrayConfig);
+		const begin = () =>
+			this.#guarded(async () => {
+				await this.#client.query(`BEGIN READ ONLY; ${settings}`);
+				await this.#client.query(
+					"SELECT set_config('search_path', quote_ident($1) || ', public', true)",
+					[schema],
+				);
+			});
+		await begin();
+		try {
+			const hasCursor = await ask(
+				`DECLARE tidemill NO SCROLL CURSOR FOR ${sql}`,
+			).then(
+				() => true,
+				// Such as EXPLAIN and SHOW. A mistake of the statement is found there, too, and named by its place.
+				(error) => {
+					if (error instanceof pg.DatabaseError) return false;
+					throw error;
+				},
+			);
+			if (!hasCursor) {
+				await this.#client.query("ROLLBACK");
+				await begin();
+				yield await this.#guarded(() => ask(sql));
+				return;
+			}
+			for (;;) {
+				const page = await this.#guarded(() => ask("FETCH 1000 FROM tidemill"));
+				yield page;
+				if (page.rows.length === 0) return;
+			}
+		} finally {
+			await this.#client.query("ROLLBACK").catch(() => undefined);
+		}
+	}
+
 	/** For what Postgres runs outside of transactions only. */
 	alone(sql: string): Promise<void> {
 		return this.#guarded(async () => {
@@ -214,23 +276,4 @@ export function tlsOptions(
 				? checkServerIdentity(name, certificate)
 				: undefined,
 	};
-}
-
-async function requiredFile(name: keyof typeof fileEnv): Promise<string> {
-	const content = await contentOf(name);
-	if (content === undefined)
-		throw new PostgresFailure(
-			name === "username" || name === "password"
-				? "CredentialsRefused"
-				: "DatabaseMissing",
-			`The Job has no ${name} for Postgres`,
-		);
-	return content;
-}
-
-async function contentOf(
-	name: keyof typeof fileEnv,
-): Promise<string | undefined> {
-	const path = process.env[fileEnv[name]];
-	return path === undefined ? undefined : readFile(path, "utf8");
 }

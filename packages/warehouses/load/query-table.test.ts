@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renderTable } from "./sql-table.ts";
+import { renderTable } from "./query-table.ts";
 
 const columns = [
 	{ name: "event_id", numeric: false },

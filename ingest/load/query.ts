@@ -1,0 +1,40 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { DestinationInput } from "../../packages/contracts/job.ts";
+import {
+	QueryFailed,
+	type SecretReader,
+	type SqlFormat,
+	SqlUsageError,
+} from "../../packages/warehouses/definition/sql.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import { printed } from "../../packages/warehouses/load/query-output.ts";
+import { warehouseModules } from "./generated/warehouses.ts";
+
+/** Prints what a query gives, for `tidemill sql`. Throws {@link QueryFailed}; its message ends without advice, which is for Runs. */
+export async function printQuery(
+	input: DestinationInput,
+	sql: string,
+	format: SqlFormat,
+	secret: SecretReader,
+): Promise<void> {
+	const { query } = await warehouseModules[input.type]!();
+	if (!query)
+		throw new QueryFailed(
+			`tidemill sql can't query ${input.type}. Use the warehouse's own tools.`,
+		);
+	const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+	try {
+		await query(input, sql.replace(/[;\s]+$/, ""), secret, (result) =>
+			pipeline(Readable.from(printed(result, format, width)), process.stdout, {
+				end: false,
+			}),
+		);
+	} catch (error) {
+		// The reader closed the pipe (`… | head`).
+		if ((error as NodeJS.ErrnoException).code === "EPIPE") return;
+		if (error instanceof JobFailure) throw new QueryFailed(error.what);
+		if (error instanceof SqlUsageError) throw new QueryFailed(error.message);
+		throw error;
+	}
+}
