@@ -1,4 +1,5 @@
 import { followChanges } from "./changes/changes.ts";
+import { listSourceDays } from "./events/days.ts";
 import { getSourceEvent } from "./events/event.ts";
 import { listExportFiles } from "./events/export-files.ts";
 import { listSourceEvents } from "./events/list.ts";
@@ -226,6 +227,16 @@ export const endpoints: Endpoint[] = [
 		query: ["from", "to", "type", "state", "limit", "cursor"],
 		answers: ok("A page of events.", "EventList"),
 		errors: [404, 410],
+	},
+	{
+		id: "listSourceDays",
+		method: "GET",
+		path: "/v1/sources/{name}/days",
+		summary: "Count what came to a source on each of the last 31 dates",
+		tag: "events",
+		handler: listSourceDays,
+		answers: ok("The counts by date, the latest first.", "SourceDays"),
+		errors: [404],
 	},
 	{
 		id: "getSourceEvent",

@@ -27,6 +27,7 @@ import {
 	askArchiveForEvents,
 } from "./events/archive-question.ts";
 import { followArchive } from "./events/archive-tail.ts";
+import { readCountsFrom } from "./events/days.ts";
 import { readRefusedFrom } from "./events/refused-requests.ts";
 import { NatsIdempotencyStore } from "./http/idempotency-store.ts";
 import { askArchiveForLog } from "./runs/logs.ts";
@@ -98,6 +99,7 @@ export async function main(version: string): Promise<number> {
 		archive: {
 			askLog: askArchiveForLog(connection),
 			readRefused: readRefusedFrom(connection),
+			readCounts: readCountsFrom(connection),
 			followArchive: (...tail) => followArchive(connection, ...tail),
 			askEvents: askArchiveForEvents(connection, log),
 			askExport: askAnyArchive(connection, exportSubject),

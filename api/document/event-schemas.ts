@@ -98,6 +98,34 @@ export const eventSchemas: Record<string, SchemaObject> = {
 			"The captured query parameters. Only with `?body=true`.",
 		),
 	}),
+	SourceDays: object("What came to a source on each of the last 31 dates.", {
+		items: {
+			type: "array",
+			items: object(undefined, {
+				date: date("The UTC date of receipt."),
+				received: count("Events that came."),
+				stored: count(
+					"Those of them that are rows of the date, with those that were released from quarantine.",
+				),
+				quarantined: count("Those of them that are in quarantine."),
+				imported: count("Events of the date that came with files."),
+				"loads?": list(
+					"Each pipeline of the source. Absent if you may not see pipelines.",
+					object(undefined, {
+						pipeline: text("Name of the pipeline."),
+						table: text("Name of the table."),
+						state: text(
+							"`Loaded`: its last run had all that came on the date; what was released or imported since comes with the next one. `Waiting`: a next run loads the date, or the rest of it. `Excluded`: the date is none of the pipeline's. Later versions may add values.",
+						),
+					}),
+				),
+			}),
+		},
+		"lastEventTime?": time("When the latest archived event was received."),
+		"archivedThrough?": time(
+			"Every event accepted before this instant is counted. Absent before the first event.",
+		),
+	}),
 	EventReceipt: object("An event, where it is, and which runs loaded it.", {
 		...whole,
 		"violations?": list(

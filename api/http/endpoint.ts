@@ -3,6 +3,10 @@ import type {
 	TailedEvent,
 	TailPosition,
 } from "../../packages/contracts/event-tail.ts";
+import type {
+	ReleasedLedger,
+	SourceLedger,
+} from "../../packages/contracts/ledger.ts";
 import type { LogRequest } from "../../packages/contracts/manifest.ts";
 import type { KeptRefusal } from "../../packages/contracts/refused-request.ts";
 import type {
@@ -102,6 +106,14 @@ export interface ArchiveClient {
 		sourceKey: string,
 		after?: number,
 	) => Promise<KeptRefusal[]>;
+	/** Reads what archive counted of a Source that was read with `client`. Throws if NATS doesn't answer. */
+	readCounts: (
+		sourceKey: string,
+		shards: readonly number[],
+	) => Promise<{
+		ledger: SourceLedger | undefined;
+		released: ReleasedLedger | undefined;
+	}>;
 	/** Follows the events of a Source that was read with `client`, until the signal fires. */
 	followArchive: (
 		question: TailQuestion,

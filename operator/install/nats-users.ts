@@ -150,6 +150,8 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				`$JS.API.STREAM.CREATE.${rates.stream}`,
 				rates.subject("*", "*"),
 				`$JS.API.DIRECT.GET.${refused.stream}`,
+				// The entries of a Source whose key it knows.
+				`$JS.API.DIRECT.GET.KV_${bucket.ledger}.$KV.${bucket.ledger}.>`,
 			],
 		},
 		subscribe: [inbox("api")],

@@ -3,6 +3,7 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { readCountsFrom } from "../../api/events/days.ts";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
@@ -18,6 +19,7 @@ import {
 	natsRoles,
 } from "../../operator/install/nats-users.ts";
 import { NotificationOutbox } from "../../operator/notification/outbox.ts";
+import { furtherKey, releasedKey } from "../../packages/contracts/ledger.ts";
 import type { LogAnswer } from "../../packages/contracts/manifest.ts";
 import {
 	bucket,
@@ -39,6 +41,7 @@ import {
 	type NotificationOrder,
 	webhookDigest,
 } from "../../packages/contracts/notification.ts";
+import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
@@ -301,6 +304,48 @@ test("operator hands notifications over, which notify takes and reports on", asy
 	expect(outbox.deliveriesOf(pipeline, { usable: [other] })).toEqual(new Map());
 });
 
+test("the API reads what archive counted of a Source whose key it knows, and of no other", async () => {
+	const [key, other] = ["5".repeat(32), "6".repeat(32)];
+	const ledgers = await new Kvm(as.archive).open(bucket.ledger);
+	const ledger = (sourceKey: string, date: UtcDate, count: number) => ({
+		version: 1,
+		account: "shop",
+		sourceKey,
+		firstEventDate: date,
+		lastEventTime: `${date}T12:00:00.000Z`,
+		archivedThrough: `${date}T12:01:00.000Z`,
+		archived: { [date]: count },
+	});
+	const put = (name: string, value: object) =>
+		ledgers.put(name, JSON.stringify(value));
+	await put(key, ledger(key, "2026-03-01", 1));
+	await put(furtherKey(key, 7), ledger(key, "2026-03-02", 2));
+	await put(other, ledger(other, "2026-03-01", 4));
+	const released = {
+		version: 1,
+		account: "shop",
+		sourceKey: key,
+		released: { "2026-03-01": { events: 3, imported: 0, releases: 1 } },
+	};
+	await put(releasedKey(key), released);
+	const read = readCountsFrom(() => as.api);
+	const counts = await read(key, [0, 7]);
+	expect(counts.ledger?.archived).toEqual({ "2026-03-01": 1, "2026-03-02": 2 });
+	expect(counts.released).toEqual(released);
+	expect(await read("7".repeat(32), [0])).toEqual({});
+	await put(key, {
+		version: 1,
+		account: "shop",
+		sourceKey: key,
+		deletedTime: "2026-03-03T00:00:00Z",
+	});
+	expect((await read(key, [0, 7])).ledger).toBeUndefined();
+	// By keys alone: a list would name all Sources.
+	await expect(
+		(await new Kvm(as.api).open(bucket.ledger)).keys(),
+	).rejects.toThrow();
+});
+
 const forbidden: [string, () => Promise<unknown>][] = [
 	["receive writes a route", () => put("receive", bucket.routes)],
 	["archive writes a route", () => put("archive", bucket.routes)],
@@ -310,6 +355,7 @@ const forbidden: [string, () => Promise<unknown>][] = [
 	["operator reads senders' keys", () => get("operator", bucket.idempotency)],
 	["archive takes a source key", () => put("archive", bucket.sourceKeys)],
 	["operator writes the ledger", () => put("operator", bucket.ledger)],
+	["api writes the ledger", () => put("api", bucket.ledger)],
 	["api reads routes", () => get("api", bucket.routes)],
 	[
 		"api purges frames",

@@ -7,6 +7,7 @@ import {
 	askArchiveForEvents,
 } from "../../../api/events/archive-question.ts";
 import { followArchive } from "../../../api/events/archive-tail.ts";
+import { readCountsFrom } from "../../../api/events/days.ts";
 import { readRefusedFrom } from "../../../api/events/refused-requests.ts";
 import { NatsIdempotencyStore } from "../../../api/http/idempotency-store.ts";
 import { askArchiveForLog } from "../../../api/runs/logs.ts";
@@ -125,6 +126,7 @@ beforeAll(async () => {
 			askExport: askAnyArchive(connection, exportSubject),
 			askUploads: askAnyArchive(connection, uploadSubject),
 			readRefused: readRefusedFrom(connection),
+			readCounts: readCountsFrom(connection),
 			followArchive: (...tail) => followArchive(connection, ...tail),
 		},
 		idempotency: new NatsIdempotencyStore({ connection, replicas: 1 }),

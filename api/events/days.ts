@@ -1,0 +1,162 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
+import {
+	type DeletedLedger,
+	furtherKey,
+	type ReleasedLedger,
+	releasedKey,
+	type SourceLedger,
+	sumOfLedgers,
+} from "../../packages/contracts/ledger.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { retainedDays } from "../../packages/contracts/retention.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
+import { hasReason } from "../../packages/kube/client/client.ts";
+import type { ApiRequest, ArchiveClient, Handler } from "../http/endpoint.ts";
+import { RequestError } from "../http/errors.ts";
+import { readPages } from "../resources/page.ts";
+import { loadOf } from "./receipt.ts";
+import { placeOf, requireSource } from "./sources.ts";
+
+/** What archive counted of a Source. */
+export interface DayCounts {
+	ledger: SourceLedger | undefined;
+	released: ReleasedLedger | undefined;
+}
+
+/** `GET /v1/sources/{name}/days`: what came on each of the last 31 dates, and which Pipelines have loaded it. */
+export const listSourceDays: Handler = async (request) => {
+	const { server, account } = request;
+	const place = placeOf(await requireSource(request, request.params.name!));
+	const [counts, pipelines] = await Promise.all([
+		place &&
+			server.archive
+				.readCounts(place.sourceKey, place.shards)
+				.catch((error: Error) => {
+					server.apiLog.warn({ err: error }, "ledgers can't be read");
+					throw new RequestError(
+						"Unavailable",
+						"The counts can't be read: NATS doesn't answer, or archive hasn't run yet. Retry the request.",
+						{ headers: { "retry-after": "2" } },
+					);
+				}),
+		pipelinesOf(request, request.params.name!),
+	]);
+	// A source key names its account's data, and an entry says whose it is.
+	const isOwn = counts?.ledger?.account === account;
+	return daysOf(
+		isOwn ? counts : { ledger: undefined, released: undefined },
+		pipelines,
+		Date.now(),
+	);
+};
+
+/** @param pipelines of the Source; undefined if the caller may not see them. */
+export function daysOf(
+	{ ledger, released }: DayCounts,
+	pipelines: readonly Pipeline[] | undefined,
+	nowMs: number,
+) {
+	const today = utcDate(nowMs);
+	const items = Array.from({ length: retainedDays + 1 }, (_, days) => {
+		const date = addDays(today, -days);
+		const archived = ledger?.archived[date] ?? 0;
+		const held = ledger?.quarantined?.[date] ?? 0;
+		const { events = 0, imported = 0 } = released?.released[date] ?? {};
+		return {
+			date,
+			received: archived + held,
+			stored: archived + events,
+			quarantined: held - events,
+			imported,
+			...(pipelines && {
+				loads: ledger ? loadsOf(date, ledger, pipelines) : [],
+			}),
+		};
+	});
+	return {
+		items,
+		...(ledger && {
+			lastEventTime: ledger.lastEventTime,
+			archivedThrough: ledger.archivedThrough,
+		}),
+	};
+}
+
+/** Whether each Pipeline's table has all that came on a date. */
+function loadsOf(
+	date: string,
+	{ sourceKey, lastEventTime }: SourceLedger,
+	pipelines: readonly Pipeline[],
+) {
+	const ended = `${addDays(date, 1)}T00:00:00.000Z`;
+	const storedTime = lastEventTime < ended ? lastEventTime : ended;
+	return pipelines.map((pipeline) => {
+		const { table, state } = loadOf(
+			{
+				time: `${date}T00:00:00.000Z`,
+				storedTime,
+				sourceKey,
+				state: "accepted",
+			},
+			pipeline,
+			[],
+		);
+		return { pipeline: pipeline.metadata.name, table, state };
+	});
+}
+
+async function pipelinesOf(
+	{ client, account: namespace }: ApiRequest,
+	source: string,
+): Promise<Pipeline[] | undefined> {
+	const found: Pipeline[] = [];
+	try {
+		for await (const pipelines of readPages<Pipeline>({
+			client,
+			kind: pipelineKind,
+			namespace,
+			selectors: { fieldSelector: `spec.sourceRef.name=${source}` },
+		}))
+			found.push(...pipelines);
+	} catch (error) {
+		if (hasReason(error, "Forbidden")) return undefined;
+		throw error;
+	}
+	return found;
+}
+
+/** Reads the entries of one Source alone from archive's ledger bucket. Whoever asks knows its key. */
+export function readCountsFrom(
+	connection: () => NatsConnection,
+): ArchiveClient["readCounts"] {
+	return async (sourceKey, shards) => {
+		const { direct } = await jetstreamManager(connection(), {
+			checkAPI: false,
+		});
+		const read = async (key: string) => {
+			const message = await direct.getMessage(`KV_${bucket.ledger}`, {
+				last_by_subj: `$KV.${bucket.ledger}.${key}`,
+			});
+			// A deleted entry has no value.
+			return message?.data.length ? message.json() : undefined;
+		};
+		const keys = [
+			sourceKey,
+			...shards.map((shard) => furtherKey(sourceKey, shard)),
+		];
+		const [released, ...ledgers] = await Promise.all([
+			read(releasedKey(sourceKey)) as Promise<ReleasedLedger | undefined>,
+			...keys.map(
+				(key) => read(key) as Promise<SourceLedger | DeletedLedger | undefined>,
+			),
+		]);
+		const found = ledgers.filter((one) => one !== undefined);
+		const isDeleted = found.some((one) => "deletedTime" in one);
+		return {
+			ledger: isDeleted ? undefined : sumOfLedgers(found as SourceLedger[]),
+			released,
+		};
+	};
+}
