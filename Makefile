@@ -13,7 +13,7 @@ help: ## Show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up
-up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (TIDEMILL_HOME=… for a second one)
+up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (POSTGRES=1 with a Postgres; TIDEMILL_HOME=… for a second one)
 	@$(node) local/up.ts
 
 .PHONY: public-url

@@ -12,6 +12,8 @@ import {
 export interface LocalSecrets {
 	nats: Record<"admin" | NatsRole, string>;
 	s3: { accessKeyId: string; secretAccessKey: string };
+	/** The password of a local Postgres. */
+	postgres: string;
 }
 
 export function ensureSecrets(home: LocalHome): LocalSecrets {
@@ -19,17 +21,18 @@ export function ensureSecrets(home: LocalHome): LocalSecrets {
 	for (const file of [home.sealKey, home.consoleKey])
 		if (!existsSync(file)) writeWhole(file, `${randomPassword()}\n`);
 	const existing = readState<LocalSecrets>(home.secrets);
-	if (existing && natsRoles.every((role) => existing.nats[role]))
+	if (existing?.postgres && natsRoles.every((role) => existing.nats[role]))
 		return existing;
 	const secrets: LocalSecrets = {
 		nats: Object.fromEntries(
 			[...natsRoles, "admin"].map((user) => [user, randomPassword()]),
 		) as LocalSecrets["nats"],
-		// A state of an earlier version lacks a role.
+		// A state of an earlier version lacks a role or a password.
 		s3: existing?.s3 ?? {
 			accessKeyId: "tidemill",
 			secretAccessKey: randomPassword(),
 		},
+		postgres: existing?.postgres ?? randomPassword(),
 	};
 	writeState(home.secrets, secrets);
 	return secrets;

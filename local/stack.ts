@@ -32,6 +32,12 @@ import {
 import { nats, natsConfigText, natsUrl } from "./servers/nats.ts";
 import { ensurePki, type Pki } from "./servers/pki.ts";
 import {
+	installPostgresSecret,
+	type LocalPostgres,
+	postgres,
+	postgresVariables,
+} from "./servers/postgres.ts";
+import {
 	installResources,
 	issueToken,
 	type Kubectl,
@@ -77,6 +83,10 @@ export interface StartedStack {
 export async function prepareStack(
 	home: LocalHome,
 	commands: Record<LocalServer, string>,
+	{
+		hasPostgres,
+		terminal: early,
+	}: { hasPostgres: boolean; terminal: Terminal },
 ): Promise<Stack> {
 	const reserved = join(cacheDirectory(process.env), "ports");
 	const ports = await choosePorts(
@@ -101,16 +111,35 @@ export async function prepareStack(
 	await writeKubeconfigs(home, ports, pki);
 	const programs = await describePrograms(home, commands, ports, pki, secrets);
 	const kubectl = kubectlOf(commands.kubectl, kubeconfigFile(home, "admin"));
+	const database: LocalPostgres = {
+		port: ports.postgres,
+		user: "tidemill",
+		password: secrets.postgres,
+		database: "postgres",
+	};
+	const postgresProgram = hasPostgres
+		? await postgres(home.postgres, database, (text) =>
+				early.update("postgres", text),
+			)
+		: undefined;
 	return {
 		start: async (startProgram, terminal, signal) => {
-			await startInOrder(programs, kubectl, startProgram, terminal);
-			const variables = environment({
-				home,
-				ports,
-				secrets,
-				bucket,
-				kubeconfig: kubeconfigFile(home, "admin"),
-			});
+			await Promise.all([
+				startInOrder(programs, kubectl, startProgram, terminal),
+				postgresProgram && startProgram(postgresProgram),
+			]);
+			if (postgresProgram)
+				await installPostgresSecret(kubectl, home.kube, database);
+			const variables = {
+				...environment({
+					home,
+					ports,
+					secrets,
+					bucket,
+					kubeconfig: kubeconfigFile(home, "admin"),
+				}),
+				...(postgresProgram && postgresVariables(database)),
+			};
 			const writeEnv = async () => {
 				const token = await issueToken(kubectl, "tidemill", tokenLifeMs);
 				const withToken = { ...variables, TIDEMILL_API_TOKEN: token };

@@ -63,7 +63,10 @@ async function startAll(
 		signal,
 		report: (name, text) => terminal.update(name, text),
 	});
-	const stack = await prepareStack(home, commands);
+	const stack = await prepareStack(home, commands, {
+		hasPostgres: /^(1|true)$/.test(process.env.POSTGRES ?? ""),
+		terminal,
+	});
 	return stack.start((program) => supervisor.start(program), terminal, signal);
 }
 
@@ -107,7 +110,7 @@ Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
   console      ${consoleURL}
   Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
   S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}
-  logs         ${home.logs}/
+${postgresLine(variables)}  logs         ${home.logs}/
 
 Next, in another terminal (Ctrl-C here stops everything and keeps the data):
 
@@ -115,6 +118,16 @@ Next, in another terminal (Ctrl-C here stops everything and keeps the data):
   kubectl apply -f examples/quickstart/
   kubectl get sources,destinations,pipelines
 `;
+}
+
+function postgresLine({
+	PGHOST,
+	PGPORT,
+	PGUSER,
+	PGDATABASE,
+}: Record<string, string>) {
+	if (PGHOST === undefined) return "";
+	return `  Postgres     postgres://${PGUSER}@${PGHOST}:${PGPORT}/${PGDATABASE}, Secret postgres in the namespace default\n`;
 }
 
 await runCommand(() => up(locateHome(), createTerminal()));

@@ -41,6 +41,8 @@ export interface LocalHome {
 	nats: string;
 	/** Buckets. */
 	s3: string;
+	/** A Postgres database, with POSTGRES=1. */
+	postgres: string;
 	scratch: string;
 	/** DuckDB files: `<namespace>/<duckDB.path>`. */
 	warehouse: string;
@@ -73,6 +75,7 @@ export function locateHome(
 		etcd: inside("etcd"),
 		nats: inside("nats"),
 		s3: inside("s3"),
+		postgres: inside("postgres"),
 		scratch: inside("scratch"),
 		warehouse: inside("warehouse"),
 	};

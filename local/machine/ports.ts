@@ -20,6 +20,7 @@ export const usualPorts = {
 	apiHealth: 0,
 	notifyHealth: 0,
 	nodeHealth: 0,
+	postgres: 0,
 } as const;
 
 type PortName = keyof typeof usualPorts;

@@ -3,6 +3,10 @@ import { freePort } from "../../local/machine/ports.ts";
 import { startCollector } from "../support/doubles/otlp-collector.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 
+/** What npm has as a package. */
+export const hasPostgres =
+	process.platform === "linux" && process.arch === "x64";
+
 declare module "vitest" {
 	export interface ProvidedContext {
 		/** $TIDEMILL_HOME of the local Tidemill that all promises share. */
@@ -22,6 +26,7 @@ export default async function setup(
 	const collector = await startCollector();
 	const { home, stop } = await startLocalMode({
 		TIDEMILL_BIGQUERY_ENDPOINTS: `http://127.0.0.1:${bigQueryPort}`,
+		...(hasPostgres && { POSTGRES: "1" }),
 		OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
 	});
 	project.provide("localMode", home);

