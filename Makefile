@@ -111,6 +111,10 @@ house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, fo
 clients: $(installed) ## Write the generated parts of the Python and the TypeScript client, which `pip install ./clients/python` and `npm pack` need
 	@$(node) tools/generate/clients.ts
 
+.PHONY: cli-package
+cli-package: $(installed) ## Write the command line as an npm package for Linux, macOS and Windows, with manifests for krew and Homebrew, into dist/
+	@$(node) tools/npm/main.ts
+
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs neither a daemon nor an image registry, but root on Debian)
 	@$(node) tools/image/build.ts

@@ -7,6 +7,13 @@ for (const stream of [process.stdout, process.stderr])
 		if (error.code !== "EPIPE") throw error;
 		process.exit();
 	});
-// Imported only now, so that its compiled code is cached, too.
-const { runCommandLine } = await import("./command-line.ts");
-await runCommandLine(process.argv.slice(2));
+const args = process.argv.slice(2);
+// Each is imported only now, so that its compiled code is cached, too. Scripts ask for the version before each use, and the
+// command line takes most of the time.
+if (args.length === 1 && /^(-v|--version)$/.test(args[0]!)) {
+	const { ownVersion } = await import("../command/own-version.ts");
+	process.stdout.write(`${ownVersion()}\n`);
+} else {
+	const { runCommandLine } = await import("./command-line.ts");
+	await runCommandLine(args);
+}

@@ -26,7 +26,10 @@ export async function messageOf(error: unknown): Promise<string | undefined> {
 		return error.message;
 	if (error instanceof ApiError) return apiErrorText(error);
 	// A file or a folder that can't be read or written. Node's message names it and says why.
-	const { syscall, message } = error as NodeJS.ErrnoException;
+	const { code, syscall, message } = error as NodeJS.ErrnoException;
+	// The npm package has no DuckDB, whose library is larger than all else.
+	if (code === "ERR_MODULE_NOT_FOUND" && message.includes("@duckdb/node-api"))
+		return "DuckDB isn't installed beside this command. Install it, without --global if Tidemill's package is in a project: npm install --global @duckdb/node-api";
 	return syscall === undefined ? undefined : message;
 }
 

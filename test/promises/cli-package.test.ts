@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import Stripe from "stripe";
+import { beforeAll, expect, test } from "vitest";
+import { locateHome } from "../../local/machine/home.ts";
+import { writePackage } from "../../tools/npm/package.ts";
+import { outputOf } from "../ecosystem/program.ts";
+import { npmPackages } from "../ecosystem/typescript/npm-packages.ts";
+import { send } from "../support/senders/http-client.ts";
+import { openLocalMode } from "../support/servers/local-mode.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+
+const secret = "whsec_0123456789abcdefghij";
+const versions = ["22.23.3", "24.21.0"];
+
+/** The machine of somebody who has the package alone. */
+let installed: string;
+let tarball: string;
+
+beforeAll(async () => {
+	const folder = await temporaryDirectory("cli-package");
+	await writePackage(join(folder, "unpacked"));
+	const [packed] = JSON.parse(
+		await outputOf("npm", [
+			...["pack", join(folder, "unpacked"), "--json"],
+			...["--pack-destination", folder],
+		]),
+	);
+	tarball = join(folder, packed.filename);
+	installed = join(folder, "machine");
+	await outputOf("npm", [
+		...["install", "--offline", "--no-audit", "--prefix", installed, tarball],
+	]);
+});
+
+/** An old name of npm's for Node's binaries has every version. */
+async function nodeOf(version: string): Promise<string> {
+	const name = `node-${process.platform}-${process.arch}`;
+	const modules = await npmPackages(`node-${version}`, [`${name}@${version}`]);
+	return join(modules, name, "bin/node");
+}
+
+/** Runs a script of a shell that has the package's commands, that Node, and nothing of this clone. */
+async function shell(
+	node: string,
+	script: string,
+	env: Record<string, string> = {},
+): Promise<string> {
+	const folder = await temporaryDirectory("empty");
+	await mkdir(join(folder, "home"));
+	const path = [
+		join(installed, "node_modules/.bin"),
+		dirname(node),
+		"/usr/bin",
+		"/bin",
+	];
+	const { stdout } = await promisify(execFile)("bash", ["-euc", script], {
+		cwd: folder,
+		env: { PATH: path.join(delimiter), HOME: join(folder, "home"), ...env },
+	});
+	return stdout;
+}
+
+test.each(versions)(
+	"from an empty folder, four commands of the npm package on Node %s lead from Stripe's SDK to a row",
+	async (version) => {
+		const namespace = `package-${version.split(".")[0]}`;
+		const node = await nodeOf(version);
+		const local = await openLocalMode(namespace);
+		const kubeconfig = join(
+			locateHome({ TIDEMILL_HOME: local.home }).kube,
+			`${namespace}.kubeconfig`,
+		);
+		const tidemill = (script: string) =>
+			shell(node, script, { KUBECONFIG: kubeconfig });
+		const said = await tidemill(`
+echo ${secret} | tidemill sources create pay --provider stripe --secret-stdin --wait
+tidemill destinations create lake --duckdb lake.duckdb --wait > /dev/null
+tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --columns EventID,date --wait > /dev/null`);
+		const url = said.split("\n")[1]!;
+		const payload = JSON.stringify({
+			...{ id: "evt_1", object: "event", type: "payment_intent.succeeded" },
+			data: { object: { amount: 1999, currency: "eur" } },
+		});
+		const signature = new Stripe(
+			"sk_test_none",
+		).webhooks.generateTestHeaderString({ payload, secret });
+		const { status, json } = await send(url, {
+			headers: {
+				"content-type": "application/json",
+				"stripe-signature": signature,
+			},
+			body: payload,
+		});
+		expect(status).toBe(200);
+		await tidemill("tidemill pipelines run payments --wait");
+		// This machine has the file, and the clone has DuckDB.
+		const rows = await local.run(
+			...["tidemill", "sql", "-d", "lake", "-o", "json"],
+			"select event_id, amount from payments",
+		);
+		expect(JSON.parse(rows)).toEqual({
+			event_id: json.event_id,
+			amount: 1999,
+		});
+		expect(await tidemill("kubectl-tidemill get pipelines -o name")).toBe(
+			"pipeline/payments\n",
+		);
+		expect(await tidemill("kubectl_complete-tidemill pipelines get pay")).toBe(
+			"payments\n:4\n",
+		);
+		// The descriptions of providers are files of the package.
+		expect(
+			await tidemill(
+				"tidemill sources create other --provider paddle --dry-run -o yaml",
+			),
+		).toContain("kind: Source");
+	},
+);
+
+test("what the package leaves out says so, and what would help", async () => {
+	const said = await shell(
+		await nodeOf(versions[0]!),
+		"for words in \"sql 'select 1'\" receive 'setup rotate seal-key'; do eval tidemill $words 2>&1 && exit 1; done; true",
+	);
+	const [sql, receive, rotate] = said.trim().split("\n");
+	expect(sql).toContain("npm install --global @duckdb/node-api");
+	expect(receive).toMatch(/^tidemill receive: .*image/);
+	expect(rotate).toMatch(/^tidemill setup rotate: .*image/);
+});
+
+test("a Node that is too old is told which one is needed", async () => {
+	const said = await shell(
+		await nodeOf("20.20.2"),
+		"tidemill --version 2>&1 && exit 1 || true",
+	);
+	expect(said).toMatch(
+		/^tidemill: this is Node\.js 20\.20\.2, and Tidemill needs 22\.12 or later/,
+	);
+});
+
+test("the package is at most 1 MB and brings no other", async () => {
+	expect(statSync(tarball).size).toBeLessThan(1_000_000);
+	const lock = await shell(
+		process.execPath,
+		`cat '${join(installed, "package-lock.json")}'`,
+	);
+	expect(Object.keys(JSON.parse(lock).packages)).toEqual([
+		"",
+		"node_modules/@tidemill/cli",
+	]);
+});
