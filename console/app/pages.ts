@@ -22,6 +22,30 @@ export const pages: ConsolePage[] = [
 		load: async () => (await import("../sources/source-list.tsx")).SourceList,
 	},
 	{
+		pattern: "destinations",
+		right: ["destinations", "list"],
+		load: async () =>
+			(await import("../destinations/destination-list.tsx")).DestinationList,
+	},
+	{
+		pattern: "destinations/new",
+		right: ["destinations", "create"],
+		load: async () =>
+			(await import("../destinations/destination-edit.tsx")).NewDestination,
+	},
+	{
+		pattern: "destinations/:name",
+		right: ["destinations", "get"],
+		load: async () =>
+			(await import("../destinations/destination-page.tsx")).DestinationPage,
+	},
+	{
+		pattern: "destinations/:name/edit",
+		right: ["destinations", "get"],
+		load: async () =>
+			(await import("../destinations/destination-edit.tsx")).EditDestination,
+	},
+	{
 		pattern: "pipelines",
 		right: ["pipelines", "list"],
 		load: async () =>

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { destinations as words } from "../messages/destinations.ts";
+import { valueAt } from "../resource/draft.ts";
+import {
+	fieldsOf,
+	newDestination,
+	placeOf,
+	typeOf,
+	warehouseTypes,
+	withType,
+} from "./form.ts";
+
+const crd = parse(
+	readFileSync(
+		join(import.meta.dirname, "../../crds/destinations.yaml"),
+		"utf8",
+	),
+).spec.versions[0].schema.openAPIV3Schema.properties.spec;
+
+test("the form has every type of warehouse, and each of its fields is one of the CRD's, with a label", () => {
+	expect([...warehouseTypes].sort()).toEqual(
+		[...crd.properties.type.enum].sort(),
+	);
+	for (const [path, kind] of warehouseTypes.flatMap(fieldsOf)) {
+		const schema = valueAt(
+			crd,
+			`properties.${path.replaceAll(".", ".properties.")}`,
+		) as { type?: string; enum?: string[] } | undefined;
+		const expected = Array.isArray(kind)
+			? { enum: kind }
+			: {
+					type: { text: "string", number: "integer", flag: "boolean" }[
+						kind as "text"
+					],
+				};
+		expect(schema, path).toMatchObject(expected);
+		expect(words.fields[path]?.[0], path).toBeTruthy();
+	}
+});
+
+test("another type leaves nothing of the one before", () => {
+	const postgres = withType(newDestination(), "Postgres");
+	expect(postgres.spec).toEqual({ type: "Postgres", postgres: {} });
+	expect(typeOf(postgres)).toBe("Postgres");
+	expect(typeOf({ name: "", spec: { type: 5 } })).toBe("DuckDB");
+});
+
+test("where a warehouse is fits in a line", () => {
+	expect(
+		[
+			{ duckDB: { path: "a/b.duckdb" } },
+			{ bigQuery: { projectId: "p", dataset: "d" } },
+			{ clickHouse: { url: "https://c:8443", database: "d" } },
+			{ postgres: { credentials: { secretRef: { name: "pg" } } } },
+		].map(placeOf),
+	).toEqual(["a/b.duckdb", "p/d", "https://c:8443/d", "pg"]);
+});

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import {
+	type ConsoleSession,
+	expectPage,
+	noBrowser,
+	openConsole,
+} from "./browser.ts";
+import { withKeyboard, withMouse } from "./hands.ts";
+
+describe.skipIf(noBrowser)("Destinations in the console", () => {
+	let visitor: ConsoleSession;
+
+	beforeAll(async () => {
+		visitor = await openConsole("console-destinations", ["tidemill-editor"]);
+	});
+	afterAll(() => visitor?.close());
+
+	test.each([
+		["by mouse", "files-by-mouse", withMouse],
+		["by keyboard alone", "files-by-keys", withKeyboard],
+	] as const)(
+		"somebody makes a DuckDB Destination, and checks it again, %s",
+		async (_how, name, handsOf) => {
+			const { page, open, local } = visitor;
+			const hands = handsOf(page);
+			await open("destinations");
+			await hands.press("New destination");
+			await hands.fill("Destination name", name);
+			await hands.fill("Path of the file", `${name}.duckdb`);
+			await expectPage(page, "New destination");
+			await hands.press("Create");
+			await page.getByRole("heading", { level: 1, name }).waitFor();
+			await page.getByText("Ready", { exact: true }).first().waitFor();
+			await expectPage(page, name);
+			const checked = async () =>
+				(
+					await local.resource<{ status: { lastCheck: { time: string } } }>(
+						"get",
+						"destination",
+						name,
+					)
+				).status.lastCheck.time;
+			const before = await checked();
+			await vi.waitFor(
+				async () => {
+					await hands.press("Check now");
+					expect(await checked()).not.toBe(before);
+				},
+				{ timeout: 30_000, interval: 1_000 },
+			);
+			await open("destinations");
+			await page.getByRole("rowheader", { name }).waitFor();
+			await expectPage(page, "Destinations");
+			expect(visitor.complaints).toEqual([]);
+		},
+	);
+
+	test("each type of warehouse has its fields, and the API's errors stand at them", async () => {
+		const { page, open } = visitor;
+		const hands = withMouse(page);
+		await open("destinations/new");
+		await hands.fill("Destination name", "wrong");
+		for (const [type, field] of [
+			["Postgres", "TLS mode"],
+			["ClickHouse", "URL"],
+			["BigQuery", "Project"],
+		] as const) {
+			await hands.choose("Type", type);
+			await page.getByLabel(field, { exact: true }).waitFor();
+			await expectPage(page, "New destination");
+		}
+		await hands.choose("Type", "DuckDB");
+		await hands.fill("Path of the file", "../outside.duckdb");
+		await hands.press("Create");
+		await vi.waitFor(async () =>
+			expect(
+				await page.getByLabel("Path of the file").getAttribute("aria-invalid"),
+			).toBe("true"),
+		);
+	});
+});
