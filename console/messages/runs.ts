@@ -41,7 +41,6 @@ export const runs = {
 	keepRunning: "Let it run",
 	cancelled: (name: string) => `${name} stops.`,
 	again: (name: string) => `The run ${name} has started.`,
-	gone: "A pipeline removes its oldest runs.",
 
 	progress: "Progress",
 	progressOf: (name: string) => `Progress of ${name}`,

@@ -34,10 +34,7 @@ export function RunPage({ params }: PageProps) {
 		return (
 			<Page title={name} parents={parents}>
 				{problem ? (
-					<>
-						<ProblemBox problem={problem} onRetry={retry} />
-						{problem.status === 404 && <p>{words.gone}</p>}
-					</>
+					<ProblemBox problem={problem} onRetry={retry} />
 				) : (
 					<Skeleton />
 				)}

@@ -72,7 +72,7 @@ export async function openConsole(
 	page.on("pageerror", (error) => complaints.push(String(error.stack)));
 	page.on("dialog", (dialog) => complaints.push(`dialog ${dialog.message()}`));
 	const open = async (path: string) => {
-		const to = new URL(`console/${path}`, url);
+		const to = new URL(`/console/${path}`, url);
 		to.searchParams.set("namespace", where.namespace);
 		await page.goto(to.href);
 	};
@@ -83,10 +83,10 @@ export async function openConsole(
 	return { local: where, page, open, complaints, close: () => browser.close() };
 }
 
-/** Where the local mode's API is, which `$TIDEMILL_HOME/env` says. */
+/** The local mode's API, as `$TIDEMILL_HOME/env` says. */
 async function apiURL(local: LocalMode): Promise<string> {
 	const url = await local.run("sh", "-c", "echo $TIDEMILL_API_URL");
-	return `${url.trim()}/`;
+	return url.trim();
 }
 
 async function tokenOf(

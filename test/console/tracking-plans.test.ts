@@ -141,5 +141,5 @@ function isFocused(element: {
 }
 
 async function runPipeline({ local }: ConsoleSession): Promise<void> {
-	await local.run("tidemill", "pipelines", "run", "orders", "--wait=120s");
+	await local.run("tidemill", "pipelines", "run", "orders", "--wait");
 }
