@@ -124,7 +124,11 @@ export function defineRoles(program: Program): void {
 	for (const [name, { about, load }] of Object.entries(jobs))
 		processCommand(program, name, about)
 			.option("--input <file>", "what the operator wants it to do, as JSON")
-			.action((options) => start(load, options));
+			.action(async (options) => {
+				await start(load, options);
+				// No socket or timer of a library keeps a Job that has ended.
+				process.exit();
+			});
 }
 
 function defineRotate(setup: CommandUnknownOpts) {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import type { BigQuery } from "@google-cloud/bigquery";
 import pino from "pino";
 import type { JobContext } from "../../ingest/job/process.ts";
 import { openWarehouse } from "../../ingest/load/warehouse.ts";
@@ -10,6 +11,7 @@ import {
 	GoogleAccount,
 	scope,
 } from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
+import { googleClient } from "../../packages/warehouses/bigquery/load/rest/google-client.ts";
 import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { RestClient } from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
 import { withFailures } from "../../packages/warehouses/bigquery/load/warehouse.ts";
@@ -123,33 +125,16 @@ export async function requireNew(
 	const action = `read dataset ${projectId}.${dataset}`;
 	await withFailures(action, async () => {
 		if (trial.isGiven) {
-			const tables = await tablesOf(trial, client);
+			const [tables] = await client.dataset(dataset).getTables();
 			if (tables.length === 0) return;
 			throw new DatasetTaken(
-				`Dataset ${projectId}.${dataset} has tables: ${tables.join(", ")}`,
+				`Dataset ${projectId}.${dataset} has tables: ${tables.map(({ id }) => id).join(", ")}`,
 			);
 		}
-		try {
-			await client.call({ method: "GET", path: pathOf(trial), action });
-		} catch (error) {
-			if (isNotFound(error)) return;
-			throw error;
-		}
+		const [exists] = await client.dataset(dataset).exists().catch(gone);
+		if (!exists) return;
 		throw new DatasetTaken(`Dataset ${projectId}.${dataset} exists already`);
 	});
-}
-
-/** cloud.google.com/bigquery/docs/reference/rest/v2/tables/list. A trial makes fewer than one page has. */
-async function tablesOf(trial: Trial, client: RestClient): Promise<string[]> {
-	const { tables = [] } = await client.call<{
-		tables?: { tableReference: { tableId: string } }[];
-	}>({
-		method: "GET",
-		path: `${pathOf(trial)}/tables`,
-		query: { maxResults: "1000" },
-		action: `list the tables of ${trial.dataset}`,
-	});
-	return tables.map(({ tableReference: { tableId } }) => tableId);
 }
 
 /**
@@ -176,22 +161,11 @@ export async function remove(trial: Trial): Promise<void> {
 		throw new Error(`${projectId}.${dataset} is no trial's dataset`);
 	const context = contextOf(AbortSignal.timeout(120_000));
 	const client = await clientOf(trial, context);
-	const remove = async (path: string) => {
-		try {
-			await client.call({
-				method: "DELETE",
-				path,
-				...(path === pathOf(trial) && { query: { deleteContents: "true" } }),
-				action: `delete ${path.split("/datasets/")[1]} in ${projectId}`,
-			});
-		} catch (error) {
-			if (!isNotFound(error)) throw error;
-		}
-	};
+	const made = client.dataset(dataset);
 	if (trial.isGiven)
-		for (const table of await tablesOf(trial, client))
-			await remove(`${pathOf(trial)}/tables/${table}`);
-	else await remove(pathOf(trial));
+		for (const table of (await made.getTables())[0])
+			await table.delete().catch(gone);
+	else await made.delete({ force: true }).catch(gone);
 	if (!stagingBucket) return;
 	const { bucket } = await BigQueryDataset.open(
 		{ ...destinationOf(trial), stagingBucket },
@@ -201,19 +175,18 @@ export async function remove(trial: Trial): Promise<void> {
 }
 
 async function clientOf(
-	{ endpoint = "https://bigquery.googleapis.com" }: Trial,
+	{ projectId, endpoint = "https://bigquery.googleapis.com" }: Trial,
 	context: JobContext,
-): Promise<RestClient> {
+): Promise<BigQuery> {
 	const account = await GoogleAccount.open([scope.bigQuery]);
-	return new RestClient("BigQuery", account, endpoint, context);
+	const client = new RestClient("BigQuery", account, endpoint, context);
+	return googleClient(projectId, client);
 }
 
-function pathOf({ projectId, dataset }: Trial): string {
-	return `/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
-}
-
-function isNotFound(error: unknown): boolean {
-	return error instanceof GoogleRefusal && error.status === 404;
+/** For what may not be there. */
+function gone(error: unknown): [false] {
+	if (error instanceof GoogleRefusal && error.status === 404) return [false];
+	throw error;
 }
 
 function contextOf(signal: AbortSignal, scratch = tmpdir()): JobContext {

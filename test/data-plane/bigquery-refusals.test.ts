@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { rateLimitPatience } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
@@ -123,6 +126,50 @@ test("a key of another cloud is of no use at Google's address", async () => {
 			),
 		},
 	});
+});
+
+test("a load that is told to stop ends, whatever Google leaves unanswered", async () => {
+	const { manifest, start, destination } = await bigQueryFixture();
+	const days = await manifest(day);
+	const silent = createServer();
+	silent.listen(0, "127.0.0.1");
+	await once(silent, "listening");
+	onTestFinished(() => {
+		silent.close();
+		silent.closeAllConnections();
+	});
+	const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+	const atSilent = { ...destination, apiEndpoint: `http://${host}` };
+	// The server for tokens of a Pod with workload identity.
+	const workloadIdentity = {
+		GOOGLE_APPLICATION_CREDENTIALS: "",
+		METADATA_SERVER_DETECTION: "assume-present",
+		GCE_METADATA_HOST: host,
+	};
+	for (const env of [{}, workloadIdentity]) {
+		const asked = once(silent, "request");
+		const input = { destination: atSilent };
+		const load = await start(days, { env, input });
+		await asked;
+		load.process.child.kill("SIGTERM");
+		const { result, log } = await load.finish();
+		expect(result, log).toMatchObject({ error: { code: "Stopped" } });
+		expect(log).toContain("load failed");
+	}
+});
+
+test("neither a variable nor a redirect sends a Job to another address", async () => {
+	const { double, manifest, load } = await bigQueryFixture();
+	const elsewhere = await bigQueryFixture();
+	const env = { BIGQUERY_EMULATOR_HOST: elsewhere.double.endpoint };
+	const days = await manifest(day);
+	expect((await load(days, { env })).exitCode).toBe(0);
+	const location = `${elsewhere.double.endpoint}/bigquery/v2/projects/p`;
+	double.onRequest = () => new Fault(307, "invalid", "Moved.", { location });
+	expect((await load(days)).result).toMatchObject({
+		error: { code: "BigQueryRefused" },
+	});
+	expect(elsewhere.double.requests).toEqual([]);
 });
 
 test("an unreachable API is a retryable error", async () => {

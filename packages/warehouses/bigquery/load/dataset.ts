@@ -1,3 +1,11 @@
+import type {
+	BigQuery,
+	Dataset,
+	GetJobsOptions,
+	Job,
+	Table,
+	TableMetadata,
+} from "@google-cloud/bigquery";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryInput } from "../input.ts";
 import { googleUniverse } from "../service-account-key.ts";
@@ -8,7 +16,8 @@ import type {
 	EncryptionConfiguration,
 	TableReference,
 } from "./rest/api.ts";
-import { GoogleAccount, scope } from "./rest/google-account.ts";
+import { GoogleAccount, scope, untilStopped } from "./rest/google-account.ts";
+import { googleClient } from "./rest/google-client.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { RestClient } from "./rest/rest-client.ts";
 import { upload } from "./rest/upload.ts";
@@ -17,6 +26,8 @@ import { StagingBucket } from "./staging-bucket.ts";
 /** The Destination's dataset: its tables and the jobs that write to them. Throws {@link GoogleRefusal}. */
 export class BigQueryDataset {
 	readonly #client: RestClient;
+	readonly #google: BigQuery;
+	readonly #dataset: Dataset;
 	readonly #input: BigQueryInput;
 	readonly #context: WarehouseContext;
 	/** Undefined if load jobs get their files with the request that starts them. */
@@ -29,7 +40,8 @@ export class BigQueryDataset {
 	): Promise<BigQueryDataset> {
 		const { stagingBucket, apiEndpoint, storageEndpoint } = input;
 		const scopes = [scope.bigQuery, ...(stagingBucket ? [scope.storage] : [])];
-		const account = await GoogleAccount.open(scopes);
+		const opening = GoogleAccount.open(scopes);
+		const account = await untilStopped(context.signal, opening);
 		requireEndpoint(account.universe, input);
 		const bigQuery = new RestClient(
 			"BigQuery",
@@ -54,7 +66,10 @@ export class BigQueryDataset {
 		context: WarehouseContext,
 		bucket?: StagingBucket,
 	) {
+		const { projectId, dataset } = input;
 		this.#client = client;
+		this.#google = googleClient(projectId, client);
+		this.#dataset = this.#google.dataset(dataset, { projectId });
 		this.#input = input;
 		this.#context = context;
 		this.bucket = bucket;
@@ -64,30 +79,28 @@ export class BigQueryDataset {
 	async ensure(): Promise<DatasetResource> {
 		const { projectId, dataset, location, createDataset } = this.#input;
 		const encryption = this.encryption();
-		const action = `read dataset ${projectId}.${dataset}`;
-		let found = await this.#find<DatasetResource>(this.#path(), action);
-		if (!found && createDataset)
-			found = await this.#create<DatasetResource>(
-				`/bigquery/v2/projects/${projectId}/datasets`,
-				{
-					datasetReference: { projectId, datasetId: dataset },
+		const read = () => found<DatasetResource>(this.#dataset.getMetadata());
+		let resource = await read();
+		if (!resource && createDataset) {
+			await created(
+				this.#google.createDataset(dataset, {
 					location,
 					...(encryption && { defaultEncryptionConfiguration: encryption }),
-				},
-				this.#path(),
-				`create dataset ${projectId}.${dataset}`,
+				}),
 			);
-		if (!found)
+			resource = await read();
+		}
+		if (!resource)
 			throw new BigQueryFailure(
 				"DatasetMissing",
 				`There is no dataset ${projectId}.${dataset}`,
 			);
-		if (found.location.toLowerCase() !== location.toLowerCase())
+		if (resource.location.toLowerCase() !== location.toLowerCase())
 			throw new BigQueryFailure(
 				"LocationMismatch",
-				`Dataset ${projectId}.${dataset} is in ${found.location}, not in ${location}`,
+				`Dataset ${projectId}.${dataset} is in ${resource.location}, not in ${location}`,
 			);
-		return found;
+		return resource;
 	}
 
 	/** Of tables; undefined for the dataset's default. */
@@ -108,7 +121,7 @@ export class BigQueryDataset {
 	}
 
 	async findTable(name: string): Promise<BigQueryTable | undefined> {
-		return this.#find<BigQueryTable>(this.#table(name), `read table ${name}`);
+		return found(this.#table(name).getMetadata());
 	}
 
 	/** Leaves an existing table as it is. */
@@ -116,12 +129,9 @@ export class BigQueryDataset {
 		name: string,
 		table: Omit<BigQueryTable, "tableReference">,
 	): Promise<BigQueryTable> {
-		return this.#create<BigQueryTable>(
-			`${this.#path()}/tables`,
-			{ ...table, tableReference: this.reference(name) },
-			this.#table(name),
-			`create table ${name}`,
-		);
+		const made = this.#dataset.createTable(name, table as TableMetadata);
+		if (await created(made)) return (await made)[0].metadata;
+		return (await this.#table(name).getMetadata())[0];
 	}
 
 	/** @param etag if the table has another, nothing changes and the result is undefined. */
@@ -131,13 +141,12 @@ export class BigQueryDataset {
 		etag?: string,
 	): Promise<BigQueryTable | undefined> {
 		try {
-			return await this.#client.call<BigQueryTable>({
-				method: "PATCH",
-				path: this.#table(name),
-				body: changes,
-				...(etag && { headers: { "if-match": etag } }),
-				action: `change table ${name}`,
-			});
+			// The client makes If-Match of an ETag.
+			const change = { ...changes, ...(etag && { etag }) };
+			const [table] = await this.#table(name).setMetadata(
+				change as Parameters<Table["setMetadata"]>[0],
+			);
+			return table;
 		} catch (error) {
 			if (error instanceof GoogleRefusal && error.status === 412)
 				return undefined;
@@ -147,27 +156,13 @@ export class BigQueryDataset {
 
 	/** With a partition decorator, deletes only the partition. Does nothing if it doesn't exist. */
 	async deleteTable(name: string): Promise<void> {
-		try {
-			await this.#client.call({
-				method: "DELETE",
-				path: this.#table(name),
-				action: `delete table ${name}`,
-			});
-		} catch (error) {
-			if (!isNotFound(error)) throw error;
-		}
+		await found(this.#table(name).delete());
 	}
 
 	/** Whether the account has a permission on a table (cloud.google.com/bigquery/docs/reference/rest/v2/tables/testIamPermissions). */
 	async may(permission: string, name: string): Promise<boolean> {
-		const { permissions = [] } = await this.#client.call<{
-			permissions?: string[];
-		}>({
-			method: "POST",
-			path: `${this.#table(name)}:testIamPermissions`,
-			body: { permissions: [permission] },
-			action: `ask for ${permission} on table ${name}`,
-		});
+		const [{ permissions = [] }] =
+			await this.#table(name).testIamPermissions(permission);
 		return permissions.includes(permission);
 	}
 
@@ -176,28 +171,26 @@ export class BigQueryDataset {
 	 * list them, which roles/bigquery.dataEditor doesn't include.
 	 */
 	async accessOf(name: string): Promise<string[]> {
-		const path = this.#table(name);
-		const action = `read who has access to table ${name}`;
-		const { bindings = [] } = await this.#client.call<{
-			bindings?: { role: string }[];
-		}>({ method: "POST", path: `${path}:getIamPolicy`, body: {}, action });
-		const policies = await this.#rowAccess(`${path}/rowAccessPolicies`, action);
+		const [{ bindings }] = await this.#table(name).getIamPolicy();
+		const policies = await this.#rowAccess(name);
 		return [
-			...bindings.map(({ role }) => `its own grants of ${role}`),
+			...(bindings ?? []).map(({ role }) => `its own grants of ${role}`),
 			...policies.map((id) => `the row access policy ${id}`),
 		];
 	}
 
-	async #rowAccess(path: string, action: string): Promise<string[]> {
+	/** The client has no method for them. */
+	async #rowAccess(name: string): Promise<string[]> {
 		try {
-			const { rowAccessPolicies = [] } = await this.#client.call<{
-				rowAccessPolicies?: {
+			const uri = "/rowAccessPolicies";
+			const [{ rowAccessPolicies = [] }] = await this.#table(name).request({
+				uri,
+			});
+			return (
+				rowAccessPolicies as {
 					rowAccessPolicyReference: { policyId: string };
-				}[];
-			}>({ method: "GET", path, action });
-			return rowAccessPolicies.map(
-				({ rowAccessPolicyReference: { policyId } }) => policyId,
-			);
+				}[]
+			).map(({ rowAccessPolicyReference: { policyId } }) => policyId);
 		} catch (error) {
 			if (!(error instanceof GoogleRefusal) || error.status !== 403)
 				throw error;
@@ -210,21 +203,27 @@ export class BigQueryDataset {
 	}
 
 	async findJob(jobId: string): Promise<BigQueryJob | undefined> {
-		return this.#find<BigQueryJob>(this.#job(jobId), `read job ${jobId}`, {
-			location: this.#input.location,
-		});
+		return found(this.#job(jobId).getMetadata());
 	}
 
 	async startJob(
 		jobId: string,
 		configuration: BigQueryJob["configuration"],
 	): Promise<BigQueryJob> {
-		return this.#client.call<BigQueryJob>({
-			method: "POST",
-			path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
-			body: this.#newJob(jobId, configuration),
-			action: `start job ${jobId}`,
-		});
+		const { location } = this.#input;
+		try {
+			const [, job] = await this.#google.createJob({
+				jobId,
+				location,
+				configuration,
+			});
+			return job as BigQueryJob;
+		} catch (error) {
+			// A job that has failed by the time of the answer, which the client throws.
+			const { response } = error as { response?: BigQueryJob };
+			if (response?.jobReference) return response;
+			throw error;
+		}
 	}
 
 	/**
@@ -262,33 +261,22 @@ export class BigQueryDataset {
 
 	/** Unfinished jobs of this Google account. */
 	async unfinishedJobs(): Promise<BigQueryJob[]> {
-		const jobs: BigQueryJob[] = [];
-		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
-			const page: { jobs?: BigQueryJob[]; nextPageToken?: string } =
-				await this.#client.call({
-					method: "GET",
-					path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
-					query: {
-						projection: "full",
-						stateFilter: ["pending", "running"],
-						...(pageToken && { pageToken }),
-					},
-					action: "list unfinished jobs",
-				});
-			jobs.push(...(page.jobs ?? []));
-			pageToken = page.nextPageToken;
-		}
-		return jobs;
+		const [jobs] = await this.#google.getJobs(unfinished as GetJobsOptions);
+		return jobs.map(({ metadata }) => metadata);
 	}
 
 	/** Asks BigQuery to cancel a job. The job may still succeed. */
 	async cancelJob(jobId: string): Promise<void> {
-		await this.#client.call({
-			method: "POST",
-			path: `${this.#job(jobId)}/cancel`,
-			query: { location: this.#input.location },
-			action: `cancel job ${jobId}`,
-		});
+		await this.#job(jobId).cancel();
+	}
+
+	#table(name: string): Table {
+		return this.#dataset.table(name);
+	}
+
+	#job(jobId: string): Job {
+		const { location } = this.#input;
+		return this.#google.job(jobId, { location });
 	}
 
 	#newJob(
@@ -297,53 +285,6 @@ export class BigQueryDataset {
 	): BigQueryJob {
 		const { projectId, location } = this.#input;
 		return { jobReference: { projectId, jobId, location }, configuration };
-	}
-
-	#path(): string {
-		const { projectId, dataset } = this.#input;
-		return `/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
-	}
-
-	#table(name: string): string {
-		return `${this.#path()}/tables/${encodeURIComponent(name)}`;
-	}
-
-	#job(jobId: string): string {
-		return `/bigquery/v2/projects/${this.#input.projectId}/jobs/${jobId}`;
-	}
-
-	async #find<T>(
-		path: string,
-		action: string,
-		query: Record<string, string> = {},
-	): Promise<T | undefined> {
-		try {
-			return await this.#client.call<T>({ method: "GET", path, query, action });
-		} catch (error) {
-			if (isNotFound(error)) return undefined;
-			throw error;
-		}
-	}
-
-	async #create<T>(
-		collection: string,
-		body: object,
-		path: string,
-		action: string,
-	): Promise<T> {
-		try {
-			return await this.#client.call<T>({
-				method: "POST",
-				path: collection,
-				body,
-				action,
-			});
-		} catch (error) {
-			// Another client created it, or our own earlier request whose answer was lost.
-			if (!(error instanceof GoogleRefusal) || error.reason !== "duplicate")
-				throw error;
-			return this.#client.call<T>({ method: "GET", path, action });
-		}
 	}
 }
 
@@ -368,6 +309,31 @@ function requireEndpoint(
 		);
 }
 
-function isNotFound(error: unknown): boolean {
-	return error instanceof GoogleRefusal && error.status === 404;
+/** The client's types have neither the projection nor several states. */
+const unfinished: object = {
+	projection: "full",
+	stateFilter: ["pending", "running"],
+};
+
+/** What a request of the client answers; undefined if there is no such thing. */
+async function found<T>(request: Promise<T[]>): Promise<T | undefined> {
+	try {
+		return (await request)[0];
+	} catch (error) {
+		if (error instanceof GoogleRefusal && error.status === 404)
+			return undefined;
+		throw error;
+	}
+}
+
+/** False if another client has created it, or our own earlier request, whose answer was lost. */
+async function created(request: Promise<unknown>): Promise<boolean> {
+	try {
+		await request;
+		return true;
+	} catch (error) {
+		if (error instanceof GoogleRefusal && error.reason === "duplicate")
+			return false;
+		throw error;
+	}
 }

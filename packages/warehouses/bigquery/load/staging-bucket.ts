@@ -61,7 +61,6 @@ export class StagingBucket {
 						fields: "items(name),nextPageToken",
 						...(pageToken && { pageToken }),
 					},
-					action: `list objects of gs://${this.#bucket}/${prefix}`,
 				});
 			for (const { name } of page.items ?? [])
 				if (isToDelete(name.slice(prefix.length))) await this.#delete(name);
@@ -74,7 +73,6 @@ export class StagingBucket {
 			await this.#client.call({
 				method: "DELETE",
 				path: `${this.#objects()}/${encodeURIComponent(name)}`,
-				action: `delete object gs://${this.#bucket}/${name}`,
 			});
 		} catch (error) {
 			if (!(error instanceof GoogleRefusal) || error.status !== 404)

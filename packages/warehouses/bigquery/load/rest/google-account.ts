@@ -1,6 +1,6 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-// google-auth-library: tokens from a service account's key or workload identity. Google's BigQuery client, built on it,
-// uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0023).
+// google-auth-library: tokens from a service account's key or workload identity, for Google's client and for uploads.
 import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
 import {
 	googleUniverse,
@@ -88,4 +88,21 @@ function credentialsMissing(error: Error): never {
 		`The Job has no Google credentials: ${error.message}`,
 		{ cause: error },
 	);
+}
+
+/** Google's library takes no AbortSignal: what it waits for goes on, and the process ends without it. */
+export async function untilStopped<T>(
+	signal: AbortSignal,
+	work: Promise<T>,
+): Promise<T> {
+	const done = new AbortController();
+	const stopped = once(signal, "abort", { signal: done.signal });
+	try {
+		return await Promise.race([
+			work,
+			stopped.then(() => Promise.reject(signal.reason)),
+		]);
+	} finally {
+		done.abort();
+	}
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "../../../../service/log.ts";
 import { retry } from "../../../load/retry.ts";
-import type { GoogleAccount } from "./google-account.ts";
+import { type GoogleAccount, untilStopped } from "./google-account.ts";
 import {
 	BigQueryFailure,
 	GoogleRefusal,
@@ -16,15 +16,16 @@ export interface RestRequest {
 	headers?: Record<string, string>;
 	/** Bytes are sent as they are, anything else as JSON. */
 	body?: object | Uint8Array;
-	/** Follows "refused to" in messages: "read dataset shop". */
-	action: string;
 }
 
-/** Calls the REST API of one of Google's services. */
+/**
+ * Sends requests to one of Google's services: those of uploads, of the bucket, and those that Google's client for BigQuery makes.
+ * The client's own HTTP library would follow redirects, has no time limit and can't be told to stop.
+ */
 export class RestClient {
 	readonly service: GoogleService;
 	readonly #account: GoogleAccount;
-	readonly #endpoint: string;
+	readonly endpoint: string;
 	readonly #log: Logger;
 	readonly #signal: AbortSignal;
 
@@ -36,7 +37,7 @@ export class RestClient {
 	) {
 		this.service = service;
 		this.#account = account;
-		this.#endpoint = endpoint.replace(/\/+$/, "");
+		this.endpoint = endpoint.replace(/\/+$/, "");
 		this.#log = log;
 		this.#signal = signal;
 	}
@@ -54,7 +55,7 @@ export class RestClient {
 				onRetry: (error, attempt) =>
 					this.#log.warn(
 						{ attempt, reason: (error as Error).message },
-						`${this.service} failed to ${request.action}; trying again`,
+						`${this.service} failed to answer ${request.method} ${request.path}; trying again`,
 					),
 			},
 			async () => {
@@ -83,7 +84,7 @@ export class RestClient {
 		headers = {},
 		body,
 	}: RestRequest): Promise<Response> {
-		const url = new URL(path.startsWith("/") ? this.#endpoint + path : path);
+		const url = new URL(path.startsWith("/") ? this.endpoint + path : path);
 		for (const [name, values] of Object.entries(query))
 			for (const value of [values].flat()) url.searchParams.append(name, value);
 		const isBytes = body instanceof Uint8Array;
@@ -120,7 +121,7 @@ export class RestClient {
 
 	async #tokenFrom<T>(work: () => Promise<T>): Promise<T> {
 		try {
-			return await work();
+			return await untilStopped(this.#signal, work());
 		} catch (error) {
 			this.#signal.throwIfAborted();
 			throw new BigQueryFailure(

@@ -42,14 +42,13 @@ export async function upload<T>(
 	await using handle = await open(file);
 	const { size } = await handle.stat();
 	const { name } = target;
-	const action = `receive the data of ${name}`;
 	let session: string | undefined;
 	let offset = 0;
 	let isOffsetKnown = true;
 	let restarts = 0;
 	for (let failures = 0; ; ) {
 		try {
-			session ??= await startSession(client, target, size, action);
+			session ??= await startSession(client, target, size);
 			const chunk = isOffsetKnown
 				? await read(handle, offset, size)
 				: Buffer.alloc(0);
@@ -59,7 +58,6 @@ export async function upload<T>(
 				path: session,
 				headers: { "content-range": range(offset, chunk.length, size) },
 				body: chunk,
-				action,
 			});
 			if (response.status === 308) {
 				await response.body?.cancel();
@@ -92,7 +90,6 @@ async function startSession(
 	client: RestClient,
 	{ path, query = {}, resource }: UploadTarget,
 	size: number,
-	action: string,
 ): Promise<string> {
 	const response = await client.send({
 		method: "POST",
@@ -103,7 +100,6 @@ async function startSession(
 			"x-upload-content-length": String(size),
 		},
 		body: resource,
-		action,
 	});
 	const text = await response.text();
 	if (!response.ok) throw client.refusal(response, text);
