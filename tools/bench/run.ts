@@ -21,6 +21,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	requests: () => import("./archive/requests.ts"),
 	load: () => import("./load/bench.ts"),
 	"load-postgres": () => import("./load/postgres.ts"),
+	"load-clickhouse": () => import("./load/clickhouse.ts"),
 	"load-minute": () => import("./load/minute.ts"),
 	"load-large-bodies": () => import("./load/large-bodies.ts"),
 	"load-start": () => import("./load/start.ts"),

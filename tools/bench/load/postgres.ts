@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { installPackages } from "../../../local/binaries/debian-packages.ts";
 import type {
 	Manifest,
@@ -20,13 +19,12 @@ import { temporaryDirectory } from "../../../test/support/servers/test-server.ts
 import { type Bench, compared, figure } from "../measure/measurement.ts";
 import { costOf } from "../measure/process-cost.ts";
 import { alternate, roundsOf } from "../measure/rounds.ts";
-import { bodyBytes, writeEventObject } from "./event-objects.ts";
+import { benchDay, dayObjects, writeDay } from "./day.ts";
+import { bodyBytes } from "./event-objects.ts";
 import { load } from "./load-process.ts";
 import { manifestOf, ObjectUpload } from "./object-upload.ts";
 
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
-const count = 10;
-const date = "2026-03-01";
 const destination = {
 	type: "Postgres",
 	host: "127.0.0.1",
@@ -50,10 +48,13 @@ export const bench: Bench = {
 			const csv = join(directory, "events.csv");
 			const upload = new ObjectUpload(s3);
 			const objects: ManifestObject[] = [];
-			for (const file of await writeDay(join(directory, "objects"), csv))
-				objects.push(await upload.put(file, events / count));
+			for (const file of await writeDay(join(directory, "objects"), events, {
+				file: csv,
+				options: "HEADER false",
+			}))
+				objects.push(await upload.put(file, events / dayObjects));
 			upload.close();
-			const day = manifestOf([{ date, rows: events, objects }]);
+			const day = manifestOf([{ date: benchDay, rows: events, objects }]);
 			const legs = await alternate(
 				`${events} events`,
 				{
@@ -94,39 +95,10 @@ export const bench: Bench = {
 	},
 };
 
-/** Writes a day's objects, and all their rows as CSV. */
-async function writeDay(directory: string, csv: string): Promise<string[]> {
-	await mkdir(directory);
-	const instance = await DuckDBInstance.create(":memory:");
-	const connection = await instance.connect();
-	const files: string[] = [];
-	for (let part = 0; part < count; part++) {
-		const file = join(
-			directory,
-			`bench-${String(part).padStart(20, "0")}.parquet`,
-		);
-		const rows = events / count;
-		await writeEventObject(
-			connection,
-			file,
-			{ date, from: part * rows, to: (part + 1) * rows, stepMs: 80 },
-			20_480,
-		);
-		files.push(file);
-	}
-	await connection.run("SET TimeZone = 'UTC'");
-	await connection.run(
-		`COPY (SELECT event_id, timestamp, body, date FROM read_parquet('${directory}/*.parquet')) TO '${csv}' (HEADER false)`,
-	);
-	connection.closeSync();
-	instance.closeSync();
-	return files;
-}
-
 async function copyAlone(server: PostgresServer, csv: string) {
 	await server.rows(
 		`CREATE TABLE events (event_id text, timestamp timestamptz, body text, date date) PARTITION BY RANGE (date);
-		CREATE TABLE events_p20260301 PARTITION OF events FOR VALUES FROM ('${date}') TO ('2026-03-02')`,
+		CREATE TABLE events_p20260301 PARTITION OF events FOR VALUES FROM ('${benchDay}') TO ('2026-03-02')`,
 	);
 	const { port, user, password } = server;
 	return costOf(
