@@ -27,7 +27,11 @@ export function Conditions({
 				{conditions.map(
 					({ type, status, reason, message, lastTransitionTime }) => (
 						<li key={type}>
-							<StatusBadge status={type} tone={toneOf(type, status)} />{" "}
+							<StatusBadge
+								status={type}
+								label={`${type}: ${status}`}
+								tone={toneOf(type, status)}
+							/>{" "}
 							<strong>{reason}</strong>{" "}
 							<span class="quiet">
 								<Time at={lastTransitionTime} />

@@ -30,7 +30,7 @@ describe.skipIf(noBrowser)("Destinations in the console", () => {
 			await expectPage(page, "New destination");
 			await hands.press("Create");
 			await page.getByRole("heading", { level: 1, name }).waitFor();
-			await page.getByText("Ready", { exact: true }).first().waitFor();
+			await page.getByText("Ready: True").waitFor();
 			await expectPage(page, name);
 			const checked = async () =>
 				(
