@@ -28,6 +28,10 @@ down: $(installed) ## Stop what `make up` started; the data stays
 console: $(installed) ## The console with hot reload, beside a running `make up` or the API of TIDEMILL_API_URL
 	@$(node) tools/console/dev.ts
 
+.PHONY: console-screenshots
+console-screenshots: $(installed) ## Pictures of each page of the console, light, dark and on a phone, in .tidemill/screenshots (needs Chromium)
+	@CONSOLE_SCREENSHOTS=.tidemill/screenshots $(node) $(bin)/vitest run --project console test/console/screenshots.test.ts
+
 .PHONY: check
 check: $(installed) ## Seconds: format, lint, types and unit tests
 	@$(MAKE) --jobs=3 style types unit
