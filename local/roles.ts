@@ -81,6 +81,8 @@ export function roles(settings: {
 			KUBECONFIG: kubeconfig("api"),
 			API_HOST: "127.0.0.1",
 			API_PORT: String(ports.api),
+			// Also of a bundled program, which stands elsewhere.
+			API_CONSOLE_FILES: join(projectDirectory, "console/dist"),
 			API_CONSOLE_SEAL_KEY: home.consoleKey,
 			API_CONSOLE_CODES: home.signInCodes,
 			...processEnvironment.api,
