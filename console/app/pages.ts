@@ -97,6 +97,26 @@ export const pages: ConsolePage[] = [
 		load: async () =>
 			(await import("../tracking-plans/plan-page.tsx")).PlanPage,
 	},
+	{
+		pattern: "tokens",
+		right: ["tokens", "list"],
+		load: async () => (await import("../tokens/token-list.tsx")).TokenListPage,
+	},
+	{
+		pattern: "tokens/new",
+		right: ["tokens", "create"],
+		load: async () => (await import("../tokens/new-token.tsx")).NewToken,
+	},
+	{
+		pattern: "tokens/:name",
+		right: ["tokens", "get"],
+		load: async () => (await import("../tokens/token-page.tsx")).TokenPage,
+	},
+	{
+		pattern: "search",
+		right: ["sources/events", "get"],
+		load: async () => (await import("../search/search-page.tsx")).SearchPage,
+	},
 ];
 
 /** The page of the address, or undefined if there is none. */

@@ -14,7 +14,7 @@ const links = [
 	["runs", words.runs, "runs"],
 	["tracking-plans", words.trackingPlans, "trackingplans"],
 	["tokens", words.tokens, "tokens"],
-	["search", words.search, "sources"],
+	["search", words.search, "sources/events"],
 ] as const;
 
 const themes: readonly (readonly [Theme, string])[] = [
@@ -75,7 +75,7 @@ function Navigation() {
 		<nav class="side" aria-label={words.navigation}>
 			<ul>
 				{links
-					.filter(([, , right]) => can(right, "list"))
+					.filter(([, , right]) => can(right, "list") || can(right, "get"))
 					.map(([path, title]) => (
 						<li key={path}>
 							<a

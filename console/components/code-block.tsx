@@ -10,15 +10,18 @@ export function CodeBlock({
 	text,
 	label,
 	copy = true,
+	isWrapped = false,
 }: {
 	text: string;
 	label: string;
 	copy?: boolean;
+	/** Lines that are too long go on in the next one, as of a command. */
+	isWrapped?: boolean;
 }) {
 	const [isWhole, setWhole] = useState(false);
 	const isCut = !isWhole && text.length > shownChars;
 	return (
-		<figure class="code">
+		<figure class={isWrapped ? "code code-wrapped" : "code"}>
 			<figcaption>
 				<span>{label}</span>
 				{copy && <CopyButton text={text} label={`${words.copy}: ${label}`} />}

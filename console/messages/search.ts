@@ -1,0 +1,38 @@
+/** The words of the search. */
+export const search = {
+	title: "Search",
+	help: "Finds an event of this namespace by its id, in whichever source it came: the id that the sender got as event_id, or that a table has.",
+	field: "Event id",
+	button: "Search",
+	searching: "Searching…",
+	invalid:
+		"An event id looks like 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11: 32 hexadecimal digits in five groups.",
+	found: (source: string) => `Found in the source ${source}`,
+	open: "Open the event",
+	source: "Source",
+	received: "Received",
+	state: "State",
+	type: "Type",
+	noType: "no type",
+	size: "Size",
+	bytes: (count: number) => `${count.toLocaleString("en")} bytes`,
+	tables: "Tables",
+	table: "Table",
+	pipeline: "Pipeline",
+	run: "Run",
+	when: "When",
+	removedRun: "removed since",
+	noTables: "No pipeline loads this source.",
+	hiddenTables:
+		"You may not see pipelines or runs, which say where it was loaded.",
+	states: {
+		accepted: "Stored",
+		quarantined: "Quarantined",
+		released: "Released",
+		imported: "Imported",
+		Loaded: "Loaded",
+		Waiting: "Waits for the next run",
+		Held: "Held in quarantine",
+		Excluded: "Outside the pipeline's dates",
+	} as Record<string, string>,
+};

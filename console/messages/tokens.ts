@@ -1,0 +1,52 @@
+/** The words of the tokens' pages. */
+export const tokens = {
+	title: "Tokens",
+	newToken: "New token",
+	help: "A token lets a program use the REST API in this namespace: Airflow, a script, the CLI elsewhere.",
+	name: "Token name",
+	nameHelp: "Lower-case letters, digits and hyphens, such as airflow.",
+	nameMissing: "Give the token a name.",
+	nameInvalid:
+		"A name has 1 to 63 lower-case letters, digits and hyphens, and begins and ends with a letter or a digit.",
+	scope: "Scope",
+	scopes: {
+		read: "Read: see everything",
+		run: "Run: see pipelines; start, follow and cancel their runs",
+		edit: "Edit: change everything",
+		custom: "Custom: another role, bound by hand",
+	} as Record<string, string>,
+	scopeNames: {
+		read: "Read",
+		run: "Run",
+		edit: "Edit",
+		custom: "Custom",
+	} as Record<string, string>,
+	expiry: "Expires after",
+	expiries: {
+		"86400": "1 day",
+		"604800": "7 days",
+		"2592000": "30 days",
+		"7776000": "90 days",
+		"31536000": "1 year",
+	} as Record<string, string>,
+	expiryHelp: "The cluster may allow less time.",
+	create: "Create",
+	status: "Status",
+	created: "Created",
+	expires: "Expires",
+	never: "never",
+	emptyTitle: "No tokens",
+	empty: "No program has a token of this namespace.",
+	madeTitle: (name: string) => `Token ${name} is ready`,
+	shownOnce:
+		"Copy the token now: nobody can read it again, not even an administrator. If it is lost, revoke it and create another.",
+	tokenItself: "The token",
+	usage: "Try it",
+	done: "I have copied it",
+	revoke: "Revoke",
+	revokeTitle: (name: string) => `Revoke ${name}?`,
+	revokeLoss:
+		"Every program that uses the token is refused from then on. It can't be undone: such a program needs a new token.",
+	revoked: (name: string) => `${name} is revoked.`,
+	more: "Show more",
+};

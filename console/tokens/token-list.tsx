@@ -1,0 +1,124 @@
+import { useEffect, useState } from "preact/hooks";
+import { ApiProblem } from "../api/problem.ts";
+import { api } from "../api/request.ts";
+import { can } from "../api/session.ts";
+import { DataTable } from "../components/data-table.tsx";
+import { DeleteButton } from "../components/dialog.tsx";
+import { EmptyState, Page, Skeleton } from "../components/page.tsx";
+import { ProblemBox } from "../components/problem-box.tsx";
+import { StatusBadge } from "../components/status-badge.tsx";
+import { Time } from "../components/time.tsx";
+import { toast } from "../components/toast.tsx";
+import type { Token, TokenList } from "../generated/types.ts";
+import { tokens as words } from "../messages/tokens.ts";
+import { href, navigate } from "../router/navigation.ts";
+
+/** `tokens`: who has access by a token of its own. */
+export function TokenListPage() {
+	const [items, setItems] = useState<Token[]>();
+	const [cursor, setCursor] = useState<string>();
+	const [problem, setProblem] = useState<ApiProblem>();
+	const load = async (from?: string) => {
+		setProblem(undefined);
+		try {
+			const page = await api.get<TokenList>("tokens", {
+				query: { limit: 100, cursor: from },
+			});
+			setItems((before = []) =>
+				from === undefined ? page.items : [...before, ...page.items],
+			);
+			setCursor(page.cursor);
+		} catch (error) {
+			if (!(error instanceof ApiProblem)) throw error;
+			setProblem(error);
+		}
+	};
+	useEffect(() => void load(), []);
+	const create = can("tokens", "create") && (
+		<button
+			type="button"
+			class="button-primary"
+			onClick={() => void navigate("tokens/new")}
+		>
+			{words.newToken}
+		</button>
+	);
+	return (
+		<Page title={words.title} actions={create}>
+			<p class="quiet">{words.help}</p>
+			{problem && <ProblemBox problem={problem} onRetry={() => void load()} />}
+			{items === undefined ? (
+				!problem && <Skeleton />
+			) : items.length === 0 ? (
+				<EmptyState title={words.emptyTitle}>
+					<p>{words.empty}</p>
+				</EmptyState>
+			) : (
+				<DataTable
+					caption={words.title}
+					rows={items}
+					keyOf={({ id }) => id}
+					columns={[
+						{
+							key: "name",
+							title: words.name,
+							render: ({ name }) => <a href={href(`tokens/${name}`)}>{name}</a>,
+						},
+						{
+							key: "scope",
+							title: words.scope,
+							render: ({ scope }) => words.scopeNames[scope] ?? scope,
+						},
+						{
+							key: "status",
+							title: words.status,
+							render: ({ status }) => <StatusBadge status={status} />,
+						},
+						{
+							key: "created",
+							title: words.created,
+							render: ({ createTime }) => <Time at={createTime} />,
+						},
+						{
+							key: "expires",
+							title: words.expires,
+							render: (token) => <Expiry token={token} />,
+						},
+					]}
+				/>
+			)}
+			{cursor !== undefined && (
+				<div class="actions">
+					<button type="button" onClick={() => void load(cursor)}>
+						{words.more}
+					</button>
+				</div>
+			)}
+		</Page>
+	);
+}
+
+export function Expiry({ token: { expireTime } }: { token: Token }) {
+	return expireTime === undefined ? (
+		<>{words.never}</>
+	) : (
+		<Time at={expireTime} />
+	);
+}
+
+/** Revokes the token after its name was typed, and goes back to the list. */
+export function RevokeButton({ name }: { name: string }) {
+	return (
+		<DeleteButton
+			name={name}
+			label={words.revoke}
+			title={words.revokeTitle(name)}
+			loss={<p>{words.revokeLoss}</p>}
+			onDelete={async () => {
+				await api.delete(`tokens/${encodeURIComponent(name)}`);
+				toast(words.revoked(name));
+				await navigate("tokens");
+			}}
+		/>
+	);
+}

@@ -1,0 +1,64 @@
+import { useEffect, useState } from "preact/hooks";
+import { ApiProblem } from "../api/problem.ts";
+import { api } from "../api/request.ts";
+import { can } from "../api/session.ts";
+import { NotFound } from "../app/not-found.tsx";
+import type { PageProps } from "../app/pages.ts";
+import { Page, Skeleton } from "../components/page.tsx";
+import { ProblemBox } from "../components/problem-box.tsx";
+import { StatusBadge } from "../components/status-badge.tsx";
+import { Time } from "../components/time.tsx";
+import type { Token } from "../generated/types.ts";
+import { tokens as words } from "../messages/tokens.ts";
+import { Expiry, RevokeButton } from "./token-list.tsx";
+
+/** `tokens/<name>`: what the token permits and for how long. The token itself nobody can read. */
+export function TokenPage({ params }: PageProps) {
+	const name = params.name!;
+	const [token, setToken] = useState<Token>();
+	const [problem, setProblem] = useState<ApiProblem>();
+	useEffect(() => {
+		api
+			.get<Token>(`tokens/${encodeURIComponent(name)}`)
+			.then(setToken, (error: unknown) => {
+				if (!(error instanceof ApiProblem)) throw error;
+				setProblem(error);
+			});
+	}, [name]);
+	if (problem?.status === 404) return <NotFound path={`tokens/${name}`} />;
+	return (
+		<Page
+			title={name}
+			parents={[["tokens", words.title]]}
+			badge={token && <StatusBadge status={token.status} />}
+		>
+			{problem && <ProblemBox problem={problem} />}
+			{!token && !problem && <Skeleton />}
+			{token && (
+				<dl class="facts">
+					<div>
+						<dt>{words.scope}</dt>
+						<dd>{words.scopes[token.scope] ?? token.scope}</dd>
+					</div>
+					<div>
+						<dt>{words.created}</dt>
+						<dd>
+							<Time at={token.createTime} inFull />
+						</dd>
+					</div>
+					<div>
+						<dt>{words.expires}</dt>
+						<dd>
+							<Expiry token={token} />
+						</dd>
+					</div>
+				</dl>
+			)}
+			{token && can("tokens", "delete") && (
+				<div class="actions">
+					<RevokeButton name={name} />
+				</div>
+			)}
+		</Page>
+	);
+}
