@@ -7,12 +7,9 @@ import type {
 	TrackingPlan,
 } from "../generated/types.ts";
 import { namespace } from "../router/navigation.ts";
-import {
-	type ConnectionState,
-	followStream,
-	type ServerEvent,
-} from "./event-stream.ts";
+import type { ConnectionState, ServerEvent } from "./event-stream.ts";
 import { can, loadSession, session } from "./session.ts";
+import { followShared } from "./shared-stream.ts";
 
 /** What the store holds, by plural. */
 export interface LiveKinds {
@@ -89,7 +86,7 @@ export function startStore(): void {
 /** A snapshot replaces what is there when it is complete, so that a page doesn't blink when the connection comes back. */
 async function follow(seen: LiveKind[], ended: AbortSignal): Promise<void> {
 	let snapshot: StoreChange[] | undefined = [];
-	await followStream(
+	await followShared(
 		"changes",
 		{ kinds: seen.join(",") },
 		{
@@ -114,9 +111,22 @@ async function follow(seen: LiveKind[], ended: AbortSignal): Promise<void> {
 				});
 				snapshot = undefined;
 			},
+			snapshot: () => (snapshot ? [] : snapshotOf(seen)),
 		},
 		ended,
 	);
+}
+
+/** What the store holds, as the stream would begin. */
+function snapshotOf(seen: LiveKind[]): ServerEvent[] {
+	const objects = seen.flatMap((kind) =>
+		[...stores[kind].peek().values()].map((object) => ({
+			event: "object",
+			data: JSON.stringify({ kind, object }),
+			id: undefined,
+		})),
+	);
+	return [...objects, { event: "ready", data: "{}", id: undefined }];
 }
 
 type StoreChange =

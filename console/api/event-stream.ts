@@ -49,7 +49,7 @@ export class EventStreamParser {
 
 export type ConnectionState = "connecting" | "live" | "lost" | "refused";
 
-interface StreamListener {
+export interface StreamListener {
 	onEvents(events: ServerEvent[]): void;
 	onState(state: ConnectionState, problem?: ApiProblem): void;
 }

@@ -112,7 +112,7 @@ function NamespaceSwitcher() {
 
 /** What a visitor must know on every page. */
 function Announcements() {
-	const isLost = connection.value === "lost";
+	const isLost = ["lost", "refused"].includes(connection.value);
 	return (
 		<div role="status">
 			{isLost && <p class="banner banner-warning">{words.connectionLost}</p>}

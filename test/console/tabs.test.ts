@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ConsoleSession, noBrowser, openConsole } from "./browser.ts";
+
+/** A browser opens six connections to a server. */
+const tabs = 8;
+
+describe.skipIf(noBrowser)("many tabs of the console", () => {
+	let visitor: ConsoleSession;
+
+	beforeAll(async () => {
+		visitor = await openConsole("console-tabs", ["tidemill-editor"]);
+	});
+	afterAll(() => visitor?.close());
+
+	test("eight tabs show a change by one stream, and go on when the tab that read it is closed", async () => {
+		const { page: first, local } = visitor;
+		const context = first.context();
+		const streams: string[] = [];
+		context.on("request", (request) => {
+			if (request.url().includes("/v1/changes")) streams.push(request.url());
+		});
+		const others = await Promise.all(
+			Array.from({ length: tabs - 1 }, async () => {
+				const page = await context.newPage();
+				await page.goto(first.url());
+				await page.getByText("No sources yet").waitFor();
+				return page;
+			}),
+		);
+		expect(streams).toEqual([]);
+		await local.run("tidemill", "sources", "create", "one");
+		await Promise.all(
+			[first, ...others].map((page) =>
+				page.getByRole("link", { name: "one", exact: true }).waitFor(),
+			),
+		);
+
+		await first.close();
+		await local.run("tidemill", "sources", "create", "two");
+		await Promise.all(
+			others.map((page) =>
+				page.getByRole("link", { name: "two", exact: true }).waitFor(),
+			),
+		);
+		expect(streams).toHaveLength(1);
+		await Promise.all(others.map((page) => page.close()));
+	});
+});
