@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { type KindWithSpec, validateSpec } from "../crds/spec-validator.ts";
+import { providers } from "../packages/contracts/providers.ts";
 import { answersOf, manifestsOf } from "./init.ts";
-import { providers } from "./provider/providers.ts";
 
 /** Answers in turn, an empty one for what isn't said. */
 async function told(...answers: string[]) {

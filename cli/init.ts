@@ -6,6 +6,7 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
+import { providers } from "../packages/contracts/providers.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { ask } from "./command/question.ts";
@@ -15,7 +16,7 @@ import {
 	specOf as pipelineSpecOf,
 	type ScheduleOptions,
 } from "./pipelines.ts";
-import { providerNamed, providers, webhookOf } from "./provider/providers.ts";
+import { providerNamed, webhookOf } from "./provider/providers.ts";
 import { planOf } from "./provider/sender.ts";
 import { manifestOf, manifestsText } from "./resource/creation.ts";
 

@@ -1,11 +1,11 @@
 import { Option } from "@commander-js/extra-typings";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
+import { providers } from "../packages/contracts/providers.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { defineRefusals } from "./events/refusals.ts";
 import { defineSend } from "./events/sending.ts";
-import { providers } from "./provider/providers.ts";
 import {
 	readSecret,
 	requireSecret,

@@ -2,7 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { providerNamed, providers, webhookOf } from "./providers.ts";
+import { providers } from "../../packages/contracts/providers.ts";
+import { providerNamed, webhookOf } from "./providers.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/senders.md"), "utf8");

@@ -5,12 +5,13 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
+import type { Provider } from "../../packages/contracts/providers.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
 import { manifestOf, type Resource } from "../resource/creation.ts";
-import { type Provider, providerNamed, webhookOf } from "./providers.ts";
+import { providerNamed, webhookOf } from "./providers.ts";
 import { readSecret, writeSecret } from "./secret.ts";
 
 interface SenderOptions {

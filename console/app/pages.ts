@@ -46,6 +46,16 @@ export const pages: ConsolePage[] = [
 			(await import("../destinations/destination-edit.tsx")).EditDestination,
 	},
 	{
+		pattern: "sources/new",
+		right: ["sources", "create"],
+		load: async () => (await import("../sources/new-source.tsx")).NewSource,
+	},
+	{
+		pattern: "sources/:name",
+		right: ["sources", "get"],
+		load: async () => (await import("../sources/source-page.tsx")).SourcePage,
+	},
+	{
 		pattern: "pipelines",
 		right: ["pipelines", "list"],
 		load: async () =>

@@ -43,6 +43,7 @@ export function ResourceForm({
 	fields,
 	isYamlOpen = false,
 	problemOf = () => undefined,
+	completed = (draft) => draft,
 	onSaved,
 	children,
 }: {
@@ -53,6 +54,8 @@ export function ResourceForm({
 	isYamlOpen?: boolean;
 	/** What the form itself knows to be wrong, by the path of its field. */
 	problemOf?: (draft: Draft, path: string) => string | undefined;
+	/** What is sent, with what the YAML mustn't show. */
+	completed?: (draft: Draft) => Draft;
 	onSaved(view: ResourceView): void;
 	children: (form: FormFields) => ComponentChildren;
 }) {
@@ -78,7 +81,7 @@ export function ResourceForm({
 		setBusy(true);
 		setProblem(undefined);
 		try {
-			const result = await saveDraft(kind, wanted, from);
+			const result = await saveDraft(kind, completed(wanted), from);
 			if ("changed" in result) setChanged(result.changed);
 			else {
 				toast(

@@ -1,5 +1,6 @@
 import { isReady, live } from "../api/changes.ts";
 import { can } from "../api/session.ts";
+import { CopyButton } from "../components/copy-button.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { EmptyState, Page, Skeleton } from "../components/page.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
@@ -7,8 +8,11 @@ import { Time } from "../components/time.tsx";
 import { sources as words } from "../messages/sources.ts";
 import { href, navigate } from "../router/navigation.ts";
 
+/** `sources`. */
 export function SourceList() {
-	const rows = [...live("sources").values()];
+	const rows = [...live("sources").values()].sort((a, b) =>
+		a.name < b.name ? -1 : 1,
+	);
 	const create = can("sources", "create") && (
 		<button
 			type="button"
@@ -35,8 +39,11 @@ export function SourceList() {
 						{
 							key: "name",
 							title: words.name,
-							render: ({ name }) => (
-								<a href={href(`sources/${name}`)}>{name}</a>
+							render: ({ name, displayName }) => (
+								<>
+									<a href={href(`sources/${name}`)}>{name}</a>
+									{displayName && <div class="quiet">{displayName}</div>}
+								</>
 							),
 						},
 						{
@@ -45,6 +52,23 @@ export function SourceList() {
 							render: ({ status = "Pending" }) => (
 								<StatusBadge status={status} />
 							),
+						},
+						{
+							key: "url",
+							title: words.url,
+							render: ({ name, webhookURL }) =>
+								webhookURL ? (
+									<CopyButton text={webhookURL} label={words.copyURL(name)} />
+								) : (
+									""
+								),
+						},
+						{
+							key: "events",
+							title: words.events,
+							isNumber: true,
+							render: ({ counts }) =>
+								(counts?.accepted ?? 0).toLocaleString("en"),
 						},
 						{
 							key: "last",

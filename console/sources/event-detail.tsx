@@ -1,0 +1,214 @@
+import { useEffect, useState } from "preact/hooks";
+import { ApiProblem } from "../api/problem.ts";
+import { api } from "../api/request.ts";
+import { can } from "../api/session.ts";
+import { CodeBlock } from "../components/code-block.tsx";
+import { CopyButton } from "../components/copy-button.tsx";
+import { Skeleton } from "../components/page.tsx";
+import { ProblemBox } from "../components/problem-box.tsx";
+import { StatusBadge } from "../components/status-badge.tsx";
+import { Time } from "../components/time.tsx";
+import { toast } from "../components/toast.tsx";
+import type {
+	Event,
+	EventReceipt,
+	Source,
+	TestEventResult,
+} from "../generated/types.ts";
+import { sources as words } from "../messages/sources.ts";
+import { href } from "../router/navigation.ts";
+import { curlOf, prettyBody, replayOf } from "./event-text.ts";
+
+/** One event: where it is, which Run loaded it into which table, and, for who may see them, its body and headers. */
+export function EventDetail({
+	source,
+	id,
+	onClose,
+}: {
+	source: Source;
+	id: string;
+	onClose(): void;
+}) {
+	const { event, receipt, problem } = useEvent(source.name, id);
+	return (
+		<section class="card" aria-label={`${words.event} ${id}`}>
+			<div class="page-title">
+				<h3>
+					<code>{id}</code>
+				</h3>
+				<button type="button" onClick={onClose}>
+					{words.close}
+				</button>
+			</div>
+			{problem && <ProblemBox problem={problem} />}
+			{!event && !problem && <Skeleton />}
+			{event && (
+				<>
+					<p>
+						<StatusBadge
+							status={event.state}
+							label={words.states[event.state] ?? event.state}
+						/>{" "}
+						{words.stage[event.stage as keyof typeof words.stage] ??
+							event.stage}
+						, <Time at={event.time} inFull />
+					</p>
+					<EventActions source={source} event={event} />
+					{receipt && <Loads loads={receipt.loads ?? []} />}
+					<Violations event={event} />
+					<Contents event={event} />
+				</>
+			)}
+		</section>
+	);
+}
+
+function useEvent(source: string, id: string) {
+	const [found, setFound] = useState<{
+		event?: Event;
+		receipt?: EventReceipt;
+		problem?: ApiProblem;
+	}>({});
+	useEffect(() => {
+		const leaving = new AbortController();
+		const { signal } = leaving;
+		const path = `sources/${encodeURIComponent(source)}/events/${encodeURIComponent(id)}`;
+		const query = { body: can("sources/bodies", "get") || undefined };
+		const keep = (part: typeof found) =>
+			setFound((before) => ({ ...before, ...part }));
+		const fail = (problem: unknown) => {
+			if (signal.aborted) return;
+			if (!(problem instanceof ApiProblem)) throw problem;
+			keep({ problem });
+		};
+		api
+			.get<Event>(path, { query, signal })
+			.then((event) => {
+				keep({ event });
+				// It says more than the event, and needs more rights.
+				return api
+					.get<EventReceipt>(`events/${encodeURIComponent(id)}`, { signal })
+					.then((receipt) => keep({ receipt }));
+			}, fail)
+			.catch(fail);
+		return () => leaving.abort();
+	}, [source, id]);
+	return found;
+}
+
+function EventActions({ source, event }: { source: Source; event: Event }) {
+	const { name, webhookURL } = source;
+	const [isBusy, setBusy] = useState(false);
+	const sendAgain = async () => {
+		setBusy(true);
+		try {
+			const { eventId, error } = await api.post<TestEventResult>(
+				`sources/${encodeURIComponent(name)}/test-event`,
+				JSON.parse(event.body!),
+			);
+			if (eventId) toast(words.sent(eventId));
+			else toast(words.notSent(error?.message ?? ""), "bad");
+		} catch (error) {
+			if (!(error instanceof ApiProblem)) throw error;
+			toast(error.message, "bad");
+		} finally {
+			setBusy(false);
+		}
+	};
+	return (
+		<div class="actions">
+			{event.body !== undefined && webhookURL && (
+				<CopyButton text={() => curlOf(event, webhookURL)}>
+					{words.copyCurl}
+				</CopyButton>
+			)}
+			<CopyButton text={replayOf(name, event.eventId)}>
+				{words.copyReplay}
+			</CopyButton>
+			{event.body?.startsWith("{") && can("sources", "patch") && (
+				<button
+					type="button"
+					class="button-small"
+					title={words.sendAgainHelp}
+					disabled={isBusy}
+					onClick={() => void sendAgain()}
+				>
+					{words.sendAgain}
+				</button>
+			)}
+		</div>
+	);
+}
+
+function Loads({ loads }: { loads: NonNullable<EventReceipt["loads"]> }) {
+	return (
+		<>
+			<h4>{words.loads}</h4>
+			{loads.length === 0 ? (
+				<p class="quiet">{words.notLoaded}</p>
+			) : (
+				<ul>
+					{loads.map(({ pipeline, table, state, run, loadedTime }) => (
+						<li key={pipeline}>
+							<StatusBadge
+								status={state}
+								label={
+									words.loadStates[state as keyof typeof words.loadStates] ??
+									state
+								}
+							/>{" "}
+							<a href={href(`pipelines/${pipeline}`)}>{pipeline}</a>:{" "}
+							<code>{table}</code>
+							{run && (
+								<>
+									{" "}
+									<a href={href(`runs/${run}`)}>{run}</a>
+								</>
+							)}
+							{loadedTime && (
+								<>
+									{" "}
+									<Time at={loadedTime} />
+								</>
+							)}
+						</li>
+					))}
+				</ul>
+			)}
+		</>
+	);
+}
+
+function Violations({ event: { violations = [] } }: { event: Event }) {
+	if (violations.length === 0) return null;
+	return (
+		<>
+			<h4>{words.violations}</h4>
+			<ul>
+				{violations.map(({ kind, path, message }) => (
+					<li key={`${kind} ${path}`}>
+						{kind} {path && <code>{path}</code>} {message}
+					</li>
+				))}
+			</ul>
+		</>
+	);
+}
+
+function Contents({ event }: { event: Event }) {
+	const { body, headers = {}, queryParameters = {} } = event;
+	if (body === undefined) return <p class="quiet">{words.noBodies}</p>;
+	return (
+		<>
+			<CodeBlock label={words.body} text={prettyBody(body)} />
+			<Pairs title={words.headers} of={headers} />
+			<Pairs title={words.query} of={queryParameters} />
+		</>
+	);
+}
+
+function Pairs({ title, of }: { title: string; of: Record<string, string> }) {
+	const lines = Object.entries(of).map(([name, value]) => `${name}: ${value}`);
+	if (lines.length === 0) return null;
+	return <CodeBlock label={title} text={lines.join("\n")} />;
+}

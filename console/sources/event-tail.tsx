@@ -1,0 +1,99 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { followStream } from "../api/event-stream.ts";
+import type { ApiProblem } from "../api/problem.ts";
+import { can } from "../api/session.ts";
+import { TextField } from "../components/field.tsx";
+import { ProblemBox } from "../components/problem-box.tsx";
+import { StatusBadge } from "../components/status-badge.tsx";
+import { Time } from "../components/time.tsx";
+import { sources as words } from "../messages/sources.ts";
+import { afterPause, afterPiece, emptyTail, type TailRow } from "./tail.ts";
+
+/** New events as they come, from when the visitor asks for them. */
+export function EventTail({ source }: { source: string }) {
+	const [isOpen, setOpen] = useState(false);
+	return (
+		<section aria-label={words.liveTitle}>
+			<h2>{words.liveTitle}</h2>
+			{isOpen ? (
+				<Tail key={source} source={source} />
+			) : (
+				<p>
+					<button type="button" onClick={() => setOpen(true)}>
+						{words.follow}
+					</button>
+				</p>
+			)}
+		</section>
+	);
+}
+
+function Tail({ source }: { source: string }) {
+	const [tail, setTail] = useState(emptyTail);
+	const [problem, setProblem] = useState<ApiProblem>();
+	const [text, setText] = useState("");
+	useEffect(() => {
+		const leaving = new AbortController();
+		void followStream(
+			`sources/${encodeURIComponent(source)}/events/tail`,
+			{ refused: true, ...(can("sources/bodies", "get") && { body: true }) },
+			{
+				onEvents: (piece) => setTail((before) => afterPiece(before, piece)),
+				onState: (_state, refused) => setProblem(refused),
+			},
+			leaving.signal,
+		);
+		return () => leaving.abort();
+	}, [source]);
+	const rows = useMemo(
+		() => tail.rows.filter((row) => includes(row, text)),
+		[tail.rows, text],
+	);
+	const { isPaused, held, leftOut, waiting } = tail;
+	return (
+		<>
+			{problem && <ProblemBox problem={problem} />}
+			<div class="filters">
+				<button type="button" onClick={() => setTail(afterPause)}>
+					{isPaused ? words.goOn : words.pause}
+				</button>
+				<TextField
+					label={words.text}
+					type="search"
+					value={text}
+					onInput={setText}
+				/>
+			</div>
+			<p class="quiet" role="status">
+				{waiting ?? (isPaused ? words.paused(held.length) : words.following)}
+				{leftOut > 0 && ` ${words.leftOut(leftOut.toLocaleString("en"))}`}
+			</p>
+			<ol class="tail">
+				{rows.map((row) => (
+					<li key={row.id}>
+						<StatusBadge
+							status={row.kind}
+							label={
+								row.kind === "refused"
+									? words.refusedTitle
+									: words.states[row.kind]
+							}
+						/>{" "}
+						<Time at={row.time} /> {row.type}{" "}
+						<code>{(row.body ?? row.message ?? "").slice(0, 200)}</code>
+					</li>
+				))}
+			</ol>
+		</>
+	);
+}
+
+function includes(
+	{ body = "", message = "", type = "" }: TailRow,
+	text: string,
+) {
+	const wanted = text.toLowerCase();
+	return [body, message, type].some((part) =>
+		part.toLowerCase().includes(wanted),
+	);
+}

@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import fastCheck from "fast-check";
+import { expect, test } from "vitest";
+import { curlOf, prettyBody, replayOf } from "./event-text.ts";
+
+test("a body for people is what JSON.stringify writes", () => {
+	fastCheck.assert(
+		fastCheck.property(fastCheck.jsonValue(), (value) => {
+			const text = prettyBody(JSON.stringify(value));
+			expect(text).toBe(JSON.stringify(value, undefined, 2));
+		}),
+	);
+});
+
+test("numbers keep their digits, and what isn't JSON its text", () => {
+	expect(prettyBody('{"n":12345678901234567890.10}')).toContain(
+		"12345678901234567890.10",
+	);
+	expect(prettyBody("a=1&b=2")).toBe("a=1&b=2");
+});
+
+test("a shell gets each argument as it is, whatever strangers wrote", () => {
+	const hostile = `'; touch /tmp/x; echo "$(id)`;
+	const command = curlOf(
+		{ body: hostile, headers: { "x-a": hostile }, queryParameters: {} },
+		"https://example.com/hooks/a",
+	);
+	const printed = execFileSync(
+		"sh",
+		["-c", command.replace(/^curl/, "printf '%s\\n'")],
+		{ encoding: "utf8" },
+	);
+	expect(printed.split("\n")).toEqual([
+		"https://example.com/hooks/a",
+		"-H",
+		`x-a: ${hostile}`,
+		"-H",
+		"content-type: application/json",
+		"--data-binary",
+		hostile,
+		"",
+	]);
+	expect(replayOf("shop", "a b")).toContain("--event 'a b'");
+});

@@ -1,0 +1,181 @@
+import { useState } from "preact/hooks";
+import { providers } from "../../packages/contracts/providers.ts";
+import { SelectField, TextField } from "../components/field.tsx";
+import { Page } from "../components/page.tsx";
+import { sources as words } from "../messages/sources.ts";
+import { type FormFields, ResourceForm } from "../resource/resource-form.tsx";
+import { navigate } from "../router/navigation.ts";
+import {
+	type AuthorizationType,
+	authorizationOf,
+	newSource,
+	providerOf,
+	randomToken,
+	type SourceSecrets,
+	withAuthorization,
+	withProvider,
+	withSecrets,
+} from "./source-form.ts";
+
+const schemes = [
+	"StandardWebhooks",
+	"Svix",
+	"GitHub",
+	"Meta",
+	"Stripe",
+	"Shopify",
+	"Slack",
+	"Twilio",
+] as const;
+
+const at = {
+	token: "webhook.authorization.customToken.token",
+	secrets: "webhook.authorization.signature.secrets",
+	secretRefs: "webhook.authorization.signature.secretRefs",
+	topics: "webhook.authorization.amazonSNS.topicARNs",
+};
+
+/** `sources/new`: picks a provider or none, and ends on the Source's page, which waits for the first event. */
+export function NewSource() {
+	const [provider, setProvider] = useState("");
+	const [secrets, setSecrets] = useState<SourceSecrets>({
+		token: "",
+		signing: "",
+	});
+	return (
+		<Page title={words.newSource} parents={[["sources", words.title]]}>
+			<ResourceForm
+				kind="Source"
+				initial={newSource()}
+				fields={["name", ...Object.values(at)]}
+				completed={(draft) => withSecrets(draft, secrets)}
+				onSaved={({ name }) =>
+					void navigate(`sources/${name}`, { provider: provider || "other" })
+				}
+			>
+				{(form) => (
+					<>
+						<SelectField
+							label={words.provider}
+							help={words.providerHelp}
+							value={provider}
+							options={[
+								["", words.plain],
+								...Object.entries(providers).map(
+									([name, { title }]) => [name, title] as const,
+								),
+							]}
+							onChange={(name) => {
+								form.onDraft(withProvider(form.draft, name, provider));
+								setProvider(name);
+							}}
+						/>
+						<TextField
+							label={words.sourceName}
+							help={words.sourceNameHelp}
+							value={form.draft.name}
+							error={form.errorAt("name")}
+							required
+							onInput={(name) => form.onDraft({ ...form.draft, name })}
+						/>
+						<AuthorizationFields
+							form={form}
+							secrets={secrets}
+							onSecrets={setSecrets}
+							secretName={providerOf(provider)?.secret}
+						/>
+					</>
+				)}
+			</ResourceForm>
+		</Page>
+	);
+}
+
+function AuthorizationFields({
+	form: { draft, onDraft, errorAt },
+	secrets,
+	onSecrets,
+	secretName = "the secret that the sender signs with",
+}: {
+	form: FormFields;
+	secrets: SourceSecrets;
+	onSecrets(secrets: SourceSecrets): void;
+	secretName?: string | undefined;
+}) {
+	const authorization = authorizationOf(draft);
+	const { type, scheme, topicARNs } = authorization;
+	return (
+		<>
+			<SelectField
+				label={words.authorization}
+				help={words.authorizationHelp}
+				value={type}
+				options={Object.entries(words.authorizationTypes).map(
+					([value, label]) => [value as AuthorizationType, label] as const,
+				)}
+				onChange={(next) =>
+					onDraft(withAuthorization(draft, next, authorization))
+				}
+			/>
+			{type === "CustomToken" && (
+				<>
+					<TextField
+						label={words.customToken}
+						help={words.customTokenHelp}
+						error={errorAt(at.token)}
+						value={secrets.token}
+						autoComplete="off"
+						isMonospace
+						onInput={(token) => onSecrets({ ...secrets, token })}
+					/>
+					<button
+						type="button"
+						onClick={() => onSecrets({ ...secrets, token: randomToken() })}
+					>
+						{words.generate}
+					</button>
+				</>
+			)}
+			{type === "Signature" && (
+				<>
+					{scheme !== "Custom" && (
+						<SelectField
+							label={words.scheme}
+							value={scheme as (typeof schemes)[number]}
+							options={schemes.map((name) => [name, name] as const)}
+							onChange={(next) =>
+								onDraft(withAuthorization(draft, type, { scheme: next }))
+							}
+						/>
+					)}
+					<TextField
+						label={words.signingSecret}
+						help={words.signingSecretHelp(secretName)}
+						error={errorAt(at.secrets) ?? errorAt(at.secretRefs)}
+						type="password"
+						value={secrets.signing}
+						autoComplete="off"
+						onInput={(signing) => onSecrets({ ...secrets, signing })}
+					/>
+				</>
+			)}
+			{type === "AmazonSNS" && (
+				<TextField
+					label={words.topics}
+					help={words.topicsHelp}
+					error={errorAt(at.topics)}
+					rows={3}
+					isMonospace
+					value={topicARNs.join("\n")}
+					onInput={(text) =>
+						onDraft(
+							withAuthorization(draft, type, {
+								topicARNs: text.split("\n").map((line) => line.trim()),
+							}),
+						)
+					}
+				/>
+			)}
+		</>
+	);
+}

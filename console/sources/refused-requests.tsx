@@ -1,0 +1,87 @@
+import { useEffect, useState } from "preact/hooks";
+import { ApiProblem } from "../api/problem.ts";
+import { api } from "../api/request.ts";
+import { DataTable } from "../components/data-table.tsx";
+import { EmptyState, Skeleton } from "../components/page.tsx";
+import { ProblemBox } from "../components/problem-box.tsx";
+import { Time } from "../components/time.tsx";
+import type { RefusedRequestList } from "../generated/types.ts";
+import { sources as words } from "../messages/sources.ts";
+
+/** The requests that the Source refused, with the reason that its owner needs. */
+export function RefusedRequests({ source }: { source: string }) {
+	const [rows, setRows] = useState<RefusedRequestList["items"]>();
+	const [problem, setProblem] = useState<ApiProblem>();
+	const [round, setRound] = useState(0);
+	useEffect(() => {
+		const leaving = new AbortController();
+		const path = `sources/${encodeURIComponent(source)}/refusals`;
+		api.get<RefusedRequestList>(path, { signal: leaving.signal }).then(
+			({ items }) => {
+				setRows(items);
+				setProblem(undefined);
+			},
+			(error: unknown) => {
+				if (leaving.signal.aborted) return;
+				if (!(error instanceof ApiProblem)) throw error;
+				setProblem(error);
+			},
+		);
+		return () => leaving.abort();
+	}, [source, round]);
+	return (
+		<section aria-label={words.refusedTitle}>
+			<div class="page-title">
+				<h2>{words.refusedTitle}</h2>
+				<button type="button" onClick={() => setRound(round + 1)}>
+					{words.reload}
+				</button>
+			</div>
+			{problem ? (
+				<ProblemBox problem={problem} />
+			) : !rows ? (
+				<Skeleton lines={2} />
+			) : rows.length === 0 ? (
+				<EmptyState title={words.noRefused}>
+					<p>{words.noRefusedHelp}</p>
+				</EmptyState>
+			) : (
+				<DataTable
+					caption={words.refusedTable}
+					rows={rows}
+					keyOf={({ time, code, userAgent }) => `${time} ${code} ${userAgent}`}
+					columns={[
+						{
+							key: "time",
+							title: words.time,
+							render: ({ time }) => <Time at={time} />,
+						},
+						{
+							key: "status",
+							title: words.code,
+							render: ({ status, code }) => `${status} ${code}`,
+						},
+						{
+							key: "why",
+							title: words.why,
+							render: ({ message, cause, leftOut }) => (
+								<>
+									{message}
+									{cause && <div class="quiet">{cause}</div>}
+									{leftOut && (
+										<div class="quiet">{words.refusedCount(leftOut)}</div>
+									)}
+								</>
+							),
+						},
+						{
+							key: "sender",
+							title: words.sender,
+							render: ({ method, userAgent = "" }) => `${method} ${userAgent}`,
+						},
+					]}
+				/>
+			)}
+		</section>
+	);
+}

@@ -1,0 +1,109 @@
+import {
+	type Provider,
+	providers,
+} from "../../packages/contracts/providers.ts";
+import { type Draft, isObject, withField } from "../resource/draft.ts";
+
+/** Of `spec.webhook.authorization`. */
+export type AuthorizationType =
+	| "None"
+	| "CustomToken"
+	| "Signature"
+	| "AmazonSNS";
+
+/** Secrets stay out of the draft, whose YAML is shown. They are added when it is sent. */
+export interface SourceSecrets {
+	token: string;
+	signing: string;
+}
+
+const authorizationPath = "webhook.authorization";
+
+export function providerOf(name: string): Provider | undefined {
+	return Object.hasOwn(providers, name) ? providers[name] : undefined;
+}
+
+export function newSource(): Draft {
+	return { name: "", spec: { type: "Webhook" } };
+}
+
+/** The draft with what the provider needs, and without what another one needed. A name that nobody typed follows the provider. */
+export function withProvider(
+	draft: Draft,
+	name: string,
+	previous: string,
+): Draft {
+	const isOwnName = draft.name !== "" && draft.name !== previous;
+	const webhook = providerOf(name)?.webhook;
+	const spec = {
+		...draft.spec,
+		webhook: webhook && withoutSecrets(webhook),
+	};
+	if (!webhook || Object.keys(webhook).length === 0)
+		delete (spec as { webhook?: unknown }).webhook;
+	return { ...draft, name: isOwnName ? draft.name : name, spec };
+}
+
+/** Their Secret doesn't exist yet. */
+function withoutSecrets(webhook: object): object {
+	return JSON.parse(
+		JSON.stringify(webhook, (key, value) =>
+			key === "secretRefs" ? undefined : value,
+		),
+	);
+}
+
+export function authorizationOf({ spec }: Draft): {
+	type: AuthorizationType;
+	scheme: string;
+	topicARNs: string[];
+} {
+	const { webhook } = spec as { webhook?: unknown };
+	const authorization = isObject(webhook) ? webhook.authorization : undefined;
+	const { type, signature, amazonSNS } = isObject(authorization)
+		? authorization
+		: {};
+	const { scheme } = isObject(signature) ? signature : {};
+	const { topicARNs } = isObject(amazonSNS) ? amazonSNS : {};
+	return {
+		type: (type as AuthorizationType | undefined) ?? "None",
+		scheme: String(scheme ?? "StandardWebhooks"),
+		topicARNs: Array.isArray(topicARNs) ? topicARNs.map(String) : [],
+	};
+}
+
+export function withAuthorization(
+	draft: Draft,
+	type: AuthorizationType,
+	{ scheme = "StandardWebhooks", topicARNs = [] as string[] } = {},
+): Draft {
+	const value = {
+		None: undefined,
+		CustomToken: { type },
+		Signature: { type, signature: { scheme } },
+		AmazonSNS: { type, amazonSNS: { topicARNs } },
+	}[type];
+	return withField(draft, authorizationPath, value);
+}
+
+/** What is sent: the draft with its secrets, which the API puts into Secrets. */
+export function withSecrets(draft: Draft, secrets: SourceSecrets): Draft {
+	const { type } = authorizationOf(draft);
+	if (type === "CustomToken" && secrets.token !== "")
+		return withField(
+			draft,
+			`${authorizationPath}.customToken.token`,
+			secrets.token,
+		);
+	if (type === "Signature" && secrets.signing !== "")
+		return withField(draft, `${authorizationPath}.signature.secrets`, [
+			secrets.signing,
+		]);
+	return draft;
+}
+
+/** 32 random bytes, as a token for senders. */
+export function randomToken(): string {
+	const bytes = crypto.getRandomValues(new Uint8Array(32));
+	return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,182 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isReady, live, remember } from "../api/changes.ts";
+import { ApiProblem } from "../api/problem.ts";
+import { api } from "../api/request.ts";
+import { can } from "../api/session.ts";
+import { NotFound } from "../app/not-found.tsx";
+import type { PageProps } from "../app/pages.ts";
+import { Conditions } from "../components/conditions.tsx";
+import { CopyButton } from "../components/copy-button.tsx";
+import { DeleteButton } from "../components/dialog.tsx";
+import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
+import { StatusBadge } from "../components/status-badge.tsx";
+import { Time } from "../components/time.tsx";
+import { toast } from "../components/toast.tsx";
+import type { Source, TestEventResult } from "../generated/types.ts";
+import { sources as words } from "../messages/sources.ts";
+import { draftOf, type ResourceView } from "../resource/draft.ts";
+import { YamlPanel } from "../resource/yaml-panel.tsx";
+import { address, namespace, navigate } from "../router/navigation.ts";
+import { EventTail } from "./event-tail.tsx";
+import { RefusedRequests } from "./refused-requests.tsx";
+import { providerOf } from "./source-form.ts";
+import { StoredEvents } from "./stored-events.tsx";
+
+/** `sources/<name>`: its URL, what comes in, what is stored and what is refused. */
+export function SourcePage({ params }: PageProps) {
+	const name = params.name!;
+	const source = live("sources").get(name);
+	if (!source)
+		return isReady.value ? (
+			<NotFound path={`sources/${name}`} />
+		) : (
+			<Page title={name} parents={[["sources", words.title]]}>
+				<Skeleton />
+			</Page>
+		);
+	const { status = "Pending", managedBy } = source;
+	const seesEvents = can("sources/events", "get");
+	return (
+		<Page
+			title={name}
+			parents={[["sources", words.title]]}
+			badge={<StatusBadge status={status} />}
+			actions={<Actions source={source} />}
+		>
+			<ManagedNotice tool={managedBy} />
+			{status !== "Active" && <Conditions conditions={source.conditions} />}
+			<WebhookURL source={source} />
+			{seesEvents && (
+				<>
+					<EventTail source={name} />
+					<StoredEvents source={source} />
+					<RefusedRequests source={name} />
+				</>
+			)}
+			<YamlPanel
+				kind="Source"
+				draft={draftOf("Source", source as unknown as ResourceView)}
+				namespace={namespace.value}
+				fixedName={name}
+			/>
+			{can("sources", "delete") && !managedBy && (
+				<DeleteButton
+					name={name}
+					loss={<p>{words.loss}</p>}
+					onDelete={async () => {
+						await api.delete(path(name));
+						await navigate("sources");
+					}}
+				/>
+			)}
+		</Page>
+	);
+}
+
+function path(name: string): string {
+	return `sources/${encodeURIComponent(name)}`;
+}
+
+function Actions({ source }: { source: Source }) {
+	const { name, suspend = false, managedBy } = source;
+	const [isBusy, setBusy] = useState(false);
+	if (!can("sources", "patch")) return null;
+	const act = async (action: () => Promise<void>) => {
+		if (isBusy) return;
+		setBusy(true);
+		try {
+			await action();
+		} catch (error) {
+			if (!(error instanceof ApiProblem)) throw error;
+			toast(error.message, "bad");
+		} finally {
+			setBusy(false);
+		}
+	};
+	const sendTest = async () => {
+		const { eventId, error } = await api.post<TestEventResult>(
+			`${path(name)}/test-event`,
+		);
+		if (eventId) toast(words.sent(eventId));
+		else toast(words.notSent(error?.message ?? ""), "bad");
+	};
+	const setSuspended = async () =>
+		remember(
+			"sources",
+			await api.patch<Source>(path(name), { suspend: suspend ? null : true }),
+		);
+	return (
+		<>
+			<button
+				type="button"
+				class="button-primary"
+				disabled={isBusy}
+				title={words.sendTestHelp}
+				onClick={() => void act(sendTest)}
+			>
+				{words.sendTest}
+			</button>
+			{!managedBy && (
+				<button
+					type="button"
+					disabled={isBusy}
+					onClick={() => void act(setSuspended)}
+				>
+					{suspend ? words.resume : words.suspend}
+				</button>
+			)}
+		</>
+	);
+}
+
+/** The URL, and, after a Source was made, whether the first event has come. */
+function WebhookURL({ source }: { source: Source }) {
+	const { webhookURL, lastEventTime, counts, suspend } = source;
+	const provider = address.value.query.get("provider");
+	const hasEvents = lastEventTime !== undefined;
+	const hadEvents = useRef(hasEvents);
+	const [isNew, setNew] = useState(false);
+	useEffect(() => {
+		if (hasEvents && !hadEvents.current) setNew(true);
+		hadEvents.current = hasEvents;
+	}, [hasEvents]);
+	const where = provider ? providerOf(provider)?.paste : undefined;
+	const number = (count = 0) => count.toLocaleString("en");
+	return (
+		<section class="card" aria-label={words.url}>
+			<h2>{words.url}</h2>
+			{webhookURL ? (
+				<p class="copied">
+					<code>{webhookURL}</code>{" "}
+					<CopyButton text={webhookURL} label={words.copyURL(source.name)} />
+				</p>
+			) : (
+				<p class="quiet">
+					{can("sources", "patch") ? words.noURL : words.hiddenURL}
+				</p>
+			)}
+			{where && <p>{words.paste(where)}</p>}
+			{suspend && <p>{words.suspendedNow}</p>}
+			<p role="status">
+				{!hasEvents ? (
+					<StatusBadge status="Waiting" label={words.waiting} />
+				) : isNew ? (
+					<StatusBadge status="accepted" label={words.arrived} />
+				) : (
+					<span class="quiet">
+						{words.counts(
+							number(counts?.accepted),
+							number(counts?.archived),
+							number(counts?.quarantined),
+						)}
+					</span>
+				)}
+			</p>
+			{hasEvents && (
+				<p>
+					{words.lastEvent}: <Time at={lastEventTime} inFull />
+				</p>
+			)}
+		</section>
+	);
+}

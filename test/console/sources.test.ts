@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import {
+	type ConsoleSession,
+	expectPage,
+	noBrowser,
+	openConsole,
+} from "./browser.ts";
+import { withKeyboard, withMouse } from "./hands.ts";
+import { hostile } from "./shop.ts";
+
+const editor = ["tidemill-editor", "tidemill-admin", "tidemill-log-reader"];
+
+describe.skipIf(noBrowser)("Sources in the console", () => {
+	let visitor: ConsoleSession;
+
+	beforeAll(async () => {
+		visitor = await openConsole("console-sources", editor);
+	});
+	afterAll(() => visitor?.close());
+
+	test.each([
+		["by mouse", "stripe-by-mouse", withMouse],
+		["by keyboard alone", "orders-by-keys", withKeyboard],
+	] as const)(
+		"somebody makes a Source, sends it a test event, sees it come and reads it, %s",
+		async (_how, name, handsOf) => {
+			const { page, open } = visitor;
+			const hands = handsOf(page);
+			await open("sources");
+			await hands.press("New source");
+			await hands.fill("Source name", name);
+			await expectPage(page, "New source");
+			await hands.press("Create");
+			await expectPage(page, name);
+			await page.getByText("Waiting for the first event…").waitFor();
+			await page.getByText(/\/hooks\//).waitFor();
+			await hands.press("Follow new events");
+			await page.getByText("New events show here as they come.").waitFor();
+			await hands.press("Send test event");
+			await page.getByText("The first event has arrived.").waitFor();
+			const tail = page.getByRole("region", { name: "Live" });
+			await tail.getByText("tidemill.test").waitFor();
+			await hands.press("Show the newest", stored(visitor));
+			await hands.press(/^[0-9a-f]{8}-/, stored(visitor));
+			const detail = page.getByRole("region", { name: /^Event / });
+			await detail.getByText('"type": "tidemill.test"').waitFor();
+			await expectPage(page, name);
+			expect(visitor.complaints).toEqual([]);
+		},
+	);
+
+	test("a custom token is kept in a Secret, and a short one is named at its field", async () => {
+		const { page, open, local } = visitor;
+		const hands = withMouse(page);
+		await open("sources/new");
+		await hands.fill("Source name", "with-token");
+		await hands.choose("Authorization type", "CustomToken");
+		await hands.fill("Custom token", "short");
+		await hands.press("Create");
+		const field = page.getByLabel("Custom token", { exact: true });
+		await vi.waitFor(async () => {
+			expect(await field.getAttribute("aria-invalid")).toBe("true");
+		});
+		await hands.press("Generate a token");
+		const token = await field.inputValue();
+		expect(token.length).toBeGreaterThan(31);
+		await hands.press("Create");
+		await expectPage(page, "with-token");
+		expect(await page.content()).not.toContain(token);
+		const source = await local.resource<{
+			spec: { webhook: { authorization: { type: string } } };
+		}>("get", "source", "with-token");
+		expect(source.spec.webhook.authorization.type).toBe("CustomToken");
+		expect(JSON.stringify(source)).not.toContain(token);
+	});
+
+	test("a refused request shows why, and a stranger's text stays a text", async () => {
+		const { page, open, local } = visitor;
+		const { status } = await local.resource<{ status: { webhookURL: string } }>(
+			"get",
+			"source",
+			"orders-by-keys",
+		);
+		const refused = await fetch(status.webhookURL, {
+			method: "POST",
+			headers: { "content-type": "application/json", "user-agent": hostile },
+			body: "{",
+		});
+		expect(refused.status).toBe(400);
+		const accepted = await fetch(status.webhookURL, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify({ note: hostile }),
+		});
+		const { eventId = "" } = (await accepted.json()) as { eventId?: string };
+		await open("sources/orders-by-keys");
+		const refusals = page.getByRole("region", { name: "Refused requests" });
+		await refusals.getByText(hostile).first().waitFor();
+		expect(eventId === "" || accepted.ok).toBe(true);
+		expect(visitor.complaints).toEqual([]);
+	});
+
+	test("who may only look is offered nothing else", async () => {
+		const viewer = await openConsole(
+			"console-sources",
+			["tidemill-viewer"],
+			visitor.local,
+		);
+		try {
+			const { page, open } = viewer;
+			await expectPage(page, "Sources");
+			expect(
+				await page.getByRole("button", { name: "New source" }).count(),
+			).toBe(0);
+			await open("sources/orders-by-keys");
+			await expectPage(page, "orders-by-keys");
+			for (const name of ["Send test event", "Suspend", "Delete"])
+				expect(
+					await page.getByRole("button", { name, exact: true }).count(),
+				).toBe(0);
+		} finally {
+			await viewer.close();
+		}
+	});
+
+	test("a Source is deleted by who types its name", async () => {
+		const { page, open, local } = visitor;
+		const hands = withMouse(page);
+		await open("sources/with-token");
+		await hands.press("Delete");
+		await page.getByLabel("Type with-token to confirm").fill("with-token");
+		await hands.press("Delete", page.getByRole("dialog"));
+		await expectPage(page, "Sources");
+		await vi.waitFor(
+			async () => {
+				const names = await local.run(
+					"kubectl",
+					"get",
+					"sources",
+					"-o",
+					"name",
+				);
+				expect(names).not.toContain("with-token");
+			},
+			{ timeout: 60_000 },
+		);
+	});
+});
+
+function stored({ page }: ConsoleSession) {
+	return page.getByRole("region", { name: "Stored events" });
+}
