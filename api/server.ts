@@ -92,8 +92,11 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	);
 	const openRequests = new OpenRequests(connections.maxConnections);
 	const authentications = new WeakMap<FastifyRequest, Authentication>();
-	const authenticate = (request: FastifyRequest, reply: FastifyReply) =>
-		authenticator.authenticate(request, () => closeOf(reply));
+	const authenticate = (
+		request: FastifyRequest,
+		reply: FastifyReply,
+		ownRate?: string,
+	) => authenticator.authenticate(request, () => closeOf(reply), ownRate);
 	const visitors = options.console && new Console(options.console);
 	const identityOf = (request: FastifyRequest) =>
 		authentications.get(request)!.requireIdentity();
@@ -110,8 +113,12 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
 		if (visitors && isConsoleFile(request)) return;
-		visitors?.admit(request);
-		const authentication = await authenticate(request, reply);
+		// Pages that are open cost the account's programs no request.
+		const isVisitor = visitors?.admit(request);
+		const ownRate =
+			request.routeOptions.config?.ownRate ??
+			(isVisitor ? "console" : undefined);
+		const authentication = await authenticate(request, reply, ownRate);
 		authentications.set(request, authentication);
 		const { rate, isAuthenticated } = authentication;
 		reply.headers(rateHeaders(rate));

@@ -44,10 +44,14 @@ export class Authenticator {
 		});
 	}
 
-	/** @param gone makes a signal that fires when the client has disconnected. */
+	/**
+	 * @param gone makes a signal that fires when the client has disconnected.
+	 * @param ownRate what the request counts as in the rate limit, beside all others; undefined if it counts among them.
+	 */
 	async authenticate(
 		request: FastifyRequest,
 		gone: () => AbortSignal,
+		ownRate: string | undefined,
 	): Promise<Authentication> {
 		const network = networkOf(request.ip);
 		try {
@@ -55,7 +59,6 @@ export class Authenticator {
 			const identity = await this.#identities.identityOf(token, (review) =>
 				this.#queue.run(network, gone(), review),
 			);
-			const { ownRate } = request.routeOptions.config;
 			const subject = rateSubjectOf(identity);
 			const rate = await this.#rateLimit.count(
 				ownRate === undefined ? subject : `${ownRate} ${subject}`,

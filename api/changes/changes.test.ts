@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { createLog } from "../../packages/service/log.ts";
+import { SealKey } from "../../packages/service/seal-key.ts";
 import {
 	withoutArchive,
 	withoutKeys,
@@ -67,6 +69,12 @@ beforeEach(async () => {
 		rateLimit: { limit: 3, windowMs: 3_600_000 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
+		console: {
+			directory: "/nowhere",
+			keys: new SealKey(randomBytes(32)),
+			hosts: new Set(["127.0.0.1"]),
+			version: "1.2.3",
+		},
 		log,
 		stopping: stopping.signal,
 	});
@@ -145,6 +153,43 @@ test("streams of changes spend none of the account's rate limit, and have one of
 	const { status, headers } = await list();
 	expect(status).toBe(200);
 	expect(headers.get("x-ratelimit-remaining")).toBe("2");
+});
+
+test("what the console's pages ask spends none of the account's rate limit", async () => {
+	const page = {
+		"tidemill-console": "1",
+		"sec-fetch-site": "same-origin",
+		origin: url,
+	};
+	const signedIn = await fetch(`${url}/console/session`, {
+		method: "POST",
+		headers: { ...page, "content-type": "application/json" },
+		body: JSON.stringify({ token: "one" }),
+	});
+	expect(signedIn.status).toBe(200);
+	// Others remove what a longer session would have left.
+	const cookie = signedIn.headers
+		.getSetCookie()
+		.find((one) => one.startsWith("tidemill-console="))!
+		.split(";")[0]!;
+	const ask = async (headers: Record<string, string>) => {
+		const answer = await fetch(`${url}/v1/sources`, { headers });
+		return [answer.status, answer.headers.get("x-ratelimit-remaining")];
+	};
+	const token = { authorization: "Bearer one" };
+	const before = await ask(token);
+	const asked = [];
+	for (let i = 0; i < 4; i++) asked.push(await ask({ ...page, cookie }));
+	expect(asked).toEqual([
+		[200, "2"],
+		[200, "1"],
+		[200, "0"],
+		[429, "0"],
+	]);
+	expect([before, await ask(token)]).toEqual([
+		[200, "1"],
+		[200, "0"],
+	]);
 });
 
 test("when the API stops, the stream says so and ends", async () => {

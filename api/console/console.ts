@@ -60,15 +60,16 @@ export class Console {
 
 	/**
 	 * Gives a request of the console's page the token of its session. Requests of programs, which have no console's header, never
-	 * get one. Throws a 403 if another page sent it.
+	 * get one. Returns whether it did. Throws a 403 if another page sent it.
 	 */
-	admit(request: FastifyRequest): void {
+	admit(request: FastifyRequest): boolean {
 		const { headers } = request;
 		if (headers.authorization !== undefined || !(consoleHeader in headers))
-			return;
+			return false;
 		requireOwnPage(request, this.#options.hosts);
 		const session = this.#cookie.read(request);
 		if (session) headers.authorization = `Bearer ${session.token}`;
+		return session !== undefined;
 	}
 
 	serve(api: FastifyInstance, parts: ApiParts): void {
