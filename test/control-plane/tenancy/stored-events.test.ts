@@ -9,6 +9,7 @@ import {
 import { listEvents } from "../../../ingest/lake/events/listing.ts";
 import { findEvent } from "../../../ingest/lake/events/lookup.ts";
 import type { FrameEvent } from "../../../ingest/wire/frame-event.ts";
+import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
 import type {
 	EventAnswer,
 	EventsAnswer,
@@ -110,11 +111,31 @@ beforeAll(async () => {
 			...withoutArchive,
 			askEvents,
 			followArchive: (...tail) => onFollow(...tail),
+			readCounts: async (sourceKey) => ({
+				ledger: ledgerOf(sourceKey),
+				released: undefined,
+			}),
 		},
 	});
 });
 
 afterAll(() => api.api.close());
+
+/** As many events today as the first digit of the Source's key says. */
+function ledgerOf(sourceKey: string): SourceLedger {
+	const { account } = [shop, thief].find((one) => one.sourceKey === sourceKey)!;
+	const now = new Date().toISOString();
+	const date = now.slice(0, 10);
+	return {
+		version: 1,
+		account,
+		sourceKey,
+		firstEventDate: date,
+		lastEventTime: now,
+		archivedThrough: now,
+		archived: { [date]: Number(sourceKey[0]) },
+	};
+}
 
 const idsIn = ({ items }: { items: object[] }) =>
 	items.map((item) => (item as { eventId: string }).eventId);
@@ -143,6 +164,25 @@ test("each account lists, gets and traces the events of its own Source of the sa
 				},
 			});
 		}
+	}
+});
+
+test("each account counts the dates of its own Source, and who may not see events counts none", async () => {
+	const path = "/v1/sources/shop/days";
+	for (const { sourceKey, tokens } of [shop, thief]) {
+		const { status, body } = await apiClient(api.url, tokens.viewer)(
+			"GET",
+			path,
+		);
+		expect([status, body.items[0]]).toMatchObject([
+			200,
+			{
+				received: Number(sourceKey[0]),
+				loads: [{ pipeline: "orders", state: "Waiting" }],
+			},
+		]);
+		const nobody = apiClient(api.url, tokens.nobody);
+		expect((await nobody("GET", path)).status).toBe(403);
 	}
 });
 
