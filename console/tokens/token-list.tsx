@@ -100,7 +100,7 @@ export function TokenListPage() {
 
 export function Expiry({ token: { expireTime } }: { token: Token }) {
 	return expireTime === undefined ? (
-		<>{words.never}</>
+		<span>{words.never}</span>
 	) : (
 		<Time at={expireTime} />
 	);

@@ -19,8 +19,9 @@ export function installPackages(
 		.map(([, name]) => name);
 	if (missing.length === 0) return;
 	say(`Installing Debian's packages ${missing.join(", ")}.`);
+	// Others may install at the same time: apt itself doesn't wait.
 	const apt = (...args: string[]) =>
-		execFileSync("apt-get", ["--quiet", ...args], {
+		execFileSync("flock", [aptLock, "apt-get", "--quiet", ...args], {
 			env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
 			stdio: ["ignore", "ignore", "pipe"],
 			encoding: "utf8",
@@ -35,6 +36,8 @@ export function installPackages(
 		);
 	}
 }
+
+const aptLock = "/tmp/tidemill-apt-get.lock";
 
 /** @param program its name or its absolute path. */
 export function isInstalled(program: string): boolean {

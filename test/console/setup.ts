@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { installPackages } from "../../local/binaries/debian-packages.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 import { chromiumPath } from "./browser.ts";
 
@@ -8,8 +9,11 @@ import { chromiumPath } from "./browser.ts";
 export default async function setup(
 	project: TestProject,
 ): Promise<(() => Promise<void>) | undefined> {
-	// Without a browser the files skip, and need nothing.
-	if (chromiumPath() === undefined) return undefined;
+	if (chromiumPath() === undefined) {
+		// Without a browser the files skip, and need nothing.
+		if (!process.env.CI) return undefined;
+		installPackages({ "/usr/bin/chromium": "chromium" }, console.error);
+	}
 	execFileSync(process.execPath, ["tools/console/build.ts"], {
 		cwd: join(import.meta.dirname, "../.."),
 		stdio: ["ignore", "inherit", "inherit"],

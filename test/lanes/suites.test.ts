@@ -5,7 +5,7 @@ import { suites } from "./suites.ts";
 
 test("each file of tests on servers is in one lane of make test, and no lane asks for files that aren't there", () => {
 	const files = globSync(
-		"test/{control-plane,data-plane,faults,promises}/**/*.test.ts",
+		"test/{console,control-plane,data-plane,faults,promises}/**/*.test.ts",
 		{ cwd: join(import.meta.dirname, "../..") },
 	);
 	const lanes = suites.test!.flatMap((stage) => Object.entries(stage));
