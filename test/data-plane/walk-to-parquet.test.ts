@@ -54,5 +54,7 @@ test("CONTRIBUTING.md tells the whole way from a request's body to Parquet", asy
 	const executed = await executedFiles(() => send('"second"'));
 	process.emit("SIGTERM");
 	expect(await receiver).toBe(0);
-	expectWalk(/Parquet/, executed);
+	// Neither process has the operator's code: an earlier file of this process may still ask archive by it.
+	const isOfDataPlane = (path: string) => !path.startsWith("operator/");
+	expectWalk(/Parquet/, executed.filter(isOfDataPlane));
 });
