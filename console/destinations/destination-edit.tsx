@@ -1,10 +1,8 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
+import { useMemo } from "preact/hooks";
 import type { PageProps } from "../app/pages.ts";
-import { Page, Skeleton } from "../components/page.tsx";
-import { ProblemBox } from "../components/problem-box.tsx";
+import { Page } from "../components/page.tsx";
 import { destinations as words } from "../messages/destinations.ts";
-import { loadOriginal, type Original } from "../resource/save.ts";
+import { EditPage } from "../resource/edit-page.tsx";
 import { navigate } from "../router/navigation.ts";
 import { DestinationForm } from "./destination-form.tsx";
 import { newDestination } from "./form.ts";
@@ -28,38 +26,21 @@ export function NewDestination() {
 /** `destinations/<name>/edit`. */
 export function EditDestination({ params }: PageProps) {
 	const name = params.name!;
-	const [original, setOriginal] = useState<Original>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	useEffect(() => {
-		const leaving = new AbortController();
-		loadOriginal("Destination", name, leaving.signal).then(
-			setOriginal,
-			(error: unknown) => {
-				if (leaving.signal.aborted) return;
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			},
-		);
-		return () => leaving.abort();
-	}, [name]);
 	return (
-		<Page
-			title={words.editTitle(name)}
-			parents={[
-				["destinations", words.title],
-				[`destinations/${name}`, name],
-			]}
+		<EditPage
+			kind="Destination"
+			path="destinations"
+			name={name}
+			words={words}
+			lines={8}
 		>
-			{problem && <ProblemBox problem={problem} />}
-			{original ? (
+			{(original) => (
 				<DestinationForm
 					original={original}
 					initial={original.draft}
 					onSaved={() => void navigate(`destinations/${name}`)}
 				/>
-			) : (
-				!problem && <Skeleton lines={8} />
 			)}
-		</Page>
+		</EditPage>
 	);
 }

@@ -1,10 +1,8 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
+import { useMemo } from "preact/hooks";
 import type { PageProps } from "../app/pages.ts";
-import { Page, Skeleton } from "../components/page.tsx";
-import { ProblemBox } from "../components/problem-box.tsx";
+import { Page } from "../components/page.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { loadOriginal, type Original } from "../resource/save.ts";
+import { EditPage } from "../resource/edit-page.tsx";
 import { address, navigate } from "../router/navigation.ts";
 import { newPipeline } from "./form.ts";
 import { PipelineForm } from "./pipeline-form.tsx";
@@ -30,38 +28,21 @@ export function NewPipeline() {
 /** `pipelines/<name>/edit`. */
 export function EditPipeline({ params }: PageProps) {
 	const name = params.name!;
-	const [original, setOriginal] = useState<Original>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	useEffect(() => {
-		const leaving = new AbortController();
-		loadOriginal("Pipeline", name, leaving.signal).then(
-			setOriginal,
-			(error: unknown) => {
-				if (leaving.signal.aborted) return;
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			},
-		);
-		return () => leaving.abort();
-	}, [name]);
 	return (
-		<Page
-			title={words.editTitle(name)}
-			parents={[
-				["pipelines", words.title],
-				[`pipelines/${name}`, name],
-			]}
+		<EditPage
+			kind="Pipeline"
+			path="pipelines"
+			name={name}
+			words={words}
+			lines={12}
 		>
-			{problem && <ProblemBox problem={problem} />}
-			{original ? (
+			{(original) => (
 				<PipelineForm
 					original={original}
 					initial={original.draft}
 					onSaved={() => void navigate(`pipelines/${name}`)}
 				/>
-			) : (
-				!problem && <Skeleton lines={12} />
 			)}
-		</Page>
+		</EditPage>
 	);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { isReady, live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
@@ -14,7 +14,7 @@ import { Time } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
 import type { Source } from "../generated/types.ts";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
-import { loadOriginal, type Original } from "../resource/save.ts";
+import { useOriginal } from "../resource/use-original.ts";
 import { href, navigate } from "../router/navigation.ts";
 import { byKind, type Deviation, planNameOf } from "./plan-form.ts";
 import { PlanForm } from "./plan-form-page.tsx";
@@ -72,21 +72,8 @@ export function PlanPage({ params }: PageProps) {
 
 /** A saved plan is loaded again, so that the form begins with what the API made of it. */
 function Editor({ name }: { name: string }) {
-	const [original, setOriginal] = useState<Original>();
-	const [problem, setProblem] = useState<ApiProblem>();
 	const [round, setRound] = useState(0);
-	useEffect(() => {
-		const leaving = new AbortController();
-		loadOriginal("TrackingPlan", name, leaving.signal).then(
-			setOriginal,
-			(error: unknown) => {
-				if (leaving.signal.aborted) return;
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			},
-		);
-		return () => leaving.abort();
-	}, [name, round]);
+	const { original, problem } = useOriginal("TrackingPlan", name, round);
 	if (problem) return <ProblemBox problem={problem} />;
 	if (!original) return <Skeleton lines={12} />;
 	return (

@@ -1,0 +1,38 @@
+import type { ComponentChildren } from "preact";
+import { Page, Skeleton } from "../components/page.tsx";
+import { ProblemBox } from "../components/problem-box.tsx";
+import type { FormKind } from "./draft.ts";
+import type { Original } from "./save.ts";
+import { useOriginal } from "./use-original.ts";
+
+/** `<path>/<name>/edit`: the form of a resource, as the API has it when the page opens. */
+export function EditPage({
+	kind,
+	path,
+	name,
+	words,
+	lines,
+	children,
+}: {
+	kind: FormKind;
+	path: string;
+	name: string;
+	words: { title: string; editTitle(name: string): string };
+	/** How high the form is, roughly, until it is there. */
+	lines: number;
+	children: (original: Original) => ComponentChildren;
+}) {
+	const { original, problem } = useOriginal(kind, name);
+	return (
+		<Page
+			title={words.editTitle(name)}
+			parents={[
+				[path, words.title],
+				[`${path}/${name}`, name],
+			]}
+		>
+			{problem && <ProblemBox problem={problem} />}
+			{original ? children(original) : !problem && <Skeleton lines={lines} />}
+		</Page>
+	);
+}

@@ -1,0 +1,73 @@
+import {
+	isReady,
+	type LiveKind,
+	type LiveKinds,
+	live,
+} from "../api/changes.ts";
+import { can } from "../api/session.ts";
+import { DataTable, type TableColumn } from "../components/data-table.tsx";
+import { EmptyState, Page, Skeleton } from "../components/page.tsx";
+import { href, navigate } from "../router/navigation.ts";
+
+/** The kinds that people name, and make by a form. */
+type ListedKind = Exclude<LiveKind, "runs">;
+
+/**
+ * The page of all resources of a kind, by name, as they change: what they are called, with a link to each one's page, and the
+ * kind's own columns. Who may create one gets the button.
+ * @param path below the console, such as `tracking-plans`
+ */
+export function ResourceList<K extends ListedKind>({
+	kind,
+	path,
+	words,
+	newTitle,
+	columns,
+}: {
+	kind: K;
+	path: string;
+	words: { title: string; name: string; emptyTitle: string; empty: string };
+	newTitle: string;
+	columns: TableColumn<LiveKinds[K]>[];
+}) {
+	const rows = [...live(kind).values()].sort((a, b) =>
+		a.name < b.name ? -1 : 1,
+	);
+	const create = can(kind, "create") && (
+		<button
+			type="button"
+			class="button-primary"
+			onClick={() => void navigate(`${path}/new`)}
+		>
+			{newTitle}
+		</button>
+	);
+	const nameColumn: TableColumn<LiveKinds[K]> = {
+		key: "name",
+		title: words.name,
+		render: ({ name, displayName }) => (
+			<>
+				<a href={href(`${path}/${name}`)}>{name}</a>
+				{displayName && <div class="quiet">{displayName}</div>}
+			</>
+		),
+	};
+	return (
+		<Page title={words.title} actions={create}>
+			{!isReady.value ? (
+				<Skeleton />
+			) : rows.length === 0 ? (
+				<EmptyState title={words.emptyTitle}>
+					<p>{words.empty}</p>
+				</EmptyState>
+			) : (
+				<DataTable
+					caption={words.title}
+					rows={rows}
+					keyOf={({ name }) => name}
+					columns={[nameColumn, ...columns]}
+				/>
+			)}
+		</Page>
+	);
+}
