@@ -4,12 +4,15 @@ import { heldRights } from "../caller/rights.ts";
 import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import { EventStream, OpenStreams } from "../http/event-stream.ts";
+import {
+	answerWithStream,
+	EventStream,
+	OpenStreams,
+} from "../http/event-stream.ts";
 import { apiResources, type Resource } from "../resources/api-resource.ts";
 import { resourceView, runView } from "../resources/views.ts";
 import type { SharedView, WatchedKind } from "./shared-watch.ts";
 
-const heartbeatMs = 10_000;
 /** Two questions that fail in a row end a stream, so nobody sees anything a minute after the right or the token has ended. */
 const reviewEveryMs = 25_000;
 /** An apiserver that is starting forbids everything for a moment. */
@@ -58,33 +61,13 @@ export const followChanges: Handler = async (request, reply) => {
 	// The place is taken for as long as the connection.
 	finished(reply.raw, streams.enter(request.account));
 	const stream = new EventStream(maxUnreadBytes);
-	request
-		.whenGone()
-		.addEventListener("abort", () =>
-			stream.end("Stopping", "The API is stopping. Connect again."),
-		);
-	stream.retryAfter(2_000);
 	const review = reviewOf(request, kinds, stream);
 	const changes = new PendingChanges(kinds, request, review, stream);
-	const timers = [
-		setInterval(() => stream.heartbeat(), heartbeatMs),
-		setInterval(review, reviewEveryMs),
-	];
-	void changes
-		.run()
-		.catch((error) => {
-			request.server.apiLog.error({ err: error }, "a stream of changes failed");
-			stream.end("Internal", "Internal error. Connect again.");
-		})
-		.finally(() => {
-			for (const timer of timers) clearInterval(timer);
-		});
-	reply
-		.type("text/event-stream; charset=utf-8")
-		.header("cache-control", "no-store")
-		// nginx would hold events back.
-		.header("x-accel-buffering", "no");
-	return stream.body;
+	return answerWithStream(request, reply, stream, {
+		name: "a stream of changes",
+		work: () => changes.run(),
+		every: [[review, reviewEveryMs]],
+	});
 };
 
 /** What a reader has not been told yet. It is bounded by the number of objects, not by that of their changes. */

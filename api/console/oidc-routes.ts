@@ -1,11 +1,15 @@
-import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { pageHeaders, pathPrefix } from "./files.ts";
 import { type OidcAttempt, type OidcOptions, OidcSignIn } from "./oidc.ts";
 import { requireOwnHost } from "./own-page.ts";
-import { hostCookie } from "./session-cookie.ts";
+import {
+	cookieAttributes,
+	hostCookie,
+	openedValue,
+	sealedValue,
+} from "./sealed-cookie.ts";
 
 const purpose = "console sign-in at a provider";
 const path = "/console/session/oidc";
@@ -31,8 +35,8 @@ interface OidcParts {
 export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 	const { keys, hosts, isProxy, open } = parts;
 	const provider = new OidcSignIn(parts.options);
-	const cookie = ({ protocol }: FastifyRequest) =>
-		hostCookie("tidemill-console-oidc", protocol);
+	const cookie = (request: FastifyRequest) =>
+		hostCookie("tidemill-console-oidc", request);
 	const home = (request: FastifyRequest) =>
 		`${request.protocol}://${request.host}${pathPrefix(request, isProxy)}/console/`;
 	const redirectUri = (request: FastifyRequest) =>
@@ -65,18 +69,10 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 		requireOwnHost(request, hosts);
 		try {
 			const { location, attempt } = await provider.begin(redirectUri(request));
-			const sealed = keys.current.seal(
-				Buffer.from(JSON.stringify(attempt)),
-				purpose,
-			);
-			reply.setCookie(
-				cookie(request),
-				`${keys.current.id}.${Buffer.from(sealed, "base64").toString("base64url")}`,
-				{
-					...attributes(request),
-					expires: new Date(attempt.expiresAtMs),
-				},
-			);
+			reply.setCookie(cookie(request), sealedValue(keys, purpose, attempt), {
+				...cookieAttributes(request, "lax"),
+				expires: new Date(attempt.expiresAtMs),
+			});
 			return reply.header("cache-control", "no-store").redirect(location, 303);
 		} catch (error) {
 			return fail(request, reply, error);
@@ -85,14 +81,11 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 
 	api.get(`${path}/callback`, async (request, reply) => {
 		requireOwnHost(request, hosts);
-		reply.clearCookie(cookie(request), attributes(request));
+		reply.clearCookie(cookie(request), cookieAttributes(request, "lax"));
 		try {
 			const header = request.headers.cookie ?? "";
 			const value = request.server.parseCookie(header)[cookie(request)] ?? "";
-			const [id, sealed] = value.split(".");
-			const attempt: OidcAttempt = JSON.parse(
-				keys.open(sealed ?? "", purpose, id).toString(),
-			);
+			const attempt = openedValue<OidcAttempt>(keys, purpose, value);
 			const { searchParams } = new URL(request.url, home(request));
 			const token = await provider.end(
 				searchParams,
@@ -107,15 +100,6 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 			return fail(request, reply, error);
 		}
 	});
-}
-
-function attributes({ protocol }: FastifyRequest): CookieSerializeOptions {
-	return {
-		path: "/",
-		httpOnly: true,
-		sameSite: "lax",
-		secure: protocol === "https",
-	};
 }
 
 function failedPage(words: string, home: string): string {

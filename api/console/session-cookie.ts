@@ -1,7 +1,13 @@
 import "@fastify/cookie";
-import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { claimsOf } from "../../packages/kube/client/token-claims.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
+import {
+	cookieAttributes,
+	hostCookie,
+	openedValue,
+	sealedValue,
+} from "./sealed-cookie.ts";
 
 /** A browser keeps 4,096 bytes of a cookie with its name and attributes (RFC 6265 §6.1). */
 const partLength = 3_500;
@@ -38,11 +44,9 @@ export class SessionCookie {
 		const parts = Array.from({ length: Number(count ?? 0) }, (_, part) =>
 			part === 0 ? first : cookies[`${name}-${part}`],
 		);
-		const [id, sealed] = parts.join("").split(".");
-		if (!id || !sealed) return undefined;
 		try {
-			const text = this.#keys.open(sealed, purpose, id).toString();
-			const session: ConsoleSession = JSON.parse(text);
+			const text = parts.join("");
+			const session = openedValue<ConsoleSession>(this.#keys, purpose, text);
 			const { expiresAtMs = Number.POSITIVE_INFINITY } = session;
 			return now < expiresAtMs ? session : undefined;
 		} catch {
@@ -53,9 +57,7 @@ export class SessionCookie {
 
 	/** Throws a RangeError for a token that doesn't fit into a browser's cookies. */
 	write(reply: FastifyReply, session: ConsoleSession): void {
-		const key = this.#keys.current;
-		const sealed = key.seal(Buffer.from(JSON.stringify(session)), purpose);
-		const text = `${key.id}.${base64url(sealed)}`;
+		const text = sealedValue(this.#keys, purpose, session);
 		const parts = Math.ceil(text.length / partLength);
 		if (parts > maxParts) throw new RangeError("the token is too long");
 		this.end(reply, parts);
@@ -66,7 +68,7 @@ export class SessionCookie {
 				partName(reply.request, part),
 				part === 0 ? `${parts}.${value}` : value,
 				{
-					...attributes(reply.request),
+					...cookieAttributes(reply.request, "strict"),
 					...(expiresAtMs !== undefined && { expires: new Date(expiresAtMs) }),
 				},
 			);
@@ -78,44 +80,21 @@ export class SessionCookie {
 		for (let part = from; part < maxParts; part++)
 			reply.clearCookie(
 				partName(reply.request, part),
-				attributes(reply.request),
+				cookieAttributes(reply.request, "strict"),
 			);
 	}
 }
 
-function nameOf({ protocol }: FastifyRequest): string {
-	return hostCookie("tidemill-console", protocol);
-}
-
-/** The name that no other host can set, where there is TLS. */
-export function hostCookie(name: string, protocol: string): string {
-	return protocol === "https" ? `__Host-${name}` : name;
+function nameOf(request: FastifyRequest): string {
+	return hostCookie("tidemill-console", request);
 }
 
 function partName(request: FastifyRequest, part: number): string {
 	return part === 0 ? nameOf(request) : `${nameOf(request)}-${part}`;
 }
 
-function attributes({ protocol }: FastifyRequest): CookieSerializeOptions {
-	return {
-		path: "/",
-		httpOnly: true,
-		sameSite: "strict",
-		secure: protocol === "https",
-	};
-}
-
 /** The end that a JSON Web Token says (RFC 7519 §4.1.4), in Unix time; undefined for any other token. The apiserver verifies it. */
 export function endOfToken(token: string): number | undefined {
-	try {
-		const claims = Buffer.from(token.split(".")[1] ?? "", "base64url");
-		const { exp } = JSON.parse(claims.toString()) as { exp?: unknown };
-		return typeof exp === "number" ? exp * 1000 : undefined;
-	} catch {
-		return undefined;
-	}
-}
-
-function base64url(base64: string): string {
-	return Buffer.from(base64, "base64").toString("base64url");
+	const { exp } = claimsOf(token);
+	return typeof exp === "number" ? exp * 1000 : undefined;
 }

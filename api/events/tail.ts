@@ -4,18 +4,20 @@ import { streamName } from "../../packages/contracts/nats.ts";
 import type { ApiRequest, Handler, TailListener } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import { EventStream, OpenStreams } from "../http/event-stream.ts";
+import {
+	answerWithStream,
+	EventStream,
+	OpenStreams,
+} from "../http/event-stream.ts";
 import { flagOf } from "../http/query.ts";
 import { refusedView } from "./refused-requests.ts";
 import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
 
-const heartbeatMs = 10_000;
 const refusedEveryMs = 500;
 /** A right that was taken away, a token that has expired and a Source that is gone end a tail within this time. */
 const reviewEveryMs = 30_000;
 /** The apiserver may be away for as long. */
 const maxFailedReviews = 4;
-const retryMs = 2_000;
 
 /** Each holds a connection, and some of archive's time. */
 const tails = new OpenStreams("tails", { ofAccount: 5, ofAll: 100 });
@@ -39,58 +41,30 @@ export const tailEvents: Handler = async (request, reply) => {
 	// The place is taken for as long as the connection and what waits in it.
 	finished(reply.raw, tails.enter(request.account));
 	const stream = new EventStream();
-	request
-		.whenGone()
-		.addEventListener("abort", () =>
-			stream.end("Stopping", "The API is stopping. Connect again."),
-		);
-	stream.retryAfter(retryMs);
-	const timers = [
-		setInterval(() => stream.heartbeat(), heartbeatMs),
-		setInterval(
-			reviewOf(request, name, withBody, place, stream),
-			reviewEveryMs,
-		),
-		...(withRefused
-			? [
-					setInterval(
-						refusedOf(request, sourceKey, withBody, stream),
-						refusedEveryMs,
-					),
-				]
-			: []),
-	];
 	const { account } = request;
 	const listeners = listenersOf(stream, shards);
 	// A receiver that is late still writes to the shard that the Source moved from.
-	const followed = shards.map((shard, at) => {
-		const question = {
-			account,
-			sourceKey,
-			shard,
-			withBody,
-			after: afterIn[at],
-		};
-		return request.server.archive.followArchive(
-			question,
+	const follow = (shard: number, at: number) =>
+		request.server.archive.followArchive(
+			{ account, sourceKey, shard, withBody, after: afterIn[at] },
 			listeners[at]!,
 			stream.signal,
 		);
+	return answerWithStream(request, reply, stream, {
+		name: "a tail",
+		work: () => Promise.all(shards.map(follow)),
+		every: [
+			[reviewOf(request, name, withBody, place, stream), reviewEveryMs],
+			...(withRefused
+				? [
+						[
+							refusedOf(request, sourceKey, withBody, stream),
+							refusedEveryMs,
+						] as const,
+					]
+				: []),
+		],
 	});
-	void Promise.all(followed)
-		.catch((error) => {
-			request.server.apiLog.error({ err: error }, "a tail failed");
-			stream.end("Internal", "Internal error. Connect again.");
-		})
-		.finally(() => {
-			for (const timer of timers) clearInterval(timer);
-		});
-	reply
-		.type("text/event-stream; charset=utf-8")
-		.header("cache-control", "no-store")
-		// nginx would hold events back.
-		.header("x-accel-buffering", "no");
-	return stream.body;
 };
 
 /** One for each shard. The tail shows events when the archives of all of them are there. */

@@ -1,6 +1,13 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
+import type { FastifyReply } from "fastify";
+import type { ApiRequest } from "./endpoint.ts";
 import { RequestError } from "./errors.ts";
+
+/** Proxies close silent connections, and a client learns that the connection lives. */
+const heartbeatMs = 10_000;
+/** How long a client waits before it connects again. */
+const retryMs = 2_000;
 
 /** An answer of server-sent events (WHATWG HTML, "Server-sent events"). A reader that falls behind is cut off. */
 export class EventStream {
@@ -39,12 +46,10 @@ export class EventStream {
 		await once(this.body, "drain", { signal: this.signal }).catch(() => {});
 	}
 
-	/** Proxies close silent connections, and a client learns that the connection lives. */
 	heartbeat(): void {
 		this.#write(": still here\n\n");
 	}
 
-	/** How long a client waits before it connects again. */
 	retryAfter(timeMs: number): void {
 		this.#write(`retry: ${timeMs}\n\n`);
 	}
@@ -69,6 +74,52 @@ export class EventStream {
 				"The client reads more slowly than events come. Connect again with Last-Event-ID.",
 			);
 	}
+}
+
+/**
+ * The answer of an endpoint that streams for as long as `work` goes on: with heartbeats, until the API stops or the work fails,
+ * which is logged.
+ * @param name of the stream, for the log
+ * @param every what is done meanwhile, each with its interval in ms
+ */
+export function answerWithStream(
+	request: ApiRequest,
+	reply: FastifyReply,
+	stream: EventStream,
+	{
+		name,
+		work,
+		every,
+	}: {
+		name: string;
+		work: () => Promise<unknown>;
+		every: readonly (readonly [action: () => unknown, ms: number])[];
+	},
+): PassThrough {
+	request
+		.whenGone()
+		.addEventListener("abort", () =>
+			stream.end("Stopping", "The API is stopping. Connect again."),
+		);
+	stream.retryAfter(retryMs);
+	const timers = [
+		setInterval(() => stream.heartbeat(), heartbeatMs),
+		...every.map(([action, ms]) => setInterval(action, ms)),
+	];
+	void work()
+		.catch((error) => {
+			request.server.apiLog.error({ err: error }, `${name} failed`);
+			stream.end("Internal", "Internal error. Connect again.");
+		})
+		.finally(() => {
+			for (const timer of timers) clearInterval(timer);
+		});
+	reply
+		.type("text/event-stream; charset=utf-8")
+		.header("cache-control", "no-store")
+		// nginx would hold events back.
+		.header("x-accel-buffering", "no");
+	return stream.body;
 }
 
 /** Bounds the streams of one sort that this process has open. */

@@ -1,3 +1,4 @@
+import { claimsOf } from "../../packages/kube/client/token-claims.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
 import {
@@ -190,16 +191,12 @@ function adviceOf(
 function serviceAccountOf(
 	token: string,
 ): { namespace: string; name: string } | undefined {
-	try {
-		const claims = Buffer.from(token.split(".")[1] ?? "", "base64url");
-		const { sub } = JSON.parse(claims.toString()) as { sub?: string };
-		const [, namespace, name] =
-			/^system:serviceaccount:([a-z0-9-]+):([a-z0-9.-]+)$/.exec(sub ?? "") ??
-			[];
-		return namespace && name ? { namespace, name } : undefined;
-	} catch {
-		return undefined;
-	}
+	const { sub } = claimsOf(token);
+	const [, namespace, name] =
+		/^system:serviceaccount:([a-z0-9-]+):([a-z0-9.-]+)$/.exec(
+			String(sub ?? ""),
+		) ?? [];
+	return namespace && name ? { namespace, name } : undefined;
 }
 
 async function reasonOf(answer: Response): Promise<string> {
