@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import { requestToken } from "../api/resources/tokens.ts";
-import { issueCode } from "../packages/service/sign-in-codes.ts";
+import { codesOf, issueCode } from "../packages/service/sign-in-codes.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
@@ -36,7 +35,7 @@ export function define(group: CommandGroup): void {
 				account.name,
 				sessionSeconds,
 			);
-			const code = await issueCode(join(home, "sign-in-codes"), token);
+			const code = await issueCode(codesOf(home), token);
 			process.stdout.write(`${page}#${code}\n`);
 		});
 }

@@ -1,5 +1,3 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { DestinationInput } from "../../packages/contracts/job.ts";
 import {
 	QueryFailed,
@@ -8,7 +6,7 @@ import {
 	SqlUsageError,
 } from "../../packages/warehouses/definition/sql.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
-import { printed } from "../../packages/warehouses/load/query-output.ts";
+import { print, printed } from "../../packages/warehouses/load/query-output.ts";
 import { warehouseModules } from "./generated/warehouses.ts";
 
 /** Prints what a query gives, for `tidemill sql`. Throws {@link QueryFailed}; its message ends without advice, which is for Runs. */
@@ -23,12 +21,9 @@ export async function printQuery(
 		throw new QueryFailed(
 			`tidemill sql can't query ${input.type}. Use the warehouse's own tools.`,
 		);
-	const width = process.stdout.isTTY ? process.stdout.columns : undefined;
 	try {
 		await query(input, sql.replace(/[;\s]+$/, ""), secret, (result) =>
-			pipeline(Readable.from(printed(result, format, width)), process.stdout, {
-				end: false,
-			}),
+			print((width) => printed(result, format, width)),
 		);
 	} catch (error) {
 		// The reader closed the pipe (`… | head`).

@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { codesOf } from "../../packages/service/sign-in-codes.ts";
 import { problem } from "./errors.ts";
 
 /** The project's folder. */
@@ -65,7 +66,7 @@ export function locateHome(
 		secrets: inside("secrets.json"),
 		sealKey: inside("seal-key"),
 		consoleKey: inside("console-key"),
-		signInCodes: inside("sign-in-codes"),
+		signInCodes: codesOf(directory),
 		publicURL: inside("public-url"),
 		env: inside("env"),
 		logs: inside("logs"),

@@ -12,6 +12,11 @@ import { join } from "node:path";
 /** A person copies the link into a browser at once. */
 export const codeLifeMs = 10 * 60_000;
 
+/** Where a local Tidemill with this home keeps them. */
+export function codesOf(home: string): string {
+	return join(home, "sign-in-codes");
+}
+
 interface KeptCode {
 	token: string;
 	/** Unix time. */

@@ -35,6 +35,8 @@ let postgres: PostgresServer;
 let clickHouse: ClickHouseServer;
 
 beforeAll(async () => {
+	// A command prints once in its life, and here many share one process: Node would warn of their listeners.
+	process.stdout.setMaxListeners(100);
 	({ account } = await newAccount());
 	postgres = await startPostgres();
 	await postgres.rows(
@@ -148,6 +150,7 @@ test.skipIf(!isClickHouseHere)(
 	async () => {
 		const query = "select id, n, big, none from orders order by id";
 		const json = await ask("clickhouse", query, "-o", "json");
+		expect(json.stderr).toBe("");
 		expect(json.stdout.trimEnd().split("\n")).toEqual([
 			'{"id":"a","n":1,"big":"9007199254740993","none":null}',
 			'{"id":"b\\"","n":2,"big":2,"none":""}',

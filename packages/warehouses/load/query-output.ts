@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import {
 	type QueryResult,
 	type SqlFormat,
@@ -26,6 +28,15 @@ export async function* printed(
 		case "table":
 			yield renderTable(columns, await tableRows(texts), width);
 	}
+}
+
+/** Prints a text as fast as its reader takes it. @param pieces of the text, for a terminal of that width, if it is one */
+export function print(
+	pieces: (width: number | undefined) => AsyncIterable<string>,
+): Promise<void> {
+	const { stdout } = process;
+	const width = stdout.isTTY ? stdout.columns : undefined;
+	return pipeline(Readable.from(pieces(width)), stdout, { end: false });
 }
 
 /** A table's columns are as wide as their widest value, so all rows are held. */

@@ -1,10 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { DatabaseBusy, openDatabase } from "../../../duckdb/database.ts";
 import { Settings } from "../../../service/settings.ts";
 import { type SqlOptions, SqlUsageError } from "../../definition/sql.ts";
+import { print } from "../../load/query-output.ts";
 import { output } from "./sql-output.ts";
 
 /** A Run holds the file only while it replaces its days. */
@@ -59,12 +58,7 @@ async function query(
 		const connection = await database.connect();
 		await connection.run("SET TimeZone = 'UTC'");
 		const result = await connection.stream(query);
-		const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-		await pipeline(
-			Readable.from(output(result, format, width)),
-			process.stdout,
-			{ end: false },
-		);
+		await print((width) => output(result, format, width));
 		connection.closeSync();
 	} finally {
 		database.closeSync();
