@@ -15,6 +15,8 @@ describe.skipIf(noBrowser)("many tabs of the console", () => {
 	test("eight tabs show a change by one stream, and go on when the tab that read it is closed", async () => {
 		const { page: first, local } = visitor;
 		const context = first.context();
+		// By then it has opened its stream.
+		await first.getByText("No sources yet").waitFor();
 		const streams: string[] = [];
 		context.on("request", (request) => {
 			if (request.url().includes("/v1/changes")) streams.push(request.url());
