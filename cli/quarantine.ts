@@ -180,5 +180,5 @@ function eventsText({ page, hasMore }: OperationInspect): string {
 	const next = hasMore
 		? `The next page: --before ${page.at(-1)!.eventID}\n`
 		: "";
-	return `${table([["EVENT ID", "TIME", "TYPE", "KIND", "PATH", "EXPECTED"], ...rows])}${next}`;
+	return `${table([["EVENT ID", "TIME", "TYPE", "KIND", "PATH", "PROBLEM"], ...rows])}${next}`;
 }

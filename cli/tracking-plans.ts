@@ -161,5 +161,5 @@ function findingsText({
 	);
 	const others =
 		otherFindings === undefined ? "" : `and ${otherFindings} more findings\n`;
-	return `\n${table([["EVENTS", "TYPE", "FINDING", "PATH", "EXPECTED", "EXAMPLE"], ...rows])}${others}`;
+	return `\n${table([["EVENTS", "TYPE", "FINDING", "PATH", "PROBLEM", "EXAMPLE"], ...rows])}${others}`;
 }

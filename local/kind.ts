@@ -116,7 +116,7 @@ function run(
 	});
 	if (status !== 0)
 		throw new Error(
-			`${what} failed: ${program} ended with status ${status}; its reason stands above. Run make kind-up again once that is mended.`,
+			`${what} failed: ${program} ended with status ${status}; the reason is above. Fix it, then run make kind-up again.`,
 		);
 }
 

@@ -134,7 +134,7 @@ async function untilRouteFollows(
 	while ((await routeIn(routes, sourceKey))?.shard !== shard) {
 		if (performance.now() > deadlineMs)
 			throw new MoveRefusal(
-				`The Secret and the set of shards are written, and the receivers' route of Source "${source}" doesn't name shard ${shard} after ${followMs / 1_000} s. The leading operator writes it: check that one leads, then repeat the command.`,
+				`The Secret and the set of shards are written, and the receivers' route of Source "${source}" doesn't name shard ${shard} after ${followMs / 1_000} s. The operator writes it: check with tidemill doctor that one is running, then repeat the command.`,
 			);
 		await delay(250);
 	}

@@ -87,7 +87,7 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 	[
 		"operator",
 		{ leases: [lease("2026-03-01T11:59:55Z", "")] },
-		"none leads",
+		"none is running",
 		"kubectl get pods",
 	],
 	[

@@ -16,7 +16,7 @@ const maxSkewMs = 30_000;
 /** The oldest minor version of Kubernetes 1 that Tidemill supports. */
 const minKubernetes = 34;
 
-/** Judges what Kubernetes shows. */
+/** Says what is wrong with what Kubernetes shows. */
 export function findings(
 	facts: ClusterFacts,
 	{
@@ -141,12 +141,12 @@ function operator(
 	const { holderIdentity, leaseDurationSeconds = 15, renewTime } = spec ?? {};
 	const silentMs = nowMs - (Date.parse(renewTime ?? "") || 0);
 	if (holderIdentity && silentMs <= 2 * leaseDurationSeconds * 1_000)
-		return ok(check, `${holderIdentity} leads`);
+		return ok(check, `${holderIdentity} is running`);
 	return failed(
 		check,
 		renewTime === undefined
-			? "none has led yet"
-			: `none leads; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
+			? "none has run yet"
+			: `none is running; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
 		`Look at its Pods and their logs: kubectl get pods -n ${namespace} -l app.kubernetes.io/component=operator`,
 	);
 }

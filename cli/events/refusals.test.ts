@@ -16,7 +16,7 @@ test("each refusal is a line, and each code says once what to do", () => {
 			{ ...refusal, bytes: 12 },
 		]),
 	).toBe(
-		`TIME                       STATUS   CODE           METHOD   BYTES   LEFT OUT
+		`TIME                       STATUS   CODE           METHOD   BYTES   NOT LISTED
 2026-03-01T12:00:00.000Z   401      Unauthorized   POST             7
 2026-03-01T12:00:00.000Z   401      Unauthorized   POST     12
 
@@ -28,8 +28,8 @@ Unauthorized: The token is missing or wrong.
 test("the cause of a refusal stands in its line", () => {
 	const cause = "The request has no token.";
 	expect(refusalsText([{ ...refusal, cause }, refusal])).toContain(
-		`METHOD   BYTES   LEFT OUT   CAUSE
-2026-03-01T12:00:00.000Z   401      Unauthorized   POST                        ${cause}
+		`METHOD   BYTES   NOT LISTED   CAUSE
+2026-03-01T12:00:00.000Z   401      Unauthorized   POST                          ${cause}
 2026-03-01T12:00:00.000Z   401      Unauthorized   POST
 `,
 	);

@@ -26,7 +26,7 @@ export function defineRefusals(sources: CommandGroup): void {
 	sources
 		.command("refusals")
 		.description(
-			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50; of a flood, the first ones and a few each hour. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50: if many are refused at once, the first ones and then a few each hour. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
 		)
 		.argument("<source>")
 		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
@@ -60,7 +60,7 @@ export function refusalsText(items: readonly Refusal[]): string {
 		["CODE", ({ code }) => code],
 		["METHOD", ({ method }) => method],
 		["BYTES", ({ bytes }) => String(bytes ?? "")],
-		["LEFT OUT", ({ leftOut }) => String(leftOut ?? "")],
+		["NOT LISTED", ({ leftOut }) => String(leftOut ?? "")],
 		...(hasBodies
 			? [
 					["BODY", ({ bodyHead = "" }: Refusal) => bodyHead.slice(0, 80)] as [

@@ -10,7 +10,6 @@ const receipt: Receipt = {
 	state: "accepted",
 	source: "shop",
 	stage: "Bucket",
-	frames: { stream: "tidemill-frames-0-6c", first: 81, last: 82 },
 	object: "tidemill/events/x.parquet",
 };
 
@@ -24,9 +23,8 @@ test("a trace shows each step of an event, one a line", () => {
 			loads: [{ ...load, state: "Loaded", ...run }, waiting],
 		}),
 	).toBe(
-		`accepted   2026-03-01T12:00:00.124Z   by source shop: 312 bytes (json), type order.paid
-frame                                 tidemill-frames-0-6c 81–82
-object                                tidemill/events/x.parquet
+		`received   2026-03-01T12:00:00.124Z   by source shop: 312 bytes (json), type order.paid
+stored                                tidemill/events/x.parquet
 loaded     2026-03-01T12:05:09.310Z   pipeline orders → orders$2026-03-01 by run orders-1
 waiting                               pipeline all → all: the next run loads it
 `,
@@ -34,9 +32,8 @@ waiting                               pipeline all → all: the next run loads i
 });
 
 test("a trace of an imported event says when it came, and of which time it is", () => {
-	const { frames: _, ...imported } = receipt;
 	const storedTime = "2026-03-20T08:00:00.000Z";
-	expect(receiptText({ ...imported, state: "imported", storedTime })).toMatch(
+	expect(receiptText({ ...receipt, state: "imported", storedTime })).toMatch(
 		/^imported +2026-03-20T08:00:00.000Z +into source shop: .*, of 2026-03-01T12:00:00.124Z$/m,
 	);
 });

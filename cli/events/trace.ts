@@ -9,7 +9,6 @@ export interface Receipt extends Omit<EventListing, "violations"> {
 	trackingPlan?: string;
 	violations?: { kind: string }[];
 	stage: string;
-	frames?: { stream: string; first: number; last: number };
 	object?: string;
 	storedTime?: string;
 	released?: { time: string; object: string };
@@ -48,19 +47,19 @@ export function define(trace: CommandGroup): void {
 
 /** A line for each step, in the order in which they happen. */
 export function receiptText(receipt: Receipt): string {
-	const { source, time, kind, bytes, type, stage, frames, object } = receipt;
+	const { source, time, kind, bytes, type, stage, object } = receipt;
 	const { violations = [], trackingPlan, released, loads } = receipt;
-	const of = frames && frames.last > frames.first ? `–${frames.last}` : "";
 	const isHeld = receipt.state === "quarantined";
 	const what = `source ${source}: ${bytes} bytes (${kind})${type ? `, type ${type}` : ""}`;
 	return table([
 		receipt.state === "imported"
 			? ["imported", receipt.storedTime ?? "", `into ${what}, of ${time}`]
-			: ["accepted", time, `by ${what}`],
-		...(frames ? [["frame", "", `${frames.stream} ${frames.first}${of}`]] : []),
-		...(stage === "Buffer"
-			? [["buffer", "", "on its way to the bucket"]]
-			: [["object", "", object ?? ""]]),
+			: ["received", time, `by ${what}`],
+		[
+			"stored",
+			"",
+			stage === "Buffer" ? "on disk, on its way to the bucket" : (object ?? ""),
+		],
 		...violations.map(({ kind }) => ["violation", "", kind]),
 		...(isHeld
 			? [

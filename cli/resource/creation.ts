@@ -128,7 +128,7 @@ export function manifestOf(
 
 /**
  * Waits until the operator has checked the object, and says meanwhile why it isn't ready. Throws {@link CommandError} unless it
- * becomes ready: at once, if waiting can't mend what is wrong.
+ * becomes ready: at once, if waiting can't fix what is wrong.
  */
 async function awaitReady<T extends Resource>(
 	{ client }: Cluster,

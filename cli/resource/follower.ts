@@ -70,7 +70,7 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 		await stopped();
 		if (stuck.signal.aborted)
 			throw new CommandError(
-				`${name} waits, and waiting alone doesn't help: ${shown.waitsFor} The run starts once that is mended. Cancel it with: tidemill runs cancel ${name} -n ${namespace}`,
+				`${name} waits, and waiting alone doesn't help: ${shown.waitsFor} The run starts once that is fixed. Cancel it with: tidemill runs cancel ${name} -n ${namespace}`,
 			);
 		const { phase, rows, dates, unfitValues, error } = last.status ?? {};
 		const facts = { phase, rows, dates, unfitValues, error };
@@ -250,7 +250,7 @@ export async function performOperation(
 	);
 }
 
-/** What tells whether something is wrong with an object, as its spec is now, that only people can mend. */
+/** What tells whether something is wrong with an object, as its spec is now, that only people can fix. */
 export async function lostUntilMended() {
 	const { mendedByPeople } = await import(
 		"../../operator/reconcile/reasons.ts"

@@ -90,7 +90,7 @@ function Verdict({ result }: { result: DryRunResult }) {
 			<dl class="facts">
 				{(
 					[
-						[words.judged, result.events],
+						[words.validated, result.events],
 						[words.planned, result.planned],
 						[words.annotated, result.annotated],
 						[words.quarantined, quarantined],
@@ -146,7 +146,7 @@ function Findings({
 					},
 					{
 						key: "expected",
-						title: words.expected,
+						title: words.problem,
 						render: ({ message }) => message,
 					},
 					{

@@ -474,7 +474,7 @@ export interface OperationJobTemplate extends PodTemplate {
 export interface OperationSpec {
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
+	/** `DryRun`: validate the stored events against a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
 	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import";
 	/** The Source whose stored events are read. */
 	sourceRef: { name: string };
@@ -519,7 +519,7 @@ export interface OperationFinding {
 
 /** The result of a DryRun. */
 export interface OperationDryRun {
-	/** How many events the plan judged. */
+	/** How many events were validated. */
 	events: number;
 	/** Events that are as planned, or that the plan allows. */
 	planned: number;
@@ -561,7 +561,7 @@ export interface OperationPage {
 	timestamp: string;
 	/** Its type; absent if it has none. */
 	type?: string;
-	/** Name of the TrackingPlan that judged it. */
+	/** Name of the TrackingPlan that validated it. */
 	plan?: string;
 	/** The plan's version then. */
 	planVersion?: string;
@@ -672,7 +672,7 @@ export interface OperationStatus {
 	sourceKey?: string;
 	/** It reads every event of its dates that was accepted before this instant. */
 	snapshotTime?: string;
-	/** Version of the plan that a DryRun judges by. */
+	/** Version of the plan that a DryRun validates by. */
 	planVersion?: string;
 	/** The result in one sentence. */
 	summary?: string;
@@ -1479,7 +1479,7 @@ export interface TrackingPlanStatus {
 	observedGeneration?: number;
 	/** Number of planned event types. */
 	eventTypes?: number;
-	/** The version of the plan that judges events; each event records it. An edit that makes the plan invalid leaves the last good version here. */
+	/** The version of the plan that validates events; each event records it. An edit that makes the plan invalid leaves the last good version here. */
 	version?: string;
 	/** Number of Sources that name the plan. */
 	usedBy?: number;

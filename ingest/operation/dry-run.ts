@@ -16,7 +16,7 @@ import { TypeHeader } from "./events/type-header.ts";
 /** Senders choose types and paths, so there may be any number of different findings. */
 const maxCounted = 10_000;
 
-/** Judges stored events by a plan, and counts what the plan would have done with them. */
+/** Validates stored events by a plan, and counts what the plan would have done with them. */
 export class DryRun {
 	readonly #validator: PlanValidator;
 	readonly #header: TypeHeader;

@@ -122,7 +122,7 @@ export class ReceiveMetrics {
 		});
 		observe(Counter, {
 			name: "tidemill_receive_refused_records_total",
-			help: "Refused requests of known URLs, by what became of their record for people: sent, cut (sent without the violations for which there was no room), left_out (a Source, an account and receive have a pace each), or dropped while NATS is away.",
+			help: "Refused requests of known URLs, by what became of their record for people: sent, cut (sent without the violations for which there was no room), left_out (a Source, an account and receive have a pace each), or dropped while NATS is unreachable.",
 			labelNames: ["outcome"],
 			read: () =>
 				byLabel("outcome", Object.entries(this.#refused?.outcomes ?? {})),

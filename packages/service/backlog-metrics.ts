@@ -64,7 +64,7 @@ export function observeBacklogs(
 	);
 	observe(
 		"lag_seconds",
-		"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm, stands by or is away. Alert if it is above 300. Absent while NATS doesn't answer.",
+		"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm, stands by or isn't running. Alert if it is above 300. Absent while NATS doesn't answer.",
 		({ backlog }) => backlog?.lagSeconds,
 	);
 	observe(

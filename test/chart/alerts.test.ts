@@ -477,7 +477,7 @@ test.each([
 			"What it means",
 			"What people notice",
 			"Look first",
-			"Mend it",
+			"Fix it",
 		])
 			expect(text).toContain(`## ${part}\n`);
 		const overview = readFileSync(join(root, "docs/observability.md"), "utf8");

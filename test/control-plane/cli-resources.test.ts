@@ -146,7 +146,7 @@ test("create --wait ends with the URL once the operator has issued it, and with 
 	);
 });
 
-test("create --wait ends at once with what only people can mend, and says meanwhile why it waits", async () => {
+test("create --wait ends at once with what only people can fix, and says meanwhile why it waits", async () => {
 	// It never gives up by itself.
 	vi.spyOn(AbortSignal, "timeout").mockReturnValue(
 		new AbortController().signal,
@@ -186,7 +186,7 @@ test("a run that waits for people ends --wait, and stays", async () => {
 	const { stderr, exitCode } = await waiting;
 	expect(stderr).toContain(`"phase":"Pending","message":"It can't run."`);
 	expect(stderr).toContain(
-		`${name} waits, and waiting alone doesn't help: It can't run. The run starts once that is mended. Cancel it with: tidemill runs cancel ${name}`,
+		`${name} waits, and waiting alone doesn't help: It can't run. The run starts once that is fixed. Cancel it with: tidemill runs cancel ${name}`,
 	);
 	expect(exitCode).toBe(1);
 });

@@ -306,7 +306,7 @@ test.each([
 		);
 		expect(spec).toMatchObject({ type: "DryRun", plan: { name: "orders" } });
 		expect(stdout).toMatch(
-			/^3 events: as told\n\nEVENTS +TYPE +FINDING +PATH +EXPECTED +EXAMPLE\n2 +paid +TypeMismatch +\/total +must be number +e1\n$/,
+			/^3 events: as told\n\nEVENTS +TYPE +FINDING +PATH +PROBLEM +EXAMPLE\n2 +paid +TypeMismatch +\/total +must be number +e1\n$/,
 		);
 		expect(exitCode).toBe(code);
 	},
@@ -390,7 +390,7 @@ test("quarantine inspect shows each event with its violations, and how to see mo
 	});
 	expect(spec.dates?.start).toBe(spec.dates?.end);
 	expect(stdout.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
-		["EVENT ID", "TIME", "TYPE", "KIND", "PATH", "EXPECTED"],
+		["EVENT ID", "TIME", "TYPE", "KIND", "PATH", "PROBLEM"],
 		["e8", completionTime, "paid", "TypeMismatch", path, "must be number"],
 		["OutOfRange", path, "must be >= 0"],
 		["(4 more)"],

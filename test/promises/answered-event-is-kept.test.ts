@@ -10,7 +10,7 @@ import {
 	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
-/* README: "An answered event is kept." */
+/* README: "An acknowledged event is kept." */
 
 const victims = ["receive", "archive", "nats", "s3"];
 const deathsOfEach = 3;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 	quickstart = await applyQuickstart(local);
 });
 
-test("every answered event is in the table, though each server on its way is killed again and again", async () => {
+test("every acknowledged event is in the table, though each server on its way is killed again and again", async () => {
 	const random = seededRandom();
 	const flow = startFlow(quickstart, { pauseMs });
 	// A Run in the middle of it may fail, and must end.

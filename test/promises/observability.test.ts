@@ -158,7 +158,7 @@ test("every panel of the dashboard shows what the processes tell, and no alert f
 		.filter((panel) => !names.has(panel));
 	// Nothing of the kind need be there.
 	const mayBeEmpty = [
-		"Judged events A",
+		"Validated events A",
 		"Failures of archive A",
 		"Failed Pipelines A",
 		"How late Pipelines are A",

@@ -30,7 +30,7 @@ test.each([
 	["though NATS is killed as it begins", "nats"],
 	["though the operator is killed as it begins", "operator"],
 ])(
-	"a Run that succeeds has every event that was answered before it began, %s",
+	"a Run that succeeds has every event that was acknowledged before it began, %s",
 	async (_, victim) => {
 		await flow.untilMore(40);
 		const answered = [...flow.sent.acknowledged.keys()];

@@ -63,7 +63,7 @@ const readyKinds = {
 		"Healthy while the URL accepts events, or refuses them because spec.suspend says so.",
 	Destination: "Healthy when a check from inside the namespace could write.",
 	Pipeline:
-		"Healthy when the Pipeline can run. That its last Run failed is said, and fails no sync: the warehouse may have been away.",
+		"Healthy when the Pipeline can run. That its last Run failed is said, and fails no sync: the warehouse may have been unreachable.",
 	TrackingPlan: "Healthy when every schema of the plan is valid.",
 };
 

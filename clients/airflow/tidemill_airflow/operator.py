@@ -23,7 +23,7 @@ class TidemillRunOperator(BaseOperator):
 
     A retry takes up the Run of the earlier attempt, unless that failed or was cancelled: then it starts another. Clearing the
     task starts another, too. A killed task cancels its Run, and so does one that reaches its `execution_timeout`. An error that
-    another Run can't mend fails the task at once.
+    another Run can't fix fails the task at once.
 
     :param pipeline: its name.
     :param dates: the first and the last UTC date to load, both included, such as `("{{ ds }}", "{{ ds }}")`. Without them, the

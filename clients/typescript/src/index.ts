@@ -17,7 +17,7 @@ export interface TidemillOptions {
 	token?: Token;
 	/** The namespace, for a token that does not belong to a service account. */
 	account?: string;
-	/** How long a request is repeated while the API is away or busy: 120,000 if it is left out. */
+	/** How long a request is repeated while the API is unreachable or busy: 120,000 if it is left out. */
 	retryMs?: number;
 	fetch?: typeof fetch;
 }

@@ -30,7 +30,7 @@ class AsyncTidemill(AsyncCollections):
         :param url: of the API, as http://tidemill-api/v1. TIDEMILL_API_URL if it is left out.
         :param token: a token, or a function that returns the current one. TIDEMILL_API_TOKEN if it is left out.
         :param account: the namespace, for a token that does not belong to a service account.
-        :param retry_seconds: how long a request is repeated while the API is away or busy.
+        :param retry_seconds: how long a request is repeated while the API is unreachable or busy.
         """
         self._api = AsyncApi(url, token, account, retry_seconds, transport)
         super().__init__(self._api)

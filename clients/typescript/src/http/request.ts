@@ -9,7 +9,7 @@ export interface Access {
 	token: Token;
 	/** The namespace, for a token that does not belong to a service account. */
 	account: string | undefined;
-	/** How long a request is repeated while the API is away or busy. */
+	/** How long a request is repeated while the API is unreachable or busy. */
 	retryMs: number;
 	fetch: typeof fetch;
 }
