@@ -3,7 +3,10 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ApiError, type KubeClient } from "../packages/kube/client/client.ts";
+import {
+	KubeApiError,
+	type KubeClient,
+} from "../packages/kube/client/client.ts";
 import { createLog } from "../packages/service/log.ts";
 import {
 	withoutArchive,
@@ -46,7 +49,7 @@ function clientOf(token: string): KubeClient {
 			await nextTurn();
 			reviews.running--;
 			if (!token.startsWith("valid"))
-				throw new ApiError(401, { reason: "Unauthorized" });
+				throw new KubeApiError(401, { reason: "Unauthorized" });
 			const [, account = "shop"] = token.split("~");
 			const username = `system:serviceaccount:${account}:${token}`;
 			const groups = ["system:serviceaccounts"];

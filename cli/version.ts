@@ -1,4 +1,7 @@
-import { ApiError, TransportError } from "../packages/kube/client/errors.ts";
+import {
+	KubeApiError,
+	TransportError,
+} from "../packages/kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
@@ -40,7 +43,7 @@ async function serverVersion(
 		};
 		return answer.gitVersion;
 	} catch (error) {
-		if (error instanceof ApiError) {
+		if (error instanceof KubeApiError) {
 			process.stderr.write(`The cluster refuses: ${error.message}\n`);
 			return null;
 		}

@@ -7,7 +7,7 @@ import { patternWords } from "./pattern-words.ts";
 export type KindWithSpec = keyof typeof schemas;
 
 /** What is wrong with one field. `path` is as in kubectl's messages: `spec.dates.start`. */
-export interface FieldError {
+export interface SpecError {
 	path: string;
 	message: string;
 }
@@ -22,7 +22,7 @@ const maxValues = 10_000;
  * The errors of a spec by the CRD's schema, without asking the apiserver: the first 1,000, or the first one if the spec is
  * very large. It does not check CEL rules, so admission may still refuse a spec without errors.
  */
-export function validateSpec(kind: KindWithSpec, spec: unknown): FieldError[] {
+export function validateSpec(kind: KindWithSpec, spec: unknown): SpecError[] {
 	const validate = (isLarge(spec) ? briefly : fully).getSchema(kind)!;
 	if (validate(spec)) return [];
 	const errors = validate.errors ?? [];
@@ -65,7 +65,7 @@ function withIds() {
 	}));
 }
 
-function fieldError(error: ErrorObject): FieldError {
+function fieldError(error: ErrorObject): SpecError {
 	const path = `spec${shortened(error.instancePath)
 		.replaceAll(/\/(\d+)/g, "[$1]")
 		.replaceAll("/", ".")}`;

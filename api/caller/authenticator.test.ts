@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../packages/kube/client/client.ts";
 import { bearerToken, IdentityCache } from "./authenticator.ts";
 
 function cacheOf(options: { maxEntries?: number } = {}) {
@@ -12,7 +12,9 @@ function cacheOf(options: { maxEntries?: number } = {}) {
 			reviewed.push(token);
 			const reason = refused.get(token);
 			if (reason)
-				throw new ApiError(reason === "Unauthorized" ? 401 : 503, { reason });
+				throw new KubeApiError(reason === "Unauthorized" ? 401 : 503, {
+					reason,
+				});
 			return { username: `user of ${token}`, groups: [] };
 		},
 		{ now: () => clock.now, ttlMs: 60_000, ...options },

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { createLog } from "../../packages/service/log.ts";
@@ -35,7 +35,7 @@ function clientOf(token: string): KubeClient {
 			path: string,
 			{ body }: { body: { spec: { resourceAttributes: Attributes } } },
 		) => {
-			if (!role) throw new ApiError(401, { reason: "Unauthorized" });
+			if (!role) throw new KubeApiError(401, { reason: "Unauthorized" });
 			if (path.endsWith("selfsubjectaccessreviews")) {
 				const { subresource } = body.spec.resourceAttributes;
 				const allowed = rights[role]?.includes(subresource) ?? false;

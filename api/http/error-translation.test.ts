@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../packages/kube/client/client.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
 import { requestErrorOf } from "./error-translation.ts";
 import { RequestError, unauthorized } from "./errors.ts";
@@ -16,7 +16,7 @@ test.each([
 	[500, "Internal"],
 	[503, "Unavailable"],
 ])("the apiserver's %d becomes %s", (status, code) => {
-	expect(requestErrorOf(new ApiError(status, {})).code).toBe(code);
+	expect(requestErrorOf(new KubeApiError(status, {})).code).toBe(code);
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
 ])(
 	"a write that an admission webhook stops by %d is a 503 with the cluster's words and without addresses",
 	(status, message, words) => {
-		const error = requestErrorOf(new ApiError(status, { message }));
+		const error = requestErrorOf(new KubeApiError(status, { message }));
 		expect(error.status).toBe(503);
 		expect(error.message).toContain(words);
 		expect(error.message).not.toContain("10.1.2.3");
@@ -54,7 +54,7 @@ test("an unreachable apiserver is a 503 with Retry-After", () => {
 
 test("fields that the apiserver refuses are listed", () => {
 	const error = requestErrorOf(
-		new ApiError(422, {
+		new KubeApiError(422, {
 			reason: "Invalid",
 			message: 'Run "x" is invalid',
 			details: {
@@ -119,7 +119,7 @@ test("however long the texts of the apiserver and of the request are, an answer 
 		{ message: long, details: { causes } },
 	])
 		expect(
-			JSON.stringify(requestErrorOf(new ApiError(422, body))).length,
+			JSON.stringify(requestErrorOf(new KubeApiError(422, body))).length,
 		).toBeLessThan(60_000);
 });
 
@@ -187,7 +187,7 @@ test.each([
 	],
 ])("the apiserver's %s (%d) is said in plain words: %s", (...refusal) => {
 	const [reason, status, message, details, detail] = refusal;
-	const error = new ApiError(status, { reason, message, details });
+	const error = new KubeApiError(status, { reason, message, details });
 	expect(requestErrorOf(error).message).toBe(detail);
 });
 
@@ -202,7 +202,7 @@ test.each([
 	["Required value: name is required", "is required"],
 ])("a field error of the apiserver %j is shown as %j", (message, shown) => {
 	const details = { causes: [{ field: "spec.a", message }] };
-	expect(requestErrorOf(new ApiError(422, { details })).details).toEqual([
+	expect(requestErrorOf(new KubeApiError(422, { details })).details).toEqual([
 		{ path: "a", message: shown },
 	]);
 });

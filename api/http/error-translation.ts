@@ -1,5 +1,8 @@
 import { patternWords } from "../../crds/pattern-words.ts";
-import { ApiError, TransportError } from "../../packages/kube/client/errors.ts";
+import {
+	KubeApiError,
+	TransportError,
+} from "../../packages/kube/client/errors.ts";
 import { publicWords } from "../../packages/kube/text.ts";
 import {
 	type ErrorDetail,
@@ -13,12 +16,12 @@ import {
 /** The response to anything thrown. Callers see details only of our own errors and the apiserver's. */
 export function requestErrorOf(error: unknown): RequestError {
 	if (error instanceof RequestError) return error;
-	if (error instanceof ApiError) return ofApiserver(error);
+	if (error instanceof KubeApiError) return ofApiserver(error);
 	if (error instanceof TransportError) return unavailable();
 	return ofFastify(error) ?? internal();
 }
 
-function ofApiserver(error: ApiError): RequestError {
+function ofApiserver(error: KubeApiError): RequestError {
 	switch (error.status) {
 		case 400:
 		case 422:
@@ -48,7 +51,7 @@ function ofApiserver(error: ApiError): RequestError {
 }
 
 /** What the apiserver says of an admission webhook that fails (k8s.io/apiserver admission/plugin/webhook/errors). */
-function wordsOfWebhook({ message }: ApiError): string | undefined {
+function wordsOfWebhook({ message }: KubeApiError): string | undefined {
 	return /\bwebhook "/.test(message) ? publicWords(message) : undefined;
 }
 
@@ -64,7 +67,7 @@ const nouns: Partial<Record<string, string>> = {
 	pods: "Pod",
 };
 
-function objectOf({ details }: ApiError): string {
+function objectOf({ details }: KubeApiError): string {
 	const { name, kind = "" } = (details ?? {}) as {
 		name?: string;
 		kind?: string;
@@ -73,7 +76,7 @@ function objectOf({ details }: ApiError): string {
 	return name ? `${noun} "${name}"` : noun;
 }
 
-function conflict(error: ApiError): string {
+function conflict(error: KubeApiError): string {
 	return error.reason === "AlreadyExists"
 		? `There already is a ${objectOf(error)}. Choose another name, or change that one.`
 		: `The ${objectOf(error)} changed meanwhile. Fetch it and retry.`;
@@ -111,7 +114,7 @@ function roleFor(
 }
 
 /** For the CRDs' CEL rules, which only the apiserver evaluates. */
-function invalid(error: ApiError): RequestError {
+function invalid(error: KubeApiError): RequestError {
 	const details = causesOf(error.details);
 	return details.length === 0
 		? new RequestError("InvalidRequest", publicWords(error.message))

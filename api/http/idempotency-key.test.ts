@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { memoryIdempotencyStore } from "../../test/support/doubles/idempotency/memory-store.ts";
@@ -83,8 +83,12 @@ test("the stored hash of a body differs from key to key, so that nobody can gues
 
 test.each([
 	["a refusal of ours", new RequestError("InvalidRequest", "no"), 0],
-	["the apiserver's refusal", new ApiError(403, { reason: "Forbidden" }), 0],
-	["an unknown outcome", new ApiError(504, { reason: "Timeout" }), 1],
+	[
+		"the apiserver's refusal",
+		new KubeApiError(403, { reason: "Forbidden" }),
+		0,
+	],
+	["an unknown outcome", new KubeApiError(504, { reason: "Timeout" }), 1],
 	["our own failure", new Error("broken"), 1],
 ])("after %s the store has its key: %#", async (_, error, kept) => {
 	const { store, records } = setup();
@@ -191,7 +195,7 @@ test("a result that can't be stored is reported as Unavailable, for the caller t
 
 const idempotent = { digest: "a".repeat(64) };
 const metadata = { name: "orders-1", namespace: "shop" };
-const exists = new ApiError(409, { reason: "AlreadyExists" });
+const exists = new KubeApiError(409, { reason: "AlreadyExists" });
 
 test("a repeat returns the object that the first request created", async () => {
 	const existing = {

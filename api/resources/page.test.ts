@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sourceKind } from "../../crds/generated/types.ts";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 	type ListOptions,
 } from "../../packages/kube/client/client.ts";
@@ -29,7 +29,7 @@ test("the first page has the total where the apiserver counts what is left", asy
 
 test("a label selector that isn't one is refused by name", async () => {
 	const { client } = listing(undefined, async () => {
-		throw new ApiError(400, {
+		throw new KubeApiError(400, {
 			reason: "BadRequest",
 			message: "unable to parse",
 		});
@@ -86,7 +86,7 @@ test("only two pages of more than 100 are read at once", async () => {
 
 test("a cursor that isn't one is refused by name, without what it decodes to", async () => {
 	const { client } = listing(undefined, async () => {
-		throw new ApiError(400, {
+		throw new KubeApiError(400, {
 			reason: "BadRequest",
 			message: "continue key is not valid: \u00cf",
 		});

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
-import { ApiError, hasReason } from "../../packages/kube/client/client.ts";
+import { hasReason, KubeApiError } from "../../packages/kube/client/client.ts";
 import {
 	type ApiRequest,
 	type Handler,
@@ -170,7 +170,7 @@ function labelSteps(
 /** A JSON Patch `test` failed. The apiserver answers 422 without a field, or 409 if the other change came in between. */
 function isOutdated(error: unknown): boolean {
 	if (hasReason(error, "Conflict")) return true;
-	if (!(error instanceof ApiError) || error.status !== 422) return false;
+	if (!(error instanceof KubeApiError) || error.status !== 422) return false;
 	const { causes } = (error.details ?? {}) as { causes?: { field?: string }[] };
 	return !causes?.some(({ field }) => field);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { annotation, label } from "../../crds/labels.ts";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
@@ -10,7 +10,7 @@ import type { ApiRequest, IdempotentRequest } from "../http/endpoint.ts";
 import { neverExpires, objectName, tokenView } from "./token.ts";
 import { createToken, revokeToken } from "./tokens.ts";
 
-const unavailable = new ApiError(503, { reason: "ServiceUnavailable" });
+const unavailable = new KubeApiError(503, { reason: "ServiceUnavailable" });
 const key: IdempotentRequest = { digest: "d".repeat(64) };
 
 test("a review that fails costs no token", async () => {
@@ -136,7 +136,7 @@ function cluster() {
 		) => {
 			step(plural);
 			if (objects.has(plural))
-				throw new ApiError(409, { reason: "AlreadyExists" });
+				throw new KubeApiError(409, { reason: "AlreadyExists" });
 			const uid = `uid-${++uids}`;
 			const made = { ...object, metadata: { ...object.metadata, uid } };
 			objects.set(plural, made);

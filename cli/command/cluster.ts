@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { ApiError } from "../../packages/kube/client/errors.ts";
+import { KubeApiError } from "../../packages/kube/client/errors.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { SettingError } from "../../packages/service/settings.ts";
@@ -99,7 +99,7 @@ export async function namesOf(
 
 function ofRefusal<T>(instead: T) {
 	return (error: unknown): T => {
-		if (error instanceof ApiError) return instead;
+		if (error instanceof KubeApiError) return instead;
 		throw error;
 	};
 }

@@ -1,4 +1,7 @@
-import { ApiError, TransportError } from "../../packages/kube/client/errors.ts";
+import {
+	KubeApiError,
+	TransportError,
+} from "../../packages/kube/client/errors.ts";
 import { SettingError } from "../../packages/service/settings.ts";
 
 /** The command line is invalid. The message says how to correct it. */
@@ -24,7 +27,7 @@ export async function messageOf(error: unknown): Promise<string | undefined> {
 		error instanceof SettingError
 	)
 		return error.message;
-	if (error instanceof ApiError) return apiErrorText(error);
+	if (error instanceof KubeApiError) return apiErrorText(error);
 	// A file or a folder that can't be read or written. Node's message names it and says why.
 	const { code, syscall, message } = error as NodeJS.ErrnoException;
 	// The npm package has no DuckDB, whose library is larger than all else.
@@ -34,7 +37,7 @@ export async function messageOf(error: unknown): Promise<string | undefined> {
 }
 
 /** What the apiserver refuses, with the fields by their names and the patterns in words. */
-async function apiErrorText(error: ApiError): Promise<string> {
+async function apiErrorText(error: KubeApiError): Promise<string> {
 	const { status, message, details } = error;
 	if (status === 404 && !(details as { name?: string } | undefined)?.name)
 		return `${message}. This cluster may lack Tidemill's resources: tidemill doctor`;

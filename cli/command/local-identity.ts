@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError, hasReason } from "../../packages/kube/client/errors.ts";
+import { hasReason, KubeApiError } from "../../packages/kube/client/errors.ts";
 import { type Cluster, chooseCluster } from "./cluster.ts";
 import type { ClusterOptions } from "./group.ts";
 
@@ -46,7 +46,7 @@ export async function ownToken(
 		const token = await issued(cluster);
 		return { token, namespace: cluster.namespace, bornMs: Date.now() };
 	} catch (error) {
-		if (error instanceof ApiError) return undefined;
+		if (error instanceof KubeApiError) return undefined;
 		throw error;
 	}
 }

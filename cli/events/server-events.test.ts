@@ -12,7 +12,11 @@ test("the command line reads what the API writes", async () => {
 	const events = await Array.fromAsync(readServerEvents(stream.body));
 	expect(events).toEqual([
 		{ id: "e.1.0", name: "accepted", data: { body: "a\n\nb\r\nc" } },
-		{ name: "left-out", data: { count: 3 } },
-		{ name: "end", data: { reason: "Stopping", message: "Connect again." } },
+		{ id: "e.1.0", name: "left-out", data: { count: 3 } },
+		{
+			id: "e.1.0",
+			name: "end",
+			data: { reason: "Stopping", message: "Connect again." },
+		},
 	]);
 });

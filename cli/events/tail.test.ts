@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { CommandError } from "../command/errors.ts";
 import { RestError } from "../command/rest.ts";
-import { type ServerEvent, tail, tailLine } from "./tail.ts";
+import { type TailEvent, tail, tailLine } from "./tail.ts";
 
 const answerOf = (...events: [name: string, data: object, id?: string][]) =>
 	new Response(
@@ -16,7 +16,7 @@ const answerOf = (...events: [name: string, data: object, id?: string][]) =>
 test("when the connection ends, it connects again behind the last event", async () => {
 	const over = new AbortController();
 	const lastIds: (string | undefined)[] = [];
-	const seen: ServerEvent[] = [];
+	const seen: TailEvent[] = [];
 	const get = vi.fn(async (_path, _query, { headers }) => {
 		lastIds.push(headers["last-event-id"]);
 		if (lastIds.length === 3) over.abort();

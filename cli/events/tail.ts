@@ -1,4 +1,5 @@
 import { backoffMs } from "../../packages/service/backoff.ts";
+import { EventStreamParser } from "../../packages/service/event-stream.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
@@ -45,7 +46,7 @@ export async function tail(
 	api: Pick<RestApi, "get">,
 	path: string,
 	query: Record<string, string | undefined>,
-	onEvent: (event: ServerEvent) => void,
+	onEvent: (event: TailEvent) => void,
 	signal = new AbortController().signal,
 	/** Another one is for tests. */
 	wait = pause,
@@ -88,13 +89,13 @@ function isRefusal(error: unknown): boolean {
 
 class Lasting extends CommandError {}
 
-function throwIfLasting({ data }: ServerEvent): void {
+function throwIfLasting({ data }: TailEvent): void {
 	const { reason, message } = data as { reason: string; message: string };
 	if (lasting.has(reason)) throw new Lasting(`${message} (${reason})`);
 }
 
 /** Events go to standard output, remarks to standard error. */
-function print(event: ServerEvent, output: "table" | "json"): void {
+function print(event: TailEvent, output: "table" | "json"): void {
 	const { name, data } = event;
 	const isRemark = ["open", "waiting", "left-out"].includes(name);
 	if (isRemark) {
@@ -110,52 +111,27 @@ function print(event: ServerEvent, output: "table" | "json"): void {
 		);
 }
 
-export interface ServerEvent {
-	id?: string;
+export interface TailEvent {
+	id?: string | undefined;
 	name: string;
 	data: object;
 }
 
-/** One line of an API that is broken, or isn't Tidemill's, must not fill the memory. */
-const maxLength = 16 * 1024 * 1024;
-
-/** Reads server-sent events whose data is a JSON object (WHATWG HTML, "Server-sent events"). Comments and others are skipped. */
+/** The events of a stream of the API, whose data is a JSON object each. */
 export async function* readServerEvents(
 	body: AsyncIterable<Uint8Array>,
-): AsyncGenerator<ServerEvent> {
+): AsyncGenerator<TailEvent> {
+	const parser = new EventStreamParser();
 	const decoder = new TextDecoder();
-	let rest = "";
-	for await (const chunk of body) {
-		rest += decoder.decode(chunk, { stream: true });
-		const blocks = rest.split(/\r?\n\r?\n/);
-		rest = blocks.pop()!;
-		if (rest.length > maxLength)
-			throw new Error("the answer is not one of server-sent events");
-		for (const block of blocks) {
-			const event = eventIn(block);
-			if (event) yield event;
-		}
-	}
-}
-
-function eventIn(block: string): ServerEvent | undefined {
-	const fields = new Map<string, string>();
-	for (const line of block.split(/\r?\n/)) {
-		const match = /^(id|event|data): ?(.*)$/.exec(line);
-		if (match) fields.set(match[1]!, match[2]!);
-	}
-	const data = fields.get("data");
-	if (data === undefined) return undefined;
-	const id = fields.get("id");
-	return {
-		...(id !== undefined && { id }),
-		name: fields.get("event") ?? "message",
-		data: JSON.parse(data),
-	};
+	for await (const chunk of body)
+		for (const { id, event, data } of parser.push(
+			decoder.decode(chunk, { stream: true }),
+		))
+			yield { id, name: event, data: JSON.parse(data) };
 }
 
 /** One line for an event or a refused request: time, what became of it, and what identifies it. */
-export function tailLine({ name, data }: ServerEvent): string {
+export function tailLine({ name, data }: TailEvent): string {
 	const { time, eventID, type, bytes, violations, body, ...refusal } =
 		data as Partial<Record<string, string>>;
 	const cells =

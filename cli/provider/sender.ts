@@ -10,7 +10,7 @@ import { hasReason } from "../../packages/kube/client/errors.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
-import { manifestOf, type Resource } from "../resource/creation.ts";
+import { manifestOf, type ShownResource } from "../resource/creation.ts";
 import { providerNamed, webhookOf } from "./providers.ts";
 import { readSecret, writeSecret } from "./secret.ts";
 
@@ -29,7 +29,7 @@ interface SenderOptions {
 /** What a Source of a provider needs, which is in the cluster by now. */
 interface Sender {
 	webhook: object;
-	before: Resource[];
+	before: ShownResource[];
 	/** The provider shows it only once it has the URL. */
 	lacksSecret: boolean;
 	/** What is left to do, for people. */
@@ -79,7 +79,7 @@ export async function prepareSender(
 	const dry = { ...checked, dryRun: true };
 	const metadata = { name, namespace };
 	await client.create<Source>(sourceKind, { metadata, spec } as Source, dry);
-	const before: Resource[] = [];
+	const before: ShownResource[] = [];
 	if (hasPlan) {
 		const plan = planOf(name, provider);
 		before.push(manifestOf(trackingPlanKind, plan));
@@ -112,7 +112,7 @@ export async function prepareSender(
 }
 
 /** It says where an event's type is, and refuses nothing. */
-export function planOf(name: string, { eventType }: Provider): Resource {
+export function planOf(name: string, { eventType }: Provider): ShownResource {
 	return {
 		metadata: { name },
 		spec: { eventType, onUnplannedEvent: "Allow" },

@@ -42,7 +42,7 @@ export const displayNameOption = new Option(
 	"a name for people",
 );
 
-export type Resource = KubeObject & {
+export type ShownResource = KubeObject & {
 	spec?: object;
 	status?: { conditions?: Condition[]; observedGeneration?: number };
 };
@@ -56,13 +56,13 @@ interface Creation {
 	wait?: boolean | undefined;
 	output?: "json" | "yaml" | "name" | undefined;
 	/** What was created before it, and stands before it in the manifests of a dry run. */
-	before?: readonly Resource[];
+	before?: readonly ShownResource[];
 	/** What is enough for `wait` although it isn't ready. */
-	isEnough?: (seen: Resource) => boolean;
+	isEnough?: (seen: ShownResource) => boolean;
 }
 
 /** Creates an object from a manifest, or from a name and a spec, and prints its name. Returns it as last seen. */
-export async function createObject<T extends Resource>(
+export async function createObject<T extends ShownResource>(
 	options: ClusterOptions,
 	kind: ResourceKind<T>,
 	creation: Creation,
@@ -102,7 +102,7 @@ export async function createObject<T extends Resource>(
 
 /** In YAML a document for each, as people keep them. */
 export async function manifestsText(
-	manifests: readonly Resource[],
+	manifests: readonly ShownResource[],
 	format: "json" | "yaml" | "name",
 ): Promise<string> {
 	if (format !== "yaml")
@@ -116,8 +116,8 @@ export async function manifestsText(
 /** What people keep in Git: what they said, without the cluster's defaults. */
 export function manifestOf(
 	kind: ResourceKind<KubeObject>,
-	{ spec, metadata }: Resource,
-): Resource {
+	{ spec, metadata }: ShownResource,
+): ShownResource {
 	return {
 		apiVersion: apiVersionOf(kind),
 		kind: kind.kind,
@@ -130,11 +130,11 @@ export function manifestOf(
  * Waits until the operator has checked the object, and says meanwhile why it isn't ready. Throws {@link CommandError} unless it
  * becomes ready: at once, if waiting can't fix what is wrong.
  */
-async function awaitReady<T extends Resource>(
+async function awaitReady<T extends ShownResource>(
 	{ client }: Cluster,
 	kind: ResourceKind<T>,
 	object: T,
-	isEnough: (seen: Resource) => boolean = () => false,
+	isEnough: (seen: ShownResource) => boolean = () => false,
 ): Promise<T> {
 	const called = nameOf(object);
 	const lines = new ProgressLines();
@@ -170,7 +170,7 @@ function factsOf({ reason, message }: Condition) {
 
 /** The manifest's own namespace counts, as in kubectl. Throws {@link UsageError} if `-n` names another. */
 function namespaceIn(
-	{ namespace }: Resource["metadata"],
+	{ namespace }: ShownResource["metadata"],
 	options: ClusterOptions,
 ): ClusterOptions {
 	if (namespace === undefined) return {};
@@ -182,10 +182,10 @@ function namespaceIn(
 }
 
 async function draftOf(
-	kind: ResourceKind<Resource>,
+	kind: ResourceKind<ShownResource>,
 	{ name, spec, file }: Creation,
 	{ namespace }: ClusterOptions,
-): Promise<Resource> {
+): Promise<ShownResource> {
 	if (file !== undefined) {
 		if (name !== undefined || spec !== undefined)
 			throw new UsageError(
@@ -204,10 +204,10 @@ async function draftOf(
 export async function readManifest(
 	{ kind }: ResourceKind<KubeObject>,
 	file: string,
-): Promise<Resource> {
+): Promise<ShownResource> {
 	// yaml: reads the manifests that people write. Loaded late, because it costs every other command.
 	const { parse } = await import("yaml");
-	let manifest: Resource | null;
+	let manifest: ShownResource | null;
 	try {
 		manifest = parse(
 			file === "-" ? await text(process.stdin) : await readFile(file, "utf8"),

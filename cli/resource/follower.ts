@@ -16,7 +16,10 @@ import { operationName } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { ApiError, TransportError } from "../../packages/kube/client/errors.ts";
+import {
+	KubeApiError,
+	TransportError,
+} from "../../packages/kube/client/errors.ts";
 import {
 	type Condition,
 	findCondition,
@@ -212,7 +215,7 @@ async function progressOf(
 	try {
 		return progressIn((await readLog()) ?? "");
 	} catch (error) {
-		if (error instanceof ApiError || error instanceof TransportError)
+		if (error instanceof KubeApiError || error instanceof TransportError)
 			return undefined;
 		throw error;
 	}

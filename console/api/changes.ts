@@ -1,4 +1,5 @@
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
+import type { ServerEvent } from "../../packages/service/event-stream.ts";
 import type {
 	Destination,
 	Pipeline,
@@ -7,7 +8,7 @@ import type {
 	TrackingPlan,
 } from "../generated/types.ts";
 import { namespace } from "../router/navigation.ts";
-import type { ConnectionState, ServerEvent } from "./event-stream.ts";
+import type { ConnectionState } from "./event-stream.ts";
 import { can, loadSession, session } from "./session.ts";
 import { followShared } from "./shared-stream.ts";
 

@@ -1,51 +1,10 @@
+import {
+	EventStreamParser,
+	type ServerEvent,
+} from "../../packages/service/event-stream.ts";
+import { pause } from "../../packages/service/pause.ts";
 import { ApiProblem } from "./problem.ts";
 import { api } from "./request.ts";
-
-/** One event of a text/event-stream. */
-export interface ServerEvent {
-	/** `message` unless the stream says another. */
-	event: string;
-	data: string;
-	id: string | undefined;
-}
-
-/** Reads a text/event-stream piece by piece (HTML Standard, "Interpreting an event stream"). */
-export class EventStreamParser {
-	#rest = "";
-	#event = "";
-	#data: string[] = [];
-	#id: string | undefined;
-
-	/** The events that are complete with this piece. */
-	push(piece: string): ServerEvent[] {
-		// A carriage return at the end may be half of a line's end.
-		const text = this.#rest + piece;
-		const lines = text.split(/\r\n|\n|\r(?!$)/);
-		this.#rest = lines.pop()!;
-		return lines.flatMap((line) => this.#take(line));
-	}
-
-	#take(line: string): ServerEvent[] {
-		if (line === "") {
-			const event = {
-				event: this.#event || "message",
-				data: this.#data.join("\n"),
-				id: this.#id,
-			};
-			const isEmpty = this.#data.length === 0;
-			this.#event = "";
-			this.#data = [];
-			return isEmpty ? [] : [event];
-		}
-		const colon = line.indexOf(":");
-		const field = colon < 0 ? line : line.slice(0, colon);
-		const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-		if (field === "event") this.#event = value;
-		else if (field === "data") this.#data.push(value);
-		else if (field === "id") this.#id = value;
-		return [];
-	}
-}
 
 export type ConnectionState = "connecting" | "live" | "lost" | "refused";
 
@@ -110,14 +69,4 @@ export async function followStream(
 		const pauseMs = Math.min(1000 * 2 ** failures, longestPauseMs);
 		await pause(failures === 0 ? 1000 : pauseMs, signal);
 	}
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const timer = setTimeout(resolve, ms);
-		signal.addEventListener("abort", () => {
-			clearTimeout(timer);
-			resolve();
-		});
-	});
 }

@@ -14,7 +14,7 @@ export type RightVerb =
 	| "delete";
 
 /** Who the visitor is, and what they may do in the namespace. */
-export interface ConsoleSession {
+export interface VisitorSession {
 	user: string;
 	namespace: string;
 	/** Those that the visitor may see. */
@@ -31,7 +31,7 @@ type SessionState =
 	| { kind: "unknown" }
 	| { kind: "away"; detail: string }
 	| { kind: "signedOut"; ways: SignInWays; hasEnded: boolean }
-	| { kind: "signedIn"; session: ConsoleSession };
+	| { kind: "signedIn"; session: VisitorSession };
 
 export const sessionState = signal<SessionState>({ kind: "unknown" });
 
@@ -96,6 +96,6 @@ export async function signOut(): Promise<void> {
 	tabs.postMessage("changed");
 }
 
-function setSession(value: ConsoleSession): void {
+function setSession(value: VisitorSession): void {
 	sessionState.value = { kind: "signedIn", session: value };
 }

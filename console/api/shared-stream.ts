@@ -1,8 +1,8 @@
+import type { ServerEvent } from "../../packages/service/event-stream.ts";
 import { namespace } from "../router/navigation.ts";
 import {
 	type ConnectionState,
 	followStream,
-	type ServerEvent,
 	type StreamListener,
 } from "./event-stream.ts";
 import { ApiProblem } from "./problem.ts";

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { components as words } from "../messages/components.ts";
 
-export interface TableColumn<Row> {
+export interface ListColumn<Row> {
 	key: string;
 	title: string;
 	render(row: Row): ComponentChildren;
@@ -21,7 +21,7 @@ export function DataTable<Row>({
 	isCaptionShown = false,
 }: {
 	caption: string;
-	columns: TableColumn<Row>[];
+	columns: ListColumn<Row>[];
 	rows: readonly Row[];
 	keyOf(row: Row): string;
 	isCaptionShown?: boolean;

@@ -6,7 +6,7 @@ import {
 	valueAt,
 	withField,
 } from "../resource/draft.ts";
-import { type FormFields, ResourceForm } from "../resource/resource-form.tsx";
+import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import {
 	fieldsOf,
@@ -39,7 +39,7 @@ export function DestinationForm({
 	);
 }
 
-function Fields({ form, isNew }: { form: FormFields; isNew: boolean }) {
+function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 	const { draft, onDraft, errorAt } = form;
 	const type = typeOf(draft);
 	return (

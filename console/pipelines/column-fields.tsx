@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
+import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import type { FormFields } from "../resource/resource-form.tsx";
+import type { FormContext } from "../resource/resource-form.tsx";
 import { columnTypes, suggestedColumns } from "./columns.ts";
 import {
-	type BodyColumn,
 	bodyColumns,
 	eventColumns,
 	numberOf,
@@ -22,7 +22,7 @@ export function ColumnFields({
 	form,
 	recent,
 }: {
-	form: FormFields;
+	form: FormContext;
 	recent: RecentEvents;
 }) {
 	const { draft, onDraft, errorAt } = form;
@@ -63,12 +63,12 @@ function BodyColumns({
 	form: { draft, onDraft, errorAt },
 	recent,
 }: {
-	form: FormFields;
+	form: FormContext;
 	recent: RecentEvents;
 }) {
 	const chosen = bodyColumns(draft);
 	const error = errorAt("table.bodyColumns");
-	const replace = (at: number, column: BodyColumn | undefined) =>
+	const replace = (at: number, column: PipelineBodyColumn | undefined) =>
 		onDraft(
 			withBodyColumns(
 				draft,
@@ -121,16 +121,16 @@ function ColumnRow({
 	errorAt,
 	onColumn,
 }: {
-	column: BodyColumn;
+	column: PipelineBodyColumn;
 	errorAt(field: string): string | undefined;
-	onColumn(column: BodyColumn | undefined): void;
+	onColumn(column: PipelineBodyColumn | undefined): void;
 }) {
 	const { name = "", bodyPointer = "", type = "", format = "RFC3339" } = column;
 	const set = (field: string) => (value: string | number | undefined) => {
-		const { [field as keyof BodyColumn]: _, ...others } = column;
+		const { [field as keyof PipelineBodyColumn]: _, ...others } = column;
 		onColumn(
 			value === undefined || value === ""
-				? (others as BodyColumn)
+				? (others as PipelineBodyColumn)
 				: { ...column, [field]: value },
 		);
 	};
@@ -226,8 +226,8 @@ function Suggestions({
 	onChosen,
 }: {
 	recent: RecentEvents;
-	chosen: readonly BodyColumn[];
-	onChosen(columns: BodyColumn[]): void;
+	chosen: readonly PipelineBodyColumn[];
+	onChosen(columns: PipelineBodyColumn[]): void;
 }) {
 	const [wasEmpty] = useState(chosen.length === 0);
 	if (recent.state !== "ready" || recent.events.length === 0) return null;

@@ -1,12 +1,8 @@
+import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import type { Draft } from "../resource/draft.ts";
 import { isObject } from "../resource/draft.ts";
-import {
-	type BodyColumn,
-	bodyColumns,
-	eventColumns,
-	tickedColumns,
-} from "./form.ts";
+import { bodyColumns, eventColumns, tickedColumns } from "./form.ts";
 
 /** A recent event of the Source, as much as a preview needs. */
 export interface RecentEvent {
@@ -19,14 +15,14 @@ export interface RecentEvent {
 
 /** A value that recent bodies have, as a column that somebody may tick. */
 export interface SuggestedColumn {
-	column: BodyColumn & { type: ColumnType };
+	column: PipelineBodyColumn & { type: ColumnType };
 	/** In how many of the bodies. */
 	events: number;
 	/** One of its values. */
 	example: string;
 }
 
-export type ColumnType = NonNullable<BodyColumn["type"]>;
+export type ColumnType = NonNullable<PipelineBodyColumn["type"]>;
 
 export const columnTypes: readonly ColumnType[] = [
 	...(["String", "Integer", "Number", "Decimal", "Boolean"] as const),
@@ -193,7 +189,7 @@ function eventValue(
 }
 
 function bodyCell(
-	{ bodyPointer, type, format }: BodyColumn,
+	{ bodyPointer, type, format }: PipelineBodyColumn,
 	body: unknown,
 ): PreviewCell {
 	const value = atPointer(body, bodyPointer ?? "");

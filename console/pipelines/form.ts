@@ -3,6 +3,7 @@ import type {
 	PipelineSchedule,
 } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
+import type { Strategy } from "../../packages/contracts/job.ts";
 import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
 
 /*
@@ -10,7 +11,6 @@ import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
  * that the form doesn't show stay as they are.
  */
 
-export type BodyColumn = PipelineBodyColumn;
 export type ScheduleType = "Manual" | "Daily" | "Interval" | "Cron";
 
 export const scheduleTypes: readonly ScheduleType[] = [
@@ -123,19 +123,19 @@ export function withColumn(
 	);
 }
 
-export function bodyColumns({ spec }: Draft): BodyColumn[] {
+export function bodyColumns({ spec }: Draft): PipelineBodyColumn[] {
 	const columns = valueAt(spec, "table.bodyColumns");
 	if (!Array.isArray(columns)) return [];
 	return columns.filter(isObject).map((column) => ({
 		...column,
 		name: textAt(column, "name"),
 		bodyPointer: textAt(column, "bodyPointer"),
-	})) as BodyColumn[];
+	})) as PipelineBodyColumn[];
 }
 
 export function withBodyColumns(
 	draft: Draft,
-	columns: readonly BodyColumn[],
+	columns: readonly PipelineBodyColumn[],
 ): Draft {
 	return withField(
 		draft,
@@ -146,9 +146,9 @@ export function withBodyColumns(
 
 /** A body column with another type, without the fields that are for the type before. */
 export function withType(
-	{ name, bodyPointer, ...before }: BodyColumn,
+	{ name, bodyPointer, ...before }: PipelineBodyColumn,
 	type: string,
-): BodyColumn {
+): PipelineBodyColumn {
 	const own =
 		type === "Decimal"
 			? { precision: before.precision, scale: before.scale }
@@ -161,10 +161,8 @@ export function withType(
 		bodyPointer,
 		...(type !== "" && { type }),
 		...Object.fromEntries(kept),
-	} as BodyColumn;
+	} as PipelineBodyColumn;
 }
-
-export type Strategy = "Incremental" | "FullReload";
 
 export function strategyOf(draft: Draft): Strategy {
 	return tickedColumns(draft).includes("Date") ? "Incremental" : "FullReload";

@@ -3,7 +3,7 @@ import { live } from "../api/changes.ts";
 import { Field, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { type Draft, type ResourceView, withField } from "../resource/draft.ts";
-import { type FormFields, ResourceForm } from "../resource/resource-form.tsx";
+import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import { ColumnFields } from "./column-fields.tsx";
 import {
@@ -57,7 +57,7 @@ function problemOf({ name, spec }: Draft, path: string): string | undefined {
 	return undefined;
 }
 
-function Fields({ form, isNew }: { form: FormFields; isNew: boolean }) {
+function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 	const { draft, onDraft, errorAt } = form;
 	const { spec } = draft;
 	const [round, setRound] = useState(0);

@@ -8,7 +8,7 @@ import {
 } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { withField } from "../resource/draft.ts";
-import type { FormFields } from "../resource/resource-form.tsx";
+import type { FormContext } from "../resource/resource-form.tsx";
 import {
 	scheduleOf,
 	scheduleType,
@@ -21,7 +21,7 @@ import { cronWords, scheduleOutlook, wallText } from "./schedule.ts";
 const visitorZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** When the Pipeline runs, and the times that follow from it. */
-export function ScheduleFields({ draft, onDraft, errorAt }: FormFields) {
+export function ScheduleFields({ draft, onDraft, errorAt }: FormContext) {
 	const type = scheduleType(draft);
 	const at = (field: string) => textAt(draft.spec, `schedule.${field}`);
 	const set = (field: string) => (text: string) =>

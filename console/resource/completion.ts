@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./draft.ts";
+import { isObject, type PlainObject } from "./draft.ts";
 
 /** What may stand at a place of a manifest. */
 export interface Completion {
@@ -10,7 +10,7 @@ export interface Completion {
 }
 
 /** A schema of a CRD, or of the manifest around it. */
-type Schema = JsonObject;
+type Schema = PlainObject;
 
 /** Where in a manifest somebody writes: the fields around it, from the root, and whether a value or a field is written. */
 export interface Place {

@@ -1,4 +1,4 @@
-import { type Draft, isObject, type JsonObject } from "./draft.ts";
+import { type Draft, isObject, type PlainObject } from "./draft.ts";
 
 /** A field that differs between what the form began with, what it has, and what the server has now. undefined is "not set". */
 export interface FieldConflict {
@@ -112,7 +112,7 @@ function unflat(name: string, fields: Flat): Draft {
 
 type Tree = Map<string, unknown>;
 
-function objectOf(tree: Tree): JsonObject {
+function objectOf(tree: Tree): PlainObject {
 	return Object.fromEntries(
 		[...tree].map(([key, value]) => [
 			key,

@@ -5,13 +5,13 @@ import type {
 	TrackingPlanSpec,
 } from "../../crds/generated/types.ts";
 
-export type JsonObject = Record<string, unknown>;
+export type PlainObject = Record<string, unknown>;
 
 /** What a form edits: what people set of a resource, with the fields that the form doesn't show. */
 export interface Draft {
 	name: string;
 	labels?: Record<string, string>;
-	spec: JsonObject;
+	spec: PlainObject;
 }
 
 /** The kinds that have a form, each with its collection in the REST API. */
@@ -25,7 +25,7 @@ export const collections = {
 export type FormKind = keyof typeof collections;
 
 /** A resource as the REST API shows it: the fields of metadata, spec and status at one level. */
-export interface ResourceView extends JsonObject {
+export interface ResourceView extends PlainObject {
 	name: string;
 	labels?: Record<string, string>;
 	managedBy?: string;
@@ -103,11 +103,11 @@ export function draftOf(kind: FormKind, view: ResourceView): Draft {
 }
 
 /** The body of `POST` and `PUT`. */
-export function bodyOf({ name, labels, spec }: Draft): JsonObject {
+export function bodyOf({ name, labels, spec }: Draft): PlainObject {
 	return { name, ...(labels && { labels }), ...spec };
 }
 
-export function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is PlainObject {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -134,7 +134,7 @@ function withMember(
 	object: unknown,
 	[first, ...rest]: string[],
 	value: unknown,
-): JsonObject | undefined {
+): PlainObject | undefined {
 	const members = isObject(object) ? object : {};
 	const inner =
 		rest.length > 0 ? withMember(members[first!], rest, value) : value;

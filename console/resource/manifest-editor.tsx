@@ -14,7 +14,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { parse } from "yaml";
 import { completionsAt, placeAt } from "./completion.ts";
-import type { FormKind, JsonObject } from "./draft.ts";
+import type { FormKind, PlainObject } from "./draft.ts";
 import type { ManifestProblem } from "./manifest.ts";
 
 export interface EditorProps {
@@ -171,14 +171,14 @@ function readOnly(isReadOnly: boolean) {
 }
 
 function completing(kind: FormKind) {
-	let schema: Promise<JsonObject> | undefined;
+	let schema: Promise<PlainObject> | undefined;
 	return async (context: CompletionContext) => {
 		const place = placeAt(context.state.doc.toString(), context.pos);
 		if (place.word === "" && place.field === undefined && !context.explicit)
 			return null;
 		schema ??= crds[kind]().then(
 			({ default: text }) =>
-				parse(text).spec.versions[0].schema.openAPIV3Schema as JsonObject,
+				parse(text).spec.versions[0].schema.openAPIV3Schema as PlainObject,
 		);
 		const options = completionsAt(await schema, kind, place);
 		return options.length === 0

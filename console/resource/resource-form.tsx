@@ -21,7 +21,7 @@ const plurals: Record<FormKind, string> = {
 };
 
 /** What a form's fields get: the draft, how to change it, and the error of a field by its path. */
-export interface FormFields {
+export interface FormContext {
 	draft: Draft;
 	onDraft(draft: Draft): void;
 	errorAt(path: string): string | undefined;
@@ -57,7 +57,7 @@ export function ResourceForm({
 	/** What is sent, with what the YAML mustn't show. */
 	completed?: (draft: Draft) => Draft;
 	onSaved(view: ResourceView): void;
-	children: (form: FormFields) => ComponentChildren;
+	children: (form: FormContext) => ComponentChildren;
 }) {
 	const [base, setBase] = useState(original);
 	const [start, setStart] = useState(original?.draft ?? initial);

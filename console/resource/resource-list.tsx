@@ -5,7 +5,7 @@ import {
 	live,
 } from "../api/changes.ts";
 import { can } from "../api/session.ts";
-import { DataTable, type TableColumn } from "../components/data-table.tsx";
+import { DataTable, type ListColumn } from "../components/data-table.tsx";
 import { EmptyState, Page, Skeleton } from "../components/page.tsx";
 import { href, navigate } from "../router/navigation.ts";
 
@@ -28,7 +28,7 @@ export function ResourceList<K extends ListedKind>({
 	path: string;
 	words: { title: string; name: string; emptyTitle: string; empty: string };
 	newTitle: string;
-	columns: TableColumn<LiveKinds[K]>[];
+	columns: ListColumn<LiveKinds[K]>[];
 }) {
 	const rows = [...live(kind).values()].sort((a, b) =>
 		a.name < b.name ? -1 : 1,
@@ -42,7 +42,7 @@ export function ResourceList<K extends ListedKind>({
 			{newTitle}
 		</button>
 	);
-	const nameColumn: TableColumn<LiveKinds[K]> = {
+	const nameColumn: ListColumn<LiveKinds[K]> = {
 		key: "name",
 		title: words.name,
 		render: ({ name, displayName }) => (

@@ -1,4 +1,4 @@
-import type { RunProgress } from "./progress.ts";
+import type { RunCounts } from "./progress.ts";
 
 /** The end of a log that follows: so many lines, and how many came before them. */
 export interface LogTail {
@@ -9,7 +9,7 @@ export interface LogTail {
 	/** Of the next line. It stays the same however many are dropped. */
 	nextId: number;
 	/** What load last said of how far it is. */
-	progress?: RunProgress;
+	progress?: RunCounts;
 }
 
 export interface LogLine {
@@ -49,12 +49,12 @@ export function withText(log: LogTail, text: string): LogTail {
 }
 
 /** As the API reads it from the log. */
-function progressOf(line: string): RunProgress | undefined {
+function progressOf(line: string): RunCounts | undefined {
 	if (!line.includes('"daysDone"')) return undefined;
 	const { daysDone, daysTotal, rowsDone, rowsTotal } = parsed(line) ?? {};
 	const progress = { daysDone, daysTotal, rowsDone, rowsTotal };
 	return Object.values(progress).every(Number.isInteger)
-		? (progress as RunProgress)
+		? (progress as RunCounts)
 		: undefined;
 }
 

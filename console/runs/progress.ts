@@ -1,4 +1,4 @@
-export interface RunProgress {
+export interface RunCounts {
 	status?: string;
 	daysDone?: number;
 	daysTotal?: number;
@@ -13,7 +13,7 @@ export function shareDone({
 	rowsTotal,
 	daysDone,
 	daysTotal,
-}: RunProgress): number | undefined {
+}: RunCounts): number | undefined {
 	if (status === "Succeeded") return 1;
 	const share = (done?: number, total?: number) =>
 		done !== undefined && total !== undefined && total > 0

@@ -20,7 +20,7 @@ import { href, namespace } from "../router/navigation.ts";
 import {
 	durationText,
 	hasEnded,
-	type RunProgress,
+	type RunCounts,
 	shareDone,
 } from "./progress.ts";
 import { RunLogView, useRunLog } from "./run-log-view.tsx";
@@ -220,7 +220,7 @@ function Progress({
 	progress = {},
 }: {
 	run: Run;
-	progress: RunProgress | undefined;
+	progress: RunCounts | undefined;
 }) {
 	if (hasEnded(run) && run.status !== "Succeeded") return null;
 	const known = { ...progress, status: run.status };

@@ -3,7 +3,7 @@ import { providers } from "../../packages/contracts/providers.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { sources as words } from "../messages/sources.ts";
-import { type FormFields, ResourceForm } from "../resource/resource-form.tsx";
+import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import { navigate } from "../router/navigation.ts";
 import {
 	type AuthorizationType,
@@ -97,7 +97,7 @@ function AuthorizationFields({
 	onSecrets,
 	secretName = "the secret that the sender signs with",
 }: {
-	form: FormFields;
+	form: FormContext;
 	secrets: SourceSecrets;
 	onSecrets(secrets: SourceSecrets): void;
 	secretName?: string | undefined;

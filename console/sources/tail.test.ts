@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ServerEvent } from "../api/event-stream.ts";
+import type { ServerEvent } from "../../packages/service/event-stream.ts";
 import { afterPause, afterPiece, emptyTail } from "./tail.ts";
 
 function accepted(count: number, from = 0): ServerEvent[] {

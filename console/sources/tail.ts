@@ -1,4 +1,4 @@
-import type { ServerEvent } from "../api/event-stream.ts";
+import type { ServerEvent } from "../../packages/service/event-stream.ts";
 
 /** An event or a refusal as a tail of the API sends it. */
 export interface TailRow {

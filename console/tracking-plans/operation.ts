@@ -5,7 +5,7 @@ import type { Operation, OperationCreate } from "../generated/types.ts";
 import { operationName } from "./plan-form.ts";
 
 /** A piece of work that the page started, from its start to its end. */
-export interface OperationState {
+export interface FollowedOperation {
 	status?: string;
 	problem?: ApiProblem;
 	/** Once it has ended. */
@@ -20,7 +20,7 @@ const laterPauseMs = 8_000;
 
 /** Starts an Operation and follows it. Another one, and leaving the page, stop following; `stop` cancels it as well. */
 export function useOperation(onEnd: (ended: Operation) => void) {
-	const [state, setState] = useState<OperationState>({});
+	const [state, setState] = useState<FollowedOperation>({});
 	const following = useRef(new AbortController());
 	const name = useRef<string | undefined>(undefined);
 	const finish = useRef(onEnd);

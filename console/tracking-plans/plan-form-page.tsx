@@ -8,7 +8,7 @@ import { trackingPlans as words } from "../messages/tracking-plans.ts";
 import { textAt } from "../pipelines/form.ts";
 import { type Draft, type ResourceView, withField } from "../resource/draft.ts";
 import { readManifest } from "../resource/manifest.ts";
-import { type FormFields, ResourceForm } from "../resource/resource-form.tsx";
+import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import { type Original, tryDraft } from "../resource/save.ts";
 import { navigate } from "../router/navigation.ts";
 import { DryRun } from "./dry-run.tsx";
@@ -61,7 +61,7 @@ export function PlanForm({
 	);
 }
 
-function Fields({ form, isNew }: { form: FormFields; isNew: boolean }) {
+function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 	const { draft, onDraft, errorAt, isReadOnly } = form;
 	const { spec } = draft;
 	const place = typePlace(draft);

@@ -71,7 +71,7 @@ export function inlinePlan({ spec }: Draft): object {
 }
 
 /** What a Source's status says of events that differ. */
-export interface Deviation {
+export interface KindCount {
 	type?: string;
 	kind: string;
 	annotated: number;
@@ -80,8 +80,8 @@ export interface Deviation {
 }
 
 /** The events that differ in several Sources by kind, the most frequent first. An event that differs in two ways counts in both. */
-export function byKind(deviations: readonly Deviation[]): Deviation[] {
-	const kinds = new Map<string, Deviation>();
+export function byKind(deviations: readonly KindCount[]): KindCount[] {
+	const kinds = new Map<string, KindCount>();
 	for (const { kind, annotated, quarantined, lastEventTime } of deviations) {
 		const known = kinds.get(kind) ?? {
 			kind,
@@ -99,7 +99,7 @@ export function byKind(deviations: readonly Deviation[]): Deviation[] {
 					: lastEventTime,
 		});
 	}
-	const events = (one: Deviation) => one.annotated + one.quarantined;
+	const events = (one: KindCount) => one.annotated + one.quarantined;
 	return [...kinds.values()].sort((a, b) => events(b) - events(a));
 }
 

@@ -16,7 +16,7 @@ import type { Source } from "../generated/types.ts";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
 import { useOriginal } from "../resource/use-original.ts";
 import { href, navigate } from "../router/navigation.ts";
-import { byKind, type Deviation, planNameOf } from "./plan-form.ts";
+import { byKind, type KindCount, planNameOf } from "./plan-form.ts";
 import { PlanForm } from "./plan-form-page.tsx";
 import { PlanBadge } from "./plan-list.tsx";
 import { Quarantine } from "./quarantine.tsx";
@@ -174,7 +174,7 @@ function Users({
 function Violations({ sources }: { sources: readonly Source[] }) {
 	const rows = byKind(
 		sources.flatMap(({ deviations = [], otherDeviations }) => [
-			...(deviations as Deviation[]),
+			...(deviations as KindCount[]),
 			...(otherDeviations ? [{ kind: words.others, ...otherDeviations }] : []),
 		]),
 	);

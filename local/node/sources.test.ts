@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../packages/kube/client/client.ts";
 import { ConfigError, sourcesOf } from "./volumes.ts";
 
 const refusal = `secrets "input" is forbidden: User "system:node:local" cannot get resource "secrets" in API group "" in the namespace "shop": no relationship found between node 'local' and this object`;
@@ -12,7 +12,7 @@ function sourcesAfter(refusals: number) {
 	};
 	const get = async () => {
 		if (refusals-- > 0)
-			throw new ApiError(403, {
+			throw new KubeApiError(403, {
 				kind: "Status",
 				reason: "Forbidden",
 				message: refusal,

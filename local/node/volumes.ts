@@ -2,7 +2,7 @@ import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
@@ -149,7 +149,7 @@ async function readable<T>(
 		try {
 			return await read();
 		} catch (error) {
-			if (!(error instanceof ApiError) || error.status !== 403) throw error;
+			if (!(error instanceof KubeApiError) || error.status !== 403) throw error;
 			if (refusals > quietRefusals) throw new ConfigError(error.message);
 			await wait(backoffMs(refusals, refusalBackoff));
 		}

@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { fieldManager } from "../../crds/labels.ts";
 import {
-	ApiError,
 	hasReason,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import type { Condition } from "../../packages/kube/conditions.ts";
@@ -253,7 +253,7 @@ async function startJob(
 	const [owner] = job.metadata.ownerReferences!;
 	const { name, namespace } = job.metadata;
 	const taken = (what: string) =>
-		new ApiError(
+		new KubeApiError(
 			409,
 			{
 				reason: nameTaken,

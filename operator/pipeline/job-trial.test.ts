@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import {
@@ -25,7 +25,7 @@ function trialsWith(answer: () => Promise<unknown>) {
 function refused(status: number, reason: string, message: string) {
 	const request = { method: "POST", path: "/apis/batch/v1/namespaces/n/jobs" };
 	return Promise.reject(
-		new ApiError(status, { reason, message }, undefined, request),
+		new KubeApiError(status, { reason, message }, undefined, request),
 	);
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import { fieldManager, label, managedByTidemill } from "../../crds/labels.ts";
 import { scheduledRunName } from "../../crds/run.ts";
-import { ApiError } from "../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../packages/kube/client/client.ts";
 import { type Job, kinds } from "../../packages/kube/kinds.ts";
 import { jobRefusal } from "../jobs/refusal.ts";
 import { jobWithInput } from "../jobs/template.ts";
@@ -88,7 +88,7 @@ function trialJob(pipeline: Pipeline, target: LoadTarget, image: string): Job {
 
 function refusalIn(error: unknown): string | undefined {
 	// A Job of the name is there: Kubernetes has taken it.
-	if (!(error instanceof ApiError) || error.reason === "AlreadyExists")
+	if (!(error instanceof KubeApiError) || error.reason === "AlreadyExists")
 		return undefined;
 	// A webhook with side effects, which says nothing of the Job.
 	if (error.message.includes("does not support dry run")) return undefined;

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { NamespacePermissions } from "./namespace-permissions.ts";
@@ -121,7 +121,7 @@ test("an apiserver that is away changes nothing", async () => {
 	await permissions.look("shop");
 	expect(permissions.standingIn("shop").type).toBe("notPermitted");
 	client.raw = async () => {
-		throw new ApiError(503, {});
+		throw new KubeApiError(503, {});
 	};
 	await vi.advanceTimersByTimeAsync(2_000);
 	await permissions.look("shop");

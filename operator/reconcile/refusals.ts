@@ -1,5 +1,5 @@
 import { fieldManager } from "../../crds/labels.ts";
-import type { ApiError } from "../../packages/kube/client/client.ts";
+import type { KubeApiError } from "../../packages/kube/client/client.ts";
 import {
 	type Condition,
 	findCondition,
@@ -21,7 +21,7 @@ export type RefusalReported = KubeObject & {
 };
 
 /** What people read about a refusal, in their condition and as an Event. */
-export function refusalFinding(error: ApiError) {
+export function refusalFinding(error: KubeApiError) {
 	const { path = "" } = error.request ?? {};
 	const [, resource] = /\/namespaces\/[^/]+\/(.+)$/.exec(path) ?? [];
 	return {

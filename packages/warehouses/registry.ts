@@ -1,8 +1,6 @@
 import type { WarehouseDefinition } from "./definition/definition.ts";
 import * as types from "./types.ts";
 
-export type WarehouseType = keyof typeof types;
-
 /** By type, in alphabetical order. */
 export const warehouses: ReadonlyMap<string, WarehouseDefinition> = new Map(
 	Object.entries(types),

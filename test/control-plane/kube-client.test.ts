@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, inject, test, vi } from "vitest";
 import {
-	type ApiError,
 	hasReason,
+	type KubeApiError,
 	KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { loadCluster } from "../../packages/kube/client/cluster.ts";
@@ -43,11 +43,11 @@ test("a refusal carries the apiserver's reason and words", async () => {
 	await client.create(kinds.configMap, configMap("twice", {}));
 	const again = client.create(kinds.configMap, configMap("twice", {}));
 	await expect(again).rejects.toMatchObject({
-		name: "ApiError",
+		name: "KubeApiError",
 		status: 409,
 		reason: "AlreadyExists",
 		message: 'configmaps "twice" already exists',
-	} satisfies Partial<ApiError>);
+	} satisfies Partial<KubeApiError>);
 	const invalid = client.create(kinds.configMap, configMap("No Name", {}));
 	await expect(invalid).rejects.toMatchObject({
 		status: 422,

@@ -8,7 +8,7 @@ import {
 	test,
 	vi,
 } from "vitest";
-import { ApiError, KubeClient } from "../../packages/kube/client/client.ts";
+import { KubeApiError, KubeClient } from "../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
 import { type ConfigMap, kinds } from "../../packages/kube/kinds.ts";
 import { Informer } from "../../packages/kube/watch/informer.ts";
@@ -247,6 +247,6 @@ test("a version that is gone is refused as 410", async () => {
 	});
 	const first = await watch.next().catch((error) => error);
 	const refusal =
-		first instanceof ApiError ? first.status : first.value?.object.code;
+		first instanceof KubeApiError ? first.status : first.value?.object.code;
 	expect(refusal).toBe(410);
 });

@@ -9,7 +9,7 @@ import { tokenClients } from "../../packages/kube/client/token-clients.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 
 const { caData, ...cluster } = loadCluster(inject("kubeconfig"));
-const unauthorized = { name: "ApiError", status: 401 };
+const unauthorized = { name: "KubeApiError", status: 401 };
 
 test("the apiserver learns about the caller from the token alone", async () => {
 	const client = tokenClients({ ...cluster, caData: caData! });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
-import type { TableOptions } from "../../packages/warehouses/bigquery/input.ts";
+import type { BigQueryTableOptions } from "../../packages/warehouses/bigquery/input.ts";
 import type { BigQueryField } from "../../packages/warehouses/bigquery/load/rest/api.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
@@ -10,7 +10,7 @@ import {
 } from "../support/fixtures/data-plane/load-fixture.ts";
 
 const ring = "projects/test-project/locations/europe/keyRings/ring/cryptoKeys";
-const all: TableOptions = {
+const all: BigQueryTableOptions = {
 	description: "Orders of the shop",
 	labels: { team: "shop" },
 	partitionExpirationDays: 400,
@@ -22,7 +22,7 @@ async function optionsFixture() {
 	const fixture = await bigQueryFixture();
 	const { double, manifest, load, destination } = fixture;
 	const inputOf = (
-		options: TableOptions,
+		options: BigQueryTableOptions,
 		kmsKeyName?: string,
 		isFull = false,
 	): Partial<LoadInput> => ({
@@ -103,7 +103,8 @@ test("a Run sets the options that a table lacks, and leaves alone those that peo
 
 test("a full reload keeps the table's options", async () => {
 	const { loadWith, orders, double } = await optionsFixture();
-	const { description, labels, clusterBy } = all as Required<TableOptions>;
+	const { description, labels, clusterBy } =
+		all as Required<BigQueryTableOptions>;
 	const options = { description, labels, clusterBy };
 	for (let load = 1; load <= 2; load++) {
 		const { exitCode, log } = await loadWith(options, `${ring}/k`, true);

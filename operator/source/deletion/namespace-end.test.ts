@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 } from "../../../packages/kube/client/client.ts";
 import type { ObjectMeta } from "../../../packages/kube/resource.ts";
 import { unlessNamespaceEnds } from "./state.ts";
 
-const forbidden = new ApiError(403, { reason: "Forbidden" });
+const forbidden = new KubeApiError(403, { reason: "Forbidden" });
 
 function ask(
 	namespace: Partial<ObjectMeta> | undefined,

@@ -20,7 +20,7 @@ import type {
 	WatchOptions,
 	WriteOptions,
 } from "./client-options.ts";
-import { ApiError, hasReason, TransportError } from "./errors.ts";
+import { hasReason, KubeApiError, TransportError } from "./errors.ts";
 import {
 	configAccess,
 	type KubeRequest,
@@ -30,10 +30,10 @@ import {
 } from "./transport.ts";
 
 export type * from "./client-options.ts";
-export { ApiError, hasReason, TransportError } from "./errors.ts";
+export { hasReason, KubeApiError, TransportError } from "./errors.ts";
 
 /**
- * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver
+ * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link KubeApiError} when the apiserver
  * refuses and {@link TransportError} when it doesn't answer. A read is retried when an overloaded apiserver says when to
  * retry, and a read and an apply when a kept connection turns out to be closed.
  */
@@ -197,7 +197,7 @@ export class KubeClient {
 		}
 	}
 
-	/** Yields the events of a watch until the apiserver ends it. Throws an ERROR event as {@link ApiError}. */
+	/** Yields the events of a watch until the apiserver ends it. Throws an ERROR event as {@link KubeApiError}. */
 	async *watch<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		{ namespace, metadataOnly, signal, silenceMs, ...query }: WatchOptions,
@@ -276,7 +276,7 @@ function watchEvent(line: string): WatchEvent {
 		| WatchEvent
 		| { type: "ERROR"; object: { code?: number } };
 	if (event.type === "ERROR")
-		throw new ApiError(event.object.code ?? 500, event.object);
+		throw new KubeApiError(event.object.code ?? 500, event.object);
 	return event;
 }
 
@@ -314,7 +314,11 @@ export function retryWaitMs(
 	if (isRepeatable && error instanceof TransportError && error.staleConnection)
 		return 0;
 	// API Priority and Fairness answers 429 with Retry-After, a starting apiserver 503.
-	if (isRead && error instanceof ApiError && [429, 503].includes(error.status))
+	if (
+		isRead &&
+		error instanceof KubeApiError &&
+		[429, 503].includes(error.status)
+	)
 		return error.retryAfterMs && Math.min(error.retryAfterMs, 10_000);
 	return undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError, hasReason, TransportError } from "./errors.ts";
+import { hasReason, KubeApiError, TransportError } from "./errors.ts";
 
 test.each([
 	[
@@ -20,7 +20,7 @@ test.each([
 ])(
 	"an answer %i with the body %j has a reason and a message",
 	(status, body, reason, message) => {
-		const error = new ApiError(status, body, 1_000);
+		const error = new KubeApiError(status, body, 1_000);
 		expect(error).toMatchObject({
 			status,
 			reason,
@@ -31,11 +31,11 @@ test.each([
 );
 
 test("a long body of another server is cut", () => {
-	expect(new ApiError(500, "x".repeat(600)).message).toHaveLength(500);
+	expect(new KubeApiError(500, "x".repeat(600)).message).toHaveLength(500);
 });
 
 test("only the apiserver's errors have a reason", () => {
-	const conflict = new ApiError(409, { reason: "Conflict" });
+	const conflict = new KubeApiError(409, { reason: "Conflict" });
 	expect(hasReason(conflict, "NotFound", "Conflict")).toBe(true);
 	expect(hasReason(conflict, "NotFound")).toBe(false);
 	const other = Object.assign(new Error(), { reason: "Conflict" });

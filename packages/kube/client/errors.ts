@@ -5,8 +5,8 @@ import { SettingError } from "../../service/settings.ts";
  * The apiserver's answer to a request that it didn't carry out: its `Status` object
  * (k8s.io/apimachinery metav1.Status), or what the body of another server says.
  */
-export class ApiError extends Error {
-	override name = "ApiError";
+export class KubeApiError extends Error {
+	override name = "KubeApiError";
 	/** HTTP status. */
 	readonly status: number;
 	/** For machines: `NotFound`, `AlreadyExists`, `Conflict`, `Expired`, `Invalid`, `Forbidden`, … */
@@ -36,7 +36,7 @@ export class ApiError extends Error {
 
 /** Whether the error is the apiserver's and has one of these reasons, such as `Conflict`. */
 export function hasReason(error: unknown, ...reasons: string[]): boolean {
-	return error instanceof ApiError && reasons.includes(error.reason);
+	return error instanceof KubeApiError && reasons.includes(error.reason);
 }
 
 /** There was no answer: the apiserver can't be reached, or the request timed out. */

@@ -5,7 +5,7 @@ import https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parseExact } from "../../service/exact-json.ts";
 import { metrics } from "../metrics.ts";
-import { ApiError, TransportError } from "./errors.ts";
+import { KubeApiError, TransportError } from "./errors.ts";
 
 export interface KubeRequest {
 	method: string;
@@ -47,14 +47,14 @@ export class Transport {
 
 	/**
 	 * Sends the request and returns the answer's stream once its status is 2xx.
-	 * Throws {@link ApiError} for any other status, else {@link TransportError}.
+	 * Throws {@link KubeApiError} for any other status, else {@link TransportError}.
 	 */
 	async open(request: KubeRequest): Promise<http.IncomingMessage> {
 		const response = await this.#send(request);
 		const status = response.statusCode!;
 		if (status >= 200 && status < 300) return response;
 		const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
-		throw new ApiError(
+		throw new KubeApiError(
 			status,
 			parseJson(await textOf(request, response)),
 			Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,

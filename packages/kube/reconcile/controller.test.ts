@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createLog } from "../../service/log.ts";
-import { ApiError } from "../client/errors.ts";
+import { KubeApiError } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import type { KubeObject } from "../resource.ts";
 import { KubeObjectStore } from "../watch/store.ts";
@@ -41,7 +41,7 @@ test.each(["Conflict", "AlreadyExists"])(
 		// The backoff isn't over by chance when the change comes.
 		vi.spyOn(Math, "random").mockReturnValue(0);
 		const reconcile = vi.fn<Controller["reconcile"]>();
-		reconcile.mockRejectedValue(new ApiError(409, { reason }));
+		reconcile.mockRejectedValue(new KubeApiError(409, { reason }));
 		const stop = new AbortController();
 		const loop = new ControllerLoop({ name: "test", reconcile }, { log });
 		const store = new KubeObjectStore<KubeObject>(() => undefined);
@@ -69,7 +69,7 @@ test.each(["Conflict", "AlreadyExists"])(
 );
 
 const refused = (status = 403) =>
-	new ApiError(status, { message: "The quota is used up." }, undefined, {
+	new KubeApiError(status, { message: "The quota is used up." }, undefined, {
 		method: "POST",
 		path: "/apis/batch/v1/namespaces/n/jobs",
 	});
@@ -184,7 +184,7 @@ test("what was deleted in the middle of a reconcile is no error", async () => {
 	const before = await counts();
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockRejectedValueOnce(
-		new ApiError(404, { reason: "NotFound" }, undefined, {
+		new KubeApiError(404, { reason: "NotFound" }, undefined, {
 			method: "PATCH",
 			path: "/a",
 		}),

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
-import { type ApiError, hasReason } from "../client/errors.ts";
+import { hasReason, type KubeApiError } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";
@@ -282,7 +282,7 @@ export class ControllerLoop {
 	}
 
 	/** @param isDue whether the request was due. One that fails while people read of another has no backoff of its own. */
-	#refused(text: string, error: ApiError, isDue: boolean): number {
+	#refused(text: string, error: KubeApiError, isDue: boolean): number {
 		const refusal = isDue
 			? this.#refusals.add(text, error)
 			: this.#refusals.get(text)!;

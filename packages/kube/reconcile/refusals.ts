@@ -1,10 +1,10 @@
 import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
-import { ApiError } from "../client/errors.ts";
+import { KubeApiError } from "../client/errors.ts";
 
 /** What Kubernetes refuses to do for an object. */
 export interface Refusal {
 	/** The apiserver's answer. An admission webhook's or a quota's words are in its message. */
-	error: ApiError;
+	error: KubeApiError;
 	/** When it was refused last, in milliseconds since 1970. */
 	at: number;
 	/** How often it was refused. */
@@ -16,8 +16,8 @@ export interface Refusal {
 }
 
 /** Whether Kubernetes has answered that it doesn't write what it was asked to, or that we lack a right. */
-export function isRefusal(error: unknown): error is ApiError {
-	if (!(error instanceof ApiError)) return false;
+export function isRefusal(error: unknown): error is KubeApiError {
+	if (!(error instanceof KubeApiError)) return false;
 	const { method = "GET" } = error.request ?? {};
 	return method !== "GET" || error.status === 403;
 }
@@ -48,7 +48,7 @@ export class RefusalBackoffs {
 		};
 	}
 
-	add(text: string, error: ApiError): Refusal {
+	add(text: string, error: KubeApiError): Refusal {
 		const nowMs = performance.now();
 		this.#forgetOld(nowMs);
 		const failures = (this.#known.get(text)?.failures ?? 0) + 1;
@@ -91,7 +91,7 @@ export class RefusalBackoffs {
 }
 
 interface Known {
-	error: ApiError;
+	error: KubeApiError;
 	at: number;
 	failures: number;
 	/** By performance.now(), as the next. */

@@ -6,7 +6,7 @@ import { cutToLength } from "../text.ts";
 /**
  * Writes an object's whole status by server-side apply, if it differs from what was read. Returns the resulting object.
  * A text that is longer than a condition's message may be is cut, since the apiserver would refuse the whole status.
- * When the object has changed since it was read, this throws ApiError `Conflict` and writes nothing: a status computed from
+ * When the object has changed since it was read, this throws KubeApiError `Conflict` and writes nothing: a status computed from
  * an old state never replaces a newer one.
  */
 export async function writeStatus<T extends KubeObject & { status?: unknown }>(

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
-import { ApiError, type KubeClient } from "../client/client.ts";
+import { KubeApiError, type KubeClient } from "../client/client.ts";
 import { kinds } from "../kinds.ts";
 import { Informer } from "./informer.ts";
 
@@ -10,7 +10,7 @@ const log = pino({ level: "silent" });
 const client = {
 	list: async (_: unknown, { namespace }: { namespace?: string }) => {
 		if (namespace === undefined || namespace === "closed")
-			throw new ApiError(403, { reason: "Forbidden" });
+			throw new KubeApiError(403, { reason: "Forbidden" });
 		const object = { metadata: { name: "s", namespace } };
 		return { metadata: { resourceVersion: "1" }, items: [object] };
 	},

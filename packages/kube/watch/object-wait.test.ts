@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-	ApiError,
+	KubeApiError,
 	type KubeClient,
 	TransportError,
 	type WatchEvent,
@@ -58,8 +58,8 @@ const modified = (version: number, value?: string) =>
 
 test.each([
 	["the connection breaks", broken],
-	["the apiserver is overloaded", new ApiError(429, {})],
-	["the apiserver stops", new ApiError(503, {})],
+	["the apiserver is overloaded", new KubeApiError(429, {})],
+	["the apiserver stops", new KubeApiError(503, {})],
 ])(
 	"a wait survives that %s, and goes on from the last version",
 	async (_, error) => {
@@ -82,7 +82,7 @@ test("a deletion that follows a broken connection ends the wait", async () => {
 test.each([401, 403, 404])(
 	"the apiserver's %d ends the wait",
 	async (status) => {
-		const refusal = new ApiError(status, {});
+		const refusal = new KubeApiError(status, {});
 		const { client } = clientWith([refusal]);
 		await expect(waitFor(client)).rejects.toBe(refusal);
 	},

@@ -1,6 +1,6 @@
 import { backoffMs } from "../../service/backoff.ts";
 import { pause } from "../../service/pause.ts";
-import { ApiError, type KubeClient } from "../client/client.ts";
+import { KubeApiError, type KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
 const watchBackoff = { baseMs: 200, maxMs: 10_000 };
@@ -46,7 +46,7 @@ export async function awaitObject<T extends KubeObject>(
 /** Whether the apiserver has decided about the request, so that a repeat would be refused, too. */
 function isFinal(error: unknown): boolean {
 	return (
-		error instanceof ApiError && error.status < 500 && error.status !== 429
+		error instanceof KubeApiError && error.status < 500 && error.status !== 429
 	);
 }
 
@@ -85,7 +85,7 @@ async function follow<T extends KubeObject>(
 			if (!seen.latest || isSettled(seen.latest)) return;
 		}
 	} catch (error) {
-		if (!(error instanceof ApiError && error.status === 410)) throw error;
+		if (!(error instanceof KubeApiError && error.status === 410)) throw error;
 		// The object's own version dates from its last change and may have expired, too; the list's version is current.
 		const { items, metadata } = await client.list<T>(kind, scope);
 		const { uid } = seen.latest!.metadata;

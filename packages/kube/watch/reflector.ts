@@ -2,7 +2,7 @@ import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
 import type { KubeClient, ListScope } from "../client/client.ts";
-import { ApiError, hasReason } from "../client/errors.ts";
+import { hasReason, KubeApiError } from "../client/errors.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
 /** Where a reflector puts objects, such as a {@link file://./store.ts Store}. */
@@ -74,7 +74,7 @@ export async function reflect<T extends KubeObject>(
 			failures = 0;
 		} catch (error) {
 			if (signal.aborted) return;
-			const expired = error instanceof ApiError && error.status === 410;
+			const expired = error instanceof KubeApiError && error.status === 410;
 			if (expired) version = undefined;
 			// One namespace's binding is missing, or gone with its namespace. The others go on: what memory has of this one
 			// stays, and whoever asks the apiserver is refused.
@@ -82,7 +82,7 @@ export async function reflect<T extends KubeObject>(
 				scope.namespace !== undefined && hasReason(error, "Forbidden");
 			failures++;
 			const waitMs =
-				(error instanceof ApiError && error.retryAfterMs) ||
+				(error instanceof KubeApiError && error.retryAfterMs) ||
 				backoffMs(failures, watchBackoff);
 			log[expired ? "debug" : "warn"](
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
@@ -121,7 +121,7 @@ async function listAll<T extends KubeObject>(
 	}
 }
 
-/** One watch. Yields the sink's version after each event. Throws {@link ApiError} for an ERROR event. */
+/** One watch. Yields the sink's version after each event. Throws {@link KubeApiError} for an ERROR event. */
 async function* watchFrom<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,

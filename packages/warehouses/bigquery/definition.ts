@@ -2,7 +2,7 @@ import type { TableColumn } from "../../contracts/job.ts";
 import type { WarehouseDefinition } from "../definition/definition.ts";
 import type { BigQuerySpec } from "../generated/specs.ts";
 import { bigQueryErrors } from "./errors.ts";
-import type { BigQueryInput, TableOptions } from "./input.ts";
+import type { BigQueryInput, BigQueryTableOptions } from "./input.ts";
 import { parseServiceAccountKey } from "./service-account-key.ts";
 
 /** Where a dataset is if its Destination doesn't say. */
@@ -75,7 +75,7 @@ export const definition = {
 	writeLock: ({ projectId, dataset }, table) =>
 		`${projectId}.${dataset}.${table}`,
 
-	tableProblem({ clusterBy = [] }: TableOptions, columns) {
+	tableProblem({ clusterBy = [] }: BigQueryTableOptions, columns) {
 		for (const name of clusterBy) {
 			const column = columns.find((column) => column.name === name);
 			const field = `spec.table.bigQuery.clusterBy has "${name}", `;

@@ -18,7 +18,7 @@ export interface BigQueryInput extends DestinationInput {
 }
 
 /** What a table shall have beside its columns. What is absent stays as the table has it. */
-export interface TableOptions {
+export interface BigQueryTableOptions {
 	description?: string;
 	labels?: Record<string, string>;
 	partitionExpirationDays?: number;

@@ -6,7 +6,11 @@ import {
 } from "../definition/definition.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
 import { clickHouseErrors } from "./errors.ts";
-import { type ClickHouseInput, fileEnv, type TableOptions } from "./input.ts";
+import {
+	type ClickHouseInput,
+	type ClickHouseTableOptions,
+	fileEnv,
+} from "./input.ts";
 
 const defaultEngine = "MergeTree";
 
@@ -53,7 +57,7 @@ export const definition = {
 	writeLock: ({ url, database }, table) =>
 		`${url.replace(/\/$/, "").toLowerCase()}/${database}.${table}`,
 
-	tableProblem({ orderBy = [] }: TableOptions, columns) {
+	tableProblem({ orderBy = [] }: ClickHouseTableOptions, columns) {
 		for (const name of orderBy) {
 			const column = columns.find((column) => column.name === name);
 			const field = `spec.table.clickHouse.orderBy has "${name}", `;

@@ -20,7 +20,7 @@ export const fileEnv = {
 } as const;
 
 /** What a table shall have beside its columns. */
-export interface TableOptions {
+export interface ClickHouseTableOptions {
 	/** Names of columns, by which the rows of each day are sorted. What is absent stays as the table has it. */
 	orderBy?: string[];
 }

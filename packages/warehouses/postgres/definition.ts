@@ -6,7 +6,11 @@ import {
 } from "../definition/definition.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
 import { postgresErrors } from "./errors.ts";
-import { fileEnv, type PostgresInput, type TableOptions } from "./input.ts";
+import {
+	fileEnv,
+	type PostgresInput,
+	type PostgresTableOptions,
+} from "./input.ts";
 
 const defaultPort = 5432;
 const defaultSchema = "public";
@@ -88,7 +92,7 @@ export const definition = {
 		return `${host?.toLowerCase() ?? `secret ${name}`}:${port ?? defaultPort}/${database ?? `secret ${name}`}/${schema ?? defaultSchema}.${table}`;
 	},
 
-	tableProblem({ indexes = [], bodyType }: TableOptions, columns) {
+	tableProblem({ indexes = [], bodyType }: PostgresTableOptions, columns) {
 		for (const name of indexes.flat()) {
 			const column = columns.find((column) => column.name === name);
 			const field = `spec.table.postgres.indexes has "${name}", `;

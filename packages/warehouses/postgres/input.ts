@@ -22,7 +22,7 @@ export const fileEnv = {
 } as const;
 
 /** What a table shall have beside its columns. */
-export interface TableOptions {
+export interface PostgresTableOptions {
 	/** Of a column `body`. */
 	bodyType?: "text" | "jsonb";
 	/** Each a list of columns. */

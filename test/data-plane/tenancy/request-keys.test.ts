@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { performOnce } from "../../../api/http/idempotency-key.ts";
 import { NatsIdempotencyStore } from "../../../api/http/idempotency-store.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
-import { ApiError } from "../../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../../packages/kube/client/client.ts";
 import { startNats, type TestNats } from "../../support/servers/servers.ts";
 
 let nats: TestNats;
@@ -39,7 +39,7 @@ async function kept(): Promise<number> {
 	return (await streams.info(`KV_${bucket.requests}`)).state.messages;
 }
 
-const forbidden = new ApiError(403, { reason: "Forbidden" });
+const forbidden = new KubeApiError(403, { reason: "Forbidden" });
 
 function post(
 	store: NatsIdempotencyStore,

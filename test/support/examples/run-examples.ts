@@ -8,7 +8,7 @@ import { decide, type RunAction } from "../../../operator/run/decide.ts";
 import type { RunState } from "../../../operator/run/state.ts";
 import type { JobResult } from "../../../packages/contracts/job.ts";
 import type { ManifestAnswer } from "../../../packages/contracts/manifest.ts";
-import { ApiError } from "../../../packages/kube/client/errors.ts";
+import { KubeApiError } from "../../../packages/kube/client/errors.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import type { Job, Pod } from "../../../packages/kube/kinds.ts";
 import type { Refusal } from "../../../packages/kube/reconcile/refusals.ts";
@@ -84,7 +84,7 @@ export function refusalOf(
 	const path = "/apis/batch/v1/namespaces/shop/jobs";
 	const request = { method: "POST", path };
 	return {
-		error: new ApiError(status, { message }, undefined, request),
+		error: new KubeApiError(status, { message }, undefined, request),
 		at: Date.parse("2026-03-31T12:00:00Z"),
 		failures: 1,
 		retryInMs: 2_000,

@@ -42,7 +42,7 @@ interface Work {
 }
 
 /** Carries out a plan on one table. Throws {@link GoogleRefusal} or {@link JobFailure}. */
-export class TableLoad {
+export class BigQueryLoad {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { TableOptions } from "../input.ts";
+import type { BigQueryTableOptions } from "../input.ts";
 import type { BigQueryTable } from "./rest/api.ts";
 import {
 	keyProblem,
@@ -11,7 +11,7 @@ import {
 } from "./table-options.ts";
 
 const key = "projects/p/locations/europe/keyRings/r/cryptoKeys/k";
-const all: TableOptions = {
+const all: BigQueryTableOptions = {
 	description: "Orders",
 	labels: { team: "shop" },
 	partitionExpirationDays: 400,
@@ -19,7 +19,10 @@ const all: TableOptions = {
 	clusterBy: ["event_id"],
 };
 
-function inputOf(options?: TableOptions, kmsKeyName?: string): LoadInput {
+function inputOf(
+	options?: BigQueryTableOptions,
+	kmsKeyName?: string,
+): LoadInput {
 	return {
 		version: 1,
 		run: { name: "r", uid: "u-1", account: "shop", pipeline: "p" },
@@ -89,7 +92,7 @@ test("a table that has what people chose is not changed, whatever else it has", 
 	expect(optionChanges(existing, inputOf())).toEqual({});
 });
 
-test.each<[keyof TableOptions | "kmsKeyName", Partial<BigQueryTable>]>([
+test.each<[keyof BigQueryTableOptions | "kmsKeyName", Partial<BigQueryTable>]>([
 	["description", { description: "Theirs" }],
 	["labels", { labels: { team: "other" } }],
 	[

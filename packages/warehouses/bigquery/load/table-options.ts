@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
-import type { BigQueryInput, TableOptions } from "../input.ts";
+import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
 import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
 
@@ -17,7 +17,7 @@ export type StoredOptions = Pick<
 	| "encryptionConfiguration"
 >;
 
-function chosenBy({ table }: Pick<LoadInput, "table">): TableOptions {
+function chosenBy({ table }: Pick<LoadInput, "table">): BigQueryTableOptions {
 	return table.options ?? {};
 }
 

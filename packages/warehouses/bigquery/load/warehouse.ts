@@ -10,7 +10,7 @@ import type {
 	WarehouseContext,
 	WarehouseModule,
 } from "../../load/warehouse.ts";
-import type { BigQueryInput, TableOptions } from "../input.ts";
+import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { defaultExpiration, tableExpiration } from "./expiration.ts";
 import { completeJob } from "./load-job.ts";
@@ -19,7 +19,7 @@ import { bigQueryUse, partitionOf, planBigQuery } from "./plan.ts";
 import type { WriteDisposition } from "./rest/api.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
-import { TableLoad } from "./table-load.ts";
+import { BigQueryLoad } from "./table-load.ts";
 
 /**
  * A BigQuery dataset. One load job replaces each day's partition, or a whole table. Job ids are
@@ -58,9 +58,9 @@ class BigQueryWarehouse implements Warehouse {
 			const table = this.#tableOf(input, manifest);
 			const plan = planBigQuery(input, manifest, days, await table.find());
 			const work = { input, manifest, files };
-			const load = new TableLoad(this.#dataset, table, work, this.#context);
+			const load = new BigQueryLoad(this.#dataset, table, work, this.#context);
 			const loaded = await load.carryOut(plan);
-			const { partitionExpirationDays }: TableOptions =
+			const { partitionExpirationDays }: BigQueryTableOptions =
 				input.table.options ?? {};
 			const found = tableExpiration(loaded, partitionExpirationDays);
 			if (found) this.#context.log.warn({ table: input.table.name }, found);

@@ -16,13 +16,13 @@ import {
 } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
 import { requireSameRows } from "../../load/warehouse.ts";
-import type { TableOptions } from "../input.ts";
+import type { ClickHouseTableOptions } from "../input.ts";
 import { recordOf } from "./record.ts";
 import { dateColumn, defaultOrder, wantedColumns } from "./schema.ts";
 import type { NewTable } from "./statements.ts";
 
 /** The table as a load finds it. */
-export interface ExistingTable {
+export interface ClickHouseTable {
 	columns: ExistingColumn[];
 	comment: TableComment;
 	isEmpty: boolean;
@@ -59,7 +59,7 @@ export function planClickHouse(
 	input: LoadInput,
 	manifest: Manifest,
 	days: LoadDay[],
-	existing: ExistingTable | undefined,
+	existing: ClickHouseTable | undefined,
 	held?: ReadonlyMap<UtcDate, HeldDate>,
 ): ClickHousePlan {
 	const { name, columns, description } = input.table;
@@ -97,7 +97,7 @@ export function planClickHouse(
 function orderOf({
 	table: { columns, options },
 }: Pick<LoadInput, "table">): readonly string[] {
-	const { orderBy }: TableOptions = options ?? {};
+	const { orderBy }: ClickHouseTableOptions = options ?? {};
 	return orderBy ?? defaultOrder(columns);
 }
 
@@ -105,7 +105,7 @@ function orderOf({
 export function clickHouseUse(
 	input: LoadInput,
 	manifest: Manifest,
-	existing: ExistingTable,
+	existing: ClickHouseTable,
 ): TableUse {
 	const { engine, isEmpty, comment } = existing;
 	const isTable = engine.endsWith("MergeTree");
@@ -121,7 +121,13 @@ export function clickHouseUse(
 const keepsAllRows = /^(Replicated|Shared)?MergeTree$/;
 
 function incompatibilityOf(
-	{ columns: found, comment, engine, partitionKey, sortingKey }: ExistingTable,
+	{
+		columns: found,
+		comment,
+		engine,
+		partitionKey,
+		sortingKey,
+	}: ClickHouseTable,
 	{ table: { columns, options }, strategy }: LoadInput,
 ): string | undefined {
 	if (!engine.endsWith("MergeTree")) return `it is a ${engine}`;
@@ -134,7 +140,7 @@ function incompatibilityOf(
 		comment.mark !== undefined,
 	);
 	if (reason !== undefined) return reason;
-	const { orderBy }: TableOptions = options ?? {};
+	const { orderBy }: ClickHouseTableOptions = options ?? {};
 	const wantedOrder = orderBy?.join(", ");
 	if (wantedOrder !== undefined && namesOf(sortingKey) !== wantedOrder)
 		return `it is sorted by (${sortingKey}), and spec.table.clickHouse.orderBy is (${wantedOrder})`;

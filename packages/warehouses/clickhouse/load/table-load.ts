@@ -44,7 +44,7 @@ import {
  * Fills a staging table and publishes it. Until then readers see the old table, and then each day or the whole table changes
  * by one statement. Killed anywhere, it can be repeated: the staging table is the attempt's own.
  */
-export class TableLoad {
+export class ClickHouseLoad {
 	readonly #connection: Connection;
 	readonly #sql: Statements;
 	readonly #input: LoadInput;

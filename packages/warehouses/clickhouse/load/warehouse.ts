@@ -15,7 +15,7 @@ import type {
 } from "../../load/warehouse.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { Connection } from "./connection.ts";
-import { clickHouseUse, type ExistingTable, planClickHouse } from "./plan.ts";
+import { type ClickHouseTable, clickHouseUse, planClickHouse } from "./plan.ts";
 import {
 	createRecord,
 	heldDate,
@@ -27,7 +27,7 @@ import {
 import { hasJSON } from "./schema.ts";
 import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
 import { quoteText, Statements, stagingPrefixOf } from "./statements.ts";
-import { TableLoad } from "./table-load.ts";
+import { ClickHouseLoad } from "./table-load.ts";
 
 /** A database of ClickHouse. A staging table gives the table its days, each by one partition command, or takes its place. */
 class ClickHouseWarehouse implements Warehouse {
@@ -76,7 +76,7 @@ class ClickHouseWarehouse implements Warehouse {
 		await this.#dropStaging(name);
 		if (plan.record !== undefined)
 			await this.#connection.run(createRecord(this.#sql));
-		const load = new TableLoad(
+		const load = new ClickHouseLoad(
 			this.#connection,
 			this.#sql,
 			{ input, manifest, files },
@@ -147,7 +147,7 @@ class ClickHouseWarehouse implements Warehouse {
 		);
 	}
 
-	async #find(table: string): Promise<ExistingTable | undefined> {
+	async #find(table: string): Promise<ClickHouseTable | undefined> {
 		const { database } = this.#connection.input;
 		const where = `WHERE database = ${quoteText(database)}`;
 		const [found] = await this.#connection.rows<{
@@ -186,7 +186,7 @@ class ClickHouseWarehouse implements Warehouse {
 
 	/** What the table holds of the manifest's dates; undefined if it has no record about these columns and this Source. */
 	async #heldIn(
-		existing: ExistingTable | undefined,
+		existing: ClickHouseTable | undefined,
 		input: LoadInput,
 		manifest: Manifest,
 	): Promise<Map<UtcDate, HeldDate> | undefined> {

@@ -14,7 +14,7 @@ import {
 	recordOf,
 	recordTable,
 } from "./load-record.ts";
-import { duckDBUse, type ExistingTable } from "./plan.ts";
+import { type DuckDBTable, duckDBUse } from "./plan.ts";
 
 /**
  * What the table holds of the manifest's dates; undefined if it has no record about these columns and this Source. Throws
@@ -23,7 +23,7 @@ import { duckDBUse, type ExistingTable } from "./plan.ts";
 export async function heldDates(
 	input: LoadInput,
 	manifest: Manifest,
-	existing: ExistingTable | undefined,
+	existing: DuckDBTable | undefined,
 	session: Session,
 ): Promise<Map<UtcDate, HeldDate> | undefined> {
 	const mark = existing && duckDBUse(input, manifest, existing).mark;

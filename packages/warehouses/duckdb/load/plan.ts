@@ -72,7 +72,7 @@ export interface LoadPlan {
 }
 
 /** The table as the transaction finds it. */
-export interface ExistingTable {
+export interface DuckDBTable {
 	columns: ExistingColumn[];
 	comment: TableComment;
 	isEmpty: boolean;
@@ -93,7 +93,7 @@ export function planLoad(
 	input: LoadInput,
 	manifest: Manifest,
 	days: LoadDay[],
-	existing: ExistingTable | undefined,
+	existing: DuckDBTable | undefined,
 	held?: ReadonlyMap<UtcDate, HeldDate>,
 	isStaged = false,
 ): LoadPlan {
@@ -179,7 +179,7 @@ export function planLoad(
 export function duckDBUse(
 	input: LoadInput,
 	manifest: Manifest,
-	{ columns, comment, isEmpty, isView }: ExistingTable,
+	{ columns, comment, isEmpty, isView }: DuckDBTable,
 ): TableUse {
 	const wanted = input.table.columns.map((column) => ({
 		...column,

@@ -16,7 +16,7 @@ import type {
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
-import { duckDBUse, type ExistingTable, planLoad } from "./plan.ts";
+import { type DuckDBTable, duckDBUse, planLoad } from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";
 import { carryOut } from "./transaction.ts";
 
@@ -103,7 +103,7 @@ export const open: WarehouseModule["open"] = ({ path }, context) =>
 async function existingTable(
 	table: string,
 	session: Session,
-): Promise<ExistingTable | undefined> {
+): Promise<DuckDBTable | undefined> {
 	const columns = await session.rows<{ name: string; type: string }>(
 		`SELECT column_name AS name, data_type AS type FROM information_schema.columns` +
 			` WHERE table_catalog = current_database() AND table_schema = current_schema()` +

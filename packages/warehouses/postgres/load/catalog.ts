@@ -5,7 +5,7 @@ import { readComment, type TableComment } from "../../load/table-comment.ts";
 import type { Transaction } from "./database.ts";
 
 /** The table as a transaction finds it. */
-export interface ExistingTable {
+export interface PostgresTable {
 	oid: string;
 	columns: ExistingColumn[];
 	comment: TableComment;
@@ -32,7 +32,7 @@ export async function findTable(
 	transaction: Transaction,
 	schema: string,
 	name: string,
-): Promise<ExistingTable | undefined> {
+): Promise<PostgresTable | undefined> {
 	const [found] = await transaction.rows<{
 		oid: string;
 		kind: string;

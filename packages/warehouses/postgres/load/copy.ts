@@ -6,7 +6,7 @@ import { defineBodyValues } from "../../load/body-values.ts";
 import { bodyColumnsOf, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay, UnfitRows } from "../../load/load-day.ts";
-import type { TableOptions } from "../input.ts";
+import type { PostgresTableOptions } from "../input.ts";
 import { binaryHeader, binaryRow, binaryTrailer } from "./binary-row.ts";
 import type { Transaction } from "./database.ts";
 import { jsonFits } from "./json-fits.ts";
@@ -26,7 +26,9 @@ export async function copyDay(
 	defineBodyValues(session);
 	session.define(jsonFitsFunction, (json) => (jsonFits(json) ? "=" : "!"));
 	const copied = columns
-		.map((column) => copiedColumn(column, columns, options as TableOptions))
+		.map((column) =>
+			copiedColumn(column, columns, options as PostgresTableOptions),
+		)
 		// A row is put together from the left, and its bytes are copied with each column.
 		.toSorted((a, b) => Number(a.isBody) - Number(b.isBody));
 	const values = copied.map(({ name, value, isUnfit }) => {

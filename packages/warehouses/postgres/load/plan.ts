@@ -11,7 +11,7 @@ import {
 	requireComplete,
 } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
-import type { ExistingTable } from "./catalog.ts";
+import type { PostgresTable } from "./catalog.ts";
 import { PostgresFailure } from "./failure.ts";
 import { recordOf } from "./record.ts";
 import { dateColumn, wantedColumns } from "./schema.ts";
@@ -40,7 +40,7 @@ export interface PostgresPlan {
 export function planPostgres(
 	input: LoadInput,
 	manifest: Manifest,
-	existing: ExistingTable | undefined,
+	existing: PostgresTable | undefined,
 ): PostgresPlan {
 	const { name, columns, description } = input.table;
 	requireNames(input);
@@ -92,7 +92,7 @@ function requireNames({ table: { name, columns } }: LoadInput): void {
 export function postgresUse(
 	input: LoadInput,
 	manifest: Manifest,
-	existing: ExistingTable,
+	existing: PostgresTable,
 ): TableUse {
 	const { otherKind, isEmpty, comment } = existing;
 	return useOf(input, manifest, {
@@ -104,7 +104,7 @@ export function postgresUse(
 }
 
 function incompatibilityOf(
-	existing: ExistingTable,
+	existing: PostgresTable,
 	{ table: { columns, options }, strategy }: LoadInput,
 ): string | undefined {
 	const { otherKind, partitionKey, defaultPartition } = existing;

@@ -10,7 +10,7 @@ import {
 } from "../../load/load-day.ts";
 import { recordNameOf } from "../../load/load-record.ts";
 import type { TableMark } from "../../load/table-mark.ts";
-import type { TableOptions } from "../input.ts";
+import type { PostgresTableOptions } from "../input.ts";
 import { nameOf, type Partition } from "./catalog.ts";
 import type { Transaction } from "./database.ts";
 import { typeOf } from "./schema.ts";
@@ -36,7 +36,10 @@ export function recordOf(
 ): string | undefined {
 	const { columns, options } = input.table;
 	return recordNameOf(input, manifest, mark, [
-		columns.map((column) => [column, typeOf(column, options as TableOptions)]),
+		columns.map((column) => [
+			column,
+			typeOf(column, options as PostgresTableOptions),
+		]),
 	]);
 }
 

@@ -2,12 +2,12 @@ import type { TableColumn } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import { columnSql, isUnfitSql } from "../../load/columns.ts";
 import type { WantedColumn } from "../../load/incompatibility.ts";
-import type { TableOptions } from "../input.ts";
+import type { PostgresTableOptions } from "../input.ts";
 
 /** What a column of a table has in Postgres, in the server's own spelling (format_type). */
 export function typeOf(
 	{ from }: TableColumn,
-	{ bodyType = "text" }: TableOptions = {},
+	{ bodyType = "text" }: PostgresTableOptions = {},
 ): string {
 	switch (from) {
 		case "EventID":
@@ -41,7 +41,7 @@ const types = {
 
 export function wantedColumns(
 	columns: readonly TableColumn[],
-	options?: TableOptions,
+	options?: PostgresTableOptions,
 ): WantedColumn[] {
 	return columns.map((column) => ({
 		...column,
@@ -51,7 +51,7 @@ export function wantedColumns(
 
 export function definitions(
 	columns: readonly TableColumn[],
-	options?: TableOptions,
+	options?: PostgresTableOptions,
 ): string {
 	return columns
 		.map((column) => `${quoteName(column.name)} ${typeOf(column, options)}`)
@@ -83,7 +83,7 @@ export const jsonFitsFunction = "tidemill_jsonb_fits_1";
 export function copiedColumn(
 	column: TableColumn,
 	columns: readonly TableColumn[],
-	options?: TableOptions,
+	options?: PostgresTableOptions,
 ): CopiedColumn {
 	const { name, expression, type: engineType } = columnSql(column, columns);
 	const type = typeOf(column, options);

@@ -13,7 +13,7 @@ import {
 	TableChanged,
 	type WarehouseContext,
 } from "../../load/warehouse.ts";
-import type { PostgresInput, TableOptions } from "../input.ts";
+import type { PostgresInput, PostgresTableOptions } from "../input.ts";
 import {
 	bounds,
 	findTable,
@@ -43,7 +43,7 @@ import { definitions } from "./schema.ts";
 import { belongingsOf, lockForDrop, requireReplaceable } from "./swap.ts";
 
 /** One load: a table, its schema, and the days to put into it. */
-export class TableLoad {
+export class PostgresLoad {
 	readonly #database: Database;
 	readonly #schema: string;
 	readonly #input: LoadInput;
@@ -343,7 +343,8 @@ export class TableLoad {
 
 	/** Those that the Pipeline names. A name says its columns, so that a repeat finds it. */
 	#indexes(table: string): string[] {
-		const { indexes = [] }: TableOptions = this.#input.table.options ?? {};
+		const { indexes = [] }: PostgresTableOptions =
+			this.#input.table.options ?? {};
 		return indexes.map((columns) => {
 			const list = columns.map(quoteName).join(", ");
 			const digest = createHash("sha256")

@@ -18,7 +18,7 @@ import { PostgresFailure } from "./failure.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
 import { heldDate, recordedLoads, recordOf } from "./record.ts";
 import { requireReplaceable } from "./swap.ts";
-import { TableLoad } from "./table-load.ts";
+import { PostgresLoad } from "./table-load.ts";
 
 /** A schema of a Postgres database. A transaction changes each day, or a whole table. */
 class PostgresWarehouse implements Warehouse {
@@ -91,9 +91,12 @@ class PostgresWarehouse implements Warehouse {
 	): Promise<number | undefined> {
 		return this.#with(async (database) => {
 			const work = { input, manifest, files };
-			await new TableLoad(database, this.#input, work, this.#context).carryOut(
-				days,
-			);
+			await new PostgresLoad(
+				database,
+				this.#input,
+				work,
+				this.#context,
+			).carryOut(days);
 			// Only then somebody asks, and counting takes as long as reading.
 			if (manifest.asked.extent !== "Whole") return undefined;
 			return database.transaction(async (transaction) => {
