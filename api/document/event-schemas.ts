@@ -160,7 +160,8 @@ export const eventSchemas: Record<string, SchemaObject> = {
 /** The bodies of a test event. */
 export const testEventSchemas: Record<string, SchemaObject> = {
 	TestEvent: {
-		description: "The event. If it is empty, a small one is sent.",
+		description:
+			"The event, which is stored as it is written. If it is empty, a small one is sent.",
 		type: "object",
 		additionalProperties: true,
 		examples: [{}, { type: "order.paid", order: 1 }],

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiRequest } from "../http/endpoint.ts";
 import { sendTestEvent } from "./test-event.ts";
@@ -29,8 +30,22 @@ test("an answer without end is read as far as a real one could be", async () => 
 	});
 });
 
+test("an event goes as it was written: numbers, spaces, repeated members and all", async () => {
+	const written = '{"2": 9007199254740993, "1":1.10,"a" :1,"a":2}';
+	let received: string | undefined;
+	const send = await source(async (request, response) => {
+		received = await text(request);
+		response.end('{"is_success":true,"event_id":"1-2"}');
+	}, written);
+	expect(await send()).toMatchObject({ accepted: true });
+	expect(received).toBe(written);
+});
+
 /** A Source whose URL answers like this. */
-async function source(listener: RequestListener): Promise<() => unknown> {
+async function source(
+	listener: RequestListener,
+	bodyText?: string,
+): Promise<() => unknown> {
 	const server = createServer(listener).listen(0, "127.0.0.1");
 	await new Promise((done) => server.once("listening", done));
 	onTestFinished(() => {
@@ -45,7 +60,8 @@ async function source(listener: RequestListener): Promise<() => unknown> {
 	};
 	const request = {
 		params: { name: "open" },
-		body: {},
+		body: bodyText === undefined ? {} : JSON.parse(bodyText),
+		bodyText,
 		client: { get: async () => object, patch: async () => object },
 		account: "shop",
 		whenGone: () => new AbortController().signal,

@@ -9,10 +9,10 @@ const maxAnswerLength = 64 * 1024;
 
 /**
  * `POST /v1/sources/{name}/test-event`: sends one event to the Source's URL as any sender would, and answers with what the
- * sender would get. The body is the event. Only callers who may change the Source may send it: an event is a row of its tables.
+ * sender would get. The body is the event, byte for byte. Only callers who may change the Source may send it: an event is a row of its tables.
  */
 export const sendTestEvent: Handler = async (request) => {
-	const { params, body, idempotency } = request;
+	const { params, body, bodyText, idempotency } = request;
 	const { client, account, whenGone } = request;
 	const name = params.name!;
 	const source = await client.get<Source>(sources.kind, name, account);
@@ -32,9 +32,9 @@ export const sendTestEvent: Handler = async (request) => {
 		);
 	const url = urlOf(source);
 	const event =
-		Object.keys(body).length > 0
-			? body
-			: { type: "tidemill.test", message: "A test event." };
+		Object.keys(body).length > 0 && bodyText !== undefined
+			? bodyText
+			: JSON.stringify({ type: "tidemill.test", message: "A test event." });
 	const answer = await post(
 		url,
 		event,
@@ -56,13 +56,13 @@ interface Answer {
 
 async function post(
 	url: string,
-	event: unknown,
+	event: string,
 	signal: AbortSignal,
 ): Promise<Answer> {
 	const { status, body } = await fetch(url, {
 		method: "POST",
 		headers: { "content-type": "application/json" },
-		body: JSON.stringify(event),
+		body: event,
 		redirect: "error",
 		signal,
 	});

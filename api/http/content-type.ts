@@ -2,6 +2,13 @@ import type { FastifyInstance } from "fastify";
 import { parseExact } from "../../packages/service/exact-json.ts";
 import { RequestError } from "./errors.ts";
 
+declare module "fastify" {
+	interface FastifyRequest {
+		/** The body as it was sent; undefined if there was none. */
+		bodyText?: string;
+	}
+}
+
 // Not @fastify/accepts: it chooses among several types, and each endpoint has one, which is allowed or not.
 /** Whether the `Accept` header allows a response of this type (RFC 9110 §12.5.1). Without the header, every type is allowed. */
 export function accepts(accept: string | undefined, type: string): boolean {
@@ -30,6 +37,7 @@ function rangeOf(text: string): { name: string; quality: number } {
  */
 export function parseJsonBodies(api: FastifyInstance): void {
 	const parse = api.getDefaultJsonParser("error", "error");
+	api.decorateRequest("bodyText", undefined);
 	api.removeContentTypeParser(["text/plain", "application/json"]);
 	api.addContentTypeParser<string>(
 		["application/json", "application/merge-patch+json"],
@@ -40,7 +48,10 @@ export function parseJsonBodies(api: FastifyInstance): void {
 				void parse(request, body, (error, value) => {
 					if (!error && isTooDeep(value)) done(tooDeep());
 					else if (error) done(error);
-					else done(null, parseExact(withoutByteOrderMark(body), value));
+					else {
+						request.bodyText = withoutByteOrderMark(body);
+						done(null, parseExact(request.bodyText, value));
+					}
 				});
 		},
 	);

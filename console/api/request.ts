@@ -5,6 +5,8 @@ import { ApiProblem, problemOf } from "./problem.ts";
 interface RequestOptions {
 	query?: Record<string, string | number | boolean | undefined>;
 	body?: unknown;
+	/** In place of `body`: JSON that goes as it is, since a parsed one loses digits. */
+	bodyText?: string;
 	headers?: Record<string, string>;
 	signal?: AbortSignal | undefined;
 	/** Another namespace than the address's. */
@@ -68,6 +70,8 @@ export async function send(
 	options: RequestOptions = {},
 ): Promise<Response> {
 	const { query = {}, body, headers, signal: aborting } = options;
+	const { bodyText = body === undefined ? undefined : JSON.stringify(body) } =
+		options;
 	const isConsole = path.startsWith("console/");
 	const url = new URL(
 		isConsole ? path.slice("console/".length) : `../v1/${path}`,
@@ -86,10 +90,10 @@ export async function send(
 				...(!isConsole && {
 					"Tidemill-Account": options.namespace ?? namespace.value,
 				}),
-				...(body !== undefined && { "Content-Type": "application/json" }),
+				...(bodyText !== undefined && { "Content-Type": "application/json" }),
 				...headers,
 			},
-			...(body !== undefined && { body: JSON.stringify(body) }),
+			...(bodyText !== undefined && { body: bodyText }),
 			...(aborting && { signal: aborting }),
 		});
 	} catch (error) {

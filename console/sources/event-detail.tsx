@@ -17,7 +17,7 @@ import type {
 } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { href } from "../router/navigation.ts";
-import { curlOf, prettyBody, replayOf } from "./event-text.ts";
+import { canBeSentAgain, curlOf, prettyBody, replayOf } from "./event-text.ts";
 
 /** One event: where it is, which Run loaded it into which table, and, for who may see them, its body and headers. */
 export function EventDetail({
@@ -104,7 +104,8 @@ function EventActions({ source, event }: { source: Source; event: Event }) {
 		try {
 			const { eventId, error } = await api.post<TestEventResult>(
 				`sources/${encodeURIComponent(name)}/test-event`,
-				JSON.parse(event.body!),
+				undefined,
+				{ bodyText: event.body! },
 			);
 			if (eventId) toast(words.sent(eventId));
 			else toast(words.notSent(error?.message ?? ""), "bad");
@@ -125,7 +126,7 @@ function EventActions({ source, event }: { source: Source; event: Event }) {
 			<CopyButton text={replayOf(name, event.eventId)}>
 				{words.copyReplay}
 			</CopyButton>
-			{event.body?.startsWith("{") && can("sources", "patch") && (
+			{canBeSentAgain(event, source) && can("sources", "patch") && (
 				<button
 					type="button"
 					class="button-small"

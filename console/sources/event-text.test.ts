@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fastCheck from "fast-check";
 import { expect, test } from "vitest";
-import { curlOf, prettyBody, replayOf } from "./event-text.ts";
+import { canBeSentAgain, curlOf, prettyBody, replayOf } from "./event-text.ts";
 
 test("a body for people is what JSON.stringify writes", () => {
 	fastCheck.assert(
@@ -41,4 +41,18 @@ test("a shell gets each argument as it is, whatever strangers wrote", () => {
 		"",
 	]);
 	expect(replayOf("shop", "a b")).toContain("--event 'a b'");
+});
+
+test("what the API can't send as a new event isn't offered", () => {
+	const open = { webhook: {} };
+	const closed = (type: "CustomToken" | "Signature" | "AmazonSNS") => ({
+		webhook: { authorization: { type } },
+	});
+	expect(canBeSentAgain({ body: ' { "a": 1}' }, open)).toBe(true);
+	for (const body of ["{}", "[1]", '"text"', "1", undefined])
+		expect(canBeSentAgain(body === undefined ? {} : { body }, open)).toBe(
+			false,
+		);
+	for (const type of ["CustomToken", "Signature", "AmazonSNS"] as const)
+		expect(canBeSentAgain({ body: '{"a":1}' }, closed(type))).toBe(false);
 });
