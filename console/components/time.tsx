@@ -1,3 +1,4 @@
+import { useEffect, useState } from "preact/hooks";
 import { components as words } from "../messages/components.ts";
 
 const utc = new Intl.DateTimeFormat("en-CA", {
@@ -32,4 +33,14 @@ export function Time({
 			{inFull && <span class="quiet"> ({here})</span>}
 		</span>
 	);
+}
+
+/** Now, in milliseconds, as of the last half minute: what says "a minute ago" is shown again. */
+export function useMinutes(): number {
+	const [now, setNow] = useState(Date.now);
+	useEffect(() => {
+		const timer = setInterval(() => setNow(Date.now()), 30_000);
+		return () => clearInterval(timer);
+	}, []);
+	return now;
 }

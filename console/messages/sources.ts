@@ -7,6 +7,35 @@ export const sources = {
 	url: "Webhook URL",
 	copyURL: (name: string) => `Copy the webhook URL of ${name}`,
 	lastEvent: "Last event",
+	perMinute: "Events a minute",
+	rate: (events: number | undefined) =>
+		events === undefined
+			? "counting…"
+			: events < 10
+				? events.toLocaleString("en", { maximumFractionDigits: 1 })
+				: Math.round(events).toLocaleString("en"),
+	daysTitle: "The last 31 days",
+	dayCounts: (
+		received: number,
+		stored: number,
+		quarantined: number,
+		imported: number,
+	) =>
+		[
+			`${received.toLocaleString("en")} received`,
+			`${stored.toLocaleString("en")} stored`,
+			quarantined > 0 && `${quarantined.toLocaleString("en")} in quarantine`,
+			imported > 0 && `${imported.toLocaleString("en")} imported`,
+		]
+			.filter(Boolean)
+			.join(", "),
+	short: (count: number) =>
+		count.toLocaleString("en", {
+			notation: "compact",
+			maximumFractionDigits: 1,
+		}),
+	dayStates: { Loaded: "Loaded", Waiting: "Waits for a run" },
+	dayHeld: (count: number) => `${count.toLocaleString("en")} held`,
 	events: "Events, 30 days",
 	emptyTitle: "No sources yet",
 	empty:
@@ -87,6 +116,10 @@ export const sources = {
 			: `${count.toLocaleString("en")} events came meanwhile.`,
 	leftOut: (count: string) => `${count} events aren't shown: too many came.`,
 	text: "Text in the body",
+	textFound: (found: number, read: number, shown: number) =>
+		`${found} of the ${shown} events shown here${
+			read < shown ? ` (${read} looked into so far)` : ""
+		}`,
 	body: "Body",
 	headers: "Headers",
 	query: "Query parameters",

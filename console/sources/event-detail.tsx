@@ -23,13 +23,16 @@ import { canBeSentAgain, curlOf, prettyBody, replayOf } from "./event-text.ts";
 export function EventDetail({
 	source,
 	id,
+	progress,
 	onClose,
 }: {
 	source: Source;
 	id: string;
+	/** Another one reads again where the event is. */
+	progress: string;
 	onClose(): void;
 }) {
-	const { event, receipt, problem } = useEvent(source.name, id);
+	const { event, receipt, problem } = useEvent(source.name, id, progress);
 	return (
 		<section class="card" aria-label={`${words.event} ${id}`}>
 			<div class="page-title">
@@ -63,19 +66,17 @@ export function EventDetail({
 	);
 }
 
-function useEvent(source: string, id: string) {
-	const [found, setFound] = useState<{
-		event?: Event;
-		receipt?: EventReceipt;
-		problem?: ApiProblem;
-	}>({});
+function useEvent(source: string, id: string, progress: string) {
+	const [found, setFound] = useState<FoundEvent>({});
 	useEffect(() => {
 		const leaving = new AbortController();
 		const { signal } = leaving;
 		const path = `sources/${encodeURIComponent(source)}/events/${encodeURIComponent(id)}`;
 		const query = { body: can("sources/bodies", "get") || undefined };
-		const keep = (part: typeof found) =>
-			setFound((before) => ({ ...before, ...part }));
+		const keep = (part: FoundEvent) =>
+			setFound(({ problem: _, ...before }) => ({ ...before, ...part }));
+		// What is loaded everywhere stays so.
+		if (isDone(found)) return;
 		const fail = (problem: unknown) => {
 			if (signal.aborted) return;
 			if (!(problem instanceof ApiProblem)) throw problem;
@@ -92,8 +93,22 @@ function useEvent(source: string, id: string) {
 			}, fail)
 			.catch(fail);
 		return () => leaving.abort();
-	}, [source, id]);
+	}, [source, id, progress]);
 	return found;
+}
+
+interface FoundEvent {
+	event?: Event;
+	receipt?: EventReceipt;
+	problem?: ApiProblem;
+}
+
+function isDone({ event, receipt }: FoundEvent): boolean {
+	return (
+		event?.stage === "Bucket" &&
+		(receipt?.loads ?? []).length > 0 &&
+		receipt!.loads!.every(({ state }) => state === "Loaded")
+	);
 }
 
 function EventActions({ source, event }: { source: Source; event: Event }) {

@@ -1,11 +1,13 @@
 import { CopyButton } from "../components/copy-button.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
-import { Time } from "../components/time.tsx";
+import { Time, useMinutes } from "../components/time.tsx";
 import { sources as words } from "../messages/sources.ts";
 import { ResourceList } from "../resource/resource-list.tsx";
+import { currentRate } from "./activity.ts";
 
 /** `sources`. */
 export function SourceList() {
+	const now = useMinutes();
 	return (
 		<ResourceList
 			kind="sources"
@@ -33,6 +35,12 @@ export function SourceList() {
 					title: words.events,
 					isNumber: true,
 					render: ({ counts }) => (counts?.accepted ?? 0).toLocaleString("en"),
+				},
+				{
+					key: "rate",
+					title: words.perMinute,
+					isNumber: true,
+					render: (source) => words.rate(currentRate(source, now)),
 				},
 				{
 					key: "last",

@@ -10,15 +10,17 @@ import { CopyButton } from "../components/copy-button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
-import { Time } from "../components/time.tsx";
+import { Time, useMinutes } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
 import type { Source, TestEventResult } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
 import { address, namespace, navigate } from "../router/navigation.ts";
+import { currentRate, progressOf } from "./activity.ts";
 import { EventTail } from "./event-tail.tsx";
 import { RefusedRequests } from "./refused-requests.tsx";
+import { SourceDaysCalendar } from "./source-days.tsx";
 import { providerOf } from "./source-form.ts";
 import { StoredEvents } from "./stored-events.tsx";
 
@@ -35,6 +37,7 @@ export function SourcePage({ params }: PageProps) {
 			</Page>
 		);
 	const { status = "Pending", managedBy } = source;
+	const progress = progressOf(source, live("pipelines").values());
 	const seesEvents = can("sources/events", "get");
 	return (
 		<Page
@@ -48,8 +51,9 @@ export function SourcePage({ params }: PageProps) {
 			<WebhookURL source={source} />
 			{seesEvents && (
 				<>
+					<SourceDaysCalendar source={name} progress={progress} />
 					<EventTail source={name} />
-					<StoredEvents source={source} />
+					<StoredEvents source={source} progress={progress} />
 					<RefusedRequests source={name} />
 				</>
 			)}
@@ -132,6 +136,7 @@ function Actions({ source }: { source: Source }) {
 /** The URL, and, after a Source was made, whether the first event has come. */
 function WebhookURL({ source }: { source: Source }) {
 	const { webhookURL, lastEventTime, counts, suspend } = source;
+	const now = useMinutes();
 	const provider = address.value.query.get("provider");
 	const hasEvents = lastEventTime !== undefined;
 	const hadEvents = useRef(hasEvents);
@@ -168,7 +173,8 @@ function WebhookURL({ source }: { source: Source }) {
 							number(counts?.accepted),
 							number(counts?.archived),
 							number(counts?.quarantined),
-						)}
+						)}{" "}
+						· {words.perMinute}: {words.rate(currentRate(source, now))}
 					</span>
 				)}
 			</p>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
+import { can } from "../api/session.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { EmptyState, Skeleton } from "../components/page.tsx";
@@ -11,6 +12,7 @@ import type { EventList, Source } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { address, setQuery } from "../router/navigation.ts";
 import { EventDetail } from "./event-detail.tsx";
+import { useBodies } from "./use-bodies.ts";
 
 type ListedEvent = EventList["items"][number];
 
@@ -24,17 +26,37 @@ interface EventPages {
 }
 
 /** A page of stored events at a time, by the filters in the address; the one that the address names stands open. */
-export function StoredEvents({ source }: { source: Source }) {
+export function StoredEvents({
+	source,
+	progress,
+}: {
+	source: Source;
+	/** Another one reads again where the open event is. */
+	progress: string;
+}) {
 	const { query } = address.value;
 	const state = (query.get("state") ?? "") as keyof typeof words.states;
 	const type = query.get("type") ?? "";
 	const from = query.get("from") ?? "";
 	const to = query.get("to") ?? "";
 	const shown = query.get("event");
+	const text = query.get("text") ?? "";
 	const [round, setRound] = useState(0);
 	const filters = { state, type, from: instant(from), to: instant(to) };
 	const { pages, more } = useEvents(source, filters, round);
 	const { events, cursor, isLoading, problem } = pages;
+	const seesBodies = can("sources/bodies", "get");
+	const bodies = useBodies(
+		source.name,
+		events.map(({ eventId }) => eventId),
+		seesBodies && text !== "",
+	);
+	const rows =
+		seesBodies && text !== ""
+			? events.filter(({ eventId }) =>
+					bodies.get(eventId)?.includes(text.toLowerCase()),
+				)
+			: events;
 	return (
 		<section aria-label={words.eventsTitle}>
 			<h2>{words.eventsTitle}</h2>
@@ -68,10 +90,23 @@ export function StoredEvents({ source }: { source: Source }) {
 					value={to}
 					onInput={(value) => setQuery({ to: value })}
 				/>
+				{seesBodies && (
+					<TextField
+						label={words.text}
+						type="search"
+						value={text}
+						onInput={(value) => setQuery({ text: value })}
+					/>
+				)}
 				<button type="button" onClick={() => setRound(round + 1)}>
 					{words.reload}
 				</button>
 			</div>
+			{seesBodies && text !== "" && events.length > 0 && (
+				<p class="quiet" role="status">
+					{words.textFound(rows.length, bodies.size, events.length)}
+				</p>
+			)}
 			{problem && (
 				<ProblemBox problem={problem} onRetry={() => setRound(round + 1)} />
 			)}
@@ -80,17 +115,18 @@ export function StoredEvents({ source }: { source: Source }) {
 					key={shown}
 					source={source}
 					id={shown}
+					progress={progress}
 					onClose={() => setQuery({ event: undefined })}
 				/>
 			)}
-			{events.length > 0 ? (
+			{rows.length > 0 ? (
 				<DataTable
 					caption={words.eventTable}
-					rows={events}
+					rows={rows}
 					keyOf={({ eventId }) => eventId}
 					columns={columns}
 				/>
-			) : isLoading ? (
+			) : events.length > 0 ? null : isLoading ? (
 				<Skeleton />
 			) : (
 				!problem && (
