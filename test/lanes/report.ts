@@ -61,24 +61,32 @@ function isFailed({ status }: { status: string }): boolean {
 	return status === "failed";
 }
 
-/** What failed, to be read at the end of a long output: the file, the test, and the first line of why. */
+/** What failed, to be read at the end of a long output: the file, the test, and why, without the stack. */
 export function failedTests(lanes: readonly LaneEnd[]): string[] {
 	return lanes
 		.flatMap(({ report }) => report?.testResults ?? [])
 		.flatMap((file) => {
 			const path = relative(process.cwd(), file.name);
-			if (failsOutside(file)) return [`${path}: ${firstLine(file.message)}`];
+			if (failsOutside(file)) return [`${path}: ${reasonOf(file.message)}`];
 			return file.assertionResults
 				.filter(isFailed)
 				.map(
 					({ fullName, failureMessages: [why = ""] }) =>
-						`${path} > ${fullName}: ${firstLine(why)}`,
+						`${path} > ${fullName}: ${reasonOf(why)}`,
 				);
 		});
 }
 
-function firstLine(text: string): string {
-	return text.split("\n", 1)[0]?.slice(0, 300) ?? "";
+/** A failed command's own words stand below the line that names it. Of a long text, the end is left out. */
+function reasonOf(failure: string): string {
+	const lines = failure.split("\n");
+	const stack = lines.findIndex((line) => /^\s+at /.test(line));
+	return lines
+		.slice(0, stack === -1 ? undefined : stack)
+		.map((line) => line.slice(0, 1_000))
+		.slice(0, 40)
+		.join("\n    ")
+		.trimEnd();
 }
 
 /** The files that took longest, slowest first. */

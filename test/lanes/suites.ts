@@ -90,8 +90,12 @@ export const suites: Record<string, Stage[]> = {
 		},
 		{ alone: { projects: ["alone"] } },
 	],
+	// The node's lane waits most of its time: for Pods that end, and for kubelet.
 	e2e: [
-		{ chart: { projects: ["chart"] }, image: { projects: ["image"] } },
-		{ e2e: { projects: ["e2e"] } },
+		{
+			chart: { projects: ["chart"] },
+			image: { projects: ["image"] },
+			e2e: { projects: ["e2e"] },
+		},
 	],
 };

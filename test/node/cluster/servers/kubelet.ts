@@ -67,6 +67,8 @@ export function kubeletConfig(settings: {
 		podLogsDir: settings.podLogs,
 		readOnlyPort: 0,
 		resolvConf: settings.resolvConf,
+		// A changed Secret is in its Pods within one and a half of it, for which tests wait. It is a minute by default.
+		syncFrequency: "10s",
 		tlsCertFile: settings.serving.certFile,
 		tlsPrivateKeyFile: settings.serving.keyFile,
 		volumePluginDir: join(settings.directory, "volume-plugins"),
