@@ -10,11 +10,12 @@ const report = process.env.TEST_REPORT;
 /** What else runs on the machine would be taken for receive's own slowness. */
 const sensitive = ["test/**/receive-{fairness,outage,restarts}.test.ts"];
 const exhaustive = "test/protocols/**/*-protocol.test.ts";
-/** They take seconds: they start processes, wait for time limits, load large libraries, or go through hundreds of schemas and payloads. */
+/** They take seconds each, of the half minute that `make check` may: they start processes, wait for time limits, load large libraries, or go through hundreds of schemas and payloads. */
 const waiting = [
 	"**/*.fuzz.test.ts",
 	"api/http/connections.test.ts",
 	"api/{main,server}.test.ts",
+	"api/changes/changes.test.ts",
 	"api/events/tail.test.ts",
 	"cli/bin/tidemill.test.ts",
 	"cli/completion-{scripts,shells}.test.ts",
@@ -28,13 +29,15 @@ const waiting = [
 	"ingest/operation/import/parquet-rows.test.ts",
 	"ingest/receive/http-server.test.ts",
 	"ingest/receive/admission/long-work.test.ts",
-	"ingest/receive/plan/{judge-thread,plan-memory}.test.ts",
+	"ingest/receive/plan/{validation-thread,plan-memory}.test.ts",
 	"ingest/receive/request/refusal-rate.test.ts",
+	"ingest/wire/manifest-text.test.ts",
+	"packages/kube/reconcile/kube-events.test.ts",
 	"packages/kube/watch/object-wait.test.ts",
 	"packages/service/health-server.test.ts",
 	"local/{binaries/resolve,servers/pki,machine/lock}.test.ts",
 	"operator/tracking-plan/schema-check.test.ts",
-	"packages/tracking-plan/{compile,fuel,github,vectors}.test.ts",
+	"packages/tracking-plan/{compile,fuel,github,numbers,vectors}.test.ts",
 	"test/protocols/provider-libraries.test.ts",
 	"test/site.test.ts",
 	"test/transport/nats-tls.test.ts",
