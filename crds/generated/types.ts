@@ -1038,6 +1038,8 @@ export interface RunStatus {
 	trigger?: string;
 	/** Since when it waits for something that Tidemill can't change, such as a quota. The Pipeline's `spec.pendingDeadlineSeconds` counts from then. */
 	pendingSince?: string;
+	/** When the Run tries again, while a quota of the warehouse is used up. The Pipeline's `spec.runTemplate.activeDeadlineSeconds` goes on counting meanwhile. */
+	retryTime?: string;
 	/** When its Job was created. */
 	startTime?: string;
 	/** When it ended. */

@@ -1,7 +1,7 @@
 import type { JobError } from "../../packages/contracts/job.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Job, Pod } from "../../packages/kube/kinds.ts";
-import type { WorkKind, WorkState } from "./kind.ts";
+import type { NewStart, WorkKind, WorkState } from "./kind.ts";
 import { lostPodOf, lostPodText, nextLossMs } from "./lost-pods.ts";
 import { endedAs, failedAttempts, jobOutcome } from "./outcome.ts";
 import { isInForce, jobRefusal, refusalEvent } from "./refusal.ts";
@@ -69,7 +69,7 @@ export function followJob<
 		return kind.succeed(state, result, facts, now);
 	const again = hasTime() ? startAnew(result.error) : undefined;
 	if (again) return again;
-	const error = withLastWait(work, result.error);
+	const { waits: _, ...error } = withLastWait(work, result.error);
 	return transition.fail(work, kind.failed, error, facts, now);
 
 	function followRunning(waitingFor: string | undefined): Action[] {
@@ -142,17 +142,26 @@ export function followJob<
 	function startAnew(error: JobError): Action[] | undefined {
 		const again =
 			error.code === "ManifestExpired"
-				? { message: linksExpired, facts: {}, event: undefined }
-				: kind.startAnew?.(state, error);
+				? { message: linksExpired, facts: {} }
+				: kind.startAnew?.(state, error, now);
 		if (!again) return undefined;
-		const { message, facts, event } = again;
+		const {
+			message,
+			facts,
+			reason = "Preparing",
+			event,
+		} = again as NewStart<W, R>;
 		const { attempts: _, ...lasting } = status;
 		return [
 			...transition.progress(
 				{ ...work, status: lasting },
-				"Preparing",
+				reason,
 				message,
-				{ ...facts, phase: "Pending" } as StatusFacts<W>,
+				{
+					...failedAttempts(status.failedAttempts, pods, false),
+					...facts,
+					phase: "Pending",
+				} as StatusFacts<W>,
 				now,
 			),
 			{ type: "removeJob" },

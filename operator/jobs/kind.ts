@@ -65,7 +65,11 @@ export interface WorkKind<
 		now: number,
 	): WorkAction<W, R>[];
 	/** Another start in place of this end, for a reason that only the kind knows. */
-	startAnew?(state: S, error: JobError): NewStart<W, R> | undefined;
+	startAnew?(
+		state: S,
+		error: JobError,
+		now: number,
+	): NewStart<W, R> | undefined;
 	/** The Job has done its part, and archive does the rest; undefined as long as it hasn't. */
 	finish?(state: S, now: number): WorkAction<W, R>[] | undefined;
 
@@ -97,5 +101,7 @@ export interface PendingLimit {
 export interface NewStart<W extends JobWork, R extends WorkReasons> {
 	message: string;
 	facts: StatusFacts<W>;
+	/** Of `Complete`, unless archive is asked at once. */
+	reason?: CompleteReason<R>;
 	event?: R["event"];
 }

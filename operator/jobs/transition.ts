@@ -20,6 +20,7 @@ export interface JobWork extends KubeObject {
 		startTime?: string;
 		completionTime?: string;
 		pendingSince?: string;
+		retryTime?: string;
 		attempts?: number;
 		failedAttempts?: RunFailedAttempt[];
 		error?: JobError;
@@ -104,17 +105,20 @@ export function workTransitions<W extends JobWork, R extends WorkReasons>(
 		findings: Finding[],
 		now: number,
 	): Action {
-		const { metadata, status } = work;
+		const { metadata } = work;
+		const { retryTime, ...status } = work.status ?? {};
+		const { phase = status.phase } = facts;
 		const observedGeneration = metadata.generation ?? 0;
 		const conditions = findings.reduce(
 			(before, finding) =>
 				setCondition(before, { ...finding, observedGeneration }, now),
-			status?.conditions ?? [],
+			status.conditions ?? [],
 		);
 		return {
 			type: "writeStatus",
 			status: {
 				...status,
+				...(phase === "Pending" && retryTime !== undefined && { retryTime }),
 				observedGeneration,
 				...factsOf(work),
 				...facts,

@@ -45,21 +45,56 @@ const manual: PipelineSchedule = { type: "Manual", timeZone: "UTC" };
 test.each([
 	["15 minutes, 14 days back", every("15m"), 14],
 	["each minute, today alone", cron("* * * * *"), 0],
-	["each 48 minutes, 49 days back: exactly 1,500", every("48m"), 49],
+	["2 minutes, a day back: exactly what is left", every("2m"), 1],
 	["by hand", manual, 30],
 ] as const)("%s is within BigQuery's quota", (_, schedule, days) => {
 	expect(problemOf(schedule, days)).toBeUndefined();
 });
 
 test.each([
-	["15 minutes, 15 days back", every("15m"), 15, 1536],
-	["each minute, a day back", cron("* * * * *"), 1, 2880],
-	["every 5 minutes of half the day", cron("*/5 8-19 * * 1"), 10, 1584],
-] as const)("%s is beyond it", (_, schedule, days, jobs) => {
-	expect(problemOf(schedule, days)).toMatchObject({
-		reason: "TooManyLoadJobs",
-		message: expect.stringContaining(`would make ${jobs} load jobs a day`),
-	});
+	["15 minutes, 15 days back", every("15m"), 15, 1536, "16m", 14],
+	["each minute, a day back", cron("* * * * *"), 1, 2880, "2m", 0],
+	[
+		"every 5 minutes of half the day",
+		cron("*/5 8-19 * * 1"),
+		10,
+		1584,
+		"12m",
+		9,
+	],
+	["each minute, 30 days back", every("1m"), 30, 44_640, "32m", 0],
+] as const)(
+	"%s is beyond it, and the message has what would fit",
+	(_, schedule, days, jobs, interval, lower) => {
+		const { reason, message } = problemOf(schedule, days)!;
+		expect(reason).toBe("TooManyLoadJobs");
+		expect(message).toContain(`would make ${jobs} load jobs a day in table`);
+		expect(message).toContain(
+			`The shortest interval that fits is ${interval}: set it in spec.schedule.interval, or spec.overwritePeriodDays of at most ${lower}.`,
+		);
+		expect(problemOf(every(interval), days)).toBeUndefined();
+		expect(problemOf(schedule, lower)).toBeUndefined();
+	},
+);
+
+test("a part of the quota stays for retries and Runs by hand", () => {
+	// 1,488 of 1,500.
+	expect(problemOf(every("1h"), 30)).toBeUndefined();
+	expect(problemOf(every("30m"), 30)?.message).toContain(
+		"BigQuery allows 1500 for a table, of which 60 stay for retries and Runs by hand",
+	);
+});
+
+test("the table of events in quarantine has the quota of a table of its own", () => {
+	const table = {
+		columns: ["Body" as const, "Date" as const],
+		onIncompatible: "Fail" as const,
+		quarantine: true,
+	};
+	expect(problemOf(every("2m"), 1, bigQueryOf(), { table })).toBeUndefined();
+	expect(problemOf(every("1m"), 1, bigQueryOf(), { table })?.message).toContain(
+		'would make 2880 load jobs a day in each of tables "load_orders" and "quarantine_load_orders"',
+	);
 });
 
 test("a DuckDB file has no quota", () => {

@@ -3,19 +3,47 @@ import { runsPerDay } from "../../crds/schedule.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { LoadTarget, TargetProblem } from "./target.ts";
 
-/** Why a schedule would load a table more often than its warehouse allows. A Run makes one load job for each day of its overwrite period and today. */
+/**
+ * The part of a quota that a schedule leaves to retries and to Runs by hand. What they really use doesn't count here: one
+ * large backfill would stop the schedule for a day, and a Run that finds the quota used up waits by itself (decision 39).
+ */
+const spareShare = 1 / 25;
+
+const minutesOfDay = 24 * 60;
+
+/**
+ * Why a schedule would load a table more often than its warehouse allows. A Run makes up to one load job for each day of its
+ * overwrite period and today, in each of its tables; the quota is each table's own.
+ */
 export function quotaProblem(
 	{ spec: { schedule, overwritePeriodDays } }: Pipeline,
-	{ access, strategy }: LoadTarget,
+	{ access, strategy, tableName, quarantine }: LoadTarget,
 ): TargetProblem | undefined {
 	const { type } = access.input;
-	const most = warehouses.get(type)?.loadsPerTableAndDay ?? Infinity;
+	const allowed = warehouses.get(type)?.loadsPerTableAndDay;
+	if (allowed === undefined) return undefined;
+	const spare = allowed * spareShare;
+	const fitting = (jobsOfRun: number) =>
+		Math.floor((allowed - spare) / jobsOfRun);
 	const runs = runsPerDay(schedule);
-	const jobs =
-		runs * (strategy === "Incremental" ? overwritePeriodDays + 1 : 1);
-	if (jobs <= most) return undefined;
+	const ofRun = strategy === "Incremental" ? overwritePeriodDays + 1 : 1;
+	if (runs <= fitting(ofRun)) return undefined;
+	const shortest = Math.ceil(minutesOfDay / fitting(ofRun));
+	const tables = quarantine
+		? `each of tables "${tableName}" and "${quarantine.tableName}"`
+		: `table "${tableName}"`;
+	const lower =
+		ofRun > 1 && runs <= fitting(1)
+			? `, or spec.overwritePeriodDays of at most ${Math.floor((allowed - spare) / runs) - 1}`
+			: "";
 	return {
 		reason: "TooManyLoadJobs",
-		message: `${runs} runs a day with overwritePeriodDays ${overwritePeriodDays} would make ${jobs} load jobs a day. ${type} allows ${most} for a table. Run less often, or lower spec.overwritePeriodDays.`,
+		message: `${runs} runs a day with overwritePeriodDays ${overwritePeriodDays} would make ${runs * ofRun} load jobs a day in ${tables}. ${type} allows ${allowed} for a table, of which ${spare} stay for retries and Runs by hand. The shortest interval that fits is ${intervalOf(shortest)}: set it in spec.schedule.interval${lower}.`,
 	};
+}
+
+/** As `spec.schedule.interval` has it. */
+function intervalOf(minutes: number): string {
+	const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+	return `${hours > 0 ? `${hours}h` : ""}${rest > 0 ? `${rest}m` : ""}`;
 }

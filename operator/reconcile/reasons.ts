@@ -242,6 +242,8 @@ export const reasons = {
 				"The Pipeline can't run; the message has its reason. The Run waits.",
 			WaitingForTurn:
 				"Another Run writes to the same warehouse, or goes first.",
+			WaitingForQuota:
+				"A quota of the warehouse is used up; the message has its words. The Run tries again at `status.retryTime`, every 15 minutes until its `activeDeadlineSeconds` are over. Later Runs into the table wait.",
 			Queued:
 				"The operator's limit of concurrent Jobs is reached; the message says how many Jobs come first.",
 			Preparing: "Archive is listing the objects to load.",
@@ -363,6 +365,8 @@ export const kubeEventReasons = {
 		RunFailed: "The Run failed; the note has the error's code and message.",
 		WholeWindow:
 			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
+		WaitingForQuota:
+			"A quota of the warehouse is used up. The note says when the Run tries again.",
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",
 		NotPermitted: notPermitted,
 	},

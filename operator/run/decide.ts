@@ -13,7 +13,8 @@ import type {
 	ManifestRequest,
 } from "../../packages/contracts/manifest.ts";
 import { addDays } from "../../packages/contracts/utc-date.ts";
-import { isOwnedBy } from "../../packages/kube/resource.ts";
+import { findCondition } from "../../packages/kube/conditions.ts";
+import { isOwnedBy, rfc3339 } from "../../packages/kube/resource.ts";
 import { retentionIn } from "../archive/ledgers.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
 import { lifecycle } from "../jobs/lifecycle.ts";
@@ -86,10 +87,11 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			.join(" ");
 		return transition.succeed(run, message, { ...facts, ...loaded }, now);
 	},
-	startAnew({ run, job }, { code }) {
+	startAnew({ run, job, references }, error, now) {
+		if (error.waits) return waitForQuota(run, references, error.message, now);
 		// The status may be ahead of the Job, which goes after the status is written.
 		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
-		if (code !== "TableIncomplete" || !isPart) return undefined;
+		if (error.code !== "TableIncomplete" || !isPart) return undefined;
 		// Archive is asked for all days, once: any table takes those.
 		const message = `Table "${run.status?.layout?.table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
 		return { message, facts: { extent: "Whole" }, event: "WholeWindow" };
@@ -127,6 +129,31 @@ export function decide(state: RunState, now: number): RunAction[] {
 		...(isAdoptable ? [{ type: "adopt" } as const] : []),
 		...work.decide(state, now),
 	];
+}
+
+/** Failed load jobs count against a quota, too, and it comes back bit by bit or at midnight. */
+const quotaRetryMs = 15 * 60_000;
+
+/** The Run keeps its turn, so that what comes later doesn't use up what the quota gives. It fails if its time is over by then. */
+function waitForQuota(
+	{ status }: Run,
+	references: RunState["references"],
+	said: string,
+	now: number,
+) {
+	const { activeDeadlineSeconds = 0 } =
+		references?.pipeline.spec.runTemplate ?? {};
+	const retryMs = now + quotaRetryMs;
+	const endMs =
+		Date.parse(status?.startTime ?? "") + activeDeadlineSeconds * 1_000;
+	if (!(retryMs < endMs)) return undefined;
+	const retryTime = rfc3339(retryMs);
+	return {
+		reason: "WaitingForQuota",
+		message: `The Run tries again at ${retryTime}, and every 15 minutes until ${rfc3339(endMs)}. ${said}`,
+		facts: { retryTime },
+		event: "WaitingForQuota",
+	} as const;
 }
 
 /** How long a Run may wait for what a person or the cluster must change. */
@@ -178,6 +205,19 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 	if ("problem" in plan) {
 		const error = { ...plan.problem, retryable: false };
 		return transition.fail(run, "DatesNotLoadable", error, {}, now);
+	}
+	const { retryTime } = run.status ?? {};
+	const quotaMs = Date.parse(retryTime ?? "") - now;
+	if (quotaMs > 0) {
+		const before = findCondition(run.status?.conditions, "Complete");
+		const message =
+			before?.reason === "WaitingForQuota"
+				? before.message
+				: `A quota of the warehouse is used up. The Run tries again at ${retryTime}.`;
+		return [
+			...wait("WaitingForQuota", message),
+			{ type: "requeueAfter", afterMs: quotaMs },
+		];
 	}
 	const blocked = blockedBy(state, target.layout.destination);
 	if (blocked)

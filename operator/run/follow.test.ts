@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RunStatus } from "../../crds/generated/types.ts";
 import type { JobResult } from "../../packages/contracts/job.ts";
 import type {
@@ -339,6 +339,91 @@ test("a Run whose Pipeline is gone, or that never started, is not renewed", () =
 		expect(
 			statusOf(decide(stateOf({ ...expired, ...changes }), now)),
 		).toMatchObject({ phase: "Failed", error: { code: "ManifestExpired" } });
+});
+
+describe("a Run whose warehouse says that a quota is used up", () => {
+	const error = {
+		code: "QuotaExceeded",
+		message: "BigQuery refused to load (quotaExceeded): Your table exceeded.",
+		retryable: true,
+		waits: true,
+	} as const;
+	const usedUp = {
+		run: loading({ attempts: 1 }),
+		job: jobWith("Failed"),
+		pods: [podWith({ version: 1, outcome: "Failed", error }, 65)],
+	};
+	const waits = decide(stateOf(usedUp), now);
+	const waiting = (status = statusOf(waits)) =>
+		stateOf({ run: owned(runOf("r", status)) });
+
+	test("waits a quarter of an hour and says the warehouse's words", () => {
+		expect(types(waits)).toEqual([
+			"writeStatus",
+			"removeJob",
+			"recordKubeEvent",
+		]);
+		const status = statusOf(waits);
+		expect(status).toMatchObject({
+			phase: "Pending",
+			retryTime: "2026-03-31T12:15:00Z",
+			failedAttempts: [{ code: "QuotaExceeded" }],
+		});
+		expect(status).not.toHaveProperty("error");
+		expect(status).not.toHaveProperty("pendingSince");
+		expect(findCondition(status.conditions, "Complete")).toMatchObject({
+			reason: "WaitingForQuota",
+			message: expect.stringMatching(
+				/again at 2026-03-31T12:15:00Z, and every 15 minutes until 2026-03-31T12:45:00Z\. BigQuery refused to load/,
+			),
+		});
+	});
+
+	test("asks archive for new links then, not before, and starts for the time that is left", () => {
+		const early = decide(waiting(), now + 15 * 60_000 - 1);
+		expect(types(early)).toEqual(["writeStatus", "requeueAfter"]);
+		expect(reasonOf(early)).toBe("WaitingForQuota");
+		expect(early.at(-1)).toMatchObject({ afterMs: 1 });
+		const dueMs = now + 15 * 60_000;
+		const due = decide(waiting(), dueMs).at(-1)!;
+		if (due.type !== "askManifest") throw new Error(due.type);
+		expect(due.question.renew).toBe(true);
+		const answered = { ...answer, snapshotTime: "2026-03-31T12:14:00Z" };
+		const started = decide(answeredWith(waiting(), answered, dueMs), dueMs);
+		expect(statusOf(started)).toMatchObject({ phase: "Running" });
+		expect(statusOf(started)).not.toHaveProperty("retryTime");
+		expect(started.find(({ type }) => type === "startJob")).toMatchObject({
+			job: { job: { spec: { activeDeadlineSeconds: 1800 } } },
+		});
+	});
+
+	test("says so again when something else that it waited for has come", () => {
+		const status = statusOf(waits);
+		const gone = decide({ ...waiting(), references: undefined }, now + 60_000);
+		expect(statusOf(gone)).toMatchObject({
+			retryTime: status.retryTime!,
+		});
+		const back = decide(waiting(statusOf(gone)), now + 120_000);
+		expect(reasonOf(back)).toBe("WaitingForQuota");
+	});
+
+	test("fails with the warehouse's error if its time is over by the next try", () => {
+		const run = loading({ startTime: "2026-03-31T11:15:00Z" });
+		const actions = decide(stateOf({ ...usedUp, run }), now);
+		expect(statusOf(actions)).toMatchObject({
+			phase: "Failed",
+			error: { code: "QuotaExceeded", retryable: true },
+		});
+		expect(statusOf(actions).error).not.toHaveProperty("waits");
+	});
+
+	test("ends when it is cancelled", () => {
+		const state = waiting();
+		state.run.spec.cancel = true;
+		const status = statusOf(decide(state, now + 1_000));
+		expect(status).toMatchObject({ phase: "Cancelled" });
+		expect(status).not.toHaveProperty("retryTime");
+	});
 });
 
 const jobOf = (extent: LoadExtent): Job => {

@@ -198,6 +198,8 @@ export interface JobError {
 	/** What happened, to what, and what to do next. */
 	message: string;
 	retryable: boolean;
+	/** Another attempt within minutes can't help: a Run waits, and starts another Job. No status has it. */
+	waits?: true;
 }
 
 /** Exit codes of `tidemill load` and `tidemill check` (sysexits.h). The Job's podFailurePolicy fails at once on `permanent`. */
@@ -205,6 +207,6 @@ export const jobExitCode = {
 	succeeded: 0,
 	/** EX_TEMPFAIL: a retry may help. */
 	retryable: 75,
-	/** EX_DATAERR: a retry can't help. */
+	/** EX_DATAERR: a retry can't help, or not within minutes. */
 	permanent: 65,
 } as const;

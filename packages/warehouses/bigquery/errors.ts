@@ -2,6 +2,7 @@ import {
 	type ErrorRule,
 	passing,
 	permanent,
+	waiting,
 } from "../../contracts/error-rule.ts";
 
 /** The failures of Jobs that only BigQuery has. */
@@ -33,8 +34,8 @@ export const bigQueryErrors = {
 	ProjectBlocked: permanent(
 		"Ask Google Cloud support why the project is blocked.",
 	),
-	QuotaExceeded: passing(
-		"Loaded days stay loaded. Wait until the quota resets, request a higher one, or run less often.",
+	QuotaExceeded: waiting(
+		"Loaded days stay loaded. Request a higher quota, run less often, or lower spec.overwritePeriodDays. Until its time is over, the Run tries again every 15 minutes.",
 		"Wait until the quota resets, or request a higher one.",
 	),
 	RateLimited: passing(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ErrorRule } from "../../contracts/error-rule.ts";
+import { type ErrorRule, waiting } from "../../contracts/error-rule.ts";
 import { duckDBErrors } from "../duckdb/definition.ts";
 import { warehouses } from "../registry.ts";
 import { JobFailure, jobErrors } from "./failure.ts";
@@ -19,6 +19,17 @@ test("a failure says what happened and what to do, with the exit code of its kin
 	});
 	expect(busy.exitCode).toBe(75);
 	expect(new JobFailure("TableIncompatible", "x").exitCode).toBe(65);
+});
+
+test("a failure that only time mends ends the Job at once, and a Run is told to wait", () => {
+	const rules = { UsedUp: waiting("Wait.") };
+	const failure = new JobFailure("UsedUp", "x", undefined, rules);
+	expect(failure.exitCode).toBe(65);
+	expect(failure.toJobError("load")).toMatchObject({
+		retryable: true,
+		waits: true,
+	});
+	expect(failure.toJobError("check")).not.toHaveProperty("waits");
 });
 
 test.each(["x", "x.", "x. \n"])("%j ends in one full stop", (what) => {

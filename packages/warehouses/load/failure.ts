@@ -113,16 +113,21 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	}
 
 	get exitCode(): number {
-		return this.retryable ? jobExitCode.retryable : jobExitCode.permanent;
+		return this.retryable && !this.#rule.waits
+			? jobExitCode.retryable
+			: jobExitCode.permanent;
 	}
 
 	toJobError(role?: JobRole): JobError {
 		const { code, message, retryable } = this;
-		const advice = role === "check" ? this.#rule.checkAdvice : undefined;
+		const { checkAdvice, waits } = this.#rule;
+		const advice = role === "check" ? checkAdvice : undefined;
 		return {
 			code,
 			message: advice === undefined ? message : `${this.what} ${advice}`,
 			retryable,
+			// A check is repeated by the operator's own backoff.
+			...(role !== "check" && waits && { waits }),
 		};
 	}
 }
