@@ -123,7 +123,7 @@ test("a cut that had all its objects loses none afterwards, and nothing is logge
 	expect(lines).toEqual([]);
 });
 
-test("an object that a compaction has replaced isn't missing, and one in quarantine is never replaced", async () => {
+test("an object that a compaction has replaced isn't missing, in quarantine neither, and the record of the one says nothing of the other", async () => {
 	const [a, apart] = [group("a"), group("a", { quarantined: true })];
 	const { store, settle } = await open(a, apart);
 	const inputs = [store.keys.events(a, stream, 5).split("/").at(-1)!];
@@ -132,6 +132,9 @@ test("an object that a compaction has replaced isn't missing, and one in quarant
 	const record = { version: 1, account, sourceKey, date, outputs };
 	await store.putNew(store.keys.compaction(a), JSON.stringify(record));
 	expect((await settle())?.loss.groups).toMatchObject([{ quarantined: true }]);
+	await store.remove([store.keys.loss(stream, 5)]);
+	await store.putNew(store.keys.compaction(apart), JSON.stringify(record));
+	expect((await settle())?.loss.groups).toEqual([]);
 });
 
 test("while the stream holds the frames, nothing is decided, and the log says what to do", async () => {

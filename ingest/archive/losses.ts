@@ -174,8 +174,7 @@ export class CutLossStore {
 	}
 
 	/**
-	 * Those of the cut's groups whose objects aren't in the store. An object may have been replaced, but not one in
-	 * quarantine.
+	 * Those of the cut's groups whose objects aren't in the store, nor replaced.
 	 */
 	async missing(
 		{ stream, first }: CutRecord,
@@ -184,7 +183,7 @@ export class CutLossStore {
 		const found = await mapConcurrently(groups, listsAtOnce, async (group) => {
 			const key = this.#store.keys.events(group, stream, first);
 			if (await this.#first(key)) return true;
-			return !group.quarantined && this.#replaced.hasReplaced(group, key);
+			return this.#replaced.hasReplaced(group, key);
 		});
 		return groups.filter((_, index) => !found[index]);
 	}

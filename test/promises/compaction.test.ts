@@ -58,7 +58,7 @@ test("a day gives the same table before its compaction, after it, and while the 
 	const [date] = [...source.objects].sort(
 		(a, b) => b[1].count - a[1].count,
 	)[0]!;
-	const fixture = new CompactionFixture(archive, running, date);
+	const fixture = new CompactionFixture(archive, running, { date });
 
 	const loadInto = async (warehouse: LoadFixture, manifest: Manifest) => {
 		const { exitCode, log } = await warehouse.load(manifest);

@@ -272,6 +272,23 @@ export function nameOfSource({ account, sourceKey }: SourceName): string {
 	return `${account}/${sourceKey}`;
 }
 
+/** The folders of a source that the index has objects of. */
+export function* foldersOf({
+	account,
+	sourceKey,
+	objects,
+	quarantined,
+}: IndexedSource): Generator<{ folder: DateFolder; objects: DateObjects }> {
+	const source = { account, sourceKey };
+	for (const [date, ofDate] of objects)
+		yield { folder: { ...source, date }, objects: ofDate };
+	for (const [date, ofDate] of quarantined)
+		yield {
+			folder: { ...source, date, quarantined: true },
+			objects: ofDate,
+		};
+}
+
 function datesOf({ objects, quarantined, deviations }: IndexedSource) {
 	return [objects, quarantined, deviations] as const;
 }

@@ -157,17 +157,28 @@ export class ObjectKeys {
 		return `${this.#prefix}deleted/`;
 	}
 
-	/** One record for each compacted source and date; see lake/compaction/record.ts. */
-	compaction(group: SourceName & { date: UtcDate }): string {
-		return `${this.compactionsOfSource(group)}date=${group.date}.json`;
+	/** One record for each compacted folder; see lake/compaction/record.ts. */
+	compaction(folder: DateFolder): string {
+		return `${this.compactionsOfSource(folder)}date=${folder.date}.json`;
 	}
 
-	compactionsOfSource({ account, sourceKey }: SourceName): string {
-		return `${this.compactions()}account=${account}/source=${sourceKey}/`;
+	/** Of its events, or of those in quarantine. */
+	compactionsOfSource({
+		account,
+		sourceKey,
+		quarantined,
+	}: SourceName & Pick<DateFolder, "quarantined">): string {
+		const all = quarantined ? this.quarantineCompactions() : this.compactions();
+		return `${all}account=${account}/source=${sourceKey}/`;
 	}
 
 	compactions(): string {
 		return `${this.#prefix}compactions/`;
+	}
+
+	/** Apart from the others: readers of the bucket take those for the events'. */
+	quarantineCompactions(): string {
+		return `${this.#prefix}quarantine-compactions/`;
 	}
 
 	/** Which of a shard's compactions nothing is left to remove of; see lake/compaction/shard-records.ts. */

@@ -139,7 +139,7 @@ export class Compactor {
 		signal: AbortSignal,
 	): Promise<boolean> {
 		const { store, intervalMs, metrics, log } = this.#options;
-		const { account, sourceKey, date } = due;
+		const { account, sourceKey, date, quarantined } = due;
 		const key = store.keys.compaction(due);
 		try {
 			// Another archive may have been at work for a while.
@@ -154,7 +154,7 @@ export class Compactor {
 			this.#failed.set(key, { times, againMs: nowMs + waitMs });
 			metrics.compactionFailures.inc({ shard });
 			log.warn(
-				{ err: error, shard, account, sourceKey, date, waitMs },
+				{ err: error, shard, account, sourceKey, date, quarantined, waitMs },
 				"could not compact a date; it stays as it is until the next try",
 			);
 			return false;
@@ -176,7 +176,7 @@ export class Compactor {
 		try {
 			made = await work.run();
 			record = await this.#records.decide(made);
-			const { account, sourceKey, date, outputs } = record;
+			const { version: _, outputs, ...folder } = record;
 			const replaced = outputs.flatMap(({ inputs }) => inputs).length;
 			const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
 			metrics.compactions.inc({ shard });
@@ -184,15 +184,7 @@ export class Compactor {
 			metrics.compactionOutputs.inc({ shard }, outputs.length);
 			metrics.compactionBytes.inc({ shard }, bytes);
 			log.info(
-				{
-					shard,
-					account,
-					sourceKey,
-					date,
-					replaced,
-					outputs: outputs.length,
-					bytes,
-				},
+				{ shard, ...folder, replaced, outputs: outputs.length, bytes },
 				"compacted a date",
 			);
 			const indexed = shards.find(({ number }) => number === shard);
@@ -250,10 +242,10 @@ export class Compactor {
 		const superseded = supersededNames(names, record);
 		await store.remove(superseded.map((name) => folder + name));
 		if (superseded.length === 0) return true;
-		const { account, sourceKey, date } = record;
+		const { account, sourceKey, date, quarantined } = record;
 		metrics.supersededObjects.inc(superseded.length);
 		log.info(
-			{ account, sourceKey, date, removed: superseded.length },
+			{ account, sourceKey, date, quarantined, removed: superseded.length },
 			"removed superseded objects",
 		);
 		return true;

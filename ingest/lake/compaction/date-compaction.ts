@@ -26,6 +26,7 @@ type Output = Pick<CompactionOutput, "rows" | "bytes" | "sha256">;
 
 interface Input {
 	name: string;
+	stream: string;
 	file: string;
 	contents: FileContents;
 }
@@ -49,7 +50,7 @@ export class DateCompaction {
 
 	/** Throws {@link CompactionMismatch}. */
 	async run(): Promise<CompactionRecord> {
-		const { account, sourceKey, date, objects } = this.#due;
+		const { objects, ...folder } = this.#due;
 		let group: Input[] = [];
 		let size = sizeOf([]);
 		for (let at = 0; at < objects.length; at += downloadsAtOnce) {
@@ -62,7 +63,9 @@ export class DateCompaction {
 					rows: size.rows + rows,
 					bytes: size.bytes + bytes,
 				};
-				const fits = group.length === 0 || fitTogether(together);
+				// A release goes through quarantine by streams.
+				const isOfSame = group.at(-1)?.stream === input.stream;
+				const fits = group.length === 0 || (isOfSame && fitTogether(together));
 				if (!fits) await this.#replace(group);
 				size = fits ? together : sizeOf([input.contents]);
 				if (fits) group.push(input);
@@ -70,7 +73,7 @@ export class DateCompaction {
 			}
 		}
 		await this.#replace(group);
-		return { version: 1, account, sourceKey, date, outputs: this.#outputs };
+		return { version: 1, ...folder, outputs: this.#outputs };
 	}
 
 	async #download(objects: IndexedObject[]): Promise<Input[]> {
@@ -83,11 +86,11 @@ export class DateCompaction {
 					throw new CompactionMismatch(
 						`The object ${key} is not in the bucket`,
 					);
-				return { key, file };
+				return { key, file, stream };
 			}),
 		);
 		const all = await rewriter.contents(files.map(({ file }) => file));
-		return files.map(({ key, file }, index) => {
+		return files.map(({ key, file, stream }, index) => {
 			const { rows } = objects[index]!;
 			const contents = all[index]!;
 			if (contents.rows !== rows)
@@ -95,7 +98,7 @@ export class DateCompaction {
 					`The object ${key} holds ${contents.rows} rows, but the ledger says ${rows}`,
 				);
 			const name = key.slice(key.lastIndexOf("/") + 1);
-			return { name, file, contents };
+			return { name, stream, file, contents };
 		});
 	}
 

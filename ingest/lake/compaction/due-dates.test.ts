@@ -32,6 +32,25 @@ function sourceOf(
 
 const closedThrough = "2026-03-20";
 
+test("events in quarantine are due apart from the date's others", () => {
+	const { objects, ...rest } = sourceOf({ "2026-03-20": 8, "2026-03-19": 2 });
+	const due = (events: typeof objects, quarantined: typeof objects) =>
+		dueDates(
+			[{ ...rest, objects: events, quarantined }],
+			closedThrough,
+			8,
+			(folder) => folder.date === "2026-03-18" && !folder.quarantined,
+		).map(({ date, quarantined, objects }) => [
+			date,
+			quarantined,
+			objects.length,
+		]);
+	expect(due(objects, new Map())).toEqual([["2026-03-20", undefined, 8]]);
+	expect(due(new Map(), objects)).toEqual([["2026-03-20", true, 8]]);
+	const recorded = sourceOf({ "2026-03-18": 8 }).objects;
+	expect(due(recorded, recorded)).toEqual([["2026-03-18", true, 8]]);
+});
+
 test.each<[string, string, number, boolean, boolean]>([
 	["closed, of many objects", "2026-03-20", 8, false, true],
 	["not closed yet", "2026-03-21", 8, false, false],

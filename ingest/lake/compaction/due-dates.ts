@@ -1,7 +1,10 @@
 import { addDays, type UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
-import type { SourceDate } from "./record.ts";
+import {
+	foldersOf,
+	type IndexedSource,
+} from "../../archive/ledger/ledger-index.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 
 /**
  * A date that wasn't compacted within so many days stays as it is. Retention counts from the write of an object, so a later
@@ -9,7 +12,8 @@ import type { SourceDate } from "./record.ts";
  */
 export const compactedDays = 7;
 
-export interface DueDate extends SourceDate {
+/** A date's events, or those of them in quarantine. */
+export interface DueDate extends DateFolder {
 	/** In the order of their cuts. Made when it is read: all due dates of a busy shard have millions. */
 	readonly objects: IndexedObject[];
 }
@@ -22,19 +26,18 @@ export function dueDates(
 	sources: Iterable<IndexedSource>,
 	closedThrough: UtcDate,
 	minObjects: number,
-	hasRecord: (date: SourceDate) => boolean,
+	hasRecord: (folder: DateFolder) => boolean,
 ): DueDate[] {
 	const oldest = addDays(closedThrough, 1 - compactedDays);
 	const due: DueDate[] = [];
-	for (const { account, sourceKey, objects: byDate } of sources)
-		for (const [date, objects] of byDate) {
+	for (const source of sources)
+		for (const { folder, objects } of foldersOf(source)) {
+			const { date } = folder;
 			if (date < oldest || date > closedThrough) continue;
 			if (objects.count < minObjects) continue;
-			if (hasRecord({ account, sourceKey, date })) continue;
+			if (hasRecord(folder)) continue;
 			due.push({
-				account,
-				sourceKey,
-				date,
+				...folder,
 				get objects() {
 					return [...objects].sort(byCut);
 				},

@@ -1,18 +1,12 @@
-import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { isOutput } from "../../wire/output-name.ts";
 
-/** The objects of one source and date: a folder of the bucket (see object-keys.ts, eventsOfDate). */
-export interface SourceDate extends SourceName {
-	date: UtcDate;
-}
-
 /**
- * The decision that outputs replace objects of a closed date. Each source and date has at most one (`If-None-Match: *`),
- * and it is written after its outputs. An object that it doesn't name as an input still counts itself.
+ * The decision that outputs replace objects of a closed date, of its events or of those in quarantine. Each folder has at most one
+ * (`If-None-Match: *`), and it is written after its outputs. An object that it doesn't name as an input still counts itself.
  */
-export interface CompactionRecord extends SourceDate {
+export interface CompactionRecord extends DateFolder {
 	version: 1;
 	/** Empty if compaction would gain nothing. */
 	outputs: CompactionOutput[];
@@ -24,7 +18,10 @@ export interface CompactionOutput {
 	rows: number;
 	bytes: number;
 	sha256: string;
-	/** The objects that it replaces. It holds exactly their events. */
+	/**
+	 * The objects that it replaces, in the order of their cuts. It holds exactly their events. All are of one stream, but in records of
+	 * earlier versions.
+	 */
 	inputs: string[];
 }
 
@@ -131,14 +128,14 @@ export class CompactionStore {
 		return existing;
 	}
 
-	/** The date's record; undefined if the date isn't compacted. */
-	of(date: SourceDate): Promise<CompactionRecord | undefined> {
-		return this.read(this.#store.keys.compaction(date));
+	/** The folder's record; undefined if it isn't compacted. */
+	of(folder: DateFolder): Promise<CompactionRecord | undefined> {
+		return this.read(this.#store.keys.compaction(folder));
 	}
 
-	/** Whether an output of the date's compaction holds the events of the object with this key. */
-	async hasReplaced(date: SourceDate, key: string): Promise<boolean> {
-		const record = await this.of(date);
+	/** Whether an output of the folder's compaction holds the events of the object with this key. */
+	async hasReplaced(folder: DateFolder, key: string): Promise<boolean> {
+		const record = await this.of(folder);
 		const name = key.slice(key.lastIndexOf("/") + 1);
 		return record?.outputs.some(({ inputs }) => inputs.includes(name)) ?? false;
 	}

@@ -4,6 +4,7 @@ import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../archive/ledger/ledger-snapshots.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import { SourceObjects } from "../events/date-objects.ts";
 import {
 	compactionOfShard,
@@ -19,9 +20,19 @@ import { forgetAllReplaced, forgetReplaced } from "./replaced-objects.ts";
 const log = pino({ level: "silent" });
 const [date, account, sourceKey] = ["2026-03-01", "shop", "5a".repeat(16)];
 const group = { account, sourceKey, date };
+const apart = { ...group, quarantined: true } as const;
+/** A date's events, and those in quarantine. */
+const folders: [string, DateFolder][] = [
+	["events", group],
+	["quarantine", apart],
+];
 const [older, stream] = ["tidemill-frames-7-aa", "tidemill-frames-7-bb"];
 
-function cut(stream: string, first: number, rows = first): CutRecord {
+function cut(
+	stream: string,
+	first: number,
+	folder: DateFolder = group,
+): CutRecord {
 	const time = "2026-03-01T12:00:00.000Z";
 	const mark = { id: "x", time };
 	return {
@@ -33,25 +44,25 @@ function cut(stream: string, first: number, rows = first): CutRecord {
 		lastFrame: mark,
 		repeated: [],
 		processes: {},
-		groups: [{ ...group, rows, lastEventTime: time }],
+		groups: [{ ...folder, rows: first, lastEventTime: time }],
 	};
 }
 
 /** A shard with cuts of two streams, and what is in the bucket once a compaction has replaced all but the last. */
-async function compacted() {
+async function compacted(folder: DateFolder = group) {
 	const store = new MemoryStore();
 	const cuts = [
-		...[1, 2, 3].map((first) => cut(older, first)),
-		...[1, 2, 3, 4, 5].map((first) => cut(stream, first)),
+		...[1, 2, 3].map((first) => cut(older, first, folder)),
+		...[1, 2, 3, 4, 5].map((first) => cut(stream, first, folder)),
 	];
 	const index = new LedgerIndex();
 	const nameOf = ({ stream, first }: { stream: string; first: number }) =>
 		store.keys
-			.events(group, stream, first)
-			.slice(store.keys.eventsOfDate(group).length);
+			.events(folder, stream, first)
+			.slice(store.keys.eventsOfDate(folder).length);
 	for (const each of cuts) {
 		index.add(each);
-		await store.put(store.keys.events(group, each.stream, each.first), "");
+		await store.put(store.keys.events(folder, each.stream, each.first), "");
 	}
 	const outputs = [cuts.slice(0, 2), cuts.slice(2, 7)].map(
 		(inputs, number) => ({
@@ -62,11 +73,11 @@ async function compacted() {
 			inputs: inputs.map(nameOf),
 		}),
 	);
-	const record: CompactionRecord = { version: 1, ...group, outputs };
+	const record: CompactionRecord = { version: 1, ...folder, outputs };
 	const records = new CompactionStore(store);
 	const decide = async () => {
 		for (const { name } of outputs)
-			await store.put(store.keys.eventsOfDate(group) + name, "");
+			await store.put(store.keys.eventsOfDate(folder) + name, "");
 		await records.decide(record);
 	};
 	return { store, index, record, records, decide, nameOf };
@@ -75,69 +86,90 @@ async function compacted() {
 const source = (index: LedgerIndex) => index.source(account, sourceKey)!;
 
 /** What each reader of the date finds. */
-async function seenBy(store: MemoryStore, index: LedgerIndex) {
+async function seenBy(
+	store: MemoryStore,
+	index: LedgerIndex,
+	folder: DateFolder = group,
+) {
+	const kind = folder.quarantined ? "quarantined" : "objects";
 	const day = (objects: () => ReturnType<typeof objectsIn>) =>
-		new ManifestObjects(store).ofDate(group, objects, 60);
-	const own = await day(() => objectsIn([source(index)], "objects", date));
+		new ManifestObjects(store).ofDate(folder, objects, 60);
+	const own = await day(() => objectsIn([source(index)], kind, date));
 	const { firstEventDate } = source(index);
 	const share = shareOf(firstEventDate, pageOf(source(index)).dates);
 	const events = await new SourceObjects(store).ofDate(
 		source(index),
 		date,
-		false,
+		folder.quarantined ?? false,
 	);
 	return {
 		own,
-		shared: await day(() => objectsIn([share], "objects", date)),
+		shared: await day(() => objectsIn([share], kind, date)),
 		events,
 	};
 }
 
-test("a day is the ledger's count, and each reader finds the same objects, before and after the index has forgotten those that a compaction replaced", async () => {
-	const { store, index, record, decide } = await compacted();
-	const before = await seenBy(store, index);
-	expect(before.own.rows).toBe(21);
-	expect(before.own.objects).toHaveLength(8);
-	await decide();
-	const held = await seenBy(store, index);
-	expect(held.own.rows).toBe(21);
-	expect(held.own.objects).toHaveLength(3);
-	await forgetReplaced({ number: 7, index }, record);
-	expect([...source(index).objects.get(date)!]).toHaveLength(4);
-	expect(await seenBy(store, index)).toEqual(held);
+test.each(folders)(
+	"a day is the ledger's count, and each reader finds the same objects, before and after the index has forgotten those that a compaction replaced: %s",
+	async (_, folder) => {
+		const { store, index, record, decide } = await compacted(folder);
+		const before = await seenBy(store, index, folder);
+		expect(before.own.rows).toBe(21);
+		expect(before.own.objects).toHaveLength(8);
+		await decide();
+		const held = await seenBy(store, index, folder);
+		expect(held.own.rows).toBe(21);
+		expect(held.own.objects).toHaveLength(3);
+		expect(
+			held.events.map(({ stream, from, first }) => [stream, from, first]),
+		).toEqual([
+			[older, 1, 2],
+			[stream, 1, 4],
+			[stream, 5, 5],
+		]);
+		await forgetReplaced({ number: 7, index }, record);
+		const { objects, quarantined } = source(index);
+		const left = folder.quarantined ? quarantined : objects;
+		expect([...left.get(date)!]).toHaveLength(4);
+		expect(await seenBy(store, index, folder)).toEqual(held);
 
-	const snapshots = new LedgerSnapshots(store, log);
-	await snapshots.write(7, index);
-	const restored = (await snapshots.newest(7))!;
-	expect(await seenBy(store, restored)).toEqual(held);
+		const snapshots = new LedgerSnapshots(store, log);
+		await snapshots.write(7, index);
+		const restored = (await snapshots.newest(7))!;
+		expect(await seenBy(store, restored, folder)).toEqual(held);
 
-	// A clock that was behind brings the date more events.
-	for (const each of [index, restored]) each.add(cut(stream, 6));
-	await store.put(store.keys.events(group, stream, 6), "");
-	const later = await seenBy(store, index);
-	expect(later.own.rows).toBe(27);
-	expect(await seenBy(store, restored)).toEqual(later);
-	expect(later.shared).toEqual(later.own);
-});
+		// A clock that was behind brings the date more events.
+		for (const each of [index, restored]) each.add(cut(stream, 6, folder));
+		await store.put(store.keys.events(folder, stream, 6), "");
+		const later = await seenBy(store, index, folder);
+		expect(later.own.rows).toBe(27);
+		expect(await seenBy(store, restored, folder)).toEqual(later);
+		expect(later.shared).toEqual(later.own);
+	},
+);
 
-test("a ledger of a date that stays longer, made after objects left the index, has the day's count", async () => {
-	const { store, index, record, decide } = await compacted();
-	await decide();
-	const { own } = await seenBy(store, index);
-	await forgetReplaced({ number: 7, index }, record);
-	const ledgers = new DateLedgers(store);
-	const nowMs = Date.parse("2026-04-01T12:00:00Z");
-	const drainedAt = new Date(nowMs).toISOString();
-	await ledgers.keep(index, {
-		shard: 7,
-		nowMs,
-		drainedAt,
-		staysLonger: () => true,
-	});
-	const { objects } = await ledgers.require(group);
-	const day = await new ManifestObjects(store).ofDate(group, objects, 60);
-	expect(day).toEqual(own);
-});
+test.each(folders)(
+	"a ledger of a date that stays longer, made after objects left the index, has the day's count: %s",
+	async (_, folder) => {
+		const { store, index, record, decide } = await compacted(folder);
+		await decide();
+		const { own } = await seenBy(store, index, folder);
+		await forgetReplaced({ number: 7, index }, record);
+		const ledgers = new DateLedgers(store);
+		const nowMs = Date.parse("2026-04-01T12:00:00Z");
+		const drainedAt = new Date(nowMs).toISOString();
+		await ledgers.keep(index, {
+			shard: 7,
+			nowMs,
+			drainedAt,
+			staysLonger: () => true,
+		});
+		const { objects, quarantined } = await ledgers.require(group);
+		const all = folder.quarantined ? quarantined : objects;
+		const day = await new ManifestObjects(store).ofDate(folder, all, 60);
+		expect(day).toEqual(own);
+	},
+);
 
 test("a date that is compacted, and whose objects leave the index, while it is read has its events once", async () => {
 	const { store, index } = await compacted();
@@ -211,28 +243,33 @@ test("a shard that the Source has moved from or to forgets nothing by the other'
 	});
 });
 
-test("what another archive has compacted, and this one before a restart, is forgotten; each record is read once", async () => {
-	const { store, index, records, decide } = await compacted();
-	const key = store.keys.compaction(group);
-	const look = (isThere: boolean) =>
-		forgetAllReplaced(
-			{ number: 7, index },
-			{
-				hasRecord: (asked) => isThere && asked === key,
-				records,
-				keys: store.keys,
-				log,
-			},
-		);
-	await look(false);
-	expect(store.reads).toEqual([]);
-	await store.put(key, "not JSON");
-	await look(true);
-	expect(source(index).objects.get(date)!.replaced).toBeUndefined();
-	store.objects.delete(key);
-	await decide();
-	store.reads.length = 0;
-	for (let looks = 0; looks < 3; looks++) await look(true);
-	expect(store.reads).toEqual([key]);
-	expect(source(index).objects.get(date)!.replaced).toBe(4);
-});
+test.each(folders)(
+	"what another archive has compacted, and this one before a restart, is forgotten; each record is read once: %s",
+	async (_, folder) => {
+		const { store, index, records, decide } = await compacted(folder);
+		const key = store.keys.compaction(folder);
+		const { objects, quarantined } = source(index);
+		const ofDates = folder.quarantined ? quarantined : objects;
+		const look = (isThere: boolean) =>
+			forgetAllReplaced(
+				{ number: 7, index },
+				{
+					hasRecord: (asked) => isThere && asked === key,
+					records,
+					keys: store.keys,
+					log,
+				},
+			);
+		await look(false);
+		expect(store.reads).toEqual([]);
+		await store.put(key, "not JSON");
+		await look(true);
+		expect(ofDates.get(date)!.replaced).toBeUndefined();
+		store.objects.delete(key);
+		await decide();
+		store.reads.length = 0;
+		for (let looks = 0; looks < 3; looks++) await look(true);
+		expect(store.reads).toEqual([key]);
+		expect(ofDates.get(date)!.replaced).toBe(4);
+	},
+);

@@ -2,7 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { shardOfStream } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ReplacingOutput } from "../../archive/ledger/date-objects.ts";
-import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import {
+	foldersOf,
+	type LedgerIndex,
+} from "../../archive/ledger/ledger-index.ts";
 import { cutOfName, type ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { CompactionRecord, CompactionStore } from "./record.ts";
 
@@ -57,12 +60,12 @@ export async function forgetAllReplaced(
 		log: Logger;
 	},
 ): Promise<void> {
-	for (const { account, sourceKey, objects } of shard.index.sources()) {
+	for (const source of shard.index.sources()) {
 		// Thousands of sources have hundreds of thousands of dates.
 		await setImmediate();
-		for (const [date, { replaced }] of objects) {
-			const key = keys.compaction({ account, sourceKey, date });
-			if (replaced !== undefined || !hasRecord(key)) continue;
+		for (const { folder, objects } of foldersOf(source)) {
+			const key = keys.compaction(folder);
+			if (objects.replaced !== undefined || !hasRecord(key)) continue;
 			try {
 				const record = await records.read(key);
 				if (record) await forgetReplaced(shard, record);

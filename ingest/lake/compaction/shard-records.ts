@@ -74,13 +74,18 @@ export class ShardRecords {
 		if (this.#noteNumber === undefined) await this.#recall();
 		const clocks = { nowMs, storeNowMs: await this.#storeNowMs(nowMs) };
 		let checked = 0;
-		const folders = [...index.sources()].map((source) => {
-			const { account, sourceKey, objects } = source;
-			const { keys } = this.#options.store;
-			return {
-				folder: keys.compactionsOfSource({ account, sourceKey }),
-				dates: objects,
-			};
+		const { keys } = this.#options.store;
+		const folders = [...index.sources()].flatMap((source) => {
+			const { account, sourceKey, objects, quarantined } = source;
+			const name = { account, sourceKey };
+			const events = keys.compactionsOfSource(name);
+			const apart = keys.compactionsOfSource({ ...name, quarantined: true });
+			return [
+				{ folder: events, dates: objects },
+				...(quarantined.size > 0
+					? [{ folder: apart, dates: quarantined }]
+					: []),
+			];
 		});
 		// The records of a deleted source are gone, and hold up nothing.
 		const indexed = new Set(folders.map(({ folder }) => folder));

@@ -1,8 +1,13 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
+import { cutOfName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { CompactionStore, visibleObjects } from "../compaction/record.ts";
+import {
+	type CompactionOutput,
+	CompactionStore,
+	visibleObjects,
+} from "../compaction/record.ts";
 import type { StoredRelease } from "../release/release-store.ts";
 
 /** A source and the objects of its dates. */
@@ -21,6 +26,8 @@ export interface EventObject {
 	/** Of the latest cut that has rows in it. */
 	stream: string;
 	first: number;
+	/** Where the earliest of its cuts in that stream begins. In quarantine, the cuts of an object are of one stream. */
+	from: number;
 	/** Whether it has the rows of that cut alone. */
 	isOfOneCut: boolean;
 	/** When an Import added it: `stream` and `first` are those of its record. Absent for events that were received. */
@@ -52,32 +59,45 @@ export class SourceObjects {
 		};
 		const ofDates = quarantined ? source.quarantined : source.objects;
 		if (!ofDates.has(date)) return [];
-		// Before and after the record, as for a manifest. Quarantine isn't compacted.
+		// Before and after the record, as for a manifest.
 		const unreplaced = [...(ofDates.get(date) ?? [])];
-		const record = quarantined ? undefined : await this.#compactions.of(group);
+		const record = await this.#compactions.of(group);
 		const all = record ? [...(ofDates.get(date) ?? [])] : unreplaced;
 		const folder = this.#store.keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#store.keys.events(group, stream, first).slice(folder.length);
 		const { originals, outputs } = visibleObjects(all, nameOf, record);
-		const latest = new Map<string, string>();
-		for (const { name, inputs } of outputs)
-			for (const input of inputs) latest.set(input, name);
+		const outputOf = new Map<string, CompactionOutput>();
+		for (const output of outputs)
+			for (const input of output.inputs) outputOf.set(input, output);
 		const visible = new Set(originals);
 		const objects = new Map<string, EventObject>();
 		for (const each of all) {
 			const own = nameOf(each);
-			const name = visible.has(each) ? own : latest.get(own);
-			if (name === undefined) continue;
+			const output = visible.has(each) ? undefined : outputOf.get(own);
+			const name = output?.name ?? own;
 			// The latest of its cuts decides where it stands.
+			const earlier = objects.get(name);
 			objects.delete(name);
 			const { stream, first } = each;
-			const place = { stream, first, isOfOneCut: name === own };
+			const isOfSame = earlier?.stream === stream;
+			const from = isOfSame
+				? earlier.from
+				: output
+					? firstOf(output, stream)
+					: first;
+			const place = { stream, first, from, isOfOneCut: !output };
 			const key = folder + name;
 			objects.set(name, { key, name, date, quarantined, ...place });
 		}
 		return [...objects.values()];
 	}
+}
+
+/** Inputs are in the order of their cuts. */
+function firstOf({ inputs }: CompactionOutput, stream: string): number {
+	const input = inputs.find((name) => cutOfName(name).stream === stream);
+	return cutOfName(input!).first;
 }
 
 /** The objects of Imports that these records name. */
@@ -93,6 +113,7 @@ export function importedObjects(
 			quarantined: false,
 			stream,
 			first,
+			from: first,
 			isOfOneCut: false,
 			importedMs: timeMs,
 		}));

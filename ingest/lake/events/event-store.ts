@@ -12,9 +12,7 @@ import type {
 	PartStore,
 } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import type { SourceDate } from "../compaction/record.ts";
 import {
-	type ReleaseRecord,
 	ReleaseStore,
 	readsAtOnce,
 	type StoredRelease,
@@ -236,8 +234,8 @@ export interface ReleasedRow {
 /** Which of these rows, of one object in quarantine, were released, by event ID. */
 export async function releasedRows(
 	events: EventStore,
-	folder: SourceDate,
-	{ stream, first }: Pick<EventObject, "stream" | "first">,
+	folder: DateFolder,
+	{ stream, from, first }: Pick<EventObject, "stream" | "from" | "first">,
 	rows: readonly StoredRow[],
 ): Promise<Map<string, ReleasedRow>> {
 	const found = new Map<string, ReleasedRow>();
@@ -252,7 +250,9 @@ export async function releasedRows(
 	const ids = new Set(rows.map(({ eventID }) => eventID));
 	const releases = (await Array.fromAsync(events.added(folder))).flat();
 	for (const { record, timeMs } of releases) {
-		if (!hasRowsOf(record, stream, first)) continue;
+		const isOfObject =
+			record.stream === stream && record.first <= first && record.last >= from;
+		if (!isOfObject) continue;
 		const object = await events.inTurn(account, () =>
 			events.reader.open(record.key),
 		);
@@ -266,10 +266,4 @@ export async function releasedRows(
 		}
 	}
 	return found;
-}
-
-function hasRowsOf(record: ReleaseRecord, stream: string, first: number) {
-	return (
-		record.stream === stream && record.first <= first && record.last >= first
-	);
 }

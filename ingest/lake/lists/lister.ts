@@ -5,10 +5,10 @@ import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
+import type { DateFolder, SourceName } from "../../archive/s3/object-keys.ts";
 import type { ListedObject } from "../../archive/s3/object-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import { CompactionStore, type SourceDate } from "../compaction/record.ts";
+import { CompactionStore } from "../compaction/record.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import {
@@ -58,7 +58,7 @@ interface SourcePass {
 	records: ReadonlySet<string>;
 	/** What this look and the one before know of their contents. */
 	recorded: Map<string, ListedCompaction>;
-	isKept(group: SourceDate): boolean;
+	isKept(group: DateFolder): boolean;
 	writes: ListWrites;
 }
 
@@ -176,7 +176,7 @@ export class Lister {
 	}
 
 	async #compactionOf(
-		group: SourceDate,
+		group: DateFolder,
 		shard: number,
 		{ records, recorded }: SourcePass,
 	): Promise<ListedCompaction | undefined> {
@@ -255,7 +255,7 @@ export class Lister {
 
 	/** Keys. The objects are known before the record is read, which names all that was replaced of them. */
 	async #objectsOf(
-		group: SourceDate,
+		group: DateFolder,
 		shard: number,
 		objects: readonly IndexedObject[],
 	): Promise<string[]> {
@@ -265,7 +265,7 @@ export class Lister {
 		return names.map((name) => folder + name);
 	}
 
-	#nameIn(group: SourceDate): (object: IndexedObject) => string {
+	#nameIn(group: DateFolder): (object: IndexedObject) => string {
 		const { keys } = this.#options.store;
 		const folder = keys.eventsOfDate(group);
 		return ({ stream, first }) =>
@@ -285,7 +285,7 @@ function dateOf(key: string): UtcDate {
 function keptDates(
 	retentions: readonly RetentionRecord[],
 	today: UtcDate,
-): (group: SourceDate) => boolean {
+): (group: DateFolder) => boolean {
 	const longer = new Map(
 		retentions.map((record) => [pathOf(record), keptFrom(record, today)]),
 	);

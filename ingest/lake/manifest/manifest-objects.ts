@@ -9,7 +9,6 @@ import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { earlyDays } from "../../wire/early-name.ts";
 import {
-	type CompactionRecord,
 	CompactionStore,
 	sameEvents,
 	visibleObjects,
@@ -48,7 +47,7 @@ export class ManifestObjects {
 			this.#store.keys.events(group, stream, first).slice(folder.length);
 		// The lists are copied because cuts go on.
 		const unreplaced = [...before];
-		const record = await this.#recordOf(group);
+		const record = await this.#compactions.of(group);
 		// What a record replaces is among the objects that are known after it. Without one, those that were known before count:
 		// once it is written, the ledger may forget what it replaced.
 		const objects = record ? [...(objectsOf() ?? [])] : unreplaced;
@@ -124,7 +123,8 @@ export class ManifestObjects {
 					"ManifestOutdated",
 					`The object ${objectId(key)} of ${date.date} that the manifest names was for ${earlyDays} days, and they are over`,
 				);
-		const record = others.length > 0 ? await this.#recordOf(group) : undefined;
+		const record =
+			others.length > 0 ? await this.#compactions.of(group) : undefined;
 		const same = sameEvents(
 			others,
 			({ key }) => key.slice(folder.length),
@@ -193,11 +193,6 @@ export class ManifestObjects {
 			...object,
 			url: await this.#store.presign(object.key, linkSeconds),
 		}));
-	}
-
-	/** Quarantine isn't compacted. */
-	async #recordOf(group: DateFolder): Promise<CompactionRecord | undefined> {
-		return group.quarantined ? undefined : this.#compactions.of(group);
 	}
 }
 

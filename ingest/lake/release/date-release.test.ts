@@ -10,6 +10,8 @@ import {
 } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
+import { outputName } from "../../wire/output-name.ts";
+import { CompactionStore } from "../compaction/record.ts";
 import { OutOfMemory, ParquetRewriter } from "../compaction/rewriter.ts";
 import { DateRelease, type DateReleaseOptions } from "./date-release.ts";
 import { ReleaseStore } from "./release-store.ts";
@@ -95,6 +97,30 @@ async function quarantine(objects: ObjectEvent[][] = twoObjects) {
 		const parts = begin(...what);
 		for (;;) if (!(await parts.next())) return parts.events;
 	};
+	/** Merges the first objects into one, as a compaction does. A day later those are gone. */
+	const compact = async (count: number) => {
+		const apart = { ...folder, quarantined: true } as const;
+		const start = keys.eventsOfDate(apart).length;
+		const originals = named
+			.slice(0, count)
+			.map(({ stream, first }) => keys.events(apart, stream, first));
+		const rewriter = await ParquetRewriter.open(scratch, signal);
+		const files = originals.map(() => rewriter.newFile());
+		for (const [at, key] of originals.entries())
+			await store.getFile(key, files[at]!);
+		const inputs = originals.map((key) => key.slice(start));
+		const name = outputName(inputs);
+		const merged = await rewriter.merge(files, 2048);
+		await store.putNewFile(keys.eventsOfDate(apart) + name, merged);
+		await rewriter.close();
+		const rows = named.slice(0, count).reduce((sum, one) => sum + one.rows, 0);
+		await new CompactionStore(store).decide({
+			version: 1,
+			...apart,
+			outputs: [{ name, rows, bytes: 1, sha256: "", inputs }],
+		});
+		await store.remove(originals);
+	};
 	const records = () => new ReleaseStore(store).ofDate(folder);
 	const rows = async () => (await records()).map(({ rows }) => rows);
 	/** What a Run would load. */
@@ -114,7 +140,17 @@ async function quarantine(objects: ObjectEvent[][] = twoObjects) {
 			await rewriter.close();
 		}
 	};
-	return { store, scratch, add, begin, release, records, rows, loaded };
+	return {
+		store,
+		scratch,
+		add,
+		begin,
+		release,
+		compact,
+		records,
+		rows,
+		loaded,
+	};
 }
 
 test.each<[ReleaseFilter, number]>([
@@ -282,6 +318,35 @@ test("objects of two streams are parts of their own", async () => {
 	expect(await release("two")).toBe(4);
 	expect(await rows()).toEqual([1, 3, 1]);
 	expect(await loaded()).toEqual({ rows: 5, ids: 5 });
+});
+
+test("what was compacted before a release, or between two of its parts, is released once", async () => {
+	const more = [[event(5, "paid")], [event(6, "paid")]];
+	const { begin, release, compact, records, loaded } = await quarantine([
+		...twoObjects,
+		...more,
+	]);
+	expect(await release("earlier", { eventIDs: ["id-3"] })).toBe(1);
+	const parts = begin("one", {}, { fits: partOf(1) });
+	expect(await parts.next()).toBe(true);
+	expect(parts.events).toBe(2);
+	await compact(3);
+	expect(await parts.next()).toBe(true);
+	expect(await parts.next()).toBe(false);
+	expect(parts.events).toBe(5);
+	const ranges = (await records()).map(({ first, last, rows }) => [
+		[first, last],
+		rows,
+	]);
+	expect(ranges).toEqual([
+		[[1, 4], 1],
+		[[1, 1], 2],
+		[[1, 3], 2],
+		[[4, 4], 1],
+	]);
+	expect(await release("one")).toBe(5);
+	expect(await release("two")).toBe(0);
+	expect(await loaded()).toEqual({ rows: 6, ids: 6 });
 });
 
 test("a part that needs too much memory is halved", async () => {

@@ -5,9 +5,18 @@ import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { DateFolder } from "../../archive/s3/object-keys.ts";
+import {
+	cutOfName,
+	type DateFolder,
+	type ObjectKeys,
+} from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { fitPart, rowGroupSize, sizeOf } from "../compaction/output-size.ts";
+import {
+	type CompactionRecord,
+	CompactionStore,
+	visibleObjects,
+} from "../compaction/record.ts";
 import {
 	type FileContents,
 	OutOfMemory,
@@ -36,12 +45,22 @@ export interface DateQuestion {
 	folder: DateFolder;
 	operation: string;
 	filter: ReleaseFilter;
-	/** All objects of the date in quarantine, each stream's in the order of its cuts. May grow. */
+	/** Where all cuts of the date have put their events in quarantine, each stream's in order. May grow. */
 	objects: Iterable<IndexedObject>;
 }
 
+/** An object in quarantine. */
+interface ApartObject {
+	/** Of one that a compaction wrote. */
+	name?: string;
+	stream: string;
+	/** It has the events of the stream's cuts that begin at `first` to `last`. */
+	first: number;
+	last: number;
+}
+
 interface PartObject {
-	object: IndexedObject;
+	object: ApartObject;
 	file: string;
 	contents: FileContents;
 }
@@ -59,6 +78,10 @@ export class DateRelease {
 	readonly #options: DateReleaseOptions;
 	readonly #question: DateQuestion;
 	readonly #releases: ReleaseStore;
+	readonly #compactions: CompactionStore;
+	/** Those that hold each event once, each stream's in the order of its cuts. */
+	#objects: ApartObject[] = [];
+	#isCompacted = false;
 	/** By stream: the last object there was at the beginning, so that a date that still grows comes to an end. */
 	readonly #end = new Map<string, number>();
 	/** By stream: the last object that this Operation is done with, now or before. */
@@ -71,6 +94,7 @@ export class DateRelease {
 		this.#options = options;
 		this.#question = question;
 		this.#releases = new ReleaseStore(options.store);
+		this.#compactions = new CompactionStore(options.store);
 		for (const { stream, first } of question.objects)
 			this.#end.set(stream, first);
 	}
@@ -96,9 +120,20 @@ export class DateRelease {
 		return this.#first() !== undefined;
 	}
 
-	/** Reads the records since the last look. */
+	/**
+	 * Reads the records since the last look. A compaction may come between two parts: what this Operation has taken of an output's
+	 * events is in its records.
+	 */
 	async #look(): Promise<void> {
-		const { folder } = this.#question;
+		const { folder, objects } = this.#question;
+		if (!this.#isCompacted) {
+			const apart = { ...folder, quarantined: true } as const;
+			const { keys } = this.#options.store;
+			const record = await this.#compactions.of(apart);
+			this.#isCompacted = record !== undefined;
+			if (record || this.#objects.length === 0)
+				this.#objects = apartObjects([...objects], apart, keys, record);
+		}
 		const more = await this.#releases.ofDate(folder, this.#known.length);
 		for (const record of more) this.#note(record);
 	}
@@ -115,15 +150,15 @@ export class DateRelease {
 		this.#done.set(stream, Math.max(last, this.#done.get(stream) ?? 0));
 	}
 
-	*#left(): Generator<IndexedObject> {
-		for (const object of this.#question.objects) {
-			const { stream, first } = object;
-			const isDone = first <= (this.#done.get(stream) ?? 0);
+	*#left(): Generator<ApartObject> {
+		for (const object of this.#objects) {
+			const { stream, first, last } = object;
+			const isDone = last <= (this.#done.get(stream) ?? 0);
 			if (!isDone && first <= (this.#end.get(stream) ?? 0)) yield object;
 		}
 	}
 
-	#first(): IndexedObject | undefined {
+	#first(): ApartObject | undefined {
 		for (const object of this.#left()) return object;
 		return undefined;
 	}
@@ -139,8 +174,12 @@ export class DateRelease {
 			const files = await mapConcurrently(
 				batch,
 				downloadsAtOnce,
-				({ stream, first }) =>
-					this.#download(rewriter, store.keys.events(folder, stream, first)),
+				({ name, stream, first }) => {
+					const key = name
+						? store.keys.eventsOfDate(folder) + name
+						: store.keys.events(folder, stream, first);
+					return this.#download(rewriter, key);
+				},
 			);
 			const found = await rewriter.contents(files);
 			for (const [index, object] of batch.entries()) {
@@ -185,7 +224,7 @@ export class DateRelease {
 		const { folder, operation, filter } = this.#question;
 		const { account, sourceKey, date } = folder;
 		const { stream, first } = part[0]!.object;
-		const { first: last } = part.at(-1)!.object;
+		const { last } = part.at(-1)!.object;
 		if (this.#known.length >= maxRecordsOfDate)
 			throw new RequestFailure(
 				"ReleasesTooMany",
@@ -248,9 +287,38 @@ export class DateRelease {
 	}
 }
 
+/** @param record of their compaction, whose outputs are of one stream each. */
+function apartObjects(
+	objects: readonly IndexedObject[],
+	folder: DateFolder,
+	keys: ObjectKeys,
+	record: CompactionRecord | undefined,
+): ApartObject[] {
+	const start = keys.eventsOfDate(folder).length;
+	const nameOf = ({ stream, first }: IndexedObject) =>
+		keys.events(folder, stream, first).slice(start);
+	const visible = record
+		? visibleObjects(objects, nameOf, record)
+		: { originals: objects, outputs: [] };
+	const apart: ApartObject[] = [
+		...visible.originals.map(({ stream, first }) => ({
+			stream,
+			first,
+			last: first,
+		})),
+		...visible.outputs.map(({ name, inputs }) => {
+			const { stream, first } = cutOfName(inputs[0]!);
+			return { name, stream, first, last: cutOfName(inputs.at(-1)!).first };
+		}),
+	];
+	return apart.sort((a, b) =>
+		a.stream === b.stream ? a.first - b.first : a.stream < b.stream ? -1 : 1,
+	);
+}
+
 /** Each of one stream. */
-function* batches(objects: Iterable<IndexedObject>) {
-	let batch: IndexedObject[] = [];
+function* batches(objects: Iterable<ApartObject>) {
+	let batch: ApartObject[] = [];
 	for (const object of objects) {
 		const isFull = batch.length === downloadsAtOnce;
 		if (isFull || (batch[0] && batch[0].stream !== object.stream)) {

@@ -82,9 +82,10 @@ export async function deleteSourceObjects(
 		await store.remove(page);
 		objects += page.length;
 	}
-	// Compaction records: one for each date, so they fit into memory. And how long the events would have stayed.
+	// Compaction records: two for each date at most, so they fit into memory. And how long the events would have stayed.
 	for (const prefix of [
 		store.keys.compactionsOfSource(source),
+		store.keys.compactionsOfSource({ ...source, quarantined: true }),
 		store.keys.retentionsOfSource(source),
 	])
 		await removeAll(store, prefix);

@@ -136,6 +136,8 @@ test("events, lists and records go by their dates, whichever shard had them: one
 			for (let first = 1; first <= 1_500; first++)
 				store.add(store.keys.events(group, streams[3]!, first), age);
 			store.add(store.keys.compaction(group), age - 2);
+			const apart = { ...group, quarantined: true } as const;
+			store.add(store.keys.compaction(apart), age - 2);
 			store.add(store.keys.list(group, 10), age);
 			store.add(store.keys.ledgerOfDate(group, 10), age);
 		}
@@ -145,6 +147,7 @@ test("events, lists and records go by their dates, whichever shard had them: one
 	for (const [folder, count] of [
 		[keys.allEvents(), 2 * 1_500],
 		[keys.compactions(), 2],
+		[keys.quarantineCompactions(), 2],
 		[keys.allLists(), 2],
 		[keys.allDates(), 2],
 	] as const)

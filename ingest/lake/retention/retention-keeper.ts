@@ -172,11 +172,12 @@ export class RetentionKeeper {
 		);
 		await this.#remove(early, isOver, round);
 		// A record is written after the objects that it names, so it expires no earlier.
-		await this.#remove(
-			ofDates(keys.compactions()),
-			(o) => isAged(o, witnesses, daysOf(o.key)),
-			round,
-		);
+		for (const prefix of [keys.compactions(), keys.quarantineCompactions()])
+			await this.#remove(
+				ofDates(prefix),
+				(o) => isAged(o, witnesses, daysOf(o.key)),
+				round,
+			);
 		await this.#removeSome(round);
 		const days = store.list(keys.days());
 		await this.#remove(days, (o) => isAged(o, witnesses, longest), round);

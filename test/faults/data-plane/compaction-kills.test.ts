@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startArchiveProcess } from "../../support/faults/archive-process.ts";
 import { passingDirectory } from "../../support/faults/passing-directory.ts";
 import { eventually } from "../../support/fixtures/data-plane/archive-fixture.ts";
 import {
+	bodiesApart,
 	CompactionFixture,
 	dateOf,
 	loadedBodies,
@@ -25,13 +27,13 @@ afterAll(() => servers?.stop());
 /** What compaction asks of the store. */
 const steps = {
 	"reads an object": ({ method, path }: SeenRequest) =>
-		method === "GET" && path.includes("/events/") && !isOutput(path),
+		method === "GET" && /\/(events|quarantine)\//.test(path) && !isOutput(path),
 	"stores the output": ({ method, path }: SeenRequest) =>
 		method === "PUT" && isOutput(path),
 	"reads the output": ({ method, path }: SeenRequest) =>
 		method === "GET" && isOutput(path),
 	"records it": ({ method, path }: SeenRequest) =>
-		method === "PUT" && path.includes("/compactions/"),
+		method === "PUT" && path.includes("compactions/"),
 	// Of many objects: an old snapshot of the ledger goes alone.
 	"removes what was replaced": ({ method, query, headers }: SeenRequest) =>
 		method === "POST" &&
@@ -82,6 +84,16 @@ async function runUntilKilled(
 	expect(await ended).toMatchObject({ signal: "SIGKILL" });
 }
 
+/** An archive process that is ready, and compacts at once. */
+async function startCompacting({ archive }: CompactionFixture) {
+	const process = await startArchiveProcess(archive, {
+		...compactsAtOnce,
+		ARCHIVE_SCRATCH: await passingDirectory("scratch"),
+	});
+	await eventually(async () => expect(await process.readyz()).toBe("ok\n"));
+	return process;
+}
+
 test.each<
 	["before" | "after", Step, number, names: number, hasRecord: boolean]
 >([
@@ -110,15 +122,7 @@ test.each<
 		expect(await fixture.names()).toHaveLength(names);
 		expect((await fixture.record()) !== undefined).toBe(hasRecord);
 
-		const start = async () => {
-			const process = await startArchiveProcess(archive, {
-				...compactsAtOnce,
-				ARCHIVE_SCRATCH: await passingDirectory("scratch"),
-			});
-			await eventually(async () => expect(await process.readyz()).toBe("ok\n"));
-			return process;
-		};
-		const { child, ended } = await start();
+		const { child, ended } = await startCompacting(fixture);
 		// While it goes on with what the dead one began.
 		const early = await fixture.manifest();
 		expect(await loadedBodies(early)).toEqual(bodies);
@@ -146,12 +150,68 @@ test.each<
 		// It knows already when the record was written.
 		child.kill("SIGKILL");
 		await ended;
-		await start();
+		await startCompacting(fixture);
 		await eventually(async () => expect(await fixture.names()).toHaveLength(1));
 		const late = await fixture.manifest();
 		expect(dateOf(late).objects).toHaveLength(1);
 		expect(await loadedBodies(late)).toEqual(bodies);
 		await isListed();
 		expect(await table()).toEqual(bodies);
+	},
+);
+
+test.each<
+	["before" | "after", Step, number, names: number, hasRecord: boolean]
+>([
+	["before", "reads an object", 6, 12, false],
+	["after", "stores the output", 1, 13, false],
+	["before", "records it", 1, 13, false],
+	["after", "records it", 1, 13, true],
+	["after", "removes what was replaced", 1, 1, true],
+])(
+	"an archive killed with SIGKILL %s it %s (%i) of quarantine and started again has each event there once, and releases it once",
+	async (when, step, nth, names, hasRecord) => {
+		const fixture = await CompactionFixture.open(servers, 12, true);
+		const { archive, bodies } = fixture;
+		await fixture.running.stop();
+		if (step === "removes what was replaced") {
+			await runUntilKilled(fixture, "after", "records it", 1);
+			await fixture.recordedDaysAgo(2);
+		}
+		await runUntilKilled(fixture, when, step, nth);
+		expect(await fixture.names()).toHaveLength(names);
+		expect((await fixture.record()) !== undefined).toBe(hasRecord);
+
+		const { child, ended } = await startCompacting(fixture);
+		const early = await fixture.manifest();
+		expect(await bodiesApart(early)).toEqual(bodies);
+		const listed = async () =>
+			(await archive.askEvents({ limit: 200 })) as { events?: unknown[] };
+		expect((await listed()).events).toHaveLength(bodies.length);
+		const releases = [archive.askRelease({ operation: randomUUID() })];
+		await eventually(async () =>
+			expect((await fixture.record())?.outputs).toHaveLength(1),
+		);
+		releases.push(archive.askRelease({ operation: randomUUID() }));
+		const answers = await Promise.all(releases);
+		const events = answers.flatMap((answer) => (answer.ok ? answer.dates : []));
+		expect(events.reduce((sum, day) => sum + day.events, 0)).toBe(
+			bodies.length,
+		);
+
+		await fixture.recordedDaysAgo(2);
+		child.kill("SIGKILL");
+		await ended;
+		await startCompacting(fixture);
+		await eventually(async () => expect(await fixture.names()).toHaveLength(1));
+		const late = await fixture.manifest();
+		expect(dateOf(late).quarantine?.objects).toHaveLength(1);
+		expect(await bodiesApart(late)).toEqual(bodies);
+		expect(await loadedBodies(late)).toEqual(bodies);
+		expect((await listed()).events).toHaveLength(bodies.length);
+		expect(await archive.askRelease({ operation: randomUUID() })).toEqual({
+			ok: true,
+			dates: [],
+		});
 	},
 );
