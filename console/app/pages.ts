@@ -48,12 +48,17 @@ export const pages: ConsolePage[] = [
 	{
 		pattern: "sources/new",
 		right: ["sources", "create"],
-		load: async () => (await import("../sources/new-source.tsx")).NewSource,
+		load: async () => (await import("../sources/source-edit.tsx")).NewSource,
 	},
 	{
 		pattern: "sources/:name",
 		right: ["sources", "get"],
 		load: async () => (await import("../sources/source-page.tsx")).SourcePage,
+	},
+	{
+		pattern: "sources/:name/edit",
+		right: ["sources", "get"],
+		load: async () => (await import("../sources/source-edit.tsx")).EditSource,
 	},
 	{
 		pattern: "pipelines",

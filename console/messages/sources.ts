@@ -77,6 +77,19 @@ export const sources = {
 	resume: "Resume",
 	suspendedNow: "The source refuses events until it is resumed.",
 	rotate: "New URL",
+	rotateTitle: (name: string) => `A new URL for ${name}?`,
+	rotateLoss:
+		"The URL of now stops working, and whoever sends to it is refused until they have the new one.",
+	rotated: "The source has a new URL.",
+	rotating: "The new URL is made. That takes a second or two.",
+	edit: "Edit",
+	editTitle: (name: string) => `Edit ${name}`,
+	displayName: "Display name",
+	keptSecret:
+		"The source has one. Leave this empty to keep it: it is never shown.",
+	retention: "Days kept",
+	retentionHelp:
+		"How long an event stays after its date; 0 for ever. Empty for 30 days.",
 	counts: (accepted: string, archived: string, quarantined: string) =>
 		`${accepted} accepted, ${archived} stored, ${quarantined} in quarantine, in 30 days`,
 	loss: "The events that it has stored go with it, and its URL never works again. Tables keep their rows.",

@@ -69,7 +69,7 @@ export function ResourceForm({
 	const verb: RightVerb = base ? "update" : "create";
 	const mayChange = can(plurals[kind], verb);
 	const isReadOnly = base?.managedBy !== undefined || !mayChange;
-	const hasChanges = !isSame(draft, start);
+	const hasChanges = !isSame(completed(draft), start);
 	useUnsaved(hasChanges && !saved && !isReadOnly);
 	// After the warning above is gone, so that the page may be left.
 	useEffect(() => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { providers } from "../../packages/contracts/providers.ts";
 import {
 	authorizationOf,
+	hasSecret,
 	newSource,
 	withAuthorization,
 	withProvider,
@@ -66,4 +67,36 @@ test("a type of the YAML that the form doesn't know is left alone", () => {
 		spec: { type: "Webhook", webhook: { authorization: "odd" } },
 	};
 	expect(authorizationOf(draft).type).toBe("None");
+});
+
+test("a new secret takes the place of a Source's own, whose Secret nobody reads", () => {
+	const edited = (authorization: object) => ({
+		name: "shop",
+		spec: { type: "Webhook", webhook: { authorization } },
+	});
+	const ref = { name: "shop-1", key: "token" };
+	const token = edited({
+		type: "CustomToken",
+		customToken: { secretRef: ref },
+	});
+	const signed = edited({
+		type: "Signature",
+		signature: { scheme: "Stripe", secretRefs: [ref] },
+	});
+	expect([token, signed, newSource()].map(hasSecret)).toEqual([
+		...[true, true, false],
+	]);
+	expect([token, signed].map((one) => withSecrets(one, none))).toEqual([
+		...[token, signed],
+	]);
+	const secrets = { token: "a".repeat(16), signing: "whsec_1" };
+	expect(withSecrets(token, secrets)).toEqual(
+		edited({ type: "CustomToken", customToken: { token: secrets.token } }),
+	);
+	expect(withSecrets(signed, secrets)).toEqual(
+		edited({
+			type: "Signature",
+			signature: { scheme: "Stripe", secrets: ["whsec_1"] },
+		}),
+	);
 });

@@ -2,7 +2,7 @@ import {
 	type Provider,
 	providers,
 } from "../../packages/contracts/providers.ts";
-import { type Draft, isObject, withField } from "../resource/draft.ts";
+import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
 
 /** Of `spec.webhook.authorization`. */
 export type AuthorizationType =
@@ -86,20 +86,30 @@ export function withAuthorization(
 	return withField(draft, authorizationPath, value);
 }
 
-/** What is sent: the draft with its secrets, which the API puts into Secrets. */
+/** What is sent: the draft with its secrets, which the API puts into Secrets. A new one takes the place of what was there. */
 export function withSecrets(draft: Draft, secrets: SourceSecrets): Draft {
 	const { type } = authorizationOf(draft);
+	const [token, signature] = ["customToken", "signature"].map(
+		(member) => `${authorizationPath}.${member}`,
+	) as [string, string];
 	if (type === "CustomToken" && secrets.token !== "")
-		return withField(
-			draft,
-			`${authorizationPath}.customToken.token`,
-			secrets.token,
-		);
+		return withField(draft, token, { token: secrets.token });
 	if (type === "Signature" && secrets.signing !== "")
-		return withField(draft, `${authorizationPath}.signature.secrets`, [
-			secrets.signing,
-		]);
+		return withField(
+			withField(draft, `${signature}.secretRefs`, undefined),
+			`${signature}.secrets`,
+			[secrets.signing],
+		);
 	return draft;
+}
+
+/** Whether the Source has the secret of its type of authorization already. */
+export function hasSecret({ spec }: Draft): boolean {
+	const at = (path: string) => valueAt(spec, `${authorizationPath}.${path}`);
+	return (
+		at("customToken.secretRef") !== undefined ||
+		at("signature.secretRefs") !== undefined
+	);
 }
 
 /** 32 random bytes, as a token for senders. */

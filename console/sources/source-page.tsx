@@ -104,6 +104,12 @@ function Actions({ source }: { source: Source }) {
 		if (eventId) toast(words.sent(eventId));
 		else toast(words.notSent(error?.message ?? ""), "bad");
 	};
+	const rotate = async () => {
+		const rotated = await api.post<Source>(`${path(name)}/rotate-url`);
+		remember("sources", rotated);
+		const isNew = rotated.webhookURL !== source.webhookURL;
+		toast(isNew ? words.rotated : words.rotating);
+	};
 	const setSuspended = async () =>
 		remember(
 			"sources",
@@ -120,6 +126,14 @@ function Actions({ source }: { source: Source }) {
 			>
 				{words.sendTest}
 			</button>
+			{can("sources", "update") && !managedBy && (
+				<button
+					type="button"
+					onClick={() => void navigate(`sources/${name}/edit`)}
+				>
+					{words.edit}
+				</button>
+			)}
 			{!managedBy && (
 				<button
 					type="button"
@@ -128,6 +142,15 @@ function Actions({ source }: { source: Source }) {
 				>
 					{suspend ? words.resume : words.suspend}
 				</button>
+			)}
+			{source.webhookURL && (
+				<DeleteButton
+					name={name}
+					label={words.rotate}
+					title={words.rotateTitle(name)}
+					loss={<p>{words.rotateLoss}</p>}
+					onDelete={rotate}
+				/>
 			)}
 		</>
 	);

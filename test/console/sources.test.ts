@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
+	axeFindings,
 	type ConsoleSession,
 	expectPage,
 	noBrowser,
@@ -102,6 +103,87 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		expect(await body.textContent()).toBe(
 			'{\n  "2": 9007199254740993,\n  "1": 1.10\n}',
 		);
+	});
+
+	test("events are found by a text in their body, and their date in the calendar", async () => {
+		const { page, open, local } = visitor;
+		const hands = withMouse(page);
+		const { status } = await local.resource<{ status: { webhookURL: string } }>(
+			"get",
+			"source",
+			"orders-by-keys",
+		);
+		const wanted = await post(status.webhookURL, '{"note":"Käse aus Gouda"}');
+		const other = await post(status.webhookURL, '{"note":"Bread"}');
+		await open("sources/orders-by-keys");
+		const events = stored(visitor);
+		await vi.waitFor(
+			async () => {
+				await hands.press("Show the newest", events);
+				await events.getByText(other).waitFor({ timeout: 2_000 });
+				await events.getByText(wanted).waitFor({ timeout: 2_000 });
+			},
+			{ timeout: 60_000 },
+		);
+		await events.getByLabel("Text in the body").fill("käse AUS");
+		await events.getByText(/^1 of the \d+ events shown here$/).waitFor();
+		expect(await events.getByText(other).count()).toBe(0);
+		await events.getByText(wanted).waitFor();
+		const days = page.getByRole("region", { name: "The last 31 days" });
+		// Archive counts what it stores, every minute at the latest.
+		await days.getByText(/: \d+ received, \d+ stored/).waitFor({
+			state: "attached",
+			timeout: 120_000,
+		});
+		await days.getByRole("button").click();
+		const today = new Date().toISOString().slice(0, 10);
+		expect(await events.getByLabel("From").inputValue()).toBe(today);
+		await expectPage(page, "orders-by-keys");
+		await open("sources");
+		await page.getByRole("columnheader", { name: "Events a minute" }).waitFor();
+		await expectPage(page, "Sources");
+		expect(visitor.complaints).toEqual([]);
+	});
+
+	test("a Source is edited, keeps the token that nobody sees, and gets another URL from who types its name", async () => {
+		const { page, open, local } = visitor;
+		const hands = withMouse(page);
+		const seen = () =>
+			local.resource<{
+				spec: {
+					displayName?: string;
+					webhook: { authorization: { customToken?: unknown } };
+				};
+				status: { webhookURL: string };
+			}>("get", "source", "with-token");
+		const before = await seen();
+		await open("sources/with-token");
+		await hands.press("Edit");
+		await hands.fill("Display name", "The shop");
+		await expectPage(page, "Edit with-token");
+		await hands.press("Save");
+		await expectPage(page, "with-token");
+		const edited = await seen();
+		expect(edited.spec.displayName).toBe("The shop");
+		expect(edited.spec.webhook).toEqual(before.spec.webhook);
+		await open("sources/with-token/edit");
+		await hands.press("Generate a token");
+		await hands.press("Save");
+		await expectPage(page, "with-token");
+		expect((await seen()).spec.webhook).not.toEqual(before.spec.webhook);
+		await hands.press("New URL");
+		await page.getByLabel("Type with-token to confirm").fill("with-token");
+		expect(await axeFindings(page)).toEqual([]);
+		await hands.press("New URL", page.getByRole("dialog"));
+		await vi.waitFor(
+			async () => {
+				const { webhookURL } = (await seen()).status;
+				expect(webhookURL).not.toBe(before.status.webhookURL);
+				await page.getByText(webhookURL).waitFor({ timeout: 2_000 });
+			},
+			{ timeout: 60_000 },
+		);
+		expect(visitor.complaints).toEqual([]);
 	});
 
 	test("a refused request shows why, and a stranger's text stays a text", async () => {

@@ -1,13 +1,17 @@
 import { useState } from "preact/hooks";
 import { providers } from "../../packages/contracts/providers.ts";
+import type { PageProps } from "../app/pages.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { sources as words } from "../messages/sources.ts";
+import { withField } from "../resource/draft.ts";
+import { EditPage } from "../resource/edit-page.tsx";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import { navigate } from "../router/navigation.ts";
 import {
 	type AuthorizationType,
 	authorizationOf,
+	hasSecret,
 	newSource,
 	providerOf,
 	randomToken,
@@ -35,6 +39,9 @@ const at = {
 	topics: "webhook.authorization.amazonSNS.topicARNs",
 };
 
+/** The paths of fields that show their own errors. */
+const fields = ["name", "displayName", "retentionDays", ...Object.values(at)];
+
 /** `sources/new`: picks a provider or none, and ends on the Source's page, which waits for the first event. */
 export function NewSource() {
 	const [provider, setProvider] = useState("");
@@ -47,7 +54,7 @@ export function NewSource() {
 			<ResourceForm
 				kind="Source"
 				initial={newSource()}
-				fields={["name", ...Object.values(at)]}
+				fields={fields}
 				completed={(draft) => withSecrets(draft, secrets)}
 				onSaved={({ name }) =>
 					void navigate(`sources/${name}`, { provider: provider || "other" })
@@ -91,6 +98,66 @@ export function NewSource() {
 	);
 }
 
+/** `sources/<name>/edit`. */
+export function EditSource({ params }: PageProps) {
+	const name = params.name!;
+	const [secrets, setSecrets] = useState<SourceSecrets>({
+		token: "",
+		signing: "",
+	});
+	return (
+		<EditPage kind="Source" path="sources" name={name} words={words} lines={6}>
+			{(original) => (
+				<ResourceForm
+					kind="Source"
+					original={original}
+					initial={original.draft}
+					fields={fields}
+					completed={(draft) => withSecrets(draft, secrets)}
+					onSaved={() => void navigate(`sources/${name}`)}
+				>
+					{(form) => (
+						<>
+							<TextField
+								label={words.displayName}
+								error={form.errorAt("displayName")}
+								value={String(form.draft.spec.displayName ?? "")}
+								onInput={(text) =>
+									form.onDraft(
+										withField(form.draft, "displayName", text || undefined),
+									)
+								}
+							/>
+							<AuthorizationFields
+								form={form}
+								secrets={secrets}
+								onSecrets={setSecrets}
+							/>
+							<TextField
+								label={words.retention}
+								help={words.retentionHelp}
+								type="number"
+								min="0"
+								error={form.errorAt("retentionDays")}
+								value={String(form.draft.spec.retentionDays ?? "")}
+								onInput={(text) =>
+									form.onDraft(
+										withField(
+											form.draft,
+											"retentionDays",
+											text === "" ? undefined : Number(text),
+										),
+									)
+								}
+							/>
+						</>
+					)}
+				</ResourceForm>
+			)}
+		</EditPage>
+	);
+}
+
 function AuthorizationFields({
 	form: { draft, onDraft, errorAt },
 	secrets,
@@ -104,6 +171,7 @@ function AuthorizationFields({
 }) {
 	const authorization = authorizationOf(draft);
 	const { type, scheme, topicARNs } = authorization;
+	const isKept = hasSecret(draft);
 	return (
 		<>
 			<SelectField
@@ -121,7 +189,7 @@ function AuthorizationFields({
 				<>
 					<TextField
 						label={words.customToken}
-						help={words.customTokenHelp}
+						help={isKept ? words.keptSecret : words.customTokenHelp}
 						error={errorAt(at.token)}
 						value={secrets.token}
 						autoComplete="off"
@@ -150,7 +218,9 @@ function AuthorizationFields({
 					)}
 					<TextField
 						label={words.signingSecret}
-						help={words.signingSecretHelp(secretName)}
+						help={
+							isKept ? words.keptSecret : words.signingSecretHelp(secretName)
+						}
 						error={errorAt(at.secrets) ?? errorAt(at.secretRefs)}
 						type="password"
 						value={secrets.signing}
