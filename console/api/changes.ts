@@ -2,6 +2,7 @@ import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { ServerEvent } from "../../packages/service/event-stream.ts";
 import type {
 	Destination,
+	Operation,
 	Pipeline,
 	Run,
 	Source,
@@ -19,6 +20,8 @@ export interface LiveKinds {
 	pipelines: Pipeline;
 	runs: Run;
 	trackingplans: TrackingPlan;
+	/** The newest 500. */
+	operations: Operation;
 }
 
 export type LiveKind = keyof LiveKinds;
@@ -29,6 +32,7 @@ const kinds: LiveKind[] = [
 	"pipelines",
 	"runs",
 	"trackingplans",
+	"operations",
 ];
 
 type ObjectMap<K extends LiveKind> = ReadonlyMap<string, LiveKinds[K]>;

@@ -10,7 +10,7 @@ import { EmptyState, Page, Skeleton } from "../components/page.tsx";
 import { href, navigate } from "../router/navigation.ts";
 
 /** The kinds that people name, and make by a form. */
-type ListedKind = Exclude<LiveKind, "runs">;
+type ListedKind = Exclude<LiveKind, "runs" | "operations">;
 
 /**
  * The page of all resources of a kind, by name, as they change: what they are called, with a link to each one's page, and the

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { followStream } from "../api/event-stream.ts";
 import type { ApiProblem } from "../api/problem.ts";
 import { can } from "../api/session.ts";
+import { followShared } from "../api/shared-stream.ts";
 import { TextField } from "../components/field.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
@@ -34,7 +34,7 @@ function Tail({ source }: { source: string }) {
 	const [text, setText] = useState("");
 	useEffect(() => {
 		const leaving = new AbortController();
-		void followStream(
+		void followShared(
 			`sources/${encodeURIComponent(source)}/events/tail`,
 			{ refused: true, ...(can("sources/bodies", "get") && { body: true }) },
 			{

@@ -1,6 +1,9 @@
+import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isReady, live, remember } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
+import { can } from "../api/session.ts";
 import type { Operation, OperationCreate } from "../generated/types.ts";
 import { operationName } from "./plan-form.ts";
 
@@ -14,9 +17,7 @@ export interface FollowedOperation {
 
 type OperationRequest = Omit<OperationCreate, "name">;
 
-/** Often at first, since most take some seconds, and never more than ten times a minute. */
-const pausesMs = [1_000, 1_500, 2_500, 5_000];
-const laterPauseMs = 8_000;
+const askEveryMs = 8_000;
 
 /** Starts an Operation and follows it. Another one, and leaving the page, stop following; `stop` cancels it as well. */
 export function useOperation(onEnd: (ended: Operation) => void) {
@@ -70,32 +71,38 @@ export function useOperation(onEnd: (ended: Operation) => void) {
 	return { ...state, isBusy: state.status !== undefined, start, stop };
 }
 
-async function follow(
+/** Resolves to the Operation once it has ended; rejects if it is gone, or when the signal fires. */
+function follow(
 	created: Operation,
 	signal: AbortSignal,
 	onStatus: (status: string) => void,
 ): Promise<Operation> {
-	let operation = created;
-	for (let round = 0; operation.completionTime === undefined; round++) {
-		onStatus(operation.status ?? "Pending");
-		await pause(pausesMs[round] ?? laterPauseMs, signal);
-		operation = await api.get<Operation>(pathOf(created.name), { signal });
-	}
-	return operation;
+	const ended = Promise.withResolvers<Operation>();
+	remember("operations", created);
+	const read = () =>
+		api
+			.get<Operation>(pathOf(created.name), { signal })
+			.then((operation) => remember("operations", operation), ended.reject);
+	// Who may create one and see none isn't told of changes.
+	const isTold = can("operations", "list");
+	const asking = isTold ? undefined : setInterval(read, askEveryMs);
+	const stop = effect(() => {
+		const operation = live("operations").get(created.name);
+		if (operation?.completionTime !== undefined) ended.resolve(operation);
+		else if (operation) onStatus(operation.status ?? "Pending");
+		else if (isReady.value) void read();
+	});
+	const leave = () => ended.reject(signal.reason);
+	signal.addEventListener("abort", leave);
+	return ended.promise.finally(() => {
+		stop();
+		clearInterval(asking);
+		signal.removeEventListener("abort", leave);
+	});
 }
 
 function pathOf(name: string): string {
 	return `operations/${encodeURIComponent(name)}`;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve, reject) => {
-		const timer = setTimeout(resolve, ms);
-		signal.addEventListener("abort", () => {
-			clearTimeout(timer);
-			reject(signal.reason);
-		});
-	});
 }
 
 function randomSuffix(): string {

@@ -133,6 +133,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
 
 /** A page that has the heading, and nothing that axe finds. */
 export async function expectPage(page: Page, title: string | RegExp) {
-	await page.getByRole("heading", { level: 1, name: title }).waitFor();
+	const exact = typeof title === "string";
+	await page.getByRole("heading", { level: 1, name: title, exact }).waitFor();
 	expect(await axeFindings(page), String(title)).toEqual([]);
 }

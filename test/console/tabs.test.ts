@@ -47,4 +47,50 @@ describe.skipIf(noBrowser)("many tabs of the console", () => {
 		expect(streams).toHaveLength(1);
 		await Promise.all(others.map((page) => page.close()));
 	});
+
+	test("eight tabs that follow the events of one Source read one tail", async () => {
+		const {
+			page: second,
+			local,
+			open,
+		} = await openConsole(
+			"console-tabs",
+			["tidemill-editor", "tidemill-admin"],
+			visitor.local,
+		);
+		const context = second.context();
+		const tails: string[] = [];
+		context.on("request", (request) => {
+			if (request.url().includes("/events/tail")) tails.push(request.url());
+		});
+		await open("sources/one");
+		const pages = [
+			second,
+			...(await Promise.all(
+				Array.from({ length: tabs - 1 }, async () => {
+					const page = await context.newPage();
+					await page.goto(second.url());
+					return page;
+				}),
+			)),
+		];
+		for (const page of pages)
+			await page.getByRole("button", { name: "Follow new events" }).click();
+		await second.getByText("New events show here as they come.").waitFor();
+		const sent = local.run(
+			...(["tidemill", "events", "send", "one"] as const),
+			...["--data", '{"note":"for all tabs"}'],
+		);
+		await sent;
+		await Promise.all(
+			pages.map((page) =>
+				page
+					.getByRole("region", { name: "Live" })
+					.getByText("for all tabs")
+					.waitFor(),
+			),
+		);
+		expect(tails).toHaveLength(1);
+		await context.browser()?.close();
+	});
 });
