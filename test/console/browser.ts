@@ -65,6 +65,11 @@ export async function openConsole(
 	const complaints: string[] = [];
 	page.on("pageerror", (error) => complaints.push(String(error.stack)));
 	page.on("dialog", (dialog) => complaints.push(`dialog ${dialog.message()}`));
+	// What the page's policy stops is an error on the browser's console.
+	page.on("console", (said) => {
+		if (/Content[ -]Security[ -]Policy|Trusted/i.test(said.text()))
+			complaints.push(said.text());
+	});
 	const open = async (path: string) => {
 		const to = new URL(`/console/${path}`, url);
 		to.searchParams.set("namespace", where.namespace);
@@ -129,6 +134,12 @@ export async function axeFindings(page: Page): Promise<string[]> {
 	}
 	await page.emulateMedia({ colorScheme: "light" });
 	return found;
+}
+
+/** What the page asks for when it opens is there. */
+export async function untilLoaded(page: Page): Promise<void> {
+	for (const loading of await page.locator(".skeleton").all())
+		await loading.waitFor({ state: "detached" });
 }
 
 /** A page that has the heading, and nothing that axe finds. */

@@ -1,7 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type ConsoleSession, noBrowser, openConsole } from "./browser.ts";
+import {
+	type ConsoleSession,
+	noBrowser,
+	openConsole,
+	untilLoaded,
+} from "./browser.ts";
 import { withMouse } from "./hands.ts";
 import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
 
@@ -53,9 +58,7 @@ describe.skipIf(noBrowser || folder === "")("pictures of the console", () => {
 				await page.emulateMedia({ colorScheme });
 				await open(path);
 				await page.getByRole("heading", { level: 1 }).waitFor();
-				// What is asked for when the page is there.
-				for (const loading of await page.locator(".skeleton").all())
-					await loading.waitFor({ state: "detached" });
+				await untilLoaded(page);
 				const name = path.replace(`${run}`, "run").replaceAll(/[^a-z]+/g, "-");
 				await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
 			}

@@ -22,12 +22,17 @@ export async function applySourceAndDestination({
 		"--all",
 		"sources,destinations",
 	);
+	await untilKnown(await webhookURL({ local }));
+}
+
+export async function webhookURL(
+	{ local }: Pick<ConsoleSession, "local">,
+	source = "shop",
+): Promise<string> {
 	const { status } = await local.resource<{ status: { webhookURL: string } }>(
-		"get",
-		"source",
-		"shop",
+		...(["get", "source", source] as const),
 	);
-	await untilKnown(status.webhookURL);
+	return status.webhookURL;
 }
 
 export async function send(

@@ -7,7 +7,7 @@ import {
 	openConsole,
 } from "./browser.ts";
 import { withKeyboard, withMouse } from "./hands.ts";
-import { hostile } from "./shop.ts";
+import { hostile, webhookURL } from "./shop.ts";
 
 const editor = ["tidemill-editor", "tidemill-admin", "tidemill-log-reader"];
 
@@ -76,15 +76,11 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 	});
 
 	test("an event is sent again as it was written, with all its digits", async () => {
-		const { page, open, local } = visitor;
+		const { page, open } = visitor;
 		const hands = withMouse(page);
 		const written = '{"2": 9007199254740993, "1":1.10}';
-		const { status } = await local.resource<{ status: { webhookURL: string } }>(
-			"get",
-			"source",
-			"orders-by-keys",
-		);
-		const first = await post(status.webhookURL, written);
+		const url = await webhookURL(visitor, "orders-by-keys");
+		const first = await post(url, written);
 		await open(`sources/orders-by-keys?event=${first}`);
 		await hands.press("Send again");
 		const sent = await page
@@ -106,15 +102,11 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 	});
 
 	test("events are found by a text in their body, and their date in the calendar", async () => {
-		const { page, open, local } = visitor;
+		const { page, open } = visitor;
 		const hands = withMouse(page);
-		const { status } = await local.resource<{ status: { webhookURL: string } }>(
-			"get",
-			"source",
-			"orders-by-keys",
-		);
-		const wanted = await post(status.webhookURL, '{"note":"Käse aus Gouda"}');
-		const other = await post(status.webhookURL, '{"note":"Bread"}');
+		const url = await webhookURL(visitor, "orders-by-keys");
+		const wanted = await post(url, '{"note":"Käse aus Gouda"}');
+		const other = await post(url, '{"note":"Bread"}');
 		await open("sources/orders-by-keys");
 		const events = stored(visitor);
 		await vi.waitFor(
@@ -187,19 +179,15 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 	});
 
 	test("a refused request shows why, and a stranger's text stays a text", async () => {
-		const { page, open, local } = visitor;
-		const { status } = await local.resource<{ status: { webhookURL: string } }>(
-			"get",
-			"source",
-			"orders-by-keys",
-		);
-		const refused = await fetch(status.webhookURL, {
+		const { page, open } = visitor;
+		const url = await webhookURL(visitor, "orders-by-keys");
+		const refused = await fetch(url, {
 			method: "POST",
 			headers: { "content-type": "application/json", "user-agent": hostile },
 			body: "{",
 		});
 		expect(refused.status).toBe(400);
-		await post(status.webhookURL, JSON.stringify({ note: hostile }));
+		await post(url, JSON.stringify({ note: hostile }));
 		await open("sources/orders-by-keys");
 		const refusals = page.getByRole("region", { name: "Refused requests" });
 		await refusals.getByText(hostile).first().waitFor();
