@@ -28,9 +28,10 @@ async function changePublicURL(text: string): Promise<number> {
 			`No Tidemill is running in ${home.directory}. Start it with the URL: TIDEMILL_PUBLIC_URL=${url ?? "https://…"} make up`,
 		);
 	const before = await webhookURLs();
+	const operator = await untilOperator();
+	// One that ends by itself at this moment starts half a second later, with the new URL.
 	writePublicURL(home, url);
-	const operator = operatorRecord();
-	if (operator) {
+	if (isRunning(operator)) {
 		process.kill(operator.pid, "SIGTERM");
 		await hasEnded(operator, timeoutMs);
 	}
@@ -52,6 +53,20 @@ function operatorRecord(): ChildRecord | undefined {
 	return readState<ChildRecord[]>(home.children)?.find(
 		(child) => child.name === "operator" && isRunning(child),
 	);
+}
+
+/** One that is just being started isn't recorded yet, and has the former URL. */
+async function untilOperator(): Promise<ChildRecord> {
+	const deadline = Date.now() + timeoutMs;
+	for (;;) {
+		const operator = operatorRecord();
+		if (operator) return operator;
+		if (Date.now() > deadline)
+			throw new LocalError(
+				`No operator has been running for ${timeoutMs / 1000} s. Its log is ${join(home.logs, "operator.log")}.`,
+			);
+		await delay(200);
+	}
 }
 
 /** By `namespace/name`. */
@@ -76,13 +91,11 @@ async function untilAll(base: string): Promise<Map<string, string>> {
 	const deadline = Date.now() + timeoutMs;
 	for (;;) {
 		const urls = await webhookURLs();
-		const isDone = [...urls.values()].every((url) =>
-			url.startsWith(`${base}/`),
-		);
-		if (isDone && operatorRecord()) return urls;
+		const stale = [...urls].filter(([, url]) => !url.startsWith(`${base}/`));
+		if (stale.length === 0 && operatorRecord()) return urls;
 		if (Date.now() > deadline)
 			throw new LocalError(
-				`The operator hasn't changed all URLs within ${timeoutMs / 1000} s. Its log is ${join(home.logs, "operator.log")}.`,
+				`The operator hasn't changed the URL of ${stale.map(([source]) => source).join(", ")} within ${timeoutMs / 1000} s. Its log is ${join(home.logs, "operator.log")}.`,
 			);
 		await delay(200);
 	}

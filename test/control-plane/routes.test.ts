@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { RouteBuckets } from "../../operator/source/routes/route-buckets.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import {
+	type Route,
 	routeKey,
 	type SourceShards,
 	shardsKey,
@@ -113,6 +114,20 @@ test("a route that a former leader sent before it froze doesn't replace its succ
 	await expect(late).rejects.toThrow("wrong last sequence");
 	const kv = await new Kvm(successor.connection).open(bucket.routes);
 	expect((await kv.get(routeKey(route.sourceKey)))?.json()).toEqual(wanted);
+});
+
+test("an operator that starts tells of each route that it finds, since its Source may have been read before", async () => {
+	await using stack = new AsyncDisposableStack();
+	const leader = await startLeaders(stack);
+	await (await leader()).routes.publish(() => [route]);
+	const { routes } = await leader();
+	const told: Route[] = [];
+	routes.onChange((each) => void told.push(each));
+	expect(routes.published(route.sourceKey)).toBeUndefined();
+	await routes.publish(() => [route]);
+	expect(told).toEqual([route]);
+	await routes.publish(() => [route]);
+	expect(told).toHaveLength(1);
 });
 
 /** Each write to the bucket is sent once this has ended. */

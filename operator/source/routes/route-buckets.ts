@@ -49,6 +49,8 @@ export class RouteBuckets {
 	readonly #moves: BucketWatch;
 	readonly #owners = new KeyOwners();
 	#lastError: string | undefined;
+	/** Whether Sources know of the routes that were there when this process began. */
+	#hasPublished = false;
 	/** A route that was planned before its key went out of use must not be put afterwards. */
 	readonly #inTurn = oneAtATime();
 	readonly #handlers: ((route: Route) => void)[] = [];
@@ -119,7 +121,10 @@ export class RouteBuckets {
 		return this.#lastError;
 	}
 
-	/** Called for every route that was put, taken or removed, and for every desired route when publishing fails or recovers. */
+	/**
+	 * Called for every route that was put, taken or removed, and for every desired route when publishing succeeds for the first
+	 * time, fails, or recovers.
+	 */
 	onChange(handler: (route: Route) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -152,9 +157,11 @@ export class RouteBuckets {
 			const changed = await this.#inTurn(() =>
 				this.#publish(desiredNow, documentOf, heldBy),
 			);
-			const changes = this.#lastError === undefined ? changed : desiredNow();
+			// A Source may have been read before the buckets were, and waits to hear of its route although that is right.
+			const isNews = !this.#hasPublished || this.#lastError !== undefined;
+			this.#hasPublished = true;
 			this.#lastError = undefined;
-			this.#notify(changes);
+			this.#notify(isNews ? new Set([...changed, ...desiredNow()]) : changed);
 		} catch (error) {
 			this.forget();
 			if (!isConflict(error)) {
