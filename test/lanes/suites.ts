@@ -35,6 +35,23 @@ const servers: Record<string, { projects: string[]; folders: string[] }> = {
 		projects: ["data-plane"],
 		folders: ["test/data-plane/"],
 	},
+	tables: {
+		projects: ["data-plane"],
+		folders: [
+			"test/data-plane/amazon-sns",
+			"test/data-plane/body-values",
+			"test/data-plane/clickhouse",
+			"test/data-plane/destination-busy",
+			"test/data-plane/image",
+			"test/data-plane/postgres",
+			"test/data-plane/refused-requests",
+			"test/data-plane/secrets",
+			"test/data-plane/sender-examples",
+			"test/data-plane/table",
+			"test/data-plane/tracking-plans",
+			"test/data-plane/warehouse",
+		],
+	},
 	"receive-load": {
 		projects: ["data-plane"],
 		folders: [
