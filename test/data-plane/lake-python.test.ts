@@ -1,15 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { dayMs } from "../../packages/contracts/utc-date.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
-	type ArchiveFixture,
+	ArchiveFixture,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { CompactionFixture } from "../support/fixtures/data-plane/compaction-fixture.ts";
 import { importEvents } from "../support/fixtures/data-plane/imported-events.ts";
 import { lakePage } from "../support/fixtures/data-plane/lake.ts";
+import { readState } from "../support/fixtures/data-plane/stored-state.ts";
 import {
 	type Servers,
 	startServers,
@@ -58,7 +59,7 @@ afterAll(() => servers?.stop());
 
 async function programOf(
 	tool: string,
-	{ prefix, sourceKey }: ArchiveFixture,
+	{ servers, prefix, sourceKey }: ArchiveFixture,
 ): Promise<string> {
 	const source = `account=shop/source=${sourceKey}`;
 	const { python: recipes, sql } = await lakePage(servers.s3, prefix, source);
@@ -78,6 +79,19 @@ async function programOf(
 	return ["import json", ...code, printed[tool]].join("\n");
 }
 
+/** Returns what finds the bodies of a source by the tool's recipe, sorted. */
+async function readerOf(
+	tool: string,
+	archive: ArchiveFixture,
+): Promise<() => Promise<string[]>> {
+	const program = join(await passingDirectory("python"), "lake.py");
+	await writeFile(program, await programOf(tool, archive));
+	return async () => {
+		const said = await done(python!, [program]);
+		return JSON.parse(said.trim().split("\n").at(-1)!).sort();
+	};
+}
+
 test.for(tools)(
 	"%s finds each event once by its recipe in docs/lake.md, before, during and after a compaction, with those that were imported",
 	async (tool, context) => {
@@ -92,12 +106,7 @@ test.for(tools)(
 		await running.flush();
 		await importEvents(archive, Date.now() - 20 * dayMs, ['"imported"']);
 		const all = [...bodies, '"today"', '"imported"'].sort();
-		const program = join(await passingDirectory("python"), "lake.py");
-		await writeFile(program, await programOf(tool, archive));
-		const look = async () => {
-			const said = await done(python!, [program]);
-			return JSON.parse(said.trim().split("\n").at(-1)!).sort();
-		};
+		const look = await readerOf(tool, archive);
 		await archive.writeLists();
 		expect(await look()).toEqual(all);
 		await fixture.compactor().look(Date.now(), signal);
@@ -109,5 +118,33 @@ test.for(tools)(
 		await fixture.compactor().look(Date.now(), signal);
 		expect(await fixture.names()).toHaveLength(1);
 		expect(await look()).toEqual(all);
+	},
+);
+
+test.for(tools)(
+	"%s finds by its recipe what version 0.1 has stored, and beside it what comes today",
+	async (tool, context) => {
+		if (!python) return context.skip("there is no Python 3 with venv");
+		const servers = await startServers();
+		onTestFinished(() => servers.stop());
+		const corpus = join(import.meta.dirname, "../support/corpus/stored-state");
+		const state = await readState(join(corpus, "0.1.json"));
+		const archive = await ArchiveFixture.restore(servers, state);
+		const { flush, lister } = await archive.start();
+		const { sourceKey } = archive;
+		// One to a date that has objects of that version, and one to a date of its own.
+		const receivedAtMs = Date.parse("2026-03-02T12:00:00Z");
+		await archive.publish([
+			newEvent('"late"', { sourceKey, receivedAtMs }),
+			newEvent('"today"', { sourceKey }),
+		]);
+		await flush();
+		await lister.lookBack(Date.now(), new AbortController().signal);
+		await archive.writeLists();
+		const found = await (await readerOf(tool, archive))();
+		expect(found).toEqual(expect.arrayContaining(['"late"', '"today"']));
+		// Nine, one of them released, and that of a frame which wasn't archived.
+		expect(found).toHaveLength(2 + 10);
+		expect(new Set(found).size).toBe(found.length);
 	},
 );

@@ -262,6 +262,99 @@ test.each(types)(
 	},
 );
 
+test.each(types)(
+	"%s: a table with another Source's rows is refused as it is, and rebuilt or adopted if the Pipeline says so",
+	async (_, open) => {
+		const warehouse = await open();
+		const others = { sourceKey: "e".repeat(32) };
+		const daysFrom = async (tag: string, changes: Partial<Manifest> = {}) => ({
+			...(await daysOf(warehouse, { [second]: [2, tag], [third]: [1, tag] })),
+			...changes,
+		});
+		await loaded(warehouse, await daysOf(warehouse, { [first]: [3, "a"] }));
+		await loaded(warehouse, await daysFrom("a"));
+		const before = await warehouse.counts();
+		expect(before).toEqual({ [first]: 3, [second]: 2, [third]: 1 });
+		for (const [changes, input] of [
+			[others, {}],
+			[others, { adds: true }],
+			[{ ...others, asked: { extent: "Chosen" } }, {}],
+		] as [Partial<Manifest>, Partial<LoadInput>][]) {
+			const days = await daysFrom("b", changes);
+			const { exitCode, result, log } = await warehouse.load(days, { input });
+			expect(exitCode, log).toBe(65);
+			expect(result).toMatchObject({
+				error: {
+					code: "TableIncompatible",
+					message: expect.stringContaining("events of another Source"),
+				},
+			});
+			expect(await warehouse.counts()).toEqual(before);
+		}
+		await loaded(warehouse, await daysFrom("b", others), { rebuild: true });
+		expect(await warehouse.counts()).toEqual({ [second]: 2, [third]: 1 });
+		const back = await warehouse.load(await daysFrom("c"), {});
+		expect(back.result).toMatchObject({ error: { code: "TableIncompatible" } });
+		await loaded(warehouse, await daysFrom("c"), { adopt: true });
+		expect(await warehouse.counts()).toEqual({ [second]: 2, [third]: 1 });
+	},
+);
+
+test.each(types)(
+	"%s: a whole window says how many rows of other dates the table keeps",
+	async (_, open) => {
+		const warehouse = await open();
+		const wide = await daysOf(warehouse, {
+			[first]: [3, "a"],
+			[second]: [2, "a"],
+		});
+		expect(await loaded(warehouse, wide)).not.toHaveProperty("otherRows");
+		for (const input of [
+			{},
+			{ adds: true as const },
+			{ full: true as const },
+		]) {
+			const narrowed = await daysOf(warehouse, { [second]: [4, "b"] });
+			expect(await loaded(warehouse, narrowed, input)).toMatchObject({
+				otherRows: 3,
+			});
+			expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 4 });
+		}
+	},
+);
+
+test.each(types)(
+	"%s: the event's id, time and body can come later: loaded days get them, and no row is twice",
+	async (_, open) => {
+		const warehouse = await open();
+		const named = (...names: string[]): Partial<LoadInput> => ({
+			table: {
+				name: "orders",
+				description: "",
+				columns: columns.filter(({ name }) => names.includes(name)),
+			},
+		});
+		const days = await daysOf(warehouse, {
+			[first]: [3, "a"],
+			[second]: [2, "a"],
+		});
+		const all = columns.map(({ name }) => name);
+		for (const names of [["date", "body"], ["date", "body", "event_id"], all]) {
+			await loaded(warehouse, again(days), { ...named(...names), adds: true });
+			expect(await warehouse.counts()).toEqual({ [first]: 3, [second]: 2 });
+		}
+		const repeated = await loaded(warehouse, again(days), {
+			...named(...all),
+			adds: true,
+		});
+		if (warehouse.knowsRows)
+			expect(repeated).toMatchObject({ addedRows: 0, unchangedDates: 2 });
+		// It finds the row by its id.
+		await warehouse.change("delete", first);
+		expect(await warehouse.counts()).toEqual({ [first]: 2, [second]: 2 });
+	},
+);
+
 const kinds = ["replacement", "addition", "full reload"] as const;
 
 test.each(
