@@ -155,6 +155,71 @@ test("a Pipeline says why its last Run failed", async () => {
 	);
 });
 
+test("a Pipeline says why its table and its Source, its dates or its values don't fit, with the ways out", async () => {
+	const pipeline = (spec: string) =>
+		apply(
+			`{ apiVersion: tidemill.dev/v1alpha1, kind: Pipeline, metadata: { name: fitting }, spec: { destinationRef: { name: warehouse }, ${spec} } }`,
+		);
+	const loaded = async (run: string) => {
+		await apply(
+			`{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: ${run} }, spec: { pipelineRef: { name: fitting } } }`,
+		);
+		expect(await quickstart.endOf(run)).toMatchObject({ phase: "Succeeded" });
+	};
+	const rows = () =>
+		quickstart.query<object>("select total from fitting order by all");
+	await sendJSON(quickstart.webhookURL, '{"total":"many"}');
+	const total =
+		"bodyColumns: [{ name: total, bodyPointer: /total, type: Integer }]";
+	await pipeline(`sourceRef: { name: shop }, table: { ${total} }`);
+	await becomesReady("pipeline/fitting");
+	await loaded("fitting-first");
+	expect(await describes("pipeline/fitting", "Unfit")).toMatch(
+		/1 of 1 values of column "total" \(100 %\) don't fit its type, such as that of event \S+/,
+	);
+	expect(await kubectl("get", "pipeline/fitting")).toMatch(
+		/VALUES FIT.*\n.* False /,
+	);
+	expect(await rows()).toContainEqual({ total: null });
+	// As the sender says it now.
+	await pipeline(
+		`sourceRef: { name: shop }, table: { ${total.replace("Integer", "String")}, onIncompatible: Rebuild }`,
+	);
+	await becomesReady("pipeline/fitting");
+	await loaded("fitting-second");
+	await vi.waitFor(
+		async () =>
+			expect(await kubectl("get", "pipeline/fitting")).toMatch(/\n.* True /),
+		soon,
+	);
+	expect(await rows()).toContainEqual({ total: "many" });
+
+	await apply(
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: Source, metadata: { name: other }, spec: { type: Webhook } }",
+	);
+	await becomesReady("source/other");
+	const text = total.replace("Integer", "String");
+	await pipeline(
+		`sourceRef: { name: other }, table: { ${text}, onIncompatible: Fail }`,
+	);
+	expect(await describes("pipeline/fitting", "TableIncompatible")).toContain(
+		"spec.table.onIncompatible: Rebuild",
+	);
+	await pipeline(
+		`sourceRef: { name: other }, table: { ${text}, onIncompatible: Rebuild }`,
+	);
+	await becomesReady("pipeline/fitting");
+	await loaded("fitting-third");
+	expect(await rows()).toEqual([]);
+
+	await pipeline(
+		`sourceRef: { name: other }, table: { ${text} }, dateRange: { start: "2020-01-01", end: "2020-01-02" }`,
+	);
+	expect(await describes("pipeline/fitting", "DatesNotRetained")).toContain(
+		"2020-01-01 to 2020-01-02",
+	);
+});
+
 test("a webhook is told of a Run that failed and of the one that succeeds after it", async () => {
 	const { url, calls, close } = await startWebhookReceiver();
 	onTestFinished(close);
