@@ -1,6 +1,13 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import {
+	afterAll,
+	afterEach,
+	beforeAll,
+	expect,
+	test,
+	vi,
+} from "vitest";
 import {
 	type Run,
 	type RunSpec,
@@ -63,6 +70,9 @@ beforeAll(async () => {
 	quickstart = await applyQuickstart(local);
 	flow = startFlow(quickstart, { pauseMs: 100 });
 });
+
+// Also after a failure: the next case begins with clocks that are right.
+afterEach(() => setClocks(parts, 0));
 
 afterAll(async () => {
 	await flow?.stop();
