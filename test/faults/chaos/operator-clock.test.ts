@@ -1,13 +1,6 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-	afterAll,
-	afterEach,
-	beforeAll,
-	expect,
-	test,
-	vi,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import {
 	type Run,
 	type RunSpec,
