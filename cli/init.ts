@@ -7,6 +7,7 @@ import {
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import { providers } from "../packages/contracts/providers.ts";
+import { warehouses } from "../packages/warehouses/registry.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { ask } from "./command/question.ts";
@@ -52,6 +53,11 @@ export interface InitAnswers {
 	schedule: string;
 }
 
+/** What names a warehouse, those that an answer's ending tells first. */
+const warehouseAnswers = [...warehouses.values()]
+	.flatMap(({ cli }) => cli.init ?? [])
+	.sort((a, b) => Number(!a.ending) - Number(!b.ending));
+
 /** Each with its question, what it is without an answer, and what finds a mistake in it. */
 const questions: {
 	name: keyof InitAnswers;
@@ -78,7 +84,7 @@ const questions: {
 	},
 	{
 		name: "warehouse",
-		text: "Where does the table go? (the name of a DuckDB file, or a project and dataset of BigQuery such as acme.events)",
+		text: `Where does the table go? (${warehouseAnswers.map(({ answer }) => answer).join(", or ")})`,
 		preset: () => "warehouse.duckdb",
 		check: (warehouse) => destinationSpecOf(warehouseOptions(warehouse)),
 	},
@@ -124,9 +130,10 @@ export async function answersOf(
 }
 
 function warehouseOptions(warehouse: string) {
-	return warehouse.endsWith(".duckdb")
-		? { duckdb: warehouse }
-		: { bigquery: warehouse };
+	const { option } = warehouseAnswers.find(({ ending = "" }) =>
+		warehouse.endsWith(ending),
+	)!;
+	return { [option]: warehouse };
 }
 
 function scheduleOptions(schedule: string): ScheduleOptions {

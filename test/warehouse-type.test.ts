@@ -49,6 +49,11 @@ export const definition = {
 		example: "--nothing",
 		specOf: () => ({}),
 	},
+	form: {
+		title: "a hole",
+		fields: { motto: { label: "Motto" } },
+		place: ({ motto }) => [motto],
+	},
 	errors: { Forgotten: { retryable: false, advice: "Remember it yourself." } },
 } satisfies WarehouseDefinition<NothingSpec>;
 `,

@@ -1,3 +1,4 @@
+import { warehouses } from "../../packages/warehouses/registry.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { destinations as words } from "../messages/destinations.ts";
 import {
@@ -8,13 +9,7 @@ import {
 } from "../resource/draft.ts";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
-import {
-	fieldsOf,
-	formFields,
-	typeOf,
-	warehouseTypes,
-	withType,
-} from "./form.ts";
+import { fieldsOf, formFields, typeOf, withType } from "./form.ts";
 
 /** The form of a new Destination, or of one that is there. */
 export function DestinationForm({
@@ -67,11 +62,13 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 				label={words.type}
 				error={errorAt("type")}
 				value={type}
-				options={warehouseTypes.map((one) => [one, words.types[one]])}
+				options={[...warehouses].map(([one, { form }]) => [
+					one,
+					`${one}: ${form.title}`,
+				])}
 				onChange={(next) => onDraft(withType(draft, next))}
 			/>
-			{fieldsOf(type).map(([path, kind]) => {
-				const [label, help] = words.fields[path]!;
+			{fieldsOf(type).map(([path, { label, help, kind }]) => {
 				const error = errorAt(path);
 				const value = textOf(draft, path);
 				const set = (next: unknown) => onDraft(withField(draft, path, next));
@@ -105,7 +102,7 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 						label={label}
 						help={help}
 						isMonospace
-						type={kind}
+						type={kind ?? "text"}
 						error={error}
 						value={value}
 						onInput={(text) =>

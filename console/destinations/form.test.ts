@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { destinations as words } from "../messages/destinations.ts";
 import { valueAt } from "../resource/draft.ts";
 import {
 	fieldsOf,
@@ -24,7 +23,9 @@ test("the form has every type of warehouse, and each of its fields is one of the
 	expect([...warehouseTypes].sort()).toEqual(
 		[...crd.properties.type.enum].sort(),
 	);
-	for (const [path, kind] of warehouseTypes.flatMap(fieldsOf)) {
+	for (const [path, { label, kind = "text" }] of warehouseTypes.flatMap(
+		fieldsOf,
+	)) {
 		const schema = valueAt(
 			crd,
 			`properties.${path.replaceAll(".", ".properties.")}`,
@@ -37,7 +38,7 @@ test("the form has every type of warehouse, and each of its fields is one of the
 					],
 				};
 		expect(schema, path).toMatchObject(expected);
-		expect(words.fields[path]?.[0], path).toBeTruthy();
+		expect(label, path).toBeTruthy();
 	}
 });
 
@@ -51,10 +52,16 @@ test("another type leaves nothing of the one before", () => {
 test("where a warehouse is fits in a line", () => {
 	expect(
 		[
-			{ duckDB: { path: "a/b.duckdb" } },
-			{ bigQuery: { projectId: "p", dataset: "d" } },
-			{ clickHouse: { url: "https://c:8443", database: "d" } },
-			{ postgres: { credentials: { secretRef: { name: "pg" } } } },
+			{ type: "DuckDB", duckDB: { path: "a/b.duckdb" } },
+			{ type: "BigQuery", bigQuery: { projectId: "p", dataset: "d" } },
+			{
+				type: "ClickHouse",
+				clickHouse: { url: "https://c:8443", database: "d" },
+			},
+			{
+				type: "Postgres",
+				postgres: { credentials: { secretRef: { name: "pg" } } },
+			},
 		].map(placeOf),
 	).toEqual(["a/b.duckdb", "p/d", "https://c:8443/d", "pg"]);
 });

@@ -1,94 +1,50 @@
-import type { DestinationSpec } from "../../crds/generated/types.ts";
-import { type Draft, isObject, valueAt } from "../resource/draft.ts";
+import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
+import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
+import type { Draft } from "../resource/draft.ts";
 
 /** What the form of a Destination shows of a draft; the YAML has the rest. */
 
-export type WarehouseType = DestinationSpec["type"];
+export const warehouseTypes: readonly string[] = [...warehouses.keys()];
+const usualType = "DuckDB";
 
-type FieldKind = "text" | "number" | "flag" | readonly string[];
-
-/** The fields of each type, in the order in which they are shown. */
-const fieldsOfTypes: Record<WarehouseType, Record<string, FieldKind>> = {
-	DuckDB: { "duckDB.path": "text", "duckDB.volumeClaimName": "text" },
-	Postgres: {
-		"postgres.credentials.secretRef.name": "text",
-		"postgres.host": "text",
-		"postgres.port": "number",
-		"postgres.database": "text",
-		"postgres.schema": "text",
-		"postgres.sslMode": ["verify-full", "verify-ca", "require", "disable"],
-		"postgres.caSecretRef.name": "text",
-	},
-	ClickHouse: {
-		"clickHouse.url": "text",
-		"clickHouse.database": "text",
-		"clickHouse.credentials.secretRef.name": "text",
-		"clickHouse.engine": [
-			"MergeTree",
-			"ReplicatedMergeTree",
-			"SharedMergeTree",
-		],
-		"clickHouse.cluster": "text",
-		"clickHouse.caSecretRef.name": "text",
-	},
-	BigQuery: {
-		"bigQuery.projectId": "text",
-		"bigQuery.dataset": "text",
-		"bigQuery.location": "text",
-		"bigQuery.createDataset": "flag",
-		"bigQuery.credentials.secretRef.name": "text",
-		"bigQuery.credentials.secretRef.key": "text",
-		"bigQuery.stagingBucket": "text",
-	},
-};
-
-export const warehouseTypes = Object.keys(fieldsOfTypes) as WarehouseType[];
-
-export function fieldsOf(type: WarehouseType): [string, FieldKind][] {
-	return Object.entries(fieldsOfTypes[type]);
+/** The fields of a type by their path in the spec, in the order in which they are shown. */
+export function fieldsOf(type: string): [string, WarehouseFormField][] {
+	const { member, form } = warehouses.get(type)!;
+	return Object.entries(form.fields).map(([path, field]) => [
+		`${member}.${path}`,
+		field,
+	]);
 }
 
 /** Those that show their own errors. */
 export const formFields = [
 	...["name", "displayName", "type"],
-	...warehouseTypes.flatMap((type) => Object.keys(fieldsOfTypes[type])),
+	...warehouseTypes.flatMap((type) => fieldsOf(type).map(([path]) => path)),
 ];
 
 export function newDestination(): Draft {
-	return { name: "", spec: { type: "DuckDB", duckDB: {} } };
+	return { name: "", spec: { type: usualType, [memberOf(usualType)]: {} } };
 }
 
-export function typeOf({ spec }: Draft): WarehouseType {
-	return warehouseTypes.find((type) => type === spec.type) ?? "DuckDB";
+export function typeOf({ spec }: Draft): string {
+	return warehouseTypes.find((type) => type === spec.type) ?? usualType;
 }
 
 /** Another type, without the member of the one before. */
-export function withType(draft: Draft, type: WarehouseType): Draft {
+export function withType(draft: Draft, type: string): Draft {
 	const { type: _, ...spec } = draft.spec;
 	for (const member of warehouseTypes.map(memberOf)) delete spec[member];
 	return { ...draft, spec: { type, ...spec, [memberOf(type)]: {} } };
 }
 
-function memberOf(type: WarehouseType): string {
-	return fieldsOf(type)[0]![0].split(".")[0]!;
+function memberOf(type: string): string {
+	return warehouses.get(type)!.member;
 }
 
 /** Where the warehouse is, in one line. */
-export function placeOf(destination: object): string {
-	const text = (path: string) => {
-		const value = valueAt(destination, path);
-		return value === undefined || isObject(value) ? undefined : String(value);
-	};
-	const joined = (...parts: (string | undefined)[]) =>
-		parts.filter((part) => part !== undefined).join("/");
-	return (
-		text("duckDB.path") ??
-		(joined(text("bigQuery.projectId"), text("bigQuery.dataset")) ||
-			joined(text("clickHouse.url"), text("clickHouse.database")) ||
-			joined(
-				text("postgres.host") ?? text("postgres.credentials.secretRef.name"),
-				text("postgres.database"),
-				text("postgres.schema"),
-			))
-	);
+export function placeOf(destination: { type: string }): string {
+	const warehouse = warehouseOf(destination);
+	if (!warehouse) return "";
+	const { definition, own } = warehouse;
+	return definition.form.place(own).filter(Boolean).join("/");
 }

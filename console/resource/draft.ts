@@ -4,6 +4,8 @@ import type {
 	SourceSpec,
 	TrackingPlanSpec,
 } from "../../crds/generated/types.ts";
+import type { WarehouseSpecs } from "../../packages/warehouses/generated/specs.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 
 export type PlainObject = Record<string, unknown>;
 
@@ -42,16 +44,15 @@ const specFields = {
 		suspend: true,
 		deletionPolicy: true,
 	}),
-	Destination: fieldsOf<DestinationSpec>({
-		displayName: true,
-		type: true,
-		serviceAccountName: true,
-		checkTemplate: true,
-		bigQuery: true,
-		clickHouse: true,
-		duckDB: true,
-		postgres: true,
-	}),
+	Destination: fieldsOf<Omit<DestinationSpec, keyof WarehouseSpecs>>(
+		{
+			displayName: true,
+			type: true,
+			serviceAccountName: true,
+			checkTemplate: true,
+		},
+		...[...warehouses.values()].map(({ member }) => member),
+	),
 	Pipeline: fieldsOf<PipelineSpec>({
 		displayName: true,
 		sourceRef: true,
@@ -81,8 +82,9 @@ const specFields = {
 
 function fieldsOf<Spec>(
 	fields: Record<keyof Required<Spec> & string, true>,
+	...others: string[]
 ): ReadonlySet<string> {
-	return new Set(Object.keys(fields));
+	return new Set([...Object.keys(fields), ...others]);
 }
 
 export function isSpecField(kind: FormKind, field: string): boolean {

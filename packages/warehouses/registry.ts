@@ -11,6 +11,12 @@ export function knownTypes(): string {
 	return new Intl.ListFormat("en-GB").format(warehouses.keys());
 }
 
+/** For people: what a warehouse may be, such as `a DuckDB file`. */
+export function knownNouns(): string {
+	const nouns = [...warehouses.values()].map(({ noun }) => noun);
+	return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(nouns);
+}
+
 /** A Destination's warehouse: its type's definition, and its own part of the spec. */
 export interface WarehouseOf {
 	definition: WarehouseDefinition;

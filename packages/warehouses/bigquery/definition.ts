@@ -1,5 +1,6 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import type { WarehouseDefinition } from "../definition/definition.ts";
+import { secretHelp } from "../definition/form.ts";
 import type { BigQuerySpec } from "../generated/specs.ts";
 import { bigQueryErrors } from "./errors.ts";
 import type { BigQueryInput, BigQueryTableOptions } from "./input.ts";
@@ -141,6 +142,38 @@ export const definition = {
 				}),
 			};
 		},
+		init: {
+			answer: "a project and dataset of BigQuery such as acme.events",
+			option: "bigquery",
+		},
+	},
+	form: {
+		title: "a dataset",
+		fields: {
+			projectId: { label: "Project", help: "The Google Cloud project's ID." },
+			dataset: { label: "Dataset" },
+			location: {
+				label: "Location",
+				help: `Such as EU, US or europe-west1. Empty: ${defaultLocation}.`,
+			},
+			createDataset: {
+				label: "Create the dataset if it isn't there",
+				kind: "flag",
+			},
+			"credentials.secretRef.name": {
+				label: "Secret with a service account's key",
+				help: `${secretHelp} Empty: workload identity.`,
+			},
+			"credentials.secretRef.key": {
+				label: "Key in that Secret",
+				help: "Such as key.json.",
+			},
+			stagingBucket: {
+				label: "Staging bucket",
+				help: "A Cloud Storage bucket for load jobs. Empty: files go to BigQuery directly.",
+			},
+		},
+		place: ({ projectId, dataset }) => [projectId, dataset],
 	},
 	errors: bigQueryErrors,
 } satisfies WarehouseDefinition<BigQuerySpec>;

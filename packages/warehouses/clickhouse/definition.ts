@@ -4,6 +4,7 @@ import {
 	lineOf,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
+import { authoritiesField, secretHelp } from "../definition/form.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
 import { clickHouseErrors } from "./errors.ts";
 import {
@@ -98,6 +99,31 @@ export const definition = {
 				credentials: { secretRef: { name: String(userSecret) } },
 			};
 		},
+	},
+	form: {
+		title: "a database, version 24.8 or newer",
+		fields: {
+			url: {
+				label: "URL",
+				help: "Such as https://clickhouse.example.com:8443.",
+			},
+			database: { label: "Database" },
+			"credentials.secretRef.name": {
+				label: "Secret with username and password",
+				help: secretHelp,
+			},
+			engine: {
+				label: "Engine of tables",
+				help: "Not set: MergeTree, which ClickHouse Cloud makes a SharedMergeTree.",
+				kind: ["MergeTree", "ReplicatedMergeTree", "SharedMergeTree"],
+			},
+			cluster: {
+				label: "Cluster",
+				help: "On all of whose servers tables are made. Not for ClickHouse Cloud.",
+			},
+			"caSecretRef.name": authoritiesField,
+		},
+		place: ({ url, database }) => [url, database],
 	},
 	errors: clickHouseErrors,
 } satisfies WarehouseDefinition<ClickHouseSpec>;

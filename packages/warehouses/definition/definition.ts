@@ -4,6 +4,7 @@ import type {
 	TableColumn,
 	ValueLimits,
 } from "../../contracts/job.ts";
+import type { WarehouseForm } from "./form.ts";
 
 /**
  * What everybody but load knows about one type of warehouse: operator, api and CLI. It does no I/O and imports no library
@@ -66,7 +67,18 @@ export interface WarehouseDefinition<Spec extends object = object> {
 		example: string;
 		/** @param values By the options' names in camel case. The result is a text if they are wrong: the reason. */
 		specOf(values: CliValues): Spec | string;
+		/** How `tidemill init` asks for one; absent if it doesn't. */
+		init?: {
+			/** What to type, such as `the name of a DuckDB file`. */
+			answer: string;
+			/** How such an answer ends; absent for every answer that no other type has. */
+			ending?: string;
+			/** The option that takes the answer, in camel case. */
+			option: string;
+		};
 	};
+	/** Of the console. */
+	form: WarehouseForm<Spec>;
 	/** The failures of its Jobs, beside those of all Jobs. */
 	errors: Readonly<Record<string, ErrorRule>>;
 }

@@ -52,6 +52,25 @@ export const definition = {
 			path: String(duckdb),
 			...(claim && { volumeClaimName: String(claim) }),
 		}),
+		init: {
+			answer: "the name of a DuckDB file",
+			ending: ".duckdb",
+			option: "duckdb",
+		},
+	},
+	form: {
+		title: "a file on a volume",
+		fields: {
+			path: {
+				label: "Path of the file",
+				help: "Such as analytics/events.duckdb.",
+			},
+			volumeClaimName: {
+				label: "PersistentVolumeClaim",
+				help: 'It holds the file, and has the label tidemill.dev/use: "true". Needed in a cluster; on a laptop a folder is used instead.',
+			},
+		},
+		place: ({ path }) => [path],
 	},
 	errors: duckDBErrors,
 } satisfies WarehouseDefinition<DuckDBSpec>;

@@ -4,6 +4,7 @@ import {
 	lineOf,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
+import { authoritiesField, secretHelp } from "../definition/form.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
 import { postgresErrors } from "./errors.ts";
 import {
@@ -136,6 +137,34 @@ export const definition = {
 				credentials: { secretRef: { name: String(postgresSecret) } },
 			};
 		},
+	},
+	form: {
+		title: "a schema, version 14 or newer",
+		fields: {
+			"credentials.secretRef.name": {
+				label: "Secret with username and password",
+				help: `${secretHelp} Its keys host, port and dbname fill what is empty below.`,
+			},
+			host: { label: "Host", help: "Empty: the Secret's key host." },
+			port: {
+				label: "Port",
+				help: `Empty: the Secret's key port, or else ${defaultPort}.`,
+				kind: "number",
+			},
+			database: { label: "Database", help: "Empty: the Secret's key dbname." },
+			schema: { label: "Schema", help: `Empty: ${defaultSchema}.` },
+			sslMode: {
+				label: "TLS mode",
+				help: "verify-full checks the server's certificate and its name; disable sends events and the password unencrypted.",
+				kind: ["verify-full", "verify-ca", "require", "disable"],
+			},
+			"caSecretRef.name": authoritiesField,
+		},
+		place: ({ host, database, schema, credentials }) => [
+			host ?? credentials.secretRef.name,
+			database,
+			schema,
+		],
 	},
 	errors: postgresErrors,
 } satisfies WarehouseDefinition<PostgresSpec>;
