@@ -12,8 +12,6 @@ import {
 export interface LocalSecrets {
 	nats: Record<"admin" | NatsRole, string>;
 	s3: { accessKeyId: string; secretAccessKey: string };
-	/** The password of a local Postgres. */
-	postgres: string;
 }
 
 export function ensureSecrets(home: LocalHome): LocalSecrets {
@@ -21,19 +19,29 @@ export function ensureSecrets(home: LocalHome): LocalSecrets {
 	for (const file of [home.sealKey, home.consoleKey])
 		if (!existsSync(file)) writeWhole(file, `${randomPassword()}\n`);
 	const existing = readState<LocalSecrets>(home.secrets);
-	if (existing?.postgres && natsRoles.every((role) => existing.nats[role]))
+	if (existing && natsRoles.every((role) => existing.nats[role]))
 		return existing;
 	const secrets: LocalSecrets = {
+		...existing,
 		nats: Object.fromEntries(
 			[...natsRoles, "admin"].map((user) => [user, randomPassword()]),
 		) as LocalSecrets["nats"],
-		// A state of an earlier version lacks a role or a password.
+		// A state of an earlier version lacks a role.
 		s3: existing?.s3 ?? {
 			accessKeyId: "tidemill",
 			secretAccessKey: randomPassword(),
 		},
-		postgres: existing?.postgres ?? randomPassword(),
 	};
 	writeState(home.secrets, secrets);
 	return secrets;
+}
+
+/** The password of a warehouse's server, created at its first start. */
+export function passwordOf(home: LocalHome, server: string): string {
+	const secrets = readState<Record<string, unknown>>(home.secrets) ?? {};
+	const existing = secrets[server];
+	if (typeof existing === "string") return existing;
+	const password = randomPassword();
+	writeState(home.secrets, { ...secrets, [server]: password });
+	return password;
 }

@@ -22,7 +22,7 @@ import {
 import type { ChildProgram } from "./machine/program.ts";
 import type { Terminal } from "./machine/terminal.ts";
 import { roles } from "./roles.ts";
-import { ensureSecrets, type LocalSecrets } from "./secrets.ts";
+import { ensureSecrets, type LocalSecrets, passwordOf } from "./secrets.ts";
 import { kubeconfig } from "./servers/kubeconfig.ts";
 import {
 	etcd,
@@ -32,18 +32,17 @@ import {
 import { nats, natsConfigText, natsUrl } from "./servers/nats.ts";
 import { ensurePki, type Pki } from "./servers/pki.ts";
 import {
-	installPostgresSecret,
-	type LocalPostgres,
-	postgres,
-	postgresVariables,
-} from "./servers/postgres.ts";
-import {
 	installResources,
 	issueToken,
 	type Kubectl,
 	kubectlOf,
 } from "./servers/resources.ts";
 import { s3 } from "./servers/s3.ts";
+import {
+	installSecret,
+	prepareWarehouse,
+	type WarehouseServer,
+} from "./servers/warehouses.ts";
 
 const bucket = "tidemill";
 /** Of the token for the REST API. */
@@ -75,6 +74,7 @@ interface Stack {
 export interface StartedStack {
 	/** Of a person's shell. */
 	variables: Record<string, string>;
+	warehouses: WarehouseServer[];
 	/** Signs a browser in to the console, once. */
 	consoleURL: string;
 }
@@ -84,17 +84,19 @@ export async function prepareStack(
 	home: LocalHome,
 	commands: Record<LocalServer, string>,
 	{
-		hasPostgres,
+		warehouseTypes,
 		terminal: early,
-	}: { hasPostgres: boolean; terminal: Terminal },
+	}: { warehouseTypes: string[]; terminal: Terminal },
 ): Promise<Stack> {
 	const reserved = join(cacheDirectory(process.env), "ports");
+	const remembered = readState<Partial<LocalPorts>>(home.ports) ?? {};
 	const ports = await choosePorts(
-		readState<Partial<LocalPorts>>(home.ports) ?? {},
+		remembered,
 		home.ports,
 		{ isFree: (port) => reservePort(port, reserved), freePort },
+		warehouseTypes.map((type) => type.toLowerCase()),
 	);
-	writeState(home.ports, ports);
+	writeState(home.ports, { ...remembered, ...ports });
 	const pki = await ensurePki(home.pki);
 	const secrets = ensureSecrets(home);
 	await mkdir(home.bin, { recursive: true, mode: 0o700 });
@@ -111,25 +113,25 @@ export async function prepareStack(
 	await writeKubeconfigs(home, ports, pki);
 	const programs = await describePrograms(home, commands, ports, pki, secrets);
 	const kubectl = kubectlOf(commands.kubectl, kubeconfigFile(home, "admin"));
-	const database: LocalPostgres = {
-		port: ports.postgres,
-		user: "tidemill",
-		password: secrets.postgres,
-		database: "postgres",
-	};
-	const postgresProgram = hasPostgres
-		? await postgres(home.postgres, database, (text) =>
-				early.update("postgres", text),
-			)
-		: undefined;
+	const warehouses = await Promise.all(
+		warehouseTypes.map((type) => {
+			const name = type.toLowerCase();
+			return prepareWarehouse(type, {
+				directory: join(home.directory, name),
+				port: ports[name]!,
+				password: passwordOf(home, name),
+				onInstall: (text) => early.update(name, text),
+			});
+		}),
+	);
 	return {
 		start: async (startProgram, terminal, signal) => {
 			await Promise.all([
 				startInOrder(programs, kubectl, startProgram, terminal),
-				postgresProgram && startProgram(postgresProgram),
+				...warehouses.map(({ program }) => startProgram(program)),
 			]);
-			if (postgresProgram)
-				await installPostgresSecret(kubectl, home.kube, database);
+			for (const warehouse of warehouses)
+				await installSecret(kubectl, home.kube, warehouse);
 			const variables = {
 				...environment({
 					home,
@@ -138,7 +140,7 @@ export async function prepareStack(
 					bucket,
 					kubeconfig: kubeconfigFile(home, "admin"),
 				}),
-				...(postgresProgram && postgresVariables(database)),
+				...Object.assign({}, ...warehouses.map(({ variables }) => variables)),
 			};
 			const writeEnv = async () => {
 				const token = await issueToken(kubectl, "tidemill", tokenLifeMs);
@@ -153,6 +155,7 @@ export async function prepareStack(
 			);
 			return {
 				variables,
+				warehouses,
 				consoleURL: `http://127.0.0.1:${ports.api}/console/#${code}`,
 			};
 		},

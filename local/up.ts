@@ -11,6 +11,10 @@ import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
 import { publicURLOf, writePublicURL } from "./public-url.ts";
+import {
+	chosenWarehouses,
+	type WarehouseServer,
+} from "./servers/warehouses.ts";
 import { prepareStack, type StartedStack } from "./stack.ts";
 
 /**
@@ -64,7 +68,7 @@ async function startAll(
 		report: (name, text) => terminal.update(name, text),
 	});
 	const stack = await prepareStack(home, commands, {
-		hasPostgres: /^(1|true)$/.test(process.env.POSTGRES ?? ""),
+		warehouseTypes: chosenWarehouses(process.env),
 		terminal,
 	});
 	return stack.start((program) => supervisor.start(program), terminal, signal);
@@ -98,7 +102,7 @@ async function untilAborted<T>(
 /** Tells a person what runs where, and what to do next. */
 function welcome(
 	home: LocalHome,
-	{ variables, consoleURL }: StartedStack,
+	{ variables, warehouses, consoleURL }: StartedStack,
 	publicURL = variables.TIDEMILL_RECEIVE_URL,
 ): string {
 	const env = relative(process.cwd(), home.env);
@@ -110,7 +114,7 @@ Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
   console      ${consoleURL}
   Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
   S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}
-${postgresLine(variables)}  logs         ${home.logs}/
+${warehouses.map(addressLine).join("")}  logs         ${home.logs}/
 
 Next, in another terminal (Ctrl-C here stops everything and keeps the data):
 
@@ -120,14 +124,8 @@ Next, in another terminal (Ctrl-C here stops everything and keeps the data):
 `;
 }
 
-function postgresLine({
-	PGHOST,
-	PGPORT,
-	PGUSER,
-	PGDATABASE,
-}: Record<string, string>) {
-	if (PGHOST === undefined) return "";
-	return `  Postgres     postgres://${PGUSER}@${PGHOST}:${PGPORT}/${PGDATABASE}, Secret postgres in the namespace default\n`;
+function addressLine({ type, program, address }: WarehouseServer): string {
+	return `  ${type.padEnd(12)} ${address}, Secret ${program.name} in the namespace default\n`;
 }
 
 await runCommand(() => up(locateHome(), createTerminal()));

@@ -5,18 +5,25 @@ import {
 } from "../../crds/generated/types.ts";
 import { TransportError } from "../../packages/kube/client/errors.ts";
 import { formats } from "../../packages/warehouses/definition/sql.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 import { chooseCluster, requireObject } from "../command/cluster.ts";
 import { NoKubeconfig } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
+
+const queryable = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
+	[...warehouses].flatMap(([type, { isQueryable }]) =>
+		isQueryable ? [type] : [],
+	),
+);
 
 /** `tidemill sql`. */
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
 export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 	program
 		.command("sql")
-		.summary("query a destination of DuckDB, Postgres or ClickHouse")
+		.summary(`query a destination of ${queryable}`)
 		.description(
-			"Query a destination, read-only, and print the result. Of Postgres and ClickHouse it asks the server, with the credentials of the destination's Secret, which you must be allowed to read. Of DuckDB it reads the file that the destination names, of a Tidemill that runs on this machine (make up); without --destination, there must be only one file. The exit code is 75 if the file stays in use.",
+			"Query a destination, read-only, and print the result. Of a warehouse that is a server it asks that, with the credentials of the destination's Secret, which you must be allowed to read. Of DuckDB it reads the file that the destination names, of a Tidemill that runs on this machine (make up); without --destination, there must be only one file. The exit code is 75 if the file stays in use.",
 		)
 		.argument("<query>", "SQL, in single quotes")
 		.addOption(

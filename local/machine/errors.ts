@@ -1,3 +1,5 @@
+import { SettingError } from "../../packages/service/settings.ts";
+
 /**
  * A problem that the person at the terminal can solve. The message says what is wrong with which thing, and what to do next.
  * Shown without a stack trace.
@@ -60,6 +62,7 @@ export const problem = {
 /** The error as a problem that a person can solve; undefined for a defect of ours. */
 export function explain(error: unknown): LocalError | undefined {
 	if (error instanceof LocalError) return error;
+	if (error instanceof SettingError) return new LocalError(error.message);
 	const { code, path, message } = error as NodeJS.ErrnoException;
 	if (path === undefined) return undefined;
 	if (code === "ENOSPC" || code === "EDQUOT") return problem.diskFull(path);

@@ -42,8 +42,6 @@ export interface LocalHome {
 	nats: string;
 	/** Buckets. */
 	s3: string;
-	/** A Postgres database, with POSTGRES=1. */
-	postgres: string;
 	scratch: string;
 	/** DuckDB files: `<namespace>/<duckDB.path>`. */
 	warehouse: string;
@@ -76,7 +74,6 @@ export function locateHome(
 		etcd: inside("etcd"),
 		nats: inside("nats"),
 		s3: inside("s3"),
-		postgres: inside("postgres"),
 		scratch: inside("scratch"),
 		warehouse: inside("warehouse"),
 	};

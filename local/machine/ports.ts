@@ -20,15 +20,15 @@ export const usualPorts = {
 	apiHealth: 0,
 	notifyHealth: 0,
 	nodeHealth: 0,
-	postgres: 0,
 } as const;
 
 type PortName = keyof typeof usualPorts;
-export type LocalPorts = Record<PortName, number>;
+export type LocalPorts = Record<PortName, number> & Record<string, number>;
 
 /**
  * Chooses the remembered ports, since webhook URLs and kubeconfigs name them; else the usual ports; else any free ones.
  * Throws a LocalError when a remembered port is taken. `file` is where they are remembered.
+ * @param others Programs beside the usual ones, each with any free port.
  */
 export async function choosePorts(
 	remembered: Partial<LocalPorts>,
@@ -37,9 +37,10 @@ export async function choosePorts(
 		isFree: (port: number) => Promise<boolean>;
 		freePort: () => Promise<number>;
 	} = { isFree, freePort },
+	others: string[] = [],
 ): Promise<LocalPorts> {
-	const chosen: Partial<LocalPorts> = {};
-	for (const name of Object.keys(usualPorts) as PortName[]) {
+	const chosen: Record<string, number> = {};
+	for (const name of [...Object.keys(usualPorts), ...others]) {
 		const before = remembered[name];
 		if (before !== undefined) {
 			if (!(await probe.isFree(before)))
@@ -47,7 +48,7 @@ export async function choosePorts(
 			chosen[name] = before;
 			continue;
 		}
-		const usual = usualPorts[name];
+		const usual = usualPorts[name as PortName] ?? 0;
 		chosen[name] =
 			usual !== 0 && (await probe.isFree(usual))
 				? usual

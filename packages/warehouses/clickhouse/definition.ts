@@ -76,6 +76,7 @@ export const definition = {
 		"^[A-Za-z0-9_.{}-]+$":
 			"must be the name of a cluster: letters, digits, '_', '.', '-' and a macro's braces",
 	},
+	isQueryable: true,
 	cli: {
 		options: [
 			[

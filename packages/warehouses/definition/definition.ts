@@ -60,6 +60,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	secretFields?: WarehouseSecretField[];
 	/** What a text must be that has to match a pattern of its crd.yaml: "must …". */
 	patternWords?: Readonly<Record<string, string>>;
+	/** Whether `tidemill sql` can query it. */
+	isQueryable?: true;
 	/** Of `tidemill destinations create`. */
 	cli: {
 		/** The first chooses the type; the others are for it alone. */

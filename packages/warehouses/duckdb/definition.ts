@@ -42,6 +42,7 @@ export const definition = {
 	writeLock: ({ volumeClaimName, path }) =>
 		`${volumeClaimName ? `${volumeClaimName}/` : ""}${path}`,
 
+	isQueryable: true,
 	cli: {
 		options: [
 			["--duckdb <path>", "the path of a DuckDB file on its volume"],

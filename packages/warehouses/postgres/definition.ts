@@ -111,6 +111,7 @@ export const definition = {
 		"^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?\\.?|[0-9A-Fa-f:.]+)$":
 			"must be a host's name or address, such as db.example.com",
 	},
+	isQueryable: true,
 	cli: {
 		options: [
 			["--postgres <host>", "a Postgres server, such as db.example.com"],

