@@ -10,7 +10,7 @@ import {
 } from "../tools/house/import-graph.ts";
 
 const root = join(import.meta.dirname, "..");
-const files = globSync("**/*.ts", {
+const files = globSync("**/*.{ts,tsx}", {
 	cwd: root,
 	exclude: ["**/node_modules/**", ".tidemill/**"],
 }).sort();
@@ -81,7 +81,7 @@ function allowedImports() {
 }
 
 function isSource(file: string): boolean {
-	return !/^(test|tools\/bench)\/|\.test\.ts$/.test(file);
+	return !/^(test|tools\/bench)\/|\.test\.tsx?$/.test(file);
 }
 
 /** Every folder that holds folders whose files import something. */

@@ -4,6 +4,7 @@ import { Component, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { can, loadSession, sessionState } from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
+import { NotFound } from "../components/not-found.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
 import { shell as words } from "../messages/shell.ts";
 import {
@@ -12,8 +13,8 @@ import {
 	namespace,
 	navigate,
 } from "../router/navigation.ts";
-import { NotFound } from "./not-found.tsx";
-import { type PageProps, pageOf } from "./pages.ts";
+import type { PageProps } from "../router/route.ts";
+import { pageOf } from "./pages.ts";
 import { Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 

@@ -1,10 +1,5 @@
 import type { ComponentType } from "preact";
-import { matchPath } from "../router/route.ts";
-
-/** What every page gets: the parts of its address that its pattern names. */
-export interface PageProps {
-	params: Record<string, string>;
-}
+import { matchPath, type PageProps } from "../router/route.ts";
 
 interface ConsolePage {
 	pattern: string;

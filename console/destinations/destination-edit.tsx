@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
-import type { PageProps } from "../app/pages.ts";
 import { Page } from "../components/page.tsx";
 import { destinations as words } from "../messages/destinations.ts";
 import { EditPage } from "../resource/edit-page.tsx";
 import { navigate } from "../router/navigation.ts";
+import type { PageProps } from "../router/route.ts";
 import { DestinationForm } from "./destination-form.tsx";
 import { newDestination } from "./form.ts";
 

@@ -3,10 +3,9 @@ import { isReady, live, remember } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
-import { NotFound } from "../app/not-found.tsx";
-import type { PageProps } from "../app/pages.ts";
 import { Conditions } from "../components/conditions.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
+import { NotFound } from "../components/not-found.tsx";
 import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
@@ -17,6 +16,7 @@ import { destinations as words } from "../messages/destinations.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
 import { href, namespace, navigate } from "../router/navigation.ts";
+import type { PageProps } from "../router/route.ts";
 import { placeOf } from "./form.ts";
 
 /** `destinations/<name>`: how it is, in the warehouse's own words, and who loads into it. */

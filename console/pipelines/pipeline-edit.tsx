@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
-import type { PageProps } from "../app/pages.ts";
 import { Page } from "../components/page.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { EditPage } from "../resource/edit-page.tsx";
 import { address, navigate } from "../router/navigation.ts";
+import type { PageProps } from "../router/route.ts";
 import { newPipeline } from "./form.ts";
 import { PipelineForm } from "./pipeline-form.tsx";
 

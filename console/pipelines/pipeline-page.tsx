@@ -3,10 +3,9 @@ import { isReady, live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
-import { NotFound } from "../app/not-found.tsx";
-import type { PageProps } from "../app/pages.ts";
 import { Conditions } from "../components/conditions.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
+import { NotFound } from "../components/not-found.tsx";
 import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
@@ -21,8 +20,9 @@ import { pipelines as words } from "../messages/pipelines.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
 import { href, namespace, navigate } from "../router/navigation.ts";
+import type { PageProps } from "../router/route.ts";
+import { RunButtons, startRun } from "../runs/run-now.tsx";
 import { RunTable } from "../runs/run-table.tsx";
-import { RunButtons, startRun } from "./run-now.tsx";
 
 /** `pipelines/<name>`: how it is, what it loads next, and its Runs. */
 export function PipelinePage({ params }: PageProps) {

@@ -4,6 +4,11 @@ export interface ConsoleAddress {
 	query: URLSearchParams;
 }
 
+/** What every page gets: the parts of its address that its pattern names. */
+export interface PageProps {
+	params: Record<string, string>;
+}
+
 /** The address that a URL names, or undefined if it isn't one of the console's. */
 export function addressOf(url: URL, base: URL): ConsoleAddress | undefined {
 	if (url.origin !== base.origin) return;

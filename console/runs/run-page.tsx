@@ -4,7 +4,6 @@ import { live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
-import type { PageProps } from "../app/pages.ts";
 import { Conditions } from "../components/conditions.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -15,8 +14,8 @@ import { Time } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
 import type { Run, RunStart } from "../generated/types.ts";
 import { runs as words } from "../messages/runs.ts";
-import { startRun } from "../pipelines/run-now.tsx";
 import { href, namespace } from "../router/navigation.ts";
+import type { PageProps } from "../router/route.ts";
 import {
 	durationText,
 	hasEnded,
@@ -24,6 +23,7 @@ import {
 	shareDone,
 } from "./progress.ts";
 import { RunLogView, useRunLog } from "./run-log-view.tsx";
+import { startRun } from "./run-now.tsx";
 
 /** `runs/<name>`. */
 export function RunPage({ params }: PageProps) {

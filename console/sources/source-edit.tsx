@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { providers } from "../../packages/contracts/providers.ts";
-import type { PageProps } from "../app/pages.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { sources as words } from "../messages/sources.ts";
@@ -8,6 +7,7 @@ import { withField } from "../resource/draft.ts";
 import { EditPage } from "../resource/edit-page.tsx";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import { navigate } from "../router/navigation.ts";
+import type { PageProps } from "../router/route.ts";
 import {
 	type AuthorizationType,
 	authorizationOf,

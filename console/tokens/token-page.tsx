@@ -2,14 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
-import { NotFound } from "../app/not-found.tsx";
-import type { PageProps } from "../app/pages.ts";
+import { NotFound } from "../components/not-found.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
 import type { Token } from "../generated/types.ts";
 import { tokens as words } from "../messages/tokens.ts";
+import type { PageProps } from "../router/route.ts";
 import { Expiry, RevokeButton } from "./token-list.tsx";
 
 /** `tokens/<name>`: what the token permits and for how long. The token itself nobody can read. */

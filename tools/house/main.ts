@@ -12,7 +12,7 @@ const tracked = execFileSync("git", ["ls-files", "--cached", "-z"], {
 	.filter(Boolean);
 const files = new Map(
 	tracked
-		.filter((path) => path.endsWith(".ts"))
+		.filter((path) => /\.tsx?$/.test(path))
 		.map((path) => [path, readFileSync(path, "utf8")]),
 );
 const folders = new Set(
@@ -28,7 +28,11 @@ const figures = measureHouse(
 for (const figure of figures) {
 	const { name, value, target } = figure;
 	const goal =
-		"atLeast" in target ? `≥ ${target.atLeast}` : `≤ ${target.atMost}`;
+		target === undefined
+			? ""
+			: "atLeast" in target
+				? `≥ ${target.atLeast}`
+				: `≤ ${target.atMost}`;
 	const mark = isOnTarget(figure) ? " " : "!";
 	console.log(
 		`${mark} ${String(value).padStart(8)}  ${goal.padEnd(10)} ${name}`,
