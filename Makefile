@@ -88,10 +88,11 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 	@$(node) test/schemathesis/run.ts --workers 1
 
 .PHONY: test-ecosystem
-test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflow, Dagster and Prefect with their examples, the recipes of docs/lake.md, and schemathesis (needs Python 3.11, Go and Java 17)
+test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflow, Dagster, Prefect and dbt with their examples, the recipes of docs/lake.md, and schemathesis (needs Python 3.11, Go and Java 17)
 	@$(node) test/ecosystem/run.ts
 	@$(node) test/ecosystem/orchestrators/run.ts
 	@$(node) test/ecosystem/bigquery/run.ts
+	@$(node) test/ecosystem/dbt/run.ts
 	@LAKE_TOOLS=all $(node) $(bin)/vitest run --project data-plane test/data-plane/lake-python.test.ts
 	@$(MAKE) schemathesis
 

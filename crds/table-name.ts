@@ -15,3 +15,21 @@ export function tableNameOf(
 	const name = pipeline.replaceAll("-", "_");
 	return /^\d/.test(name) ? `_${name}` : name;
 }
+
+/** What the columns of `spec.table.columns` are called in the table. */
+export const columnNames = {
+	EventID: "event_id",
+	Timestamp: "timestamp",
+	Body: "body",
+	Date: "date",
+	Violations: "violations",
+} as const;
+
+export function headerColumnOf(header: string): string {
+	return `header_${header.replaceAll("-", "_")}`;
+}
+
+/** The column of a captured query parameter. */
+export function parameterColumnOf(parameter: string): string {
+	return `query_${parameter.toLowerCase().replaceAll(/[.-]/g, "_")}`;
+}

@@ -44,6 +44,7 @@ export const definition = {
 	takesDaysOneByOne: false,
 	verified: ({ motto }) => ({ motto }),
 	writeLock: (_, table) => table,
+	schemaOf: () => ({ schema: "main" }),
 	cli: {
 		options: [["--nothing", "a warehouse that forgets"]],
 		example: "--nothing",

@@ -82,6 +82,11 @@ const groups: {
 		load: () => import("../logs.ts"),
 	},
 	{
+		name: "dbt",
+		about: "what a dbt project needs to know of the tables",
+		load: () => import("../dbt.ts"),
+	},
+	{
 		name: "quarantine",
 		about: "events that are kept apart by a tracking plan",
 		load: () => import("../quarantine.ts"),

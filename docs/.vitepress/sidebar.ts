@@ -33,6 +33,7 @@ export const sidebar: {
 			["lake", "The bucket as a lake"],
 			["notifications", "Notifications"],
 			["orchestrators", "Airflow, Dagster, Prefect"],
+			["dbt", "dbt"],
 			["cli", "The command line"],
 			["troubleshooting", "Troubleshooting"],
 		],

@@ -1,5 +1,10 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { zoneForm } from "../../crds/schedule.ts";
+import {
+	columnNames,
+	headerColumnOf,
+	parameterColumnOf,
+} from "../../crds/table-name.ts";
 import { isTimeZone } from "../../crds/wall-clock.ts";
 import type {
 	BodyColumnType,
@@ -9,14 +14,6 @@ import type {
 import { parameterField } from "../../packages/contracts/route.ts";
 import { plannedType } from "./planned-type.ts";
 import type { PipelineReferences } from "./state.ts";
-
-const columnNames = {
-	EventID: "event_id",
-	Timestamp: "timestamp",
-	Body: "body",
-	Date: "date",
-	Violations: "violations",
-} as const;
 
 /** Without a precision and a scale: what every warehouse's own default holds. */
 const defaultDecimal = { precision: 38, scale: 9 };
@@ -55,11 +52,11 @@ export function columnsOf({
 			...columns.map((from) => ({ name: columnNames[from], from })),
 			...fromBody,
 			...(source?.spec.webhook?.capturedHeaders ?? []).map((header) => ({
-				name: `header_${header.replaceAll("-", "_")}`,
+				name: headerColumnOf(header),
 				from: { header },
 			})),
 			...(source?.spec.webhook?.capturedQueryParameters ?? []).map((name) => ({
-				name: `query_${name.toLowerCase().replaceAll(/[.-]/g, "_")}`,
+				name: parameterColumnOf(name),
 				from: { header: parameterField(name) },
 			})),
 		],

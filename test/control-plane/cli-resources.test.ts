@@ -397,6 +397,82 @@ test("a full reload is a run of all dates; it is waited for, its log is printed,
 	);
 });
 
+test("dbt sources prints the tables of a namespace, by destination, for a dbt project", async () => {
+	const { account } = await newAccount();
+	const kubeconfig = inject("kubeconfig");
+	const own = (...args: string[]) =>
+		inProcess(...args, "-n", account, "--kubeconfig", kubeconfig);
+	const empty = await own("dbt", "sources");
+	expect(empty.exitCode).toBe(1);
+	expect(empty.stderr).toContain("no pipeline of namespace");
+	await own("sources", "create", "shop");
+	await own(
+		"destinations",
+		"create",
+		"lake",
+		"--duckdb",
+		"a/lake.duckdb",
+		"--claim",
+		"a",
+	);
+	await own(
+		"destinations",
+		"create",
+		"other",
+		"--duckdb",
+		"b.duckdb",
+		"--claim",
+		"b",
+	);
+	for (const [name, ...more] of [
+		[
+			"orders",
+			"--destination=lake",
+			"--every=1h",
+			"--body-column=amount=/amount:Integer",
+		],
+		["late-orders", "--destination=other", "--quarantine"],
+	] as const)
+		await own("pipelines", "create", name, "--source=shop", ...more);
+	const printed = await own("dbt", "sources");
+	expect(printed.stderr).toBe("");
+	expect(printed.stdout).toMatch(/^# Written by: tidemill dbt sources/);
+	expect(parse(printed.stdout)).toMatchObject({
+		version: 2,
+		sources: [
+			{
+				name: "lake",
+				database: "lake",
+				schema: "main",
+				tables: [
+					{
+						name: "orders",
+						columns: ["event_id", "timestamp", "body", "date", "amount"].map(
+							(name) => ({ name }),
+						),
+						config: {
+							loaded_at_field: "timestamp",
+							freshness: {
+								warn_after: { count: 2, period: "hour" },
+								error_after: { count: 4, period: "hour" },
+							},
+						},
+					},
+				],
+			},
+			{
+				name: "other",
+				tables: [
+					{ name: "late_orders", config: { freshness: null } },
+					{ name: "quarantine_late_orders" },
+				],
+			},
+		],
+	});
+	const one = await own("dbt", "sources", "--destination", "other");
+	expect(parse(one.stdout).sources).toHaveLength(1);
+});
+
 test("sql reads the file that the destination names, whatever other files there are", async () => {
 	vi.stubEnv("TIDEMILL_HOME", folder);
 	onTestFinished(() => void vi.unstubAllEnvs());

@@ -76,6 +76,11 @@ export const definition = {
 	writeLock: ({ projectId, dataset }, table) =>
 		`${projectId}.${dataset}.${table}`,
 
+	schemaOf: ({ projectId, dataset }) => ({
+		database: projectId,
+		schema: dataset,
+	}),
+
 	tableProblem({ clusterBy = [] }: BigQueryTableOptions, columns) {
 		for (const name of clusterBy) {
 			const column = columns.find((column) => column.name === name);

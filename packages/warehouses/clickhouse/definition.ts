@@ -58,6 +58,8 @@ export const definition = {
 	writeLock: ({ url, database }, table) =>
 		`${url.replace(/\/$/, "").toLowerCase()}/${database}.${table}`,
 
+	schemaOf: ({ database }) => ({ schema: database }),
+
 	tableProblem({ orderBy = [] }: ClickHouseTableOptions, columns) {
 		for (const name of orderBy) {
 			const column = columns.find((column) => column.name === name);

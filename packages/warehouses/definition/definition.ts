@@ -51,6 +51,9 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	/** What one process at a time may write to: unique among the warehouses of this type in a namespace. */
 	writeLock(spec: Spec, table: string): string;
 
+	/** Where queries find the tables, in dbt's words. No `database`: the one that a program connects to. */
+	schemaOf(spec: Spec): { database?: string; schema: string };
+
 	/** Why a table can't have these options, with the path of the field; undefined if it can. */
 	tableProblem?(options: object, columns: TableColumn[]): string | undefined;
 	/** How often a table may be loaded in a day, each day of its rows counted, if the warehouse limits that. */

@@ -41,6 +41,11 @@ export const definition = {
 	verified: ({ path, volumeClaimName }) => ({ path, volumeClaimName }),
 	writeLock: ({ volumeClaimName, path }) =>
 		`${volumeClaimName ? `${volumeClaimName}/` : ""}${path}`,
+	// DuckDB calls an attached file by its name up to the first dot, and so does dbt-duckdb.
+	schemaOf: ({ path }) => ({
+		database: path.split("/").at(-1)!.split(".")[0]!,
+		schema: "main",
+	}),
 
 	isQueryable: true,
 	cli: {

@@ -93,6 +93,11 @@ export const definition = {
 		return `${host?.toLowerCase() ?? `secret ${name}`}:${port ?? defaultPort}/${database ?? `secret ${name}`}/${schema ?? defaultSchema}.${table}`;
 	},
 
+	schemaOf: ({ database, schema = defaultSchema }) => ({
+		...(database && { database }),
+		schema,
+	}),
+
 	tableProblem({ indexes = [], bodyType }: PostgresTableOptions, columns) {
 		for (const name of indexes.flat()) {
 			const column = columns.find((column) => column.name === name);

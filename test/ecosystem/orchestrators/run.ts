@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { withProgress } from "../../support/progress.ts";
 import { startLocalMode } from "../../support/servers/local-mode.ts";
 import { pythonEnvironment } from "../../support/servers/python.ts";
-import { documented } from "./documented.ts";
+import { documented } from "../documented.ts";
 import { ownEnvironment } from "./own-environment.ts";
 
 /*

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import type { PipelineSchedule } from "../crds/generated/types.ts";
+import {
+	bigQueryOf,
+	destinationOf,
+	pipelineOf,
+	sourceOf,
+} from "../test/support/examples/resource-examples.ts";
+import { dbtSources } from "./dbt.ts";
+
+const now = Date.parse("2026-03-10T12:34:00Z");
+const namespace = "shop";
+
+function sourcesOf(
+	pipelines: ReturnType<typeof pipelineOf>[],
+	destinations = [destinationOf()],
+) {
+	const sources = [sourceOf()];
+	return dbtSources({ namespace, pipelines, sources, destinations }, now)
+		.sources;
+}
+
+function freshnessOf(schedule: PipelineSchedule, suspend = false) {
+	const [source] = sourcesOf([pipelineOf({ schedule, suspend })]);
+	const [table] = source!.tables;
+	return (table as unknown as { config: { freshness: unknown } }).config
+		.freshness;
+}
+
+test("each Destination is a source with the tables of its Pipelines", () => {
+	const quarantined = pipelineOf(
+		{
+			destinationRef: { name: "lake" },
+			table: {
+				name: "paid",
+				columns: ["EventID", "Date"],
+				onIncompatible: "Fail",
+				bodyColumns: [{ name: "id", bodyPointer: "/order/id" }],
+				quarantine: true,
+			},
+		},
+		{ name: "paid" },
+	);
+	expect(
+		sourcesOf(
+			[
+				quarantined,
+				pipelineOf(),
+				pipelineOf({ destinationRef: { name: "x" } }),
+			],
+			[bigQueryOf(), destinationOf()],
+		),
+	).toEqual([
+		{
+			name: "files",
+			description:
+				"Events that Tidemill loads from webhooks into a DuckDB file: Destination files of namespace shop.",
+			loader: "tidemill",
+			database: "events",
+			schema: "main",
+			tables: [
+				{
+					name: "load_orders",
+					description:
+						"Events of Source orders, loaded by Pipeline load-orders.",
+					columns: [
+						{ name: "event_id", description: expect.any(String) },
+						{ name: "timestamp", description: expect.any(String) },
+						{ name: "body", description: expect.any(String) },
+						{ name: "date", description: expect.any(String) },
+						{
+							name: "header_x_event",
+							description: "The header x-event of the request.",
+						},
+					],
+					config: { loaded_at_field: "timestamp", freshness: null },
+				},
+			],
+		},
+		expect.objectContaining({
+			name: "lake",
+			database: "my-project",
+			schema: "events",
+			tables: [
+				expect.objectContaining({
+					name: "paid",
+					columns: [
+						expect.objectContaining({ name: "event_id" }),
+						expect.objectContaining({ name: "date" }),
+						expect.objectContaining({ name: "id" }),
+						expect.objectContaining({ name: "header_x_event" }),
+					],
+				}),
+				expect.objectContaining({
+					name: "quarantine_paid",
+					columns: expect.arrayContaining([
+						expect.objectContaining({ name: "violations" }),
+					]),
+				}),
+			],
+		}),
+	]);
+});
+
+test("a table without the column Timestamp has no check of freshness", () => {
+	const table = { columns: ["Date" as const], onIncompatible: "Fail" as const };
+	const [source] = sourcesOf([pipelineOf({ table })]);
+	expect(source!.tables[0]).not.toHaveProperty("config");
+});
+
+test.each<[PipelineSchedule, [number, number], string]>([
+	[{ type: "Interval", interval: "15m", timeZone: "UTC" }, [30, 1], "minute"],
+	[{ type: "Interval", interval: "6h", timeZone: "UTC" }, [12, 1], "hour"],
+	[{ type: "Daily", updateTime: "06:30", timeZone: "UTC" }, [2, 4], "day"],
+	// From Friday to Monday.
+	[{ type: "Cron", cron: "0 6 * * 1-5", timeZone: "UTC" }, [6, 12], "day"],
+	// From the 1st of one month to that of the next.
+	[{ type: "Cron", cron: "0 6 1 * *", timeZone: "UTC" }, [60, 120], "day"],
+])(
+	"of %j a table may be two longest waits old",
+	(schedule, [warn, error], period) => {
+		const after =
+			period === "minute" ? { count: error, period: "hour" } : undefined;
+		expect(freshnessOf(schedule)).toEqual({
+			warn_after: { count: warn, period },
+			error_after:
+				after ??
+				(period === "hour"
+					? { count: 1, period: "day" }
+					: { count: error, period }),
+		});
+	},
+);
+
+test("a Pipeline that nobody schedules, or that is suspended, has no limit", () => {
+	expect(freshnessOf({ type: "Manual", timeZone: "UTC" })).toBeNull();
+	const schedule = {
+		type: "Interval",
+		interval: "1h",
+		timeZone: "UTC",
+	} as const;
+	expect(freshnessOf(schedule, true)).toBeNull();
+	expect(freshnessOf(schedule)).not.toBeNull();
+});

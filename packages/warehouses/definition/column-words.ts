@@ -1,0 +1,21 @@
+import type { TableColumn } from "../../contracts/job.ts";
+
+/** What a column of a table holds, in a sentence for people who query it. */
+export function columnWords({ from }: TableColumn): string {
+	if (typeof from !== "object") return words[from];
+	if (!("bodyPointer" in from))
+		return from.header.startsWith("?")
+			? `The query parameter ${from.header.slice(1)} of the request.`
+			: `The header ${from.header} of the request.`;
+	const { bodyPointer, type } = from;
+	return `${bodyPointer} of the body, as ${type}. NULL if it is missing or doesn't fit.`;
+}
+
+const words = {
+	EventID: "The event's id, unique in the table.",
+	Timestamp: "When Tidemill received the event.",
+	Body: "The body as the sender sent it; a form as a JSON object.",
+	Date: "The UTC date of the timestamp. Filter by it: days are loaded as a whole.",
+	Violations:
+		"What the tracking plan found, as JSON text. NULL for an event that is as planned.",
+} as const satisfies Record<Extract<TableColumn["from"], string>, string>;

@@ -1,0 +1,103 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withProgress } from "../../support/progress.ts";
+import { startLocalMode } from "../../support/servers/local-mode.ts";
+import { pythonEnvironment } from "../../support/servers/python.ts";
+import { documented } from "../documented.ts";
+import { outputOf } from "../program.ts";
+
+/*
+ * Part of `make test-ecosystem`: the commands of docs/dbt.md with the real dbt, against tables that a whole local Tidemill has
+ * loaded into a DuckDB file and into Postgres.
+ */
+// dbt-core 1.12 has a part that its package downloads from GitHub.
+const packages = [
+	"dbt-core==1.11.16",
+	"dbt-duckdb==1.11.1",
+	"dbt-postgres==1.11.0",
+];
+const root = join(import.meta.dirname, "../../..");
+const page = await readFile(join(root, "docs/dbt.md"), "utf8");
+const scratch = await mkdtemp(join(tmpdir(), "tidemill-dbt-"));
+const bin = await pythonEnvironment(
+	packages.join("_").replaceAll("==", "-"),
+	packages,
+);
+const local = await withProgress(
+	"a local Tidemill with Postgres",
+	startLocalMode({ POSTGRES: "1" }),
+);
+const failures: string[] = [];
+try {
+	await shell(`cp -r examples/dbt "$SCRATCH/dbt"
+		kubectl apply -f examples/quickstart/ -f examples/postgres/form.yaml
+		kubectl patch pipeline orders --type=merge -p '{"spec": {"schedule": {"type": "Interval", "interval": "15m"}}}'
+		kubectl patch pipeline contact --type=merge -p '{"spec": {"sourceRef": {"name": "shop"}, "table": {"name": "orders"}}}'
+		kubectl wait --for=condition=Ready sources,destinations,pipelines --all --timeout=180s
+		url=$(kubectl get source shop -o jsonpath={.status.webhookURL})
+		curl -sS "$url" -d '{"order": 1}' -H 'content-type: application/json'
+		curl -sS "$url" -d '{"order": 2}' -H 'content-type: application/json'
+		tidemill pipelines run orders --wait
+		tidemill pipelines run contact --wait`);
+	const [, , ...commands] = documented(page, "Try it", "sh")
+		.replaceAll("examples/dbt", "$SCRATCH/dbt")
+		.replaceAll("dbt-env/bin", bin)
+		.trim()
+		.split("\n");
+	for (const [target, destination] of [
+		["duckdb", "warehouse"],
+		["postgres", "postgres"],
+	] as const)
+		await attempt(target, async () => {
+			const options = `--target ${target} --vars '{destination: ${destination}}'`;
+			const said = await shell(
+				commands
+					.map((line) =>
+						line.startsWith("tidemill")
+							? line.replace("warehouse", destination)
+							: `${line} ${options}`,
+					)
+					.join("\n"),
+			);
+			if (!/Completed successfully/.test(said)) throw new Error(said);
+			const shown = await shell(
+				`${bin}/dbt show --quiet --output json --select orders_by_day --project-dir "$SCRATCH/dbt" --profiles-dir "$SCRATCH/dbt" ${options}`,
+			);
+			const [row] = (JSON.parse(shown) as { show: { orders: number }[] }).show;
+			if (row?.orders !== 2) throw new Error(shown);
+			const results = JSON.parse(
+				await readFile(join(scratch, "dbt/target/sources.json"), "utf8"),
+			) as { results: { unique_id?: string; status?: string }[] };
+			const [{ unique_id: id, status } = {}] = results.results;
+			if (!id?.includes(`.${destination}.`) || status !== "pass")
+				throw new Error(JSON.stringify(results.results));
+		});
+} finally {
+	await local.stop();
+	await rm(scratch, { recursive: true, force: true });
+}
+process.exitCode = failures.length > 0 ? 1 : 0;
+
+/** Runs commands as in a shell that has sourced the local Tidemill's variables. */
+function shell(commands: string): Promise<string> {
+	return outputOf("bash", ["-ec", `. "$0/env"; ${commands}`, local.home], {
+		cwd: root,
+		env: {
+			SCRATCH: scratch,
+			DBT_DUCKDB: join(scratch, "analytics.duckdb"),
+			TIDEMILL_DUCKDB: join(local.home, "warehouse/default/warehouse.duckdb"),
+			DBT_SEND_ANONYMOUS_USAGE_STATS: "false",
+		},
+	});
+}
+
+async function attempt(target: string, work: () => Promise<void>) {
+	try {
+		await withProgress(`dbt: ${target}`, work());
+		console.log(`✓ dbt: its commands with ${target}`);
+	} catch (error) {
+		failures.push(target);
+		console.log(`✗ dbt: ${target}: ${(error as Error).message}`);
+	}
+}
