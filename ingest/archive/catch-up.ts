@@ -59,12 +59,22 @@ export async function catchUp(
 	await tombstones.refresh();
 	await ledger.begin();
 	const added = before
-		? await cuts.ofStream(stream, before.head)
-		: await cuts.ofShard(shard, ledger.index.newestOfStream);
-	const ofThis = added.filter((cut) => cut.stream === stream);
-	const ofOthers = added.filter((cut) => cut.stream !== stream);
-	const head = ofThis.at(-1) ?? before?.head;
-	const inherited = before?.inherited ?? inheritNumbers(ofOthers);
+		? cuts.ofStream(stream, before.head)
+		: cuts.ofShard(shard, ledger.index.newestOfStream);
+	let inherited = before?.inherited ?? {};
+	// Only the newest cut of a stream can lack objects, so the others are learned as they come: they may be millions.
+	const newest = new Map<string, CutRecord>();
+	if (before?.head) newest.set(stream, before.head);
+	for await (const cut of added) {
+		const earlier = newest.get(cut.stream);
+		if (earlier) ledger.learn(earlier);
+		newest.set(cut.stream, cut);
+		if (cut.stream !== stream)
+			inherited = inheritNumbers([{ processes: inherited }, cut]);
+	}
+	const head = newest.get(stream);
+	newest.delete(stream);
+	const ofOthers = [...newest.values()];
 	const atHead = await readStreamAt(streams, stream, head?.last);
 	const subject = framesSubject(shard);
 	const next = (head?.last ?? 0) + 1;
@@ -76,10 +86,8 @@ export async function catchUp(
 		objectsDone,
 	);
 	const losses = await options.losses.ofShard(shard);
-	// Only the newest cut of a stream can lack objects. Nobody reads the shard's earlier streams any more.
-	const doubtful = [
-		...new Map(ofOthers.map((cut) => [cut.stream, cut])).values(),
-	];
+	// Nobody reads the shard's earlier streams any more.
+	const doubtful = [...ofOthers];
 	// Archive purges frames after it has said that their objects are done. Here somebody else has.
 	if (head && firstSequence > head.first && objectsDone < head.last)
 		doubtful.push(head);
@@ -98,8 +106,6 @@ export async function catchUp(
 		throw new PositionLost(`stream ${stream}: ${describeLoss(loss)}`);
 	}
 	for (const cut of ofOthers) ledger.learn(cut);
-	if (ofThis.length > 0 && before?.head) ledger.learn(before.head);
-	for (const cut of ofThis.slice(0, -1)) ledger.learn(cut);
 	if (head && !position.unfinished) ledger.learn(head);
 	ledger.lose(losses);
 	if (firstSequence < position.from)

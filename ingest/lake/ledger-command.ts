@@ -5,6 +5,7 @@ import type {
 import { createLog } from "../../packages/service/log.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
+import type { CutRecord } from "../archive/decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../archive/ledger/ledger-snapshots.ts";
 import { CutLossStore, isSettled } from "../archive/losses.ts";
@@ -51,10 +52,9 @@ export async function main(): Promise<number> {
 		const lossStore = new CutLossStore(store, new CompactionStore(store));
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
-			const cuts = await new CutStore(store).ofShard(shard);
 			const losses = await lossStore.ofShard(shard);
-			for (const [number, cut] of cuts.entries()) {
-				const isNewest = cuts[number + 1]?.stream !== cut.stream;
+			const add = async (cut: CutRecord, next: CutRecord | undefined) => {
+				const isNewest = next?.stream !== cut.stream;
 				const kept = cut.groups.filter((group) => !tombstones.has(group));
 				// A newest cut may still get its objects. Archive settles that when it starts.
 				if (
@@ -63,7 +63,13 @@ export async function main(): Promise<number> {
 					(await lossStore.missing(cut, kept)).length === 0
 				)
 					index.add({ ...cut, groups: kept });
+			};
+			let before: CutRecord | undefined;
+			for await (const cut of new CutStore(store).ofShard(shard)) {
+				if (before) await add(before, cut);
+				before = cut;
 			}
+			if (before) await add(before, undefined);
 			for (const loss of losses) index.lose(loss);
 			await snapshots.clear(shard);
 			await snapshots.write(shard, index);

@@ -154,13 +154,13 @@ export async function mapConcurrently<In, Out>(
  * until the first of them is taken.
  */
 export async function* mapInOrder<In, Out>(
-	list: readonly In[],
+	list: Iterable<In> | AsyncIterable<In>,
 	limit: number,
 	call: (item: In) => Promise<Out>,
 ): AsyncGenerator<Out> {
 	const running: Promise<Out>[] = [];
 	try {
-		for (const item of list) {
+		for await (const item of list) {
 			const result = call(item);
 			// It is thrown when it is taken.
 			result.catch(() => undefined);

@@ -205,7 +205,7 @@ export function isLost({ first, losses = [] }: CutRecord): boolean {
  * its numbers is the later one, whatever NATS's clock said.
  */
 export function inheritNumbers(
-	cuts: readonly CutRecord[],
+	cuts: readonly Pick<CutRecord, "processes">[],
 ): CutRecord["processes"] {
 	const inherited: CutRecord["processes"] = {};
 	for (const { processes } of cuts)

@@ -100,7 +100,9 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 	store.reads.length = 0;
 
 	const restarted = (await snapshots.newest(7))!;
-	const added = await cutStore.ofShard(7, restarted.newestOfStream);
+	const added = await Array.fromAsync(
+		cutStore.ofShard(7, restarted.newestOfStream),
+	);
 	expect(added.map(({ stream, first }) => [stream, first])).toEqual([
 		[now, 300],
 		[now, 301],
@@ -114,7 +116,7 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 	for (const each of added) restarted.add(each);
 
 	const all = new LedgerIndex();
-	for (const each of await cutStore.ofShard(7)) all.add(each);
+	for await (const each of cutStore.ofShard(7)) all.add(each);
 	const source = restarted.source("shop", sourceKey)!;
 	expect(ledgerOf(source)).toEqual(ledgerOf(all.source("shop", sourceKey)!));
 	expect(source.objects.get("2026-03-01")!.count).toBe(504);

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import { mapInOrder } from "../../../packages/fair/fair-limit.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import type { ObjectStore } from "../s3/object-store.ts";
+import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
 const readsAtOnce = 32;
 
@@ -27,57 +27,51 @@ export class CutStore {
 	}
 
 	/**
-	 * All cuts of the shard's streams, each stream's in the order of their sequences. For a stream in `known`, the cuts
-	 * begin with the one at that first sequence.
+	 * All cuts of the shard's streams, each stream's in the order of their sequences, one stream after the other. For a stream in
+	 * `known`, the cuts begin with the one at that first sequence. Memory holds a few of them: a month's may be millions.
 	 */
-	async ofShard(
+	ofShard(
 		shard: number,
 		known: ReadonlyMap<string, { first: number }> = new Map(),
-	): Promise<CutRecord[]> {
+	): AsyncGenerator<CutRecord> {
+		return this.#readAll(this.#keysOfShard(shard, known));
+	}
+
+	async *#keysOfShard(
+		shard: number,
+		known: ReadonlyMap<string, { first: number }>,
+	): AsyncGenerator<string> {
+		const { keys } = this.#store;
 		const from = new Map<string, string>();
 		for (const [stream, { first }] of known)
-			from.set(
-				this.#store.keys.cutsOfStream(stream),
-				this.#store.keys.cut(stream, first),
-			);
-		const keys: string[] = [];
+			from.set(keys.cutsOfStream(stream), keys.cut(stream, first));
 		let after: string | undefined;
-		do after = await this.#listUntilKnown(shard, from, after, keys);
-		while (after !== undefined);
-		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
-	}
-
-	/** Lists into `keys` up to a stream that is partly known. Returns where in it to continue. */
-	async #listUntilKnown(
-		shard: number,
-		from: Map<string, string>,
-		after: string | undefined,
-		keys: string[],
-	): Promise<string | undefined> {
-		const prefix = this.#store.keys.cutsOfShard(shard);
-		for await (const { key } of this.#store.list(prefix, after)) {
-			const start = from.get(key.slice(0, key.lastIndexOf("/") + 1));
-			if (start === undefined || key > start) keys.push(key);
-			else {
-				keys.push(start);
-				return start;
+		for (let isWhole = false; !isWhole; ) {
+			isWhole = true;
+			const listed = this.#store.list(keys.cutsOfShard(shard), after);
+			for await (const { key } of listed) {
+				const start = from.get(key.slice(0, key.lastIndexOf("/") + 1));
+				const isNew = start === undefined || key > start;
+				yield isNew ? key : start;
+				if (isNew) continue;
+				// What the stream has before it isn't listed.
+				after = start;
+				isWhole = false;
+				break;
 			}
 		}
-		return undefined;
 	}
 
-	/** A stream's cuts in order: all of them, or those after one cut. */
-	async ofStream(stream: string, after?: CutRecord): Promise<CutRecord[]> {
-		return this.#readAll(
-			this.#store.keys.cutsOfStream(stream),
-			after && this.#store.keys.cut(stream, after.first),
-		);
+	/** A stream's cuts in order, as {@link ofShard}: all of them, or those after one cut. */
+	ofStream(stream: string, after?: CutRecord): AsyncGenerator<CutRecord> {
+		const { keys } = this.#store;
+		const start = after && keys.cut(stream, after.first);
+		const listed = this.#store.list(keys.cutsOfStream(stream), start);
+		return this.#readAll(keysOf(listed));
 	}
 
-	async #readAll(prefix: string, after?: string): Promise<CutRecord[]> {
-		const listed = this.#store.list(prefix, after);
-		const keys = await Array.fromAsync(listed, ({ key }) => key);
-		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
+	#readAll(keys: AsyncIterable<string>): AsyncGenerator<CutRecord> {
+		return mapInOrder(keys, readsAtOnce, (key) => this.#read(key));
 	}
 
 	async #read(key: string): Promise<CutRecord> {
@@ -97,4 +91,10 @@ export class CutStore {
 			);
 		return cut;
 	}
+}
+
+async function* keysOf(
+	listed: AsyncIterable<ListedObject>,
+): AsyncGenerator<string> {
+	for await (const { key } of listed) yield key;
 }

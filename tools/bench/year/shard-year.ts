@@ -382,7 +382,7 @@ export class ShardYear {
 		const { ledger, cuts, tombstones } = this.#archive;
 		await tombstones.refresh();
 		await ledger.begin();
-		for (const cut of await cuts.ofShard(0, ledger.index.newestOfStream))
+		for await (const cut of cuts.ofShard(0, ledger.index.newestOfStream))
 			ledger.learn(cut);
 		const losses = new CutLossStore(
 			this.#bucket,
