@@ -157,6 +157,16 @@ export class ObjectKeys {
 		return `${this.#prefix}deleted/`;
 	}
 
+	/** The log of {@link allReleases}; see archive/write/numbered-log.ts. */
+	additions(): string {
+		return `${this.#prefix}additions/`;
+	}
+
+	/** The log of tombstones. */
+	deletions(): string {
+		return `${this.#prefix}deletions/`;
+	}
+
 	/** One record for each compacted folder; see lake/compaction/record.ts. */
 	compaction(folder: DateFolder): string {
 		return `${this.compactionsOfSource(folder)}date=${folder.date}.json`;

@@ -1,5 +1,6 @@
 import type { SourceName } from "../s3/object-keys.ts";
 import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
+import { NumberedLog } from "./numbered-log.ts";
 
 export interface Tombstone extends SourceName {
 	/** When the store took it, by the store's clock, milliseconds since the epoch. */
@@ -13,11 +14,13 @@ export interface Tombstone extends SourceName {
  */
 export class Tombstones {
 	readonly #store: ObjectStore;
+	readonly #log: NumberedLog<SourceName>;
 	readonly #known = new Set<string>();
 	#readAtMs = Number.NEGATIVE_INFINITY;
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
+		this.#log = new NumberedLog(store, store.keys.deletions());
 	}
 
 	/** How many sources are known to be deleted. It never falls. */
@@ -26,44 +29,54 @@ export class Tombstones {
 	}
 
 	/** Whether the source is deleted, as of the last {@link refresh}. */
-	has({ account, sourceKey }: SourceName): boolean {
-		return this.#known.has(`${account}/${sourceKey}`);
+	has(source: SourceName): boolean {
+		return this.#known.has(nameOf(source));
 	}
 
-	/** Marks a source as deleted for good. Repeating it changes nothing. */
-	async add(source: SourceName): Promise<void> {
-		const { account, sourceKey } = source;
+	/** Marks a source as deleted for good, and tells all archives. Repeating it only tells them again. */
+	async add({ account, sourceKey }: SourceName): Promise<void> {
+		const source = { account, sourceKey };
 		await this.#store.putNew(
 			this.#store.keys.tombstone(source),
-			JSON.stringify({ version: 1, account, sourceKey }),
+			JSON.stringify({ version: 1, ...source }),
 			"application/json",
 		);
-		this.#known.add(`${account}/${sourceKey}`);
+		this.#known.add(nameOf(source));
+		await this.#log.append(source);
 	}
 
-	/** Reads the tombstones from the store, unless the last read is younger than `maxAgeMs`. */
+	/** Reads from the store what is new, unless the last read is younger than `maxAgeMs`. */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (performance.now() - this.#readAtMs < maxAgeMs) return;
 		const atMs = performance.now();
-		for await (const { account, sourceKey } of this.read())
-			this.#known.add(`${account}/${sourceKey}`);
+		const learn = (source: SourceName) => void this.#known.add(nameOf(source));
+		await this.#log.follow({
+			learn,
+			learnAll: async () => {
+				const listed = this.#store.list(this.#store.keys.tombstones());
+				for await (const source of tombstonesIn(listed)) learn(source);
+			},
+		});
 		this.#readAtMs = atMs;
 	}
 
-	async *read(): AsyncGenerator<Tombstone> {
-		for await (const object of this.#store.list(
-			this.#store.keys.tombstones(),
-		)) {
-			const tombstone = readTombstone(object);
-			if (tombstone) yield tombstone;
-		}
+	/** The sources that were deleted within the last weeks ({@link file://./numbered-log.ts loggedDays}). One may come several times. */
+	async *recent(): AsyncGenerator<Tombstone> {
+		for await (const { entry, modifiedMs } of this.#log.entries())
+			yield { ...entry, sinceMs: modifiedMs };
 	}
 }
 
-function readTombstone({ key, modifiedMs }: ListedObject) {
-	const [, account, sourceKey] =
-		/\/account=([^/]+)\/source=([0-9a-f]+)\.json$/.exec(`/${key}`) ?? [];
-	return account && sourceKey
-		? { account, sourceKey, sinceMs: modifiedMs }
-		: undefined;
+function nameOf({ account, sourceKey }: SourceName): string {
+	return `${account}/${sourceKey}`;
+}
+
+export async function* tombstonesIn(
+	listed: AsyncIterable<ListedObject>,
+): AsyncGenerator<Tombstone> {
+	for await (const { key, modifiedMs } of listed) {
+		const [, account, sourceKey] =
+			/\/account=([^/]+)\/source=([0-9a-f]+)\.json$/.exec(`/${key}`) ?? [];
+		if (account && sourceKey) yield { account, sourceKey, sinceMs: modifiedMs };
+	}
 }

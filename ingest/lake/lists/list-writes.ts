@@ -30,10 +30,16 @@ export class ListWrites {
 	readonly #signal: AbortSignal;
 	#waiting: OutdatedList[] = [];
 	#written = 0;
+	#failures = 0;
 
 	constructor(options: ListWriteOptions, signal: AbortSignal) {
 		this.#options = options;
 		this.#signal = signal;
+	}
+
+	/** How many lists can't be written. */
+	get failures(): number {
+		return this.#failures;
 	}
 
 	async add(list: OutdatedList): Promise<void> {
@@ -56,6 +62,7 @@ export class ListWrites {
 		const { metrics, log } = this.#options;
 		await work().catch((error) => {
 			this.#signal.throwIfAborted();
+			this.#failures++;
 			metrics.listFailures.inc();
 			log.warn({ err: error, what }, "can't write a list; trying again later");
 		});

@@ -240,3 +240,56 @@ test("dates that the index has forgotten are listed once, by their own ledgers, 
 	expect(listOf(shop, 101, 1)).toBeUndefined();
 	expect(await lister.lookBack(Date.now(), signal)).toBe(0);
 });
+
+test("a look lists the releases of the sources that have new ones alone, however many there are", async () => {
+	const { store, options, lister, listOf } = bucket([]);
+	for (let number = 0; number < 300; number++) {
+		const sourceKey = (1_000 + number).toString(16).padStart(32, "0");
+		const date = addDays(today, -3);
+		const key = store.keys.released(
+			{ account: "bank", sourceKey, date },
+			1,
+			"0123456789abcdef",
+		);
+		await store.put(key.replace("-0123456789abcdef.parquet", ".json"), "{}");
+	}
+	const { list } = store;
+	const all = store.keys.allReleases();
+	let listed = 0;
+	store.list = async function* (...args) {
+		for await (const object of list.apply(store, args)) {
+			if (object.key.startsWith(all)) listed++;
+			yield object;
+		}
+	};
+	const look = async () => {
+		listed = 0;
+		await lister.look(Date.now(), signal);
+		return listed;
+	};
+	const put = store.put.bind(store);
+	store.put = () => Promise.reject(new Error("the store is away"));
+	expect(await look()).toBe(300);
+	// Nothing was written, so all is looked at again.
+	expect(await look()).toBe(300);
+	store.put = put;
+	store.get = async () => JSON.stringify({ version: 1, key: "k" });
+	expect(await look()).toBe(300);
+	expect(await look()).toBe(0);
+	delete (store as Partial<typeof store>).get;
+	const key = await noteRelease(store, 2, 1);
+	expect(await look()).toBe(2);
+	expect(listOf(shop, 2, "released")).toBe(`s3://b/${key}\n`);
+	expect(await look()).toBe(0);
+
+	// An archive died before it told the others.
+	const before = new Set(store.objects.keys());
+	const late = await noteRelease(store, 1, 1);
+	for (const key of store.objects.keys())
+		if (!before.has(key) && key.startsWith(store.keys.additions()))
+			store.objects.delete(key);
+	expect(await look()).toBe(0);
+	const other = new Lister(options);
+	await other.lookBack(Date.now(), signal);
+	expect(listOf(shop, 1, "released")).toBe(`s3://b/${late}\n`);
+});

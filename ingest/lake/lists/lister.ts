@@ -77,6 +77,8 @@ export class Lister {
 	readonly #releases: ReleaseStore;
 	readonly #retentions: RetentionStore;
 	readonly #dateLedgers: DateLedgers;
+	/** Paths of sources whose releases were changed since a look that wrote all lists; "all" before the first one. */
+	#changed: Set<string> | "all" = "all";
 	/** What compaction records say of shards. A record never changes. */
 	#recorded = new Map<string, ListedCompaction>();
 
@@ -123,7 +125,7 @@ export class Lister {
 		const { keys } = store;
 		const lists = new SourceCursor(store.list(keys.allLists()));
 		const compactions = new SourceCursor(store.list(keys.compactions()));
-		const releases = new SourceCursor(store.list(keys.allReleases()));
+		const releases = new SourceCursor(await this.#changedReleases());
 		const recorded = new Map<string, ListedCompaction>();
 		const indexed = shards.flatMap(({ index }) => [...index.sources()]);
 		const paths = [...new Set(indexed.map(pathOf))].sort().values();
@@ -150,7 +152,28 @@ export class Lister {
 			await this.#lookAtReleases(added, pass);
 		}
 		this.#recorded = recorded;
-		return writes.finish();
+		const written = await writes.finish();
+		if (writes.failures === 0) this.#changed = new Set();
+		return written;
+	}
+
+	/** The releases of all sources at first, and later those of the sources that have new ones. */
+	async #changedReleases(): Promise<AsyncIterable<ListedObject>> {
+		const { store } = this.#options;
+		await this.#releases.log.follow({
+			learn: (source) => {
+				if (this.#changed !== "all") this.#changed.add(pathOf(source));
+			},
+			learnAll: async () => {
+				this.#changed = "all";
+			},
+		});
+		const changed = this.#changed;
+		if (changed === "all") return store.list(store.keys.allReleases());
+		return (async function* () {
+			for (const path of [...changed].sort())
+				yield* store.list(store.keys.releasesOfSource(sourceAt(path)));
+		})();
 	}
 
 	async #lookAtShard(shard: ListedShard, pass: SourcePass): Promise<void> {
@@ -193,7 +216,12 @@ export class Lister {
 	/** @param added What is in the source's folder: records with numbers, and objects that all have names of one length. */
 	async #lookAtReleases(
 		added: readonly ListedObject[],
-		{ source, bytesOf, isKept, writes }: SourcePass,
+		{
+			source,
+			bytesOf,
+			isKept,
+			writes,
+		}: Pick<SourcePass, "source" | "bytesOf" | "isKept" | "writes">,
 	): Promise<void> {
 		const { keys } = this.#options.store;
 		const byDate = Map.groupBy(
@@ -216,14 +244,32 @@ export class Lister {
 
 	/**
 	 * Writes the lists of dates that indexes don't hold any more, where they are missing: an archive that wrote no lists has left
-	 * them out. Returns how many.
+	 * them out. And those of releases that aren't as they should be: an archive may have died before it told the others. Returns how many.
 	 */
 	async lookBack(nowMs: number, signal: AbortSignal): Promise<number> {
 		const { intervalMs, store, tombstones } = this.#options;
 		if (intervalMs === 0) return 0;
 		const today = utcDate(nowMs);
 		const writes = new ListWrites(this.#options, signal);
-		for (const { record } of await this.#retentions.all()) {
+		const retentions = await this.#retentions.all();
+		const isKept = keptDates(
+			retentions.map(({ record }) => record),
+			today,
+		);
+		const releases = new SourceCursor(store.list(store.keys.allReleases()));
+		for (;;) {
+			const path = await releases.path();
+			if (path === undefined) break;
+			const source = sourceAt(path);
+			const added = await releases.take(path);
+			if (tombstones.has(source)) continue;
+			const bytesOf = new Map<string, number>();
+			const listed = store.list(store.keys.listsOfSource(source));
+			for await (const { key, bytes } of listed) bytesOf.set(key, bytes);
+			const pass = { source, bytesOf, isKept, writes };
+			await this.#lookAtReleases(added, pass);
+		}
+		for (const { record } of retentions) {
 			if (tombstones.has(record)) continue;
 			const { account, sourceKey } = record;
 			const dates = await this.#dateLedgers.datesOf(record);

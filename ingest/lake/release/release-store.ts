@@ -5,6 +5,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
+import { NumberedLog } from "../../archive/write/numbered-log.ts";
 
 /**
  * The decision that an object's rows, which are in quarantine, are rows of their date, too. The records of a source and date
@@ -49,9 +50,12 @@ export const readsAtOnce = 8;
 
 export class ReleaseStore {
 	readonly #store: ObjectStore;
+	/** Says which sources got a record. Who dies before it says so is found once an hour. */
+	readonly log: NumberedLog<SourceName>;
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
+		this.log = new NumberedLog(store, store.keys.additions());
 	}
 
 	/** Of the dates that have any, ascending: one request for most sources. */
@@ -59,12 +63,14 @@ export class ReleaseStore {
 		return this.#list(this.#store.keys.releasesOfSource(source));
 	}
 
-	/** The sources that have releases, in the order of their keys. Each comes once. */
-	async *sources(): AsyncGenerator<SourceName> {
-		let last = "";
-		for await (const { key } of this.#store.list(
+	/** The sources that have these objects, or any, in the order of their keys. Each comes once. */
+	async *sources(
+		listed: AsyncIterable<ListedObject> = this.#store.list(
 			this.#store.keys.allReleases(),
-		)) {
+		),
+	): AsyncGenerator<SourceName> {
+		let last = "";
+		for await (const { key } of listed) {
 			const [, account, sourceKey] =
 				/\/account=([^/]+)\/source=([^/]+)\//.exec(key) ?? [];
 			if (account === undefined || sourceKey === undefined) continue;
@@ -112,9 +118,12 @@ export class ReleaseStore {
 		const key = this.#store.keys.release(record, number);
 		const text = JSON.stringify(record);
 		const written = await this.#store.putNew(key, text, "application/json");
-		if (written === "created") return record.key;
 		// It may be this very record, whose first attempt had no answer.
-		return (await this.#read(key)).key;
+		const named =
+			written === "created" ? record.key : (await this.#read(key)).key;
+		const { account, sourceKey } = record;
+		if (named === record.key) await this.log.append({ account, sourceKey });
+		return named;
 	}
 
 	async #read(key: string): Promise<ReleaseRecord> {

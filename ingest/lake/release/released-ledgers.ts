@@ -4,10 +4,17 @@ import type {
 } from "../../../packages/contracts/ledger.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type {
+	ListedObject,
+	ObjectStore,
+} from "../../archive/s3/object-store.ts";
 import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { listInParts } from "../retention/listing.ts";
 import { ReleaseStore } from "./release-store.ts";
+
+/** 200 requests, and as many seconds or fewer. */
+const mostListedAtOnce = 200_000;
 
 export interface ReleasedLedgersOptions {
 	progress: () => Promise<Pick<NatsProgress, "setReleased">>;
@@ -26,23 +33,33 @@ export class ReleasedLedgers {
 		this.#releases = new ReleaseStore(options.store);
 	}
 
-	/** Publishes all counts. Goes through all sources, and throws at the end if some failed. */
-	async publishAll(signal: AbortSignal): Promise<void> {
+	/**
+	 * Publishes all counts, or so many objects' if there are more: then the next call goes on there. Throws at the end if some failed.
+	 */
+	async publishAll(
+		signal: AbortSignal,
+		mostListed = mostListedAtOnce,
+	): Promise<void> {
+		const { store, log } = this.#options;
 		const progress = await this.#options.progress();
 		let failed = 0;
-		for await (const source of this.#releases.sources()) {
-			signal.throwIfAborted();
-			try {
-				await this.#publish(source, progress, false);
-			} catch (error) {
+		const prefixes = [store.keys.allReleases()];
+		const work = async (some: AsyncIterable<ListedObject>) => {
+			for await (const source of this.#releases.sources(some)) {
 				signal.throwIfAborted();
-				failed++;
-				this.#options.log.warn(
-					{ err: error, ...source },
-					"can't count the released events of a source; going on with the others",
-				);
+				try {
+					await this.#publish(source, progress, false);
+				} catch (error) {
+					signal.throwIfAborted();
+					failed++;
+					log.warn(
+						{ err: error, ...source },
+						"can't count the released events of a source; going on with the others",
+					);
+				}
 			}
-		}
+		};
+		await listInParts(store, "released-events", prefixes, { mostListed, work });
 		if (failed > 0)
 			throw new Error(
 				`The released events of ${failed} ${failed === 1 ? "source" : "sources"} can't be counted`,

@@ -6,11 +6,17 @@ import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { dayMs, type UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { loggedDays } from "../../archive/write/numbered-log.ts";
+import {
+	type Tombstone,
+	tombstonesIn,
+} from "../../archive/write/tombstones.ts";
 import type { LakeContext } from "../request/context.ts";
 import { readDeletionRequest } from "../request/requests.ts";
 import type { LakeQuestion } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares } from "../shards/shares.ts";
+import { listInParts } from "./listing.ts";
 
 /** How long one request deletes. Operator repeats the request for the rest. */
 const sliceMs = 15_000;
@@ -113,23 +119,32 @@ function dateOf(key: string): UtcDate {
 }
 
 /** An archiver that sleeps longer than this writes dates that retention removes. */
-const sweptForMs = 45 * dayMs;
+const sweptForMs = loggedDays * dayMs;
+/** A minute's work for NATS. */
+const mostToldAtOnce = 10_000;
 
 /**
  * Keeps deleted what tombstones name, independently of the shards. An archiver that slept through a deletion may write an
- * object later, and a rebuilt NATS has forgotten that the source key must never be used again. Returns how many objects of
+ * object later, so it deletes what there is of the sources of the last weeks. A rebuilt NATS has forgotten that a source key must never be
+ * used again: it tells NATS those and a part of the others, so that all have their turn. Returns how many objects of
  * deleted sources it found and deleted.
  */
 export async function sweepDeleted(
-	context: Pick<LakeContext, "store" | "tombstones" | "progress" | "log">,
+	context: Pick<LakeContext, "tombstones" | "progress" | "log"> & {
+		store: ObjectStore;
+	},
 	signal: AbortSignal,
+	mostTold = mostToldAtOnce,
 ): Promise<number> {
-	const { tombstones, log } = context;
+	const { store, tombstones, log } = context;
 	const progress = await context.progress();
 	let swept = 0;
-	for await (const { sinceMs, ...source } of tombstones.read()) {
+	const done = new Set<string>();
+	const isYoung = ({ sinceMs }: Tombstone) =>
+		Date.now() - sinceMs <= sweptForMs;
+	const sweep = async ({ sinceMs, ...source }: Tombstone) => {
+		done.add(store.keys.tombstone(source));
 		await progress.setDeleted(source, sinceMs);
-		if (Date.now() - sinceMs > sweptForMs) continue;
 		const { objects } = await deleteSourceObjects(
 			context,
 			source,
@@ -138,6 +153,25 @@ export async function sweepDeleted(
 		swept += objects;
 		if (objects > 0)
 			log.info({ ...source, objects }, "swept a deleted source's events");
-	}
+	};
+	for await (const recent of tombstones.recent())
+		if (isYoung(recent) && !done.has(store.keys.tombstone(recent)))
+			await sweep(recent);
+	const { keys } = store;
+	await listInParts(store, "deleted-sources", [keys.tombstones()], {
+		mostListed: mostTold,
+		work: async (some) => {
+			for await (const { sinceMs, ...source } of tombstonesIn(some)) {
+				if (done.has(keys.tombstone(source))) continue;
+				if (!isYoung({ sinceMs, ...source })) {
+					await progress.setDeleted(source, sinceMs);
+					continue;
+				}
+				// The archive that made it died before it told the others, or is of a version that doesn't.
+				await tombstones.add(source);
+				await sweep({ sinceMs, ...source });
+			}
+		},
+	});
 	return swept;
 }

@@ -2,6 +2,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
+import { NumberedRecords } from "./numbered-records.ts";
 
 /** The most keys of one answer (API reference, ListObjectsV2). */
 const pageKeys = 1_000;
@@ -31,6 +32,63 @@ export async function* fromOldest(
 			isWhole = false;
 			break;
 		}
+	}
+}
+
+const cursorDigits = 20;
+
+/**
+ * Goes through a part of folders that sort by no time. The next call goes on where this one has ended, whichever process makes it,
+ * and begins anew after the end.
+ * @param name of the work. Nobody else must do it meanwhile.
+ */
+export async function listInParts(
+	store: ObjectStore,
+	name: string,
+	prefixes: readonly string[],
+	{
+		mostListed,
+		work,
+	}: {
+		/** Of each prefix. */
+		mostListed: number;
+		work: (
+			some: AsyncIterable<ListedObject>,
+			prefix: string,
+		) => Promise<unknown>;
+	},
+): Promise<void> {
+	const cursors = new NumberedRecords(
+		store,
+		store.keys.cursors(name),
+		cursorDigits,
+	);
+	const newest = await cursors.newest();
+	const from: Record<string, string> = JSON.parse(newest?.text ?? "{}");
+	const to: Record<string, string> = {};
+	for (const prefix of prefixes) {
+		const listed = store.list(prefix, from[prefix]);
+		const some = firstOf(listed, mostListed, (key) => {
+			to[prefix] = key;
+		});
+		await work(some, prefix);
+	}
+	const hasChanged = JSON.stringify(to) !== JSON.stringify(from);
+	if (hasChanged) await cursors.write((newest?.number ?? 0) + 1, to);
+}
+
+/** @param cut is called with the last key if there may be more. */
+async function* firstOf(
+	objects: AsyncIterable<ListedObject>,
+	most: number,
+	cut: (last: string) => void,
+): AsyncGenerator<ListedObject> {
+	let count = 0;
+	for await (const object of objects) {
+		yield object;
+		if (++count < most) continue;
+		cut(object.key);
+		return;
 	}
 }
 

@@ -174,3 +174,18 @@ test("what sorts by no time is looked through in parts, and each turn goes on wh
 	// The fourth found the end, and the fifth began anew.
 	expect(store.listed.get(prefix)).toBe(3 * 100 + 100);
 });
+
+test("entries of a log go after weeks, and its newest never: numbers must not begin anew", async () => {
+	const store = agedStore();
+	const { keys } = store;
+	const folders = [keys.deletions(), keys.additions()];
+	for (const folder of folders)
+		for (const [at, age] of [60, 50, 40, 60, 90].entries())
+			store.add(`${folder}${at}.json`, age);
+	await archiveOf(store, []).keepInTurn(nowMs);
+	for (const folder of folders)
+		expect(store.keysIn(folder)).toEqual([
+			`${folder}2.json`,
+			`${folder}4.json`,
+		]);
+});

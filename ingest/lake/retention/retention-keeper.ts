@@ -16,13 +16,13 @@ import type {
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
+import { loggedDays } from "../../archive/write/numbered-log.ts";
 import { earlyDays } from "../../wire/early-name.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
-import { datesFolderOf, folderOf, fromOldest } from "./listing.ts";
-import { NumberedRecords } from "./numbered-records.ts";
+import { datesFolderOf, folderOf, fromOldest, listInParts } from "./listing.ts";
 import {
 	expiredCuts,
 	hasBeenFor,
@@ -41,7 +41,6 @@ import type { Turns } from "./turns.ts";
 
 /** 200 requests, and as many seconds or fewer. */
 const mostListedOfRun = 200_000;
-const cursorDigits = 20;
 /** Bounds the keys in memory. */
 const chosenAtOnce = 1_000;
 /** An older multipart upload was left by a killed process. */
@@ -179,6 +178,12 @@ export class RetentionKeeper {
 				round,
 			);
 		await this.#removeSome(round);
+		for (const log of [keys.deletions(), keys.additions()])
+			await this.#remove(
+				expiredCuts(store.list(log), witnesses, loggedDays),
+				() => true,
+				round,
+			);
 		const days = store.list(keys.days());
 		await this.#remove(days, (o) => isAged(o, witnesses, longest), round);
 		const beforeMs =
@@ -199,23 +204,11 @@ export class RetentionKeeper {
 			[store.keys.allImports(), isUnused],
 			[store.keys.allRuns(), isOld],
 		] as const;
-		const cursors = new NumberedRecords(
-			store,
-			store.keys.cursors("retention"),
-			cursorDigits,
-		);
-		const newest = await cursors.newest();
-		const from: Record<string, string> = JSON.parse(newest?.text ?? "{}");
-		const to: Record<string, string> = {};
-		for (const [prefix, isChosen] of parts) {
-			const listed = store.list(prefix, from[prefix]);
-			const some = firstOf(listed, mostListed, (key) => {
-				to[prefix] = key;
-			});
-			await this.#remove(some, isChosen, round);
-		}
-		const hasChanged = JSON.stringify(to) !== JSON.stringify(from);
-		if (hasChanged) await cursors.write((newest?.number ?? 0) + 1, to);
+		const chosenIn = new Map<string, (object: ListedObject) => boolean>(parts);
+		await listInParts(store, "retention", [...chosenIn.keys()], {
+			mostListed,
+			work: (some, prefix) => this.#remove(some, chosenIn.get(prefix)!, round),
+		});
 	}
 
 	/** Memory holds one page of keys. */
@@ -319,21 +312,6 @@ export class RetentionKeeper {
 				)
 				.map(({ modifiedMs }) => utcDate(modifiedMs)),
 		};
-	}
-}
-
-/** @param cut is called with the last key if there may be more. */
-async function* firstOf(
-	objects: AsyncIterable<ListedObject>,
-	most: number,
-	cut: (last: string) => void,
-): AsyncGenerator<ListedObject> {
-	let count = 0;
-	for await (const object of objects) {
-		yield object;
-		if (++count < most) continue;
-		cut(object.key);
-		return;
 	}
 }
 

@@ -56,16 +56,17 @@ export function isOverdue(
 
 /**
  * The expired cut records of streams, which are given in the order of their keys. Never a stream's newest: it says where archiving
- * resumes.
+ * resumes. The same of other records with numbers, which must not begin anew.
  */
 export async function* expiredCuts(
 	records: AsyncIterable<ListedObject>,
 	witnesses: TimeWitnesses,
+	days = retainedDays,
 ): AsyncGenerator<ListedObject> {
 	let before: ListedObject | undefined;
 	for await (const record of records) {
 		const isOfSame = before && folderOf(before.key) === folderOf(record.key);
-		if (before && isOfSame && isAged(before, witnesses)) yield before;
+		if (before && isOfSame && isAged(before, witnesses, days)) yield before;
 		before = record;
 	}
 }
