@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
+import { buildConsole } from "./console-build.ts";
 import { ChildRecords, stopOrphans } from "./machine/child-records.ts";
 import { problem, runCommand } from "./machine/errors.ts";
 import { checkSpace, type LocalHome, locateHome } from "./machine/home.ts";
@@ -44,6 +45,7 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 		if (started) {
 			terminal.settle();
 			terminal.say(welcome(home, started, publicURL));
+			buildConsole(home, terminal, stop);
 			await untilAborted(stop, new Promise(() => {}));
 		}
 		return 0;

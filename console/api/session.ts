@@ -56,6 +56,8 @@ const usualWays: SignInWays = { token: true, oidc: false, code: true };
 const tabs = new BroadcastChannel("tidemill-session");
 tabs.onmessage = () => void loadSession();
 
+const awayAgainMs = 5_000;
+
 /** Asks who the visitor is. Never throws: the state says what came of it. */
 export async function loadSession(): Promise<void> {
 	const wasSignedIn = sessionState.peek().kind === "signedIn";
@@ -72,8 +74,10 @@ export async function loadSession(): Promise<void> {
 				hasEnded: wasSignedIn,
 			};
 		// What is on the page stays: the line above it says that the API is away.
-		else if (!wasSignedIn)
+		else if (!wasSignedIn) {
 			sessionState.value = { kind: "away", detail: error.message };
+			setTimeout(() => void loadSession(), awayAgainMs);
+		}
 	}
 }
 

@@ -64,7 +64,12 @@ export async function openConsole(
 	page.setDefaultTimeout(patienceMs);
 	const complaints: string[] = [];
 	page.on("pageerror", (error) => complaints.push(String(error.stack)));
-	page.on("dialog", (dialog) => complaints.push(`dialog ${dialog.message()}`));
+	page.on("dialog", (dialog) => {
+		// A form with changes asks, and whoever opens another address goes on.
+		if (dialog.type() === "beforeunload") return dialog.accept();
+		complaints.push(`dialog ${dialog.message()}`);
+		return dialog.dismiss();
+	});
 	// What the page's policy stops is an error on the browser's console.
 	page.on("console", (said) => {
 		if (/Content[ -]Security[ -]Policy|Trusted/i.test(said.text()))

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loopbackNames } from "../../api/console/own-page.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
-import { issueCode } from "../../packages/service/sign-in-codes.ts";
+import { codeLifeMs, issueCode } from "../../packages/service/sign-in-codes.ts";
 import {
 	administrator,
 	startApi,
@@ -247,6 +247,22 @@ describe("signing in", () => {
 		expect(second.statusCode).toBe(401);
 		expect(second.json().detail).toContain("tidemill console");
 		expect(second.cookies).toEqual([]);
+	});
+
+	test("by a code until it is ten minutes old, and not later", async () => {
+		const aged = (ageMs: number) =>
+			issueCode(codes, editor, Date.now() - ageMs);
+		// The older one last: whoever issues a code removes those that are over.
+		const [young, old] = [
+			await aged(codeLifeMs - 60_000),
+			await aged(codeLifeMs),
+		];
+		const answers = [];
+		for (const code of [young, old])
+			answers.push(await send("POST", "/console/session", ownPage, { code }));
+		expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 401]);
+		expect(answers[1]!.json().detail).toContain("older than ten minutes");
+		expect(answers[1]!.cookies).toEqual([]);
 	});
 
 	test.each([
