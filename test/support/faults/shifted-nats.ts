@@ -11,6 +11,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { goFlags } from "../../../local/binaries/build.ts";
 import { pinnedBinaries } from "../../../local/binaries/pinned.ts";
 import { cacheDirectory } from "../../../packages/service/cache.ts";
 import { project } from "../servers/role-server.ts";
@@ -78,7 +79,7 @@ export async function shiftedNats(): Promise<string> {
 		const built = join(scratch, "nats-server");
 		await go(
 			"build",
-			"-trimpath",
+			...goFlags,
 			"-overlay",
 			overlay,
 			"-ldflags",
