@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { components as words } from "../messages/components.ts";
 import { shell } from "../messages/shell.ts";
 import { address, href } from "../router/navigation.ts";
@@ -27,7 +27,8 @@ export function Page({
 	useEffect(() => {
 		document.title = `${title} · ${shell.product}`;
 	}, [title]);
-	useEffect(() => {
+	// Before the page is seen: later it would take the focus from a field that somebody has reached by Tab.
+	useLayoutEffect(() => {
 		const { path } = address.peek();
 		if (lastPath !== undefined && lastPath !== path)
 			heading.current?.focus({ preventScroll: true });

@@ -45,9 +45,12 @@ export function withKeyboard(page: Page): Hands {
 			await page.keyboard.press("Enter");
 		},
 		fill: async (text, value) => {
-			await at(text);
+			const field = await at(text);
 			await page.keyboard.press("Control+A");
 			await page.keyboard.type(value);
+			const has = await field.inputValue();
+			if (has !== value)
+				throw new Error(`${text} has "${has}" after typing "${value}".`);
 		},
 		choose: async (text, option) => {
 			const select = await at(text);
