@@ -3,6 +3,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { walk } from "../docs/.vitepress/sidebar.ts";
 import { commandsOf } from "../docs/.vitepress/theme/commands.ts";
 import { consoleExamples } from "./support/examples/console-examples.ts";
 
@@ -44,14 +46,41 @@ test("what the site leaves to GitHub is a file of the repository", () => {
 	);
 });
 
-test("the front page's commands are the README's", () => {
-	const [own, readme] = ["docs/index.md", "README.md"].map((page) =>
-		consoleExamples(readFileSync(join(root, page), "utf8")).map(
-			({ command }) => command,
-		),
+test("the front page's resources are those of the quick start", () => {
+	const [, shown = ""] = /^```yaml\n(.*?)^```/ms.exec(
+		readFileSync(join(root, "docs/index.md"), "utf8"),
+	)!;
+	const applied = globSync("examples/quickstart/*.yaml", { cwd: root }).map(
+		(file) => parse(readFileSync(join(root, file), "utf8")),
 	);
-	expect(own!.length).toBeGreaterThan(5);
-	expect(readme).toEqual(expect.arrayContaining(own!));
+	const own = parseAllDocuments(shown).map((document) => document.toJS());
+	expect(own).toHaveLength(3);
+	expect(own).toEqual(expect.arrayContaining(applied));
+});
+
+test('the "next" links lead from the front page through all pages whose commands test/promises carries out', () => {
+	const first = /class="VPButton [^"]*brand" href="\/([^"]*)"/;
+	const next = /pager-link next" href="\/([^"]*)"/;
+	const walked: string[] = [];
+	for (
+		let at = first.exec(pages.get("/")!)?.[1];
+		at !== undefined;
+		at = next.exec(pages.get(`/${at}`)!)?.[1]
+	)
+		walked.push(at);
+	expect(walked.slice(0, walk.length)).toEqual(walk);
+	for (const page of walk) {
+		const blocks = pages
+			.get(`/${page}`)!
+			.matchAll(/<div class="language-console .*?<code>(.*?)<\/code>/gs);
+		// As the copy button reads them in a browser.
+		const copied = [...blocks].flatMap(([, html]) => commandsOf(textOf(html!)));
+		expect(copied).toEqual(
+			consoleExamples(readFileSync(join(root, `docs/${page}.md`), "utf8")).map(
+				({ command }) => command,
+			),
+		);
+	}
 });
 
 test("the copy button takes a block's commands, without prompts and without what they print", () => {
@@ -67,6 +96,17 @@ test("the copy button takes a block's commands, without prompts and without what
 		'curl "$url"',
 	]);
 });
+
+/** An element's `textContent`, as a browser has it. */
+function textOf(html: string): string {
+	const entities: Record<string, string> = { lt: "<", gt: ">", amp: "&" };
+	return html
+		.replaceAll(/<[^>]*>/g, "")
+		.replaceAll(/&#(x?)([0-9a-f]+);/gi, (_, hex, code) =>
+			String.fromCodePoint(Number.parseInt(code, hex ? 16 : 10)),
+		)
+		.replaceAll(/&(quot|lt|gt|amp);/g, (_, name) => entities[name] ?? '"');
+}
 
 /** Links have no `.html`, and a folder's page is `index.html`. */
 function addressOf(file: string): string {

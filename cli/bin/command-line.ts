@@ -37,13 +37,15 @@ export async function runCommandLine(args: string[]): Promise<void> {
 
 /**
  * `tidemill help sources list` is the same as `tidemill sources list --help`, which finds the commands of a group, too. As in
- * kubectl, `-o=yaml` is the same as `-o yaml`.
+ * kubectl, `-o=yaml` is the same as `-o yaml`. SQL may begin with a comment, `-- …`, which is no option.
  */
 function asCommanderReads(args: string[]): string[] {
 	const [name, ...rest] = args.flatMap((arg) =>
 		/^-[a-zA-Z]=/.test(arg) ? [arg.slice(0, 2), arg.slice(3)] : [arg],
 	);
 	if (name === "help") return [...rest, "--help"];
+	if (name === "sql")
+		return [name, ...rest.map((arg) => arg.replace(/^--[^\s=]*\s/, " $&"))];
 	return name === undefined ? [] : [name, ...rest];
 }
 

@@ -3,11 +3,18 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { TransportError } from "../../packages/kube/client/errors.ts";
+import {
+	hasReason,
+	TransportError,
+} from "../../packages/kube/client/errors.ts";
 import { formats } from "../../packages/warehouses/definition/sql.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
-import { chooseCluster, requireObject } from "../command/cluster.ts";
-import { NoKubeconfig } from "../command/errors.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "../command/cluster.ts";
+import { NoKubeconfig, UsageError } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
 
 const queryable = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
@@ -23,7 +30,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		.command("sql")
 		.summary(`query a destination of ${queryable}`)
 		.description(
-			"Query a destination, read-only, and print the result. Of a warehouse that is a server it asks that, with the credentials of the destination's Secret, which you must be allowed to read. Of DuckDB it reads the file that the destination names, of a Tidemill that runs on this machine (make up); without --destination, there must be only one file. The exit code is 75 if the file stays in use.",
+			"Query a destination, read-only, and print the result. Of a warehouse that is a server it asks that, with the credentials of the destination's Secret, which you must be allowed to read. Of DuckDB it reads the file that the destination names, of a Tidemill that runs on this machine (make up). Without --destination it asks the namespace's only one, or the only one of DuckDB. The exit code is 75 if the file stays in use.",
 		)
 		.argument("<query>", "SQL, in single quotes")
 		.addOption(
@@ -45,10 +52,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		)
 		.action(async (query, _, command) => {
 			const options = command.optsWithGlobals();
-			const found =
-				options.destination === undefined
-					? undefined
-					: await destinationOf(options.destination, options);
+			const found = options.file ? undefined : await destinationOf(options);
 			if (found && !found.destination.spec.duckDB) {
 				const { queryWarehouse } = await import("./warehouse-query.ts");
 				const { cluster, destination } = found;
@@ -62,25 +66,48 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 				...options,
 				...(found && {
 					namespace: found.cluster.namespace,
+					destination: found.destination.metadata.name,
 					path: found.destination.spec.duckDB?.path,
 				}),
 			});
 		});
 }
 
-/** Undefined without a cluster: a file of the destination's name is then the best guess. */
-async function destinationOf(name: string, options: ClusterOptions) {
+/**
+ * The Destination that is named, or else the only one. Undefined without a cluster, or where nobody may list: a file of the
+ * Destination's name, or the only file, is then the best guess.
+ */
+async function destinationOf({
+	destination: name,
+	...options
+}: ClusterOptions & { destination?: string | undefined }) {
 	try {
 		const cluster = await chooseCluster(options);
-		const destination = await requireObject<Destination>(
-			cluster,
-			destinationKind,
-			name,
-		);
-		return { cluster, destination };
+		const destination = name
+			? await requireObject<Destination>(cluster, destinationKind, name)
+			: await onlyDestination(cluster);
+		return destination && { cluster, destination };
 	} catch (error) {
-		if (error instanceof TransportError || error instanceof NoKubeconfig)
+		if (
+			error instanceof TransportError ||
+			error instanceof NoKubeconfig ||
+			(!name && hasReason(error, "Forbidden"))
+		)
 			return undefined;
 		throw error;
 	}
+}
+
+/** Files of deleted Destinations stay where they are, so files alone don't say which one is meant. */
+async function onlyDestination({ client, namespace }: Cluster) {
+	const { items } = await client.list<Destination>(destinationKind, {
+		namespace,
+	});
+	const files = items.filter(({ spec }) => spec.duckDB);
+	const candidates = files.length > 0 ? files : items;
+	if (candidates.length > 1)
+		throw new UsageError(
+			`namespace ${namespace} has several destinations. Choose one with --destination: ${candidates.map(({ metadata }) => metadata.name).join(", ")}`,
+		);
+	return candidates[0];
 }

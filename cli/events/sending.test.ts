@@ -38,3 +38,31 @@ test("of a Source with an answer of its own, the event's id is printed from the 
 		stdout: "e-1\n",
 	});
 });
+
+test("the token of a Source's Secret is sent, if the person may read it", async () => {
+	const sent: unknown[] = [];
+	const secretRef = { name: "shop-token", key: "token" };
+	const answers = async (isAllowed: boolean) => {
+		const server = await apiserver((request, _, headers) => {
+			if (request.startsWith("POST")) sent.push(headers.authorization);
+			if (request.startsWith("POST")) return [200, { event_id: "e-1" }];
+			if (!request.includes("/secrets/"))
+				return [
+					200,
+					{
+						spec: {
+							webhook: { authorization: { customToken: { secretRef } } },
+						},
+						status: { webhookURL: `${server.url}/hooks/a` },
+					},
+				];
+			return isAllowed
+				? [200, { data: { token: btoa("a-token") } }]
+				: [403, { kind: "Status", reason: "Forbidden", code: 403 }];
+		});
+		await tidemill("events", "send", "shop", "--data", "{}", ...server.args);
+	};
+	await answers(true);
+	await answers(false);
+	expect(sent).toEqual(["Bearer a-token", undefined]);
+});

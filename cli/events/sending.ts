@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { hasReason } from "../../packages/kube/client/errors.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	type Cluster,
 	chooseCluster,
@@ -19,7 +21,10 @@ export function defineSend(group: CommandGroup): void {
 		.argument("<source>")
 		.option("-d, --data <json>", "the event itself")
 		.option("-f, --file <path>", "a file with the event; - is standard input")
-		.option("--token <token>", "the token of a source with authorization")
+		.option(
+			"--token <token>",
+			"the token of a source with authorization, unless you may read its secret",
+		)
 		.addHelpText(
 			...examples(
 				`tidemill ${group.name()} send shop --data '{"order": 1}'`,
@@ -29,7 +34,12 @@ export function defineSend(group: CommandGroup): void {
 		.action(async (source, { data, file, token }, command) => {
 			const body = await readBody(data, file);
 			const cluster = await chooseCluster(command.optsWithGlobals());
-			await send(await webhookURL(cluster, source), body, token);
+			const found = await requireObject<Source>(cluster, sourceKind, source);
+			await send(
+				webhookURL(cluster, found),
+				body,
+				token ?? (await ownToken(cluster, found)),
+			);
 		});
 }
 
@@ -70,11 +80,29 @@ async function readBody(
 	}
 }
 
-async function webhookURL(cluster: Cluster, name: string): Promise<string> {
-	const source = await requireObject<Source>(cluster, sourceKind, name);
-	const { namespace } = cluster;
-	const { webhookURL } = source.status ?? {};
-	if (webhookURL) return webhookURL;
+/** The token of the Source's Secret, if it wants one and the person may read it. */
+async function ownToken(
+	{ client, namespace }: Cluster,
+	{ spec }: Source,
+): Promise<string | undefined> {
+	const { name, key } =
+		spec?.webhook?.authorization?.customToken?.secretRef ?? {};
+	if (!name || !key) return undefined;
+	const secret = await client
+		.get(kinds.secret, name, namespace)
+		.catch((error) => {
+			if (!hasReason(error, "Forbidden")) throw error;
+		});
+	const content = secret?.data?.[key];
+	return content && Buffer.from(content, "base64").toString();
+}
+
+function webhookURL(
+	{ namespace }: Cluster,
+	{ metadata, status }: Source,
+): string {
+	if (status?.webhookURL) return status.webhookURL;
+	const { name } = metadata;
 	throw new CommandError(
 		`the source "${name}" has no URL yet. Find out why with: kubectl describe source ${name} -n ${namespace}`,
 	);

@@ -80,6 +80,9 @@ export const sidebar: {
 	},
 ];
 
+/** The pages in the order of their "next" links, from the front page's first button on. Decisions and runbooks come after them. */
+export const walk = sidebar.flatMap(({ pages }) => pages.map(([path]) => path));
+
 /** The pages about one type of warehouse, such as `duckdb.md` and `reference/duckdb-errors.md`, by their titles. */
 function pagesOfWarehouses(folder: string): [path: string, text: string][] {
 	return globSync(`${folder}*.md`, { cwd: docs })

@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { walk } from "../../docs/.vitepress/sidebar.ts";
+import {
+	type ConsoleExample,
+	consoleExamples,
+	isShown,
+} from "../support/examples/console-examples.ts";
+import { openLocalMode } from "../support/servers/local-mode.ts";
+import { hasPostgres } from "./setup.ts";
+
+/** What a page shows of these is what a terminal has, errors too; the others show standard output. */
+const terminals = ["postgres", "cli"];
+
+/**
+ * test/site.test.ts follows the "next" links in the site that is built, and compares what the copy button gives with the commands
+ * of these pages.
+ */
+const pages = walk
+	.filter((page) => page !== "postgres" || hasPostgres)
+	.map((page) => ({
+		page,
+		examples: consoleExamples(
+			readFileSync(
+				join(import.meta.dirname, "../../docs", `${page}.md`),
+				"utf8",
+			),
+		),
+	}))
+	.filter(({ examples }) => examples.length > 0);
+
+test('each page prints what it shows, one after the other along the "next" links, in one shell', async () => {
+	expect(pages.map(({ page }) => page)).toEqual(
+		expect.arrayContaining(["quickstart", "tutorial", "operations", "cli"]),
+	);
+	// Where a person begins, and no other test does.
+	const local = await openLocalMode("default");
+	const script = pages.flatMap(({ page, examples }) =>
+		scriptOf(page, examples),
+	);
+	let failure: (Error & { stdout: string }) | undefined;
+	const said = await local
+		.run("bash", "-euc", script.join("\n"))
+		.catch((error) => {
+			failure = error;
+			return error.stdout as string;
+		});
+	const printed = said.split("\0");
+	for (const { page, examples } of pages)
+		for (const { command, shown } of examples) {
+			const text = printed.shift() ?? "";
+			if (!isShown(text, shown))
+				expect(text, `${page}: ${command}`).toBe(shown);
+		}
+	// What it said to standard error is in the message.
+	if (failure) throw failure;
+});
+
+/** What each command prints ends with a NUL. */
+function scriptOf(page: string, examples: ConsoleExample[]): string[] {
+	const lines = examples.map(
+		({ command }) =>
+			`${inTime(command.replace("source .tidemill/env", 'source "$TIDEMILL_HOME/env"'))}\nprintf '\\0'`,
+	);
+	return terminals.includes(page)
+		? ["exec 3>&2 2>&1", ...lines, "exec 2>&3"]
+		: lines;
+}
+
+/** The same, as late as a person types it: what the page shows comes a moment after the command before it. */
+function inTime(command: string): string {
+	if (/^kubectl get .*pipelines/.test(command)) {
+		const said = "jsonpath='{.status.lastRun.phase}'=Succeeded";
+		return `kubectl wait pipelines --all --for=${said} --timeout=120s >&2\n${command}`;
+	}
+	if (command.startsWith("tidemill quarantine list"))
+		return `for _ in $(seq 200); do ${command} | grep -q order.lost && break; done\n${command}`;
+	if (command.includes("PlanCurrent")) return `${command}\n${untilValidated}`;
+	return command;
+}
+
+/** Receive takes routes in their order, so it has the shop's plan once it validates the events of a Source that came later. */
+const untilValidated = `
+kubectl create -f - >&2 <<'SOURCE'
+{ apiVersion: tidemill.dev/v1alpha1, kind: Source, metadata: { name: later }, spec: { type: Webhook, webhook: { trackingPlanRef: { name: orders } } } }
+SOURCE
+kubectl wait --for=jsonpath='{.status.webhookURL}' source/later --timeout=120s >&2
+until curl -sSf "$(kubectl get source later -o jsonpath={.status.webhookURL})" -d '{}' >&2; do sleep 0.1; done
+kubectl delete source later >&2`;
