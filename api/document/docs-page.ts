@@ -5,10 +5,11 @@ import { errorCodes } from "../http/errors.ts";
 import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 
 /** The API documentation for people: one HTML page that loads nothing else. */
-// Not a package's page: Redoc 3.0.1 is 2.3 MB of script (0.65 MB zipped), Scalar 1.72.1 4.4 MB (1.3 MB); this page needs no script at all,
-// so its policy allows none, and nothing on the API's own origin can read a token.
+// Not a package's page: docs/decisions/0040-the-api-s-page-has-no-script.md.
 function docsPage(document: OpenApiDocument, endpoints: Endpoint[]): string {
 	const { info, tags, components } = document;
+	// What refers to others goes first, and each name is there until then.
+	const deletions = endpoints.filter(isDeletion).toReversed();
 	return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -19,11 +20,20 @@ function docsPage(document: OpenApiDocument, endpoints: Endpoint[]): string {
 <h1>${text(info.title)} API</h1>
 <p>${prose(info.description)}</p>
 <p>${prose(components.securitySchemes.token.description)}</p>
-<p>Every answer has <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> (in seconds); beyond the limit it is <code>429</code> with <code>Retry-After</code>. The curl commands take the address and the token from <code>TIDEMILL_API_URL</code> and <code>TIDEMILL_API_TOKEN</code>.</p>
+<p>Every answer has <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> (in seconds); beyond the limit it is <code>429</code> with <code>Retry-After</code>. The curl commands take the address and the token from <code>TIDEMILL_API_URL</code> and <code>TIDEMILL_API_TOKEN</code>. Run them in the order of this page: each finds what the ones before it have made.</p>
 <p>For machines: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
-<nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#schemas">bodies</a> <a href="#errors">errors</a></nav>
+<nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#deletions">deletions</a> <a href="#schemas">bodies</a> <a href="#errors">errors</a></nav>
 </header>
-${tags.map(({ name }) => section(name, document, endpoints)).join("\n")}
+${tags
+	.map(({ name }) =>
+		section(
+			name,
+			document,
+			endpoints.filter((each) => each.tag === name && !isDeletion(each)),
+		),
+	)
+	.join("\n")}
+${section("deletions", document, deletions)}
 <section id="schemas"><h2>Bodies</h2>
 ${Object.entries(components.schemas)
 	.map(
@@ -52,31 +62,35 @@ code{padding:0 .25em}pre{padding:.75rem;overflow:auto}article{border-top:1px sol
 @media(prefers-color-scheme:dark){body{color:#e6e9ed;background:#14171a}code,pre{background:#23272d}a{color:#7db7ff}article{border-color:#343a42}}
 `;
 
+const isDeletion = ({ method }: Endpoint) => method === "DELETE";
+
 function section(
-	tag: string,
+	name: string,
 	document: OpenApiDocument,
 	endpoints: Endpoint[],
 ): string {
-	const own = endpoints.filter((endpoint) => endpoint.tag === tag);
-	return `<section id="${tag}"><h2>${text(tag)}</h2>
-${own.map((endpoint) => article(endpoint, document)).join("\n")}
+	return `<section id="${name}"><h2>${text(name)}</h2>
+${endpoints.map((endpoint) => article(endpoint, document)).join("\n")}
 </section>`;
 }
 
 function article(endpoint: Endpoint, document: OpenApiDocument): string {
-	const { id, method, path, summary, body, query = [], answers } = endpoint;
+	const { id, method, path, summary, body, answers } = endpoint;
 	const {
 		parameters: given,
 		responses,
 		"x-codeSamples": samples,
 	} = document.paths[path]![method.toLowerCase()]!;
-	const headers = given
-		.map((parameter) => resolved(parameter, document))
-		.filter((parameter) => parameter.in === "header")
-		.map(
-			(parameter) =>
-				`<li><code>${parameter.name}:</code> ${prose(parameter.description!)}</li>`,
-		);
+	const parameters = ["query", "header"].flatMap((place) =>
+		given
+			.map((parameter) => resolved(parameter, document))
+			.filter((parameter) => parameter.in === place)
+			.map(({ name, description, schema }) => {
+				const written = place === "query" ? `?${name}=` : `${name}:`;
+				const values = schema?.enum ? ` One of ${schema.enum.join(", ")}.` : "";
+				return `<li><code>${written}</code> ${prose(`${description!}${values}`)}</li>`;
+			}),
+	);
 	const errors = Object.entries(responses)
 		.filter(([status]) => !(status in answers))
 		.map(([status, response]) => {
@@ -86,11 +100,6 @@ function article(endpoint: Endpoint, document: OpenApiDocument): string {
 			);
 			return `<li><code>${status}</code> ${codes.map(linkTo).join(" or ")}</li>`;
 		});
-	const parameters = query.map((name) => {
-		const { description = `Only those of this ${name}.` } = (document.components
-			.parameters[name as "limit"] ?? {}) as { description?: string };
-		return `<li><code>?${name}=</code> ${prose(description)}</li>`;
-	});
 	const outcomes = Object.entries(answers).map(
 		([status, { about, schema }]) =>
 			`<li><code>${status}</code> ${text(about)} ${linkTo(schema)}</li>`,
@@ -98,16 +107,37 @@ function article(endpoint: Endpoint, document: OpenApiDocument): string {
 	return `<article id="${id}">
 <h3><span class="method">${method}</span> <code>${text(path)}</code></h3>
 <p>${text(summary)}.${body ? ` Body: ${linkTo(body.schema)}${body.isRequired ? "" : " (optional)"}.` : ""}</p>
-<ul>${parameters.join("")}${headers.join("")}${outcomes.join("")}${errors.join("")}</ul>
-<pre>${text(samples[0]!.source)}</pre>
-</article>`;
+<ul>${parameters.join("")}${outcomes.join("")}${errors.join("")}</ul>
+<pre class="curl">${text(samples[0]!.source)}</pre>
+${exampleAnswer(responses)}</article>`;
+}
+
+/** The example of the last successful answer that has a body: a creation's, not that of its dry run. */
+function exampleAnswer(responses: object): string {
+	const examples = Object.values(responses as Record<string, Answer>).flatMap(
+		({ content }) => Object.values(content ?? {}).map(({ example }) => example),
+	);
+	const example = examples.at(-1);
+	if (example === undefined) return "";
+	const written =
+		typeof example === "string" ? example : JSON.stringify(example, null, 2);
+	return `<details><summary>Example answer</summary><pre>${text(written)}</pre></details>\n`;
+}
+
+interface Answer {
+	content?: Record<string, { example?: unknown }>;
 }
 
 /** What a `$ref` of the document leads to. */
 function resolved(
 	value: object,
 	document: OpenApiDocument,
-): { name?: string; in?: string; description?: string } {
+): {
+	name?: string;
+	in?: string;
+	description?: string;
+	schema?: { enum?: string[] };
+} {
 	if (!("$ref" in value)) return value;
 	const [, , section, name] = String(value.$ref).split("/");
 	const { components } = document as unknown as {

@@ -1,5 +1,7 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { answerExamples } from "./answer-examples.ts";
+import { curlSample } from "./curl-samples.ts";
 import { schemaRef } from "./fields.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 import { parameters, parametersOf } from "./parameters.ts";
@@ -10,6 +12,7 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 /** The OpenAPI 3.1 document of the whole API. */
 export function openApiDocument(endpoints: Endpoint[]) {
 	const schemas = openApiSchemas();
+	const exampleOf = answerExamples(schemas);
 	return {
 		openapi: "3.1.0",
 		info: {
@@ -28,7 +31,7 @@ export function openApiDocument(endpoints: Endpoint[]) {
 		paths: Object.fromEntries(
 			[...new Set(endpoints.map(({ path }) => path))].map((path) => [
 				path,
-				pathItem(endpoints, path, schemas),
+				pathItem(endpoints, path, schemas, exampleOf),
 			]),
 		),
 		components: {
@@ -52,6 +55,7 @@ function pathItem(
 	endpoints: Endpoint[],
 	path: string,
 	schemas: Record<string, SchemaObject>,
+	exampleOf: (schema: string) => unknown,
 ) {
 	return Object.fromEntries(
 		endpoints
@@ -59,7 +63,7 @@ function pathItem(
 			.map((endpoint) => [
 				endpoint.method.toLowerCase(),
 				{
-					...describe(endpoints, endpoint),
+					...describe(endpoints, endpoint, exampleOf),
 					// Documentation pages such as Redoc and Scalar show it.
 					"x-codeSamples": [
 						{
@@ -73,7 +77,11 @@ function pathItem(
 	);
 }
 
-function describe(endpoints: Endpoint[], endpoint: Endpoint) {
+function describe(
+	endpoints: Endpoint[],
+	endpoint: Endpoint,
+	exampleOf: (schema: string) => unknown,
+) {
 	const { id, method, summary, tag, body } = endpoint;
 	return {
 		operationId: id,
@@ -92,32 +100,6 @@ function describe(endpoints: Endpoint[], endpoint: Endpoint) {
 				},
 			},
 		}),
-		responses: responsesOf(endpoint, endpoints),
+		responses: responsesOf(endpoint, endpoints, exampleOf),
 	};
-}
-
-/** An endpoint as a curl command, with the variables of `.tidemill/env`: the URL ends in `/v1`. */
-function curlSample(
-	{ method, path, body }: Endpoint,
-	schemas: Record<string, SchemaObject>,
-): string {
-	const route = path.replace(/^\/v1/, "").replace("{name}", "example");
-	const example = body && sampleBody(schemas[body.schema]);
-	return [
-		`curl -sS${method === "GET" ? "" : ` -X ${method}`} "$TIDEMILL_API_URL${route}"`,
-		'-H "Authorization: Bearer $TIDEMILL_API_TOKEN"',
-		...(method === "POST" ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
-		...(method === "PUT" || method === "PATCH" ? [`-H 'If-Match: "1"'`] : []),
-		...(example === undefined
-			? []
-			: [
-					`-H 'Content-Type: application/${method === "PATCH" ? "merge-patch+" : ""}json'`,
-					`-d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`,
-				]),
-	].join(" \\\n  ");
-}
-
-function sampleBody(schema: SchemaObject | undefined): unknown {
-	const [example] = (schema?.examples ?? []) as object[];
-	return example ?? {};
 }

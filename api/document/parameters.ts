@@ -148,7 +148,7 @@ export const parameters = {
 	),
 	follow: inQuery(
 		"follow",
-		flag("Continue with new lines until the run ends.", isOff),
+		flag("Continue with new lines until it ends.", isOff),
 	),
 	from: inQuery(
 		"from",

@@ -8,7 +8,11 @@ import {
 import { choice, integer, list, object, schemaRef, text } from "./fields.ts";
 
 /** The responses of an endpoint by status: its answers, then its errors. */
-export function responsesOf(endpoint: Endpoint, endpoints: Endpoint[]) {
+export function responsesOf(
+	endpoint: Endpoint,
+	endpoints: Endpoint[],
+	exampleOf: (schema: string) => unknown,
+) {
 	const { path, answers, errors } = endpoint;
 	return {
 		...Object.fromEntries(
@@ -17,7 +21,7 @@ export function responsesOf(endpoint: Endpoint, endpoints: Endpoint[]) {
 				{
 					description: about,
 					headers: headersOf(endpoint, schema),
-					...contentOf(endpoint, schema),
+					...contentOf(endpoint, schema, exampleOf),
 					...(status !== "200" && linksOf(endpoints, endpoint, schema)),
 				},
 			]),
@@ -29,6 +33,12 @@ export function responsesOf(endpoint: Endpoint, endpoints: Endpoint[]) {
 		),
 	};
 }
+
+const textExamples = {
+	"text/plain":
+		'{"level":"info","time":"2026-03-01T12:00:01.204Z","msg":"Loaded 2 rows of 2026-03-01."}\n',
+	"text/event-stream": "event: ready\ndata: {}\n\n",
+};
 
 /** The error responses by name, one for each status. */
 export function errorResponses() {
@@ -92,12 +102,28 @@ function headerRefs(names: string[]) {
 	);
 }
 
-function contentOf({ produces }: Endpoint, schema: string | undefined): object {
+function contentOf(
+	{ produces }: Endpoint,
+	schema: string | undefined,
+	exampleOf: (schema: string) => unknown,
+): object {
 	if (produces)
-		return { content: { [produces]: { schema: { type: "string" } } } };
+		return {
+			content: {
+				[produces]: {
+					schema: { type: "string" },
+					example: textExamples[produces],
+				},
+			},
+		};
 	if (!schema) return {};
 	return {
-		content: { "application/json": { schema: schemaRef(schema) } },
+		content: {
+			"application/json": {
+				schema: schemaRef(schema),
+				example: exampleOf(schema),
+			},
+		},
 	};
 }
 

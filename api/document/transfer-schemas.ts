@@ -61,7 +61,7 @@ export const importSchemas: Record<string, SchemaObject> = {
 		},
 		{
 			...closed,
-			example: { files: [{ sha256: "0".repeat(64), bytes: 1000 }] },
+			examples: [{ files: [{ sha256: "0".repeat(64), bytes: 1000 }] }],
 		},
 	),
 	UploadList: object("Where the files go, in the order of the request.", {

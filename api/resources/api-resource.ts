@@ -26,7 +26,7 @@ export interface ApiResource<T extends Resource = Resource> {
 	noun: string;
 	kind: ResourceKind<T> & { kind: KindWithSpec };
 	secretFields: SecretField[];
-	/** A body that creates one. */
+	/** A body that creates one. The documentation's commands use its name. */
 	example: object;
 	/** How a list can be limited. */
 	filters: Record<string, ListFilter>;
@@ -43,14 +43,10 @@ export const sources: ApiResource<Source> = {
 	collection: "sources",
 	noun: "source",
 	example: {
+		name: "shop",
 		displayName: "The shop",
 		type: "Webhook",
-		webhook: {
-			authorization: {
-				type: "CustomToken",
-				customToken: { token: "choose-a-long-one" },
-			},
-		},
+		webhook: { idempotency: { key: { header: "idempotency-key" } } },
 	},
 	kind: sourceKind,
 	filters: {
@@ -97,6 +93,7 @@ export const destinations: ApiResource<Destination> = {
 	collection: "destinations",
 	noun: "destination",
 	example: {
+		name: "warehouse",
 		displayName: "Warehouse",
 		type: "DuckDB",
 		duckDB: { path: "analytics/events.duckdb", volumeClaimName: "warehouse" },
@@ -126,8 +123,9 @@ export const pipelines: ApiResource<Pipeline> = {
 	collection: "pipelines",
 	noun: "pipeline",
 	example: {
+		name: "orders",
 		displayName: "Orders, every morning",
-		sourceRef: { name: "the-shop" },
+		sourceRef: { name: "shop" },
 		destinationRef: { name: "warehouse" },
 		schedule: {
 			type: "Daily",
@@ -152,6 +150,7 @@ const trackingPlans: ApiResource<TrackingPlan> = {
 	collection: "tracking-plans",
 	noun: "tracking plan",
 	example: {
+		name: "shop-events",
 		displayName: "Shop events",
 		eventType: { bodyPointer: "/event" },
 		events: [{ type: "order.paid", schema: { required: ["order"] } }],
@@ -172,10 +171,10 @@ export const operations: ApiResource<Operation> = {
 	collection: "operations",
 	noun: "operation",
 	example: {
-		displayName: "Before the new plan",
-		type: "DryRun",
-		sourceRef: { name: "the-shop" },
-		plan: { name: "shop-events" },
+		name: "for-analysts",
+		displayName: "For the analysts",
+		type: "Export",
+		sourceRef: { name: "shop" },
 	},
 	kind: operationKind,
 	filters: {

@@ -47,12 +47,13 @@ test('each page prints what it shows, one after the other along the "next" links
 			return error.stdout as string;
 		});
 	const printed = said.split("\0");
-	for (const { page, examples } of pages)
-		for (const { command, shown } of examples) {
+	const misfits = pages.flatMap(({ page, examples }) =>
+		examples.flatMap(({ command, shown }) => {
 			const text = printed.shift() ?? "";
-			if (!isShown(text, shown))
-				expect(text, `${page}: ${command}`).toBe(shown);
-		}
+			return isShown(text, shown) ? [] : [{ page, command, text, shown }];
+		}),
+	);
+	expect(misfits).toEqual([]);
 	// What it said to standard error is in the message.
 	if (failure) throw failure;
 });

@@ -1,0 +1,71 @@
+import type { SchemaObject } from "../../crds/json-schema.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import { apiResources } from "../resources/api-resource.ts";
+
+/**
+ * An endpoint as a curl command, with the variables of `.tidemill/env`: the URL ends in `/v1`. In the order of the page they find
+ * what the ones before them have made: names are those of the bodies, and `$run` and `$event` are set by the commands that make them.
+ */
+export function curlSample(
+	endpoint: Endpoint,
+	schemas: Record<string, SchemaObject>,
+): string {
+	const { id, method, body } = endpoint;
+	const example = body && sampleBody(schemas[body.schema]);
+	const command = [
+		`curl -sS${method === "GET" ? "" : ` -X ${method}`}${options[id] ?? ""} "$TIDEMILL_API_URL${routeOf(endpoint)}"`,
+		authorization,
+		...(method === "POST" ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
+		...(method === "PUT" || method === "PATCH" ? [`-H 'If-Match: "1"'`] : []),
+		...(example === undefined
+			? []
+			: [
+					`-H 'Content-Type: application/${method === "PATCH" ? "merge-patch+" : ""}json'`,
+					`-d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`,
+				]),
+	].join(" \\\n  ");
+	return (around[id] ?? ((inner) => inner))(command);
+}
+
+const authorization = '-H "Authorization: Bearer $TIDEMILL_API_TOKEN"';
+
+/** Streams have no end of their own. */
+const options: Record<string, string> = {
+	followChanges: " -N --max-time 5",
+	tailEvents: " -N --max-time 5",
+};
+
+const started = `$(curl -sS -X POST "$TIDEMILL_API_URL/pipelines/orders/run" ${authorization} | sed -E 's/^."name":"([^"]*)".*/\\1/')`;
+
+/** What stands before or around a command, by the endpoint's id. */
+const around: Record<string, (command: string) => string> = {
+	sendTestEvent: (command) =>
+		`event=$(${command} | sed -E 's/.*"eventId":"([^"]*)".*/\\1/')`,
+	startRun: (command) =>
+		`run=$(${command} | sed -E 's/^."name":"([^"]*)".*/\\1/')`,
+	listExportFiles: (command) =>
+		`until curl -sS "$TIDEMILL_API_URL/operations/for-analysts" ${authorization} | grep -q '"status":"Succeeded"'; do sleep 1; done\n${command}`,
+	cancelRun: (command) => `run=${started}\n${command}`,
+};
+
+function routeOf({ id, path, tag }: Endpoint): string {
+	const route = path
+		.replace(/^\/v1/, "")
+		.replace("{name}", nameOf(path.split("/")[2]!, tag))
+		.replace("{event_id}", "$event");
+	return id === "getRun" ? `${route}?wait=60s` : route;
+}
+
+function nameOf(collection: string, tag: string): string {
+	if (collection === "runs") return "$run";
+	if (collection === "tokens") return "orchestrator";
+	const resource = apiResources.find(
+		(each) => each.collection === collection || each.collection === tag,
+	);
+	return (resource?.example as { name: string } | undefined)?.name ?? "example";
+}
+
+function sampleBody(schema: SchemaObject | undefined): unknown {
+	const [example] = (schema?.examples ?? []) as object[];
+	return example ?? {};
+}
