@@ -44,7 +44,7 @@ const jobs: Record<string, { about: string; load: Load<JobOptions> }> = {
 	},
 	check: {
 		about: "verify that a Destination is writable",
-		load: () => import("../../ingest/check/main.ts"),
+		load: () => import("../../ingest/load/check.ts"),
 	},
 	operation: {
 		about: "perform one Operation: read a Source's stored events",

@@ -1,12 +1,12 @@
 import { Collections, PipelinesApi, RunsApi } from "./generated/operations.ts";
 import type { RunStart } from "./generated/types.ts";
-import { ApiError } from "./http/errors.ts";
-import { Api, type Token } from "./http/request.ts";
+import { ApiError } from "./errors.ts";
+import { Api, type Token } from "./request.ts";
 import { RunHandle } from "./run-handle.ts";
 
 export type * from "./generated/types.ts";
-export * from "./http/errors.ts";
-export type { Token } from "./http/request.ts";
+export * from "./errors.ts";
+export type { Token } from "./request.ts";
 export * from "./run-errors.ts";
 export { RunHandle, type WaitOptions } from "./run-handle.ts";
 

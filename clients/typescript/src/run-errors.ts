@@ -1,5 +1,5 @@
 import type { Run } from "./generated/types.ts";
-import { TidemillError } from "./http/errors.ts";
+import { TidemillError } from "./errors.ts";
 
 /** The Run had not ended when the time to wait was over. It goes on. */
 export class RunNotEnded extends TidemillError {

@@ -1,7 +1,7 @@
 import type { RunsApi } from "./generated/operations.ts";
 import type { Run } from "./generated/types.ts";
-import { ApiError, TidemillError } from "./http/errors.ts";
-import { pause } from "./http/request.ts";
+import { ApiError, TidemillError } from "./errors.ts";
+import { pause } from "./request.ts";
 import { RunCancelled, RunFailed, RunNotEnded } from "./run-errors.ts";
 
 /** Lines of its log that the error of a failed Run has. */
