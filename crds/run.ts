@@ -1,5 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Operation, Run, RunSpec } from "./generated/types.ts";
+import type {
+	Operation,
+	OperationSpec,
+	Run,
+	RunSpec,
+} from "./generated/types.ts";
 
 /** Whether a Run or an Operation has ended. The operator writes `completionTime` together with the final phase. */
 export function hasEnded({ status }: Run | Operation): boolean {
@@ -33,6 +38,23 @@ export function startedRunName(
 /** The name of the Run of a scheduled minute. The name is the lock: every attempt to create that Run uses it. */
 export function scheduledRunName(pipeline: string, slotMs: number): string {
 	return `${pipeline}-${slotMs / 60_000}`;
+}
+
+/** The name of an Operation that a program creates. */
+export function operationName(
+	source: string,
+	type: OperationSpec["type"],
+	suffix: string = randomBytes(4).toString("hex"),
+): string {
+	const short = {
+		DryRun: "dr",
+		Draft: "d",
+		Inspect: "i",
+		Release: "r",
+		Export: "e",
+		Import: "im",
+	}[type];
+	return `${source}-${short}${suffix}`;
 }
 
 /** A number of rows, for people. */

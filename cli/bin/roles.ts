@@ -48,7 +48,7 @@ const jobs: Record<string, { about: string; load: Load<JobOptions> }> = {
 	},
 	operation: {
 		about: "perform one Operation: read a Source's stored events",
-		load: () => import("../../ingest/operation/main.ts"),
+		load: () => import("../../ingest/operation/operation.ts"),
 	},
 };
 

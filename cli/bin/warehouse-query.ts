@@ -23,7 +23,7 @@ export async function queryWarehouse(
 	const { definition, own } = warehouseOf(spec)!;
 	const secret = await secretsOf(cluster, definition.secrets?.(own) ?? []);
 	const input = { ...definition.input(own), type: spec.type, isLocal: true };
-	const { printQuery } = await import("../../ingest/load/query.ts");
+	const { printQuery } = await import("../../ingest/load/warehouse.ts");
 	try {
 		await printQuery(input, sql, format, secret);
 	} catch (error) {

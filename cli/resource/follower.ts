@@ -12,8 +12,7 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { operationName } from "../../crds/operation.ts";
-import { hasEnded } from "../../crds/run.ts";
+import { hasEnded, operationName } from "../../crds/run.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import {

@@ -19,7 +19,6 @@ export const components = {
 	tryAgain: "Try again",
 	managedBy: (tool: string) =>
 		`${tool} manages this resource and would undo changes made here. Change it in its repository.`,
-	toSaveFirst: "Correct the fields that are marked.",
 	loading: "Loading…",
 	dismiss: "Dismiss",
 };

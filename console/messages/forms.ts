@@ -16,15 +16,12 @@ export const forms = {
 		`metadata.name must stay ${name}: a resource can't be renamed.`,
 	line: (line: number) => `Line ${line}`,
 	yamlProblems: "The form doesn't follow, because",
-	isManaged: "This form is read-only.",
 	noRight: "You may see this, but not change it.",
 	conflictTitle: "Somebody else changed this",
 	conflictText: (name: string) =>
 		`${name} was changed elsewhere while you edited it. Nothing is saved yet. For each field that both of you changed, choose a value.`,
-	conflictField: "Field",
 	conflictMine: "Yours",
 	conflictTheirs: "Theirs",
-	conflictBefore: "Before",
 	conflictNone: "not set",
 	keepMine: (path: string) => `Keep yours for ${path}`,
 	takeTheirs: (path: string) => `Take theirs for ${path}`,
@@ -32,8 +29,6 @@ export const forms = {
 	saveMerged: "Save both changes",
 	discardMine: "Discard mine",
 	backToForm: "Back to the form",
-	changedElsewhere:
-		"Somebody else has changed this since you opened it. Saving shows both versions.",
 	gone: "Somebody has deleted this. Saving isn't possible any more.",
 	conditions: "State",
 };

@@ -14,8 +14,6 @@ export const pipelines = {
 	emptyTitle: "No pipelines yet",
 	empty:
 		"A pipeline loads the events of one source into one table of one destination, on a schedule or when you say so.",
-	firstSource: "Create a source first: a pipeline loads its events.",
-	firstDestination: "Create a destination first: a pipeline loads into it.",
 
 	what: "What is loaded",
 	integrationName: "Integration name",
@@ -64,7 +62,6 @@ export const pipelines = {
 	formatZone: "Time zone of the values",
 	removeColumn: (name: string) => `Remove the column ${name}`,
 	example: "Example",
-	inEvents: "Events",
 	strategyTitle: "Strategy",
 	strategy: {
 		Incremental:
@@ -76,7 +73,6 @@ export const pipelines = {
 	previewHelp: "The latest events of the source, as the table would have them.",
 	previewEmpty: "The source has no events yet.",
 	previewNoSource: "Choose a source to see its latest events here.",
-	previewFailed: "The events can't be shown now.",
 	refreshPreview: "Refresh the preview",
 	nullValue: "NULL",
 	unfit: "doesn't fit",

@@ -28,10 +28,8 @@ export const runs = {
 	monthOf: (month: string) => `Runs of ${month}`,
 	weekdays: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
 	dayRuns: (date: string, text: string) => `${date}: ${text}`,
-	noneOnDay: "no run",
 	tooMany: "More than 10,000 runs: earlier days of the month aren't whole.",
 	filteredDay: (date: string) => `Only of ${date}`,
-	allDays: "All days",
 
 	runAgain: "Run again",
 	cancelRun: "Cancel run",

@@ -8,7 +8,6 @@ export const signInWords = {
 	oidc: "Sign in with your organization",
 	or: "or",
 	hasEnded: "Your session has ended. Sign in again to continue where you were.",
-	codeSpent: "Signing in with the code of this link…",
 	codeInvalid:
 		"The code in the link is spent or older than 10 minutes. Print another with `tidemill console`.",
 	local:

@@ -16,7 +16,12 @@ import { trustAuthorities } from "../../packages/service/trusted-authorities.ts"
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import { progressOf } from "../../packages/warehouses/load/progress.ts";
-import type { JobContext, JobSuccess } from "../job/process.ts";
+import {
+	type JobContext,
+	type JobOptions,
+	type JobSuccess,
+	runJob,
+} from "../job/process.ts";
 import { downloadObjects } from "../load/fetch/download.ts";
 import { LinkReader } from "../load/fetch/link-reader.ts";
 import { readManifest } from "../load/fetch/manifest.ts";
@@ -34,6 +39,11 @@ import { importFiles } from "./import/import.ts";
 import { EventInspection } from "./inspection.ts";
 
 const progressMs = 1_000;
+
+/** `tidemill operation --input <file>`: carries out one Operation (packages/contracts/operation.ts says what goes in and out). */
+export async function main({ input }: JobOptions): Promise<number> {
+	return runJob("operation", input, parseOperationInput, performOperation);
+}
 
 /**
  * Carries out one Operation: manifest → objects → checks → events → report. It changes nothing but the report and an Import's parts, so another

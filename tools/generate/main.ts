@@ -8,13 +8,12 @@ import { apiPage } from "./api-page.ts";
 import { argocdHealthFiles } from "./argocd-health.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { cliPage } from "./cli-page.ts";
-import { conditionsPage } from "./conditions-page.ts";
 import { crdFiles, schemaFiles, writeFiles } from "./crds.ts";
 import { errorsPage } from "./errors-page.ts";
-import { eventsPage } from "./events-page.ts";
 import { jsonScanText } from "./json-scan.ts";
 import { table } from "./markdown.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { conditionsPage, eventsPage } from "./reason-pages.ts";
 import { resourcesPage } from "./resources-page.ts";
 import { warehousePages } from "./warehouse-pages.ts";
 

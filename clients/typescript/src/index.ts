@@ -1,11 +1,11 @@
+import { ApiError } from "./errors.ts";
 import { Collections, PipelinesApi, RunsApi } from "./generated/operations.ts";
 import type { RunStart } from "./generated/types.ts";
-import { ApiError } from "./errors.ts";
 import { Api, type Token } from "./request.ts";
 import { RunHandle } from "./run-handle.ts";
 
-export type * from "./generated/types.ts";
 export * from "./errors.ts";
+export type * from "./generated/types.ts";
 export type { Token } from "./request.ts";
 export * from "./run-errors.ts";
 export { RunHandle, type WaitOptions } from "./run-handle.ts";

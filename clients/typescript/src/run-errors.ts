@@ -1,5 +1,5 @@
-import type { Run } from "./generated/types.ts";
 import { TidemillError } from "./errors.ts";
+import type { Run } from "./generated/types.ts";
 
 /** The Run had not ended when the time to wait was over. It goes on. */
 export class RunNotEnded extends TidemillError {

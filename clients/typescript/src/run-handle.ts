@@ -1,6 +1,6 @@
+import { ApiError, TidemillError } from "./errors.ts";
 import type { RunsApi } from "./generated/operations.ts";
 import type { Run } from "./generated/types.ts";
-import { ApiError, TidemillError } from "./errors.ts";
 import { pause } from "./request.ts";
 import { RunCancelled, RunFailed, RunNotEnded } from "./run-errors.ts";
 
