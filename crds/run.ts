@@ -53,6 +53,7 @@ export function operationName(
 		Release: "r",
 		Export: "e",
 		Import: "im",
+		Erase: "er",
 	}[type];
 	return `${source}-${short}${suffix}`;
 }

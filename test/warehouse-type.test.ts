@@ -62,6 +62,9 @@ export const definition = {
 
 export const open: WarehouseModule["open"] = () => ({
 	async requireUsable() {},
+	async erase() {
+		return undefined;
+	},
 	async load() {},
 	async check() {},
 });

@@ -181,7 +181,15 @@ export const operations: ApiResource<Operation> = {
 		source: { field: "spec.sourceRef.name" },
 		type: {
 			field: "spec.type",
-			values: ["DryRun", "Draft", "Inspect", "Release", "Export", "Import"],
+			values: [
+				"DryRun",
+				"Draft",
+				"Inspect",
+				"Release",
+				"Export",
+				"Import",
+				"Erase",
+			],
 		},
 		status: {
 			field: "status.phase",

@@ -103,6 +103,14 @@ test.each([
 		["tokens", "create", "a", "--scope", "read", "--duration", "366d"],
 		"at most 365d",
 	],
+	[
+		["events", "erase", "a", "--event-id", "e1", "--confirm", "b"],
+		'--confirm is "b", but must be the name of the source, "a"',
+	],
+	[
+		["events", "erase", "a", "--equals", "b", "--confirm", "a"],
+		"Set either --event-id, or both --body-pointer and --equals",
+	],
 	[["quarantine", "release", "a", "--days", "x"], '--days is "x", but must be'],
 	[
 		["quarantine", "release", "a", "--days=1", "--to=x"],

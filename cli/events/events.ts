@@ -1,4 +1,5 @@
 import type { CommandGroup } from "../command/group.ts";
+import { defineErase } from "./erase.ts";
 import { defineExport } from "./export.ts";
 import { defineImport } from "./import.ts";
 import { defineReplay } from "./replay.ts";
@@ -14,4 +15,5 @@ export function define(events: CommandGroup): void {
 	defineStored(events);
 	defineExport(events);
 	defineImport(events);
+	defineErase(events);
 }

@@ -20,7 +20,7 @@ test("a body stands in its line as a value, numbers and all, with spaces for lin
 	expect([text, line].map(bodyFormatIn)).toEqual(["text", "json"]);
 });
 
-test("each event of a Parquet file is a line, with its time in UTC and its headers", async () => {
+test("each event of a Parquet file that is not erased is a line, with its time in UTC and its headers", async () => {
 	const folder = await mkdtemp(join(tmpdir(), "ndjson-"));
 	onTestFinished(() => rm(folder, { recursive: true }));
 	const [parquet, file] = [join(folder, "a.parquet"), join(folder, "a.ndjson")];
@@ -28,7 +28,8 @@ test("each event of a Parquet file is a line, with its time in UTC and its heade
 	const connection = await instance.connect();
 	await connection.run(
 		`COPY (SELECT 'e' || i AS event_id, make_timestamptz(1772323200250000) AS timestamp, '[' || i || ']' AS body,
-		CASE WHEN i > 0 THEN '{"x-a":"b"}' END AS headers FROM range(3000) r(i)) TO '${parquet}' (FORMAT parquet)`,
+		CASE WHEN i > 0 THEN '{"x-a":"b"}' END AS headers,
+		CASE WHEN i < 3000 THEN 'json' ELSE 'erased' END AS kind FROM range(3001) r(i)) TO '${parquet}' (FORMAT parquet)`,
 	);
 	connection.closeSync();
 	await writeNdjson(parquet, file);

@@ -1,6 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { erasedKind } from "../../packages/contracts/manifest.ts";
 
 /** How a body stands in a line: as a JSON value, or as the text that was sent. */
 export type BodyFormat = "json" | "text";
@@ -17,8 +18,8 @@ export async function writeNdjson(
 	const connection = await instance.connect();
 	try {
 		const rows = await connection.stream(
-			"SELECT event_id, timestamp, body, headers FROM read_parquet($1)",
-			[parquet],
+			"SELECT event_id, timestamp, body, headers FROM read_parquet($1) WHERE kind <> $2",
+			[parquet, erasedKind],
 		);
 		const lines = async function* () {
 			for (;;) {

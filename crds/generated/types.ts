@@ -452,7 +452,25 @@ export interface OperationPlan {
 	inline?: OperationInline;
 }
 
-/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
+/** The events that came before the Erase and whose bodies have exactly this value. */
+export interface OperationMatch {
+	/** Where in the body, as a JSON Pointer (RFC 6901), such as `/customer/email`. */
+	bodyPointer: string;
+	/** The string, exactly. Numbers and other values don't match. */
+	equals: string;
+}
+
+/** What an Erase leaves, and which events it is about, unless `filter.eventIDs` says that. */
+export interface OperationErase {
+	/** `RemoveRow`: no table keeps a row of the events. `BlankBody`: their rows stay, with their IDs and times, and without their bodies, headers, and the values of them in columns. */
+	mode: "RemoveRow" | "BlankBody";
+	/** The name of the Source, once more. An Erase can't be undone. */
+	confirm: string;
+	/** The events that came before the Erase and whose bodies have exactly this value. */
+	match?: OperationMatch;
+}
+
+/** Which events an Inspect lists, or a Release or an Erase takes. An event must match each field that is set. Without a filter, all. */
 export interface OperationFilter {
 	/** Types of events. */
 	types?: string[];
@@ -474,8 +492,8 @@ export interface OperationJobTemplate extends PodTemplate {
 export interface OperationSpec {
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: validate the stored events against a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import";
+	/** `DryRun`: validate the stored events against a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. `Erase`: erase events for good, wherever Tidemill has them. It needs the right to `erase` `sources/bodies`. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import" | "Erase";
 	/** The Source whose stored events are read. */
 	sourceRef: { name: string };
 	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. */
@@ -486,7 +504,9 @@ export interface OperationSpec {
 	plan?: OperationPlan;
 	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
 	eventType?: OperationEventType;
-	/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
+	/** What an Erase leaves, and which events it is about, unless `filter.eventIDs` says that. */
+	erase?: OperationErase;
+	/** Which events an Inspect lists, or a Release or an Erase takes. An event must match each field that is set. Without a filter, all. */
 	filter?: OperationFilter;
 	/** How many events an Inspect lists at most. Without it, 20. */
 	limit?: number;
@@ -633,6 +653,36 @@ export interface OperationStatusImport {
 	dates?: OperationDate[];
 }
 
+export interface OperationPlace {
+	/** One of `Events`, `CompactedInputs`, `Quarantine`, `Releases`, `EarlyObjects`, `ImportParts`, `Uploads`, `Refusals`; later versions may add values. */
+	place: string;
+	/** How many. */
+	count: number;
+}
+
+export interface OperationTable {
+	/** Name of the Pipeline. */
+	pipeline: string;
+	/** `Pending` until a Run has taken the events out of the table, then `Done`; later versions may add values. */
+	phase: string;
+	/** The latest Run that was started for that. */
+	run?: string;
+	/** What it waits for, or what it leaves. */
+	message?: string;
+}
+
+/** What an Erase has done. It holds nothing of the events. */
+export interface OperationStatusErase {
+	/** What Runs load of a later snapshot has none of the events. */
+	time: string;
+	/** Where events were erased, and how many rows of them; of `Uploads` and `ImportParts`, how many files were removed, and of `Refusals`, how many records. */
+	places: OperationPlace[];
+	/** The tables that the Source's Pipelines load, at most 100. */
+	tables: OperationTable[];
+	/** Where Tidemill can't erase them. */
+	unreached: string[];
+}
+
 export interface OperationFailedAttempt {
 	/** The attempt's Pod. */
 	pod: string;
@@ -688,6 +738,8 @@ export interface OperationStatus {
 	export?: OperationExport;
 	/** The result of an Import. */
 	import?: OperationStatusImport;
+	/** What an Erase has done. It holds nothing of the events. */
+	erase?: OperationStatusErase;
 	/** Since when it waits for something that Tidemill can't change, such as a quota. An Operation that waits so for an hour fails. */
 	pendingSince?: string;
 	/** How many Pods have tried so far. */

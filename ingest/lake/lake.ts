@@ -9,6 +9,7 @@ import type { ArchiveMetrics } from "../archive/write/archive-metrics.ts";
 import { NatsProgress } from "../archive/write/nats-progress.ts";
 import type { Tombstones } from "../archive/write/tombstones.ts";
 import { Compactor } from "./compaction/compactor.ts";
+import { answerErasures } from "./erasure/erasures.ts";
 import { answerEvents } from "./events/responder.ts";
 import { RowThread } from "./events/row-thread.ts";
 import { answerImports } from "./imports/imports.ts";
@@ -113,6 +114,7 @@ export class Lake {
 					respond(answerRetention(context, shard, this.#retention)),
 					respond(answerImports(context, shard.number, this.#released)),
 					respond(answerReleases(context, shard, this.#released)),
+					respond(answerErasures({ ...context, store }, shard)),
 				];
 			}),
 		];

@@ -1,5 +1,6 @@
 import { rename, rm } from "node:fs/promises";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
 import {
 	boundedMemory,
@@ -20,15 +21,20 @@ import {
 	headerColumnsOf,
 	headerSql,
 } from "../../packages/warehouses/load/columns.ts";
-import type {
-	LoadDay,
-	UnfitRows,
+import {
+	type LoadDay,
+	rowsOf,
+	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../job/process.ts";
 import { downloadObjects, filesOf } from "./fetch/download.ts";
 import { checkObjects } from "./fetch/object-check.ts";
-import { withoutHeld, withoutReleased } from "./released-events.ts";
+import {
+	withoutErased,
+	withoutHeld,
+	withoutReleased,
+} from "./released-events.ts";
 import { withoutProperties } from "./without-properties.ts";
 
 /**
@@ -40,12 +46,15 @@ export class DownloadedDays implements DayFiles {
 	readonly #columns: LoadInput["table"]["columns"];
 	readonly directory: string;
 	readonly #context: JobContext;
+	readonly #hasErased: boolean;
 	readonly #unfit = new Map<LoadDay, UnfitRows>();
 	#session: Promise<Session> | undefined;
 	readonly #inTurn = oneAtATime();
 
+	/** @param erasures of the manifest. */
 	constructor(
 		{ table: { name, columns } }: LoadInput,
+		{ erasures }: Pick<Manifest, "erasures">,
 		directory: string,
 		context: JobContext,
 	) {
@@ -53,6 +62,7 @@ export class DownloadedDays implements DayFiles {
 		this.#columns = columns;
 		this.directory = directory;
 		this.#context = context;
+		this.#hasErased = erasures !== undefined;
 	}
 
 	/** Gets all days; returns them as they are on disk. */
@@ -109,13 +119,17 @@ export class DownloadedDays implements DayFiles {
 	async #check(day: LoadDay): Promise<LoadDay> {
 		const session = await this.#opened();
 		const checked = await checkObjects(day, session);
-		const whole = { ...day, objects: checked };
+		const counted = this.#hasErased
+			? await withoutErased(checked, session)
+			: checked;
+		const whole = { ...day, objects: counted };
 		const objects = await withoutHeld(whole, this.#table, session);
 		await leaveOutOmitted(day, session);
 		const files = objects.map(({ file }) => file);
 		const unfit = await countUnfit(this.#columns, files, session);
 		this.#unfit.set(day, unfit);
-		return withoutReleased({ ...day, objects, unfit }, session);
+		const rows = this.#hasErased ? rowsOf(objects) : day.rows;
+		return withoutReleased({ ...day, rows, objects, unfit }, session);
 	}
 
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */

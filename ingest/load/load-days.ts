@@ -56,14 +56,19 @@ export function planDays(
 	directory: string,
 	additionOf = replaceAll,
 ): LoadDay[] {
-	return dates.map((day) => ({
-		...day,
-		...planDate(
-			`${directory}/${day.date}`,
-			day.objects,
-			additionOf(day.date, day),
-		),
-	}));
+	return dates.map(({ erased, ...day }) => {
+		const deciding = erased?.by ?? [];
+		const rows = day.rows - (erased?.rows ?? 0);
+		return {
+			...day,
+			...(deciding.length > 0 && { deciding }),
+			...planDate(
+				`${directory}/${day.date}`,
+				day.objects,
+				additionOf(day.date, { ...day, rows, deciding }),
+			),
+		};
+	});
 }
 
 /**
@@ -75,10 +80,10 @@ export function planQuarantine(
 	directory: string,
 	additionOf = replaceAll,
 ): LoadDay[] {
-	return dates.map(({ date, objects: own, quarantine }) => {
+	return dates.map(({ date, objects: own, quarantine, erased }) => {
 		const { objects = [] } = quarantine ?? {};
 		const released = own.filter(({ released }) => released);
-		const deciding = released.map(nameOf);
+		const deciding = [...released.map(nameOf), ...(erased?.by ?? [])];
 		const prefix = `${directory}/${date}-quarantine`;
 		const addition = additionOf(date, { objects, deciding });
 		const day = planDate(prefix, objects, addition);
@@ -87,7 +92,7 @@ export function planQuarantine(
 			...(deciding.length > 0 && { deciding }),
 			...day,
 			// Rows that are added came after all that was released.
-			...(deciding.length > 0 &&
+			...(released.length > 0 &&
 				day.objects.length > 0 &&
 				!addition && {
 					released: withFiles(`${prefix}-released`, released),

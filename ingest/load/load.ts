@@ -77,6 +77,8 @@ class Attempt {
 	readonly #context: JobContext;
 	#warehouse: Warehouse | undefined;
 	#repaired: UtcDate[] = [];
+	/** Tables with rows that couldn't be erased. */
+	readonly #unreached = new Set<string>();
 
 	constructor(
 		input: LoadInput,
@@ -113,12 +115,13 @@ class Attempt {
 		);
 		const files = new DownloadedDays(
 			this.#input,
+			this.#manifest,
 			this.#directory,
 			this.#context,
 		);
 		try {
 			const ready = takesDaysOneByOne(this.#input)
-				? await sized(plans, files)
+				? await sized(plans, files, this.#manifest)
 				: await onDisk(plans, files);
 			const all = await this.#load(ready, files);
 			const own = rowsIn(ready.days);
@@ -138,9 +141,7 @@ class Attempt {
 				...(otherRows > 0 && { otherRows }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
 				...(unfit.length > 0 && { unfitValues: unfit }),
-				...(this.#warehouse?.warning !== undefined && {
-					warning: this.#warehouse.warning,
-				}),
+				...(this.#warning !== undefined && { warning: this.#warning }),
 			};
 		} finally {
 			await files.close();
@@ -195,7 +196,36 @@ class Attempt {
 		const rows = await destination.load(input, this.#manifest, days, files);
 		if (apart && table)
 			await destination.load({ ...input, table }, this.#manifest, apart, files);
-		return rows;
+		const erased = await this.#erase(destination);
+		return rows === undefined ? undefined : rows - erased;
+	}
+
+	/** What was erased on dates that the table has and the manifest lacks. Returns how many rows of the Run's table are gone. */
+	async #erase(destination: Warehouse): Promise<number> {
+		const input = this.#input;
+		const { quarantineTable } = input;
+		if (input.strategy !== "Incremental") return 0;
+		let gone = 0;
+		for (const erasure of this.#manifest.erasures?.others ?? [])
+			for (const table of [input.table, quarantineTable]) {
+				if (!table) continue;
+				const of = { ...input, table };
+				const rows = await destination.erase(of, this.#manifest, erasure);
+				if (rows === undefined) this.#unreached.add(table.name);
+				else if (table === input.table && erasure.mode === "RemoveRow")
+					gone += rows;
+				const { mode, before } = erasure;
+				const about = { table: table.name, rows, mode, before };
+				this.#context.log.info(about, "erased rows of earlier dates");
+			}
+		return gone;
+	}
+
+	get #warning(): string | undefined {
+		const [table] = this.#unreached;
+		return table === undefined
+			? this.#warehouse?.warning
+			: `Rows of earlier dates in table ${table} can't be erased, since no column says which they are: delete them yourself.`;
 	}
 
 	/** Late for a load that replaces, so that its downloads begin early. */
@@ -244,23 +274,32 @@ async function onDisk(
 		: { days: own };
 }
 
-/** How many rows stay in quarantine only the objects themselves can tell, if any were released. */
+/** How many rows stay in quarantine only the objects themselves can tell, if any were released, and how many count if any were erased. */
 async function sized(
 	plans: TablePlans,
 	files: DownloadedDays,
+	{ dates, erasures }: Manifest,
 ): Promise<TablePlans> {
-	if (!plans.apart) return plans;
-	const apart: LoadDay[] = [];
-	for (const day of plans.apart)
-		apart.push(
-			day.released
-				? {
-						...day,
-						rows: await files.with([day], async ([found]) => found!.rows),
-					}
-				: day,
-		);
-	return { ...plans, apart };
+	const isErased = new Set(
+		dates
+			.filter(({ erased }) => erased || erasures?.isUnderWay)
+			.map(({ date }) => date),
+	);
+	const size = async (days: LoadDay[]) => {
+		const found: LoadDay[] = [];
+		for (const day of days)
+			found.push(
+				day.objects.length > 0 && (day.released || isErased.has(day.date))
+					? {
+							...day,
+							rows: await files.with([day], async ([found]) => found!.rows),
+						}
+					: day,
+			);
+		return found;
+	};
+	const days = await size(plans.days);
+	return plans.apart ? { days, apart: await size(plans.apart) } : { days };
 }
 
 function resultOf(
@@ -279,7 +318,10 @@ function resultOf(
 	return {
 		version: 1,
 		outcome: "Succeeded",
-		rows: dates.reduce((sum, { rows }) => sum + rows, 0),
+		rows: dates.reduce(
+			(sum, { rows, erased }) => sum + rows - (erased?.rows ?? 0),
+			0,
+		),
 		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
 		objects: objects.length,
 		...(adds && {

@@ -1,4 +1,5 @@
 import { rename } from "node:fs/promises";
+import { erasedKind } from "../../packages/contracts/manifest.ts";
 import { boundedRowGroups } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
@@ -55,10 +56,31 @@ async function withoutEvents(
 	session: Session,
 ): Promise<DayObject[]> {
 	const own = parquetRows(others.map(({ file }) => file));
+	return withoutRows(
+		objects,
+		`event_id IN (SELECT event_id FROM ${own})`,
+		session,
+	);
+}
+
+/** The objects without what erasures have left in them. */
+export async function withoutErased(
+	objects: readonly DayObject[],
+	session: Session,
+): Promise<DayObject[]> {
+	if (objects.length === 0) return [];
+	return withoutRows(objects, `kind = ${quoteText(erasedKind)}`, session);
+}
+
+async function withoutRows(
+	objects: readonly DayObject[],
+	condition: string,
+	session: Session,
+): Promise<DayObject[]> {
 	const files = objects.map(({ file }) => file);
 	const found = await session.rows<{ filename: string; rows: bigint }>(
 		`SELECT filename, count(*) AS rows FROM ${parquetRows(files, { filename: true })}` +
-			` WHERE event_id IN (SELECT event_id FROM ${own}) GROUP BY filename`,
+			` WHERE ${condition} GROUP BY filename`,
 	);
 	const rowsIn = new Map(
 		found.map(({ filename, rows }) => [filename, Number(rows)]),
@@ -75,7 +97,7 @@ async function withoutEvents(
 		left.push({ ...object, rows, bodyBytes: Math.ceil(bodyBytes * share) });
 		const made = `${object.file}.kept`;
 		await session.run(
-			`COPY (SELECT * FROM ${parquetRows([object.file])} WHERE event_id NOT IN (SELECT event_id FROM ${own}))` +
+			`COPY (SELECT * FROM ${parquetRows([object.file])} WHERE NOT coalesce(${condition}, false))` +
 				` TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
 		);
 		await rename(made, object.file);

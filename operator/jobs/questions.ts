@@ -1,5 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
+	ErasureAnswer,
+	ErasureRequest,
 	ReleaseAnswer,
 	ReleaseRequest,
 } from "../../packages/contracts/archive.ts";
@@ -10,6 +12,7 @@ import type {
 	ResultRequest,
 } from "../../packages/contracts/manifest.ts";
 import {
+	erasureSubject,
 	importSubject,
 	manifestSubject,
 	releaseSubject,
@@ -37,6 +40,8 @@ interface Questions {
 	askResult: { question: ResultRequest; answer: ResultAnswer };
 	/** To release events from quarantine. */
 	askRelease: { question: ReleaseRequest; answer: ReleaseAnswer };
+	/** To erase events for good. */
+	askErase: { question: ErasureRequest; answer: ErasureAnswer };
 	/** To add what the Job of an Import has left. */
 	askImport: { question: ImportRequest; answer: ImportAnswer };
 }
@@ -155,4 +160,5 @@ const questions: Record<
 	askResult: { subjectOf: resultSubject, noAnswer: "ResultUnavailable" },
 	askRelease: { subjectOf: releaseSubject, noAnswer: "ReleaseUnavailable" },
 	askImport: { subjectOf: importSubject, noAnswer: "ImportUnavailable" },
+	askErase: { subjectOf: erasureSubject, noAnswer: "EraseUnavailable" },
 };

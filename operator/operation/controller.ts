@@ -1,6 +1,7 @@
 import {
 	type Operation,
 	operationKind,
+	type Pipeline,
 	type Source,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
@@ -20,14 +21,15 @@ import {
 	type OperationAction,
 	pendingLimit,
 } from "./decide.ts";
-import { type OperationState, readOperation } from "./state.ts";
+import { startErasingRun } from "./erase.ts";
+import { changesEvents, type OperationState, readOperation } from "./state.ts";
 import { operationInputName, operationJobName } from "./work.ts";
 
 /** Carries out Operations: asks archive what to read, starts the Job, and records its report. The loop doesn't run yet. */
 export function createOperationController(
 	context: OperatorContext & JobDeps,
 ): ControllerLoop {
-	const { informers } = context;
+	const { client, informers } = context;
 	const loop = createJobLoop<Operation, OperationState, OperationAction>(
 		context,
 		{
@@ -43,6 +45,11 @@ export function createOperationController(
 			decide,
 			objectIn: ({ operation }) => operation,
 			hasJob: ({ job }) => job !== undefined,
+			async apply(operation, action) {
+				if (action.type === "createRun")
+					await startErasingRun(client, action.pipeline, action.name);
+				return operation;
+			},
 			notPermitted: {
 				condition: "Complete",
 				statusOf(operation, message, now) {
@@ -75,16 +82,32 @@ export function createOperationController(
 			.ofSource(namespace, source)
 			.filter((operation) => !hasEnded(operation))
 			.map(keyOf);
-	// The next Import of the Source may begin.
+	// The next one that changes what the Source has stored may begin.
 	loop.watchGroups<Operation>(informers.operations, {
-		groupsOf: ({ metadata, spec }) =>
-			spec.type === "Import"
-				? [`${metadata.namespace}/${spec.sourceRef.name}`]
-				: [],
+		groupsOf: ({ metadata, spec }) => [
+			`${metadata.namespace}/${spec.sourceRef.name}`,
+		],
 		membersOf: (group) => openOf(...(group.split("/") as [string, string])),
 		matters: (operation, before, deleted) =>
+			deleted
+				? changesEvents(operation)
+				: before !== undefined &&
+					changesEvents(before) !== changesEvents(operation),
+	});
+	// A table is done.
+	loop.watchGroups<Pipeline>(informers.pipelines, {
+		groupsOf: ({ metadata, spec }) => [
+			`${metadata.namespace}/${spec.sourceRef.name}`,
+		],
+		membersOf: (group) =>
+			informers.operations
+				.ofSource(...(group.split("/") as [string, string]))
+				.filter(({ status }) => status?.erase && !status.completionTime)
+				.map(keyOf),
+		matters: (pipeline, before, deleted) =>
 			deleted ||
-			(before !== undefined && hasEnded(operation) !== hasEnded(before)),
+			pipeline.status?.lastSuccess?.snapshotTime !==
+				before?.status?.lastSuccess?.snapshotTime,
 	});
 	// An Operation waits for its Source and its plan.
 	loop.watchGroups<Source>(informers.sources, {

@@ -1,8 +1,11 @@
 import type {
 	Operation,
 	OperationStatus,
+	OperationStatusErase,
 	OperationStatusImport,
+	Pipeline,
 } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/run.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
 import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
@@ -16,6 +19,7 @@ import {
 	workTransitions,
 } from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
+import { erasureOf, placesOf, tablesOf, unreachedBy } from "./erase.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
 import {
@@ -44,7 +48,12 @@ type OperationReasons = ReasonsOf<"Operation">;
 type Waiting = [reason: CompleteReason<OperationReasons>, message: string];
 
 /** What is done about an Operation. */
-export type OperationAction = WorkAction<Operation, OperationReasons>;
+export type OperationAction =
+	| WorkAction<Operation, OperationReasons>
+	/** A Run of an Erase's own. */
+	| { type: "createRun"; pipeline: Pipeline; name: string };
+
+type WorkOnOperation = WorkAction<Operation, OperationReasons>;
 
 const transition = workTransitions<Operation, OperationReasons>("Operation");
 
@@ -60,11 +69,7 @@ export const pendingLimit = {
 	text: "The Operation could not start within an hour.",
 };
 
-export const { decide, decideNotPermitted, ask, askToStart, start } = lifecycle<
-	Operation,
-	OperationReasons,
-	OperationState
->({
+const work = lifecycle<Operation, OperationReasons, OperationState>({
 	noun: "Operation",
 	transition,
 	workIn: ({ operation }) => operation,
@@ -84,7 +89,8 @@ export const { decide, decideNotPermitted, ask, askToStart, start } = lifecycle<
 	leavesReport: true,
 	succeed: (state, _, facts, now) => recordReport(state, facts, now),
 	finish(state, now) {
-		const { import: left } = state.operation.status ?? {};
+		const { import: left, erase } = state.operation.status ?? {};
+		if (erase) return finishErase(state, erase, now);
 		return left && finishImport(state, left, now);
 	},
 
@@ -109,25 +115,52 @@ export const { decide, decideNotPermitted, ask, askToStart, start } = lifecycle<
 	pendingLimit: () => pendingLimit,
 });
 
+export const { decideNotPermitted } = work;
+const { ask, askToStart, start } = work;
+
+/** In the order in which they are applied. */
+export function decide(state: OperationState, now: number): OperationAction[] {
+	const { operation, pipelines } = state;
+	const { metadata, spec, status } = operation;
+	const isErasing =
+		status?.erase &&
+		!hasEnded(operation) &&
+		!spec.cancel &&
+		!metadata.deletionTimestamp;
+	const { starts } = isErasing
+		? tablesOf(pipelines, operation, status.erase!.time, now)
+		: { starts: [] };
+	return [
+		...work.decide(state, now),
+		...starts.map((run) => ({ type: "createRun", ...run }) as const),
+	];
+}
+
 /** Times are whole seconds, so of two that ended in the same second the younger counts as the later. */
 function endOf(operation: Operation): string {
 	return `${operation.status?.completionTime} ${ageOf(operation)}`;
 }
 
 /** The Operation has had no Job yet: wait for what is missing, or for archive's answer. */
-function prepare(state: OperationState, now: number): OperationAction[] {
+function prepare(state: OperationState, now: number): WorkOnOperation[] {
 	const { operation } = state;
 	const { spec } = operation;
 	const wait = (...[reason, message]: Waiting) =>
 		transition.progress(operation, reason, message, { phase: "Pending" }, now);
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
-	if (spec.type === "Release") return release(state, needs.stored, now);
-	if (state.before !== undefined)
-		return wait(
-			"ImportBefore",
-			`The Import ${state.before} of this Source comes first.`,
+	const { before } = state;
+	if (before !== undefined) {
+		const areImports = [spec.type, before.spec.type].every(
+			(type) => type === "Import",
 		);
+		return wait(
+			areImports ? "ImportBefore" : "EraseBefore",
+			`The ${before.spec.type} ${before.metadata.name} of this Source comes first.`,
+		);
+	}
+	if (spec.type === "Release") return release(state, needs.stored, now);
+	if (spec.type === "Erase") return erase(state, needs.stored, now);
 	const dates = daysOf(operation, state.source, now);
 	const kept = keptDays(state.source, now);
 	if (dates.end < kept.start || dates.start > kept.end)
@@ -218,7 +251,7 @@ function startWorking(
 	{ work, stored }: Needs,
 	answer: Extract<ManifestAnswer, { ok: true }>,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const { operation, image } = state;
 	const { metadata, spec } = operation;
 	const { dates, snapshotTime, url, authorities } = answer;
@@ -253,7 +286,7 @@ function succeedExport(
 	{ operation, source }: OperationState,
 	{ dates, snapshotTime, totals }: Extract<ManifestAnswer, { ok: true }>,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const { rows, objects, bytes } = totals ?? { rows: 0, objects: 0, bytes: 0 };
 	const stored = source && storedUnder(source);
 	const summary = `${countText(rows, "event")} in ${countText(objects, "file")}, ${bytes} bytes`;
@@ -274,7 +307,7 @@ function recordReport(
 	state: OperationState,
 	facts: OperationStatus,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const { operation, stored } = state;
 	const { type, failIfBlocked } = operation.spec;
 	const found = readReport(stored?.ok ? stored.report : undefined, type);
@@ -308,7 +341,7 @@ function release(
 	state: OperationState,
 	{ shard, sourceKey }: StoredUnder,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const { operation, source } = state;
 	const { metadata, spec, status } = operation;
 	return ask<"askRelease">(
@@ -347,12 +380,114 @@ function release(
 	);
 }
 
+/** Archive erases the events wherever it has them, each once, however often it is asked. */
+function erase(
+	state: OperationState,
+	{ shard, sourceKey }: StoredUnder,
+	now: number,
+): WorkOnOperation[] {
+	const { operation, pipelines } = state;
+	return ask<"askErase">(
+		state,
+		erasureQuestion(operation, shard, sourceKey),
+		{
+			...erasing,
+			facts: {
+				phase: "Running",
+				startTime: operation.status?.startTime ?? rfc3339(now),
+				sourceKey,
+			},
+			goOn(answer) {
+				const done = placesOf(answer);
+				const { tables } = tablesOf(pipelines, operation, done.time, now);
+				const erase = { ...done, tables, unreached: unreachedBy(pipelines) };
+				return transition.progress(
+					operation,
+					"TablesPending",
+					"Archive has none of the events any more.",
+					{ phase: "Running", erase },
+					now,
+				);
+			},
+		},
+		now,
+	);
+}
+
+const erasing = {
+	reason: "Working",
+	message: "Archive is erasing events",
+	unavailable: "EraseUnavailable",
+	refused: "EraseRefused",
+} as const;
+
+function erasureQuestion(
+	operation: Operation,
+	shard: number,
+	sourceKey: string,
+	isLoaded = false,
+) {
+	return {
+		type: "askErase",
+		shard,
+		question: {
+			operation: operation.metadata.uid!,
+			account: operation.metadata.namespace!,
+			sourceKey,
+			erasure: erasureOf(operation),
+			...(isLoaded && { isLoaded }),
+		},
+	} as const;
+}
+
+/** Archive has erased. The Operation ends once each table is done, and archive has forgotten which events they were. */
+function finishErase(
+	state: OperationState,
+	done: OperationStatusErase,
+	now: number,
+): WorkOnOperation[] {
+	const { operation, source, pipelines } = state;
+	const { tables } = tablesOf(pipelines, operation, done.time, now);
+	const erase = { ...done, tables };
+	const pending = tables.filter(({ phase }) => phase !== "Done").length;
+	if (pending > 0)
+		return [
+			...transition.progress(
+				operation,
+				"TablesPending",
+				`Archive has none of the events any more. Of ${countText(tables.length, "table")}, ${pending} may still have rows of them: status.erase.tables says which.`,
+				{ phase: "Running", erase },
+				now,
+			),
+			{ type: "requeueAfter", afterMs: tablesPollMs },
+		];
+	const rows = done.places
+		.filter(({ place }) => ["Events", "Quarantine", "Releases"].includes(place))
+		.reduce((sum, { count }) => sum + count, 0);
+	const summary = `${countText(rows, "row")} erased in the bucket, ${countText(tables.length, "table")} done`;
+	const succeed = () =>
+		transition.succeed(operation, summary, { erase, summary }, now);
+	const stored = source && storedUnder(source);
+	// A Source that is gone has no such record either.
+	if (!stored) return succeed();
+	const { sourceKey = stored.sourceKey } = operation.status ?? {};
+	return ask<"askErase">(
+		state,
+		erasureQuestion(operation, stored.shard, sourceKey, true),
+		{ ...erasing, facts: { phase: "Running", erase }, goOn: succeed },
+		now,
+	);
+}
+
+/** A Pipeline's status may have changed, and a Run that failed is followed by another after some minutes. */
+const tablesPollMs = 60_000;
+
 /** The Job has left its parts, which the status says: archive adds them, each once, however often it is asked. */
 function finishImport(
 	state: OperationState,
 	{ parts = 0, ...left }: OperationStatusImport,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const { operation, source } = state;
 	const { metadata, spec, status } = operation;
 	if (parts === 0)
@@ -399,7 +534,7 @@ function succeedImport(
 	operation: Operation,
 	done: OperationStatusImport,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const { events, duplicates, invalidRows, otherTimes = 0 } = done;
 	const summary = [
 		`${countText(events, "event")} added`,
@@ -420,7 +555,7 @@ function fail(
 	code: OperationErrorCode,
 	message: string,
 	now: number,
-): OperationAction[] {
+): WorkOnOperation[] {
 	const error = { code, message, retryable: false };
 	return transition.fail(operation, reason, error, {}, now);
 }

@@ -8,7 +8,7 @@ import {
 	types,
 } from "../../test/support/examples/operation-examples.ts";
 import { decide } from "./decide.ts";
-import { importBefore } from "./state.ts";
+import { operationBefore } from "./state.ts";
 import { workOf } from "./work.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
@@ -56,13 +56,13 @@ test("an Import waits for the one before it, and for no other work", () => {
 	const release = operationOf(undefined, { type: "Release" });
 	release.metadata.creationTimestamp = "2026-03-31T10:00:00Z";
 	const all = [second, first, release];
-	expect(importBefore(second, all)).toBe("first");
-	expect(importBefore(first, all)).toBeUndefined();
-	expect(importBefore(release, all)).toBeUndefined();
+	expect(operationBefore(second, all)).toBe(first);
+	expect(operationBefore(first, all)).toBeUndefined();
+	expect(operationBefore(release, all)).toBeUndefined();
 	first.status = { completionTime: "2026-03-31T11:30:00Z" };
-	expect(importBefore(second, all)).toBeUndefined();
+	expect(operationBefore(second, all)).toBeUndefined();
 
-	const waiting = decide({ ...state(second), before: "first" }, now);
+	const waiting = decide({ ...state(second), before: first }, now);
 	expect(types(waiting)).toEqual(["writeStatus"]);
 	expect(statusOf(waiting).conditions).toMatchObject([
 		{ reason: "ImportBefore", message: expect.stringContaining("first") },

@@ -52,6 +52,7 @@ export function readReport(
 			return importFacts(report);
 		case "Release":
 		case "Export":
+		case "Erase":
 			// Archive's work.
 			return undefined;
 	}

@@ -10,6 +10,7 @@ import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import { storedIn } from "../jobs/questions.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import { type ErasedPipeline, erasedPipeline } from "./erase.ts";
 import { keptDays, operationJobName, workOf } from "./work.ts";
 
 /** All that a decision about one Operation rests on. */
@@ -19,8 +20,10 @@ export interface OperationState extends WorkState {
 	source: Source | undefined;
 	/** See {@link workOf}. */
 	work: ReturnType<typeof workOf>;
-	/** The Import of the Source that comes before this one. */
-	before: string | undefined;
+	/** The Operation of the Source that comes before this one. */
+	before: Operation | undefined;
+	/** What an Erase is about, beside the bucket. */
+	pipelines: ErasedPipeline[];
 	/** All ended Operations of the Source, this one among them if it has ended. */
 	ended: Operation[];
 	podPolicy: PodPolicy;
@@ -68,26 +71,44 @@ export async function readOperation(
 		job,
 		pods,
 		...(stored && { stored }),
-		before: importBefore(operation, ofSource),
+		before: operationBefore(operation, ofSource),
+		pipelines:
+			spec.type === "Erase"
+				? informers.pipelines
+						.ofSource(namespace, spec.sourceRef.name)
+						.map((pipeline) => erasedPipeline(context, pipeline, operation))
+				: [],
 		ended: ofSource.filter(hasEnded),
 		podPolicy,
 		image,
 	};
 }
 
-/** An Import looks for what the Source has already, so one begins when the one before it has ended. Which one that is. */
-export function importBefore(
+/**
+ * An Import looks for what the Source has already, so one begins when the one before it has ended. While an Erase goes through what
+ * is stored, nothing may copy events. Which Operation comes first.
+ */
+export function operationBefore(
 	operation: Operation,
 	ofSource: readonly Operation[],
-): string | undefined {
-	if (operation.spec.type !== "Import") return undefined;
-	const [before] = ofSource
-		.filter(
-			(other) =>
-				other.spec.type === "Import" &&
-				!hasEnded(other) &&
-				ageOf(other) < ageOf(operation),
-		)
-		.map(({ metadata }) => metadata.name);
-	return before;
+): Operation | undefined {
+	const { type } = operation.spec;
+	return ofSource.find(
+		(other) =>
+			changesEvents(other) &&
+			ageOf(other) < ageOf(operation) &&
+			(type === "Erase" ||
+				(type === "Import" && other.spec.type !== "Release") ||
+				(type === "Release" && other.spec.type === "Erase")),
+	);
+}
+
+/** Whether it may yet change what is stored. */
+export function changesEvents(operation: Operation): boolean {
+	const { spec, status } = operation;
+	return (
+		["Erase", "Import", "Release"].includes(spec.type) &&
+		!hasEnded(operation) &&
+		status?.erase === undefined
+	);
 }

@@ -47,7 +47,7 @@ export function workOf(
 	configMapOf: (name: string) => ConfigMap | undefined,
 	keptFromDate: UtcDate,
 ): PlannedWork | { fault: PlanFault } | undefined {
-	if (spec.type === "Release" || spec.type === "Export")
+	if (["Release", "Export", "Erase"].includes(spec.type))
 		return { work: undefined };
 	if (spec.type === "Import") {
 		const { files, date, rows, body, skipInvalidRows = false } = spec.import!;

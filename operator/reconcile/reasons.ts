@@ -305,7 +305,14 @@ export const reasons = {
 				"Another Import of the Source was created before, and comes first.",
 			ImportUnavailable:
 				"Archive could not add the events, or not all; the message has its error. Tidemill retries.",
-			Working: "The Job is running, or archive is releasing or adding events.",
+			EraseUnavailable:
+				"Archive could not erase the events, or not all; the message has its error. Tidemill retries.",
+			EraseBefore:
+				"Another Operation of the Source that erases, releases or adds events was created before, and comes first.",
+			TablesPending:
+				"Archive has none of the events any more. Runs take them out of the tables: `status.erase.tables` says of which they have.",
+			Working:
+				"The Job is running, or archive is releasing, adding or erasing events.",
 			NotPermitted: `${notPermitted} The time that the Operation may wait counts.`,
 		},
 		Failed: {
@@ -319,6 +326,8 @@ export const reasons = {
 				"Archive refused to release events: `status.error` says why.",
 			ImportRefused:
 				"Archive refused to add the events: `status.error` says why.",
+			EraseRefused:
+				"Archive refused to erase the events: `status.error` says why.",
 			PendingDeadlineExceeded:
 				"The Operation could not start within an hour: `status.error` says what it waited for.",
 			DatesNotReadable:

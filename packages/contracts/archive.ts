@@ -66,6 +66,59 @@ export type ReleaseAnswer =
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };
 
 /**
+ * Operator's request to archive to erase events, JSON on {@link file://./nats.ts erasureSubject}. An Operation erases what the
+ * Source has when it is asked first, however often operator repeats the request.
+ */
+export interface ErasureRequest {
+	/** metadata.uid of the Operation. */
+	operation: string;
+	account: string;
+	sourceKey: string;
+	erasure: Erasure;
+	/** All tables are done: forget which events they were. */
+	isLoaded?: boolean;
+}
+
+/** Which events, and what is left of each. */
+export interface Erasure {
+	mode: ErasureMode;
+	/** Exactly one of both is there. */
+	eventIDs?: string[];
+	match?: ErasureMatch;
+}
+
+/** `RemoveRow`: no table keeps a row. `BlankBody`: the row stays, without its body, headers and what they gave columns. */
+export type ErasureMode = "RemoveRow" | "BlankBody";
+
+/** What a JSON Pointer (RFC 6901) names in the body is exactly this string. */
+export interface ErasureMatch {
+	bodyPointer: string;
+	equals: string;
+}
+
+/** Where archive has erased, and how often: rows of events, but files of `Uploads` and `ImportParts`, and records of `Refusals`. */
+export const erasurePlaces = [
+	"Events",
+	"CompactedInputs",
+	"Quarantine",
+	"Releases",
+	"EarlyObjects",
+	"ImportParts",
+	"Uploads",
+	"Refusals",
+] as const;
+export type ErasurePlace = (typeof erasurePlaces)[number];
+
+export type ErasureAnswer =
+	| {
+			ok: true;
+			places: Record<ErasurePlace, number>;
+			/** A manifest whose snapshot is later has none of the events. RFC 3339. */
+			time: string;
+	  }
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/**
  * An archive's request to that of another shard of a Source: archive what the shard has of it, then say what that is. JSON on
  * {@link file://./nats.ts shareSubject}.
  */

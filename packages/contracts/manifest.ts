@@ -1,3 +1,4 @@
+import type { Erasure } from "./archive.ts";
 import type { UtcDate } from "./utc-date.ts";
 
 /**
@@ -70,6 +71,18 @@ export interface Manifest {
 	 * manifest lacks; see {@link ManifestRequest} `releases`. Manifests of early builds lack it.
 	 */
 	releases?: Record<UtcDate, number>;
+	/** Events of the Source were erased: its objects have rows that count no more, of the kind {@link erasedKind}. */
+	erasures?: {
+		/** By how many Operations, when the manifest was made. */
+		asked: number;
+		/** One was under way: which rows count, only the objects can tell. */
+		isUnderWay?: true;
+		/**
+		 * What the table may still have on dates that the manifest lacks: all that was erased, or, for a table that holds the dates
+		 * before `asked.start`, what was erased since then.
+		 */
+		others: ManifestErasure[];
+	};
 	/**
 	 * One entry for every date that was asked for, ascending, even without events; before them, those that `releases` of the
 	 * request adds.
@@ -77,11 +90,23 @@ export interface Manifest {
 	dates: ManifestDate[];
 }
 
+/** Rows of dates before `before` are erased. */
+export interface ManifestErasure extends Erasure {
+	before: UtcDate;
+}
+
+/** The `kind` of what is left of an event in an object once it is erased: its id and its time. No table has a row of it. */
+export const erasedKind = "erased";
+
 export interface ManifestDate {
 	date: UtcDate;
 	/** The sum of the objects' rows. */
 	rows: number;
 	objects: ManifestObject[];
+	/**
+	 * Events of the date were erased: by whom, which decides what counts of the objects, and how many of `rows` don't count.
+	 */
+	erased?: { by: string[]; rows: number };
 	/**
 	 * Early objects of the Run that the request `follows`: a table that holds their rows holds rows of `objects`
 	 * (ingest/wire/early-name.ts). Absent if there are none.

@@ -60,6 +60,11 @@ export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;
 }
 
+/** Operator asks archive to erase events (request/reply, {@link file://./archive.ts}). */
+export function erasureSubject(shard: number): string {
+	return `tidemill.archive.${shard}.erase`;
+}
+
 /** Operator asks archive to keep a Source's events longer (request/reply, {@link file://./retention.ts}). */
 export function retentionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.retention`;

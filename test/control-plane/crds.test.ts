@@ -183,6 +183,14 @@ describe("what a Run or an Operation was made for can't change", () => {
 				import: { files: [{ name: "a.jsonl", sha256: "0".repeat(64) }] },
 			}),
 		);
+		await create(
+			manifestOf("Operation", "erase", {
+				type: "Erase",
+				sourceRef: { name: "shop" },
+				filter: { eventIDs: ["a"] },
+				erase: { mode: "RemoveRow", confirm: "shop" },
+			}),
+		);
 	});
 
 	const changes: [object: string, field: string, spec: object][] = [
@@ -210,6 +218,7 @@ describe("what a Run or an Operation was made for can't change", () => {
 		["operation/inspect", "limit", { limit: 5 }],
 		["operation/inspect", "before", { before: "e1" }],
 		["operation/import", "import", { import: { date: "2026-03-01" } }],
+		["operation/erase", "erase", { erase: { mode: "BlankBody" } }],
 	];
 	const answerOf = ([object, field]: (typeof changes)[number]) => {
 		const kind = object.startsWith("run/") ? "Run" : "Operation";

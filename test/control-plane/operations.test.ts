@@ -268,7 +268,10 @@ test.each([
 		{ type: "Draft", eventType: { constant: "a" }, failIfBlocked: true },
 		"failIfBlocked is only allowed for DryRun",
 	],
-	[{ ...dryRun, filter: {} }, "filter is only allowed for Release and Inspect"],
+	[
+		{ ...dryRun, filter: {} },
+		"filter is only allowed for Release, Inspect and Erase",
+	],
 	[{ ...dryRun, limit: 5 }, "limit is only allowed for Inspect"],
 	[{ type: "Release", before: "e1" }, "before is only allowed for Inspect"],
 	[{ type: "Inspect", limit: 101 }, "spec.limit"],

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
-import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type {
+	Manifest,
+	ManifestErasure,
+} from "../../packages/contracts/manifest.ts";
 import {
 	bigQuery,
 	type ConformingWarehouse,
@@ -432,5 +435,88 @@ test.each(types)(
 			expect([300, 400]).toContain(counts[second]);
 			expect([undefined, 900, 1_000]).toContain(counts[third]);
 		}
+	},
+);
+
+const erasedEvent = (date: string, tag: string, email: string) => ({
+	event_id: `${date}-${tag}`,
+	timestampMs: Date.parse(date),
+	body: JSON.stringify({ "a/b": { email }, n: [email] }),
+});
+
+test.each(types)(
+	"%s: what was erased is gone from rows of dates that no Run loads, or blank, and no other row changes",
+	async (_, open) => {
+		const warehouse = await open();
+		const whole = await warehouse.manifest(
+			Object.fromEntries(
+				[first, second, third].map((date) => [
+					date,
+					[
+						[
+							erasedEvent(date, "hers", 'it\'s "she"\\'),
+							erasedEvent(date, "his", "he"),
+							erasedEvent(date, "other", "1"),
+						],
+					],
+				]),
+			),
+		);
+		const load = async (others: ManifestErasure[]) =>
+			loaded(warehouse, {
+				...again(whole),
+				snapshotTime: new Date(
+					Date.UTC(2026, 2, 4, 0, 0, seconds++),
+				).toISOString(),
+				asked: { extent: "Chosen" },
+				dates: whole.dates.slice(2),
+				erasures: { asked: 1, others },
+			});
+		await loaded(warehouse, {
+			...whole,
+			snapshotTime: new Date(
+				Date.UTC(2026, 2, 4, 0, 0, seconds++),
+			).toISOString(),
+		});
+		const before = third;
+		const match = { bodyPointer: "/a~1b/email", equals: 'it\'s "she"\\' };
+		// Neither another member nor a part of a value.
+		for (const none of [
+			{ ...match, bodyPointer: "/n/1" },
+			{ ...match, equals: "it's" },
+		])
+			await load([{ mode: "RemoveRow", before, match: none }]);
+		expect(await warehouse.counts()).toEqual({
+			[first]: 3,
+			[second]: 3,
+			[third]: 3,
+		});
+		for (let times = 0; times < 2; times++)
+			await load([{ mode: "RemoveRow", before, match }]);
+		expect(await warehouse.counts()).toEqual({
+			[first]: 2,
+			[second]: 2,
+			[third]: 3,
+		});
+		const eventIDs = [`${first}-his`, "no-such"];
+		await load([{ mode: "BlankBody", before, eventIDs }]);
+		expect(await warehouse.counts()).toMatchObject({ [first]: 2 });
+		// What is blank no longer matches, and its id still does.
+		const his = { bodyPointer: "/n/0", equals: "he" };
+		await load([
+			{ mode: "RemoveRow", before, match: his },
+			{ mode: "RemoveRow", before: second, eventIDs: [`${second}-other`] },
+		]);
+		expect(await warehouse.counts()).toEqual({
+			[first]: 2,
+			[second]: 1,
+			[third]: 3,
+		});
+		await load([{ mode: "RemoveRow", before, eventIDs }]);
+		expect(await warehouse.counts()).toEqual({
+			[first]: 1,
+			[second]: 1,
+			[third]: 3,
+		});
 	},
 );

@@ -61,6 +61,7 @@ RBAC decides what the caller may do:
 | ClusterRole | Allows |
 | --- | --- |
 | \`tidemill-viewer\` | see all resources, including webhook URLs (see below), and which events came (\`sources/events\`), without their bodies |
+| \`tidemill-eraser\` | create Operations of the type \`Erase\`, and no others; see Sources, Pipelines and Runs |
 | \`tidemill-editor\` | change everything; see the bodies of events (\`sources/bodies\`); create Secrets for Tidemill, but not read, change or delete any |
 | \`tidemill-runner\` | see pipelines; start, follow and cancel their runs |
 | \`tidemill-log-reader\` | read the log and the progress of a run before it ends, beside another role. Who may read an ended run also reads its log. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |

@@ -16,7 +16,8 @@ import {
 export const partBytes = 16 * 1024 * 1024;
 
 /**
- * Uploads parts, which the SDK repeats one by one, and makes an object of them. Throws the store's 412 if the key exists.
+ * Uploads parts, which the SDK repeats one by one, and makes an object of them. Throws the store's 412 if the key exists,
+ * unless the object need not be new.
  * Aborts the upload after a failure; retention's sweep aborts uploads of killed processes.
  */
 export async function uploadInParts(
@@ -27,6 +28,7 @@ export async function uploadInParts(
 	},
 	parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 	abortSignal: AbortSignal,
+	isNew = true,
 ): Promise<void> {
 	const { Bucket, Key } = target;
 	const { UploadId } = await client.send(
@@ -59,7 +61,7 @@ export async function uploadInParts(
 				...upload,
 				MultipartUpload: { Parts },
 				ChecksumType: "FULL_OBJECT",
-				IfNoneMatch: "*",
+				...(isNew && { IfNoneMatch: "*" }),
 			}),
 			{ abortSignal },
 		);

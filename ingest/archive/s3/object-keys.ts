@@ -149,6 +149,11 @@ export class ObjectKeys {
 		return `${this.earlyOfSource(folder)}date=${folder.date}/${name}`;
 	}
 
+	/** What was erased of a source; see lake/erasure/erasure-store.ts. */
+	erasuresOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.#prefix}erasures/account=${account}/source=${sourceKey}/`;
+	}
+
 	tombstone({ account, sourceKey }: SourceName): string {
 		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;
 	}

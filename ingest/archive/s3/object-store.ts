@@ -9,7 +9,7 @@ export interface ListedObject {
 	modifiedMs: number;
 }
 
-/** One bucket, as archive uses it: it writes an object once and never changes it, but for lists of objects. */
+/** One bucket, as archive uses it: it writes an object once and never changes it, but for lists of objects and what is erased. */
 export interface ObjectStore {
 	readonly keys: ObjectKeys;
 	/**
@@ -58,6 +58,12 @@ export interface FileStore {
 export interface ListStore {
 	/** Writes an object, or replaces it as a whole: a reader gets the former content or this one. */
 	put(key: string, text: string, contentType: string): Promise<void>;
+}
+
+/** Replaces what erasures leave of events. */
+export interface ReplacingStore {
+	/** As {@link ListStore.put}, with the file's content. */
+	putFile(key: string, file: string, contentType: string): Promise<void>;
 }
 
 /** Reads parts of objects. */

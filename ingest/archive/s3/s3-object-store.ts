@@ -167,10 +167,30 @@ export class S3ObjectStore
 		);
 	}
 
+	async putFile(key: string, file: string, type: string): Promise<void> {
+		const write =
+			(await stat(file)).size <= this.#mostBytesWhole
+				? this.#client.send(
+						new PutObjectCommand({
+							Bucket: this.#settings.bucket,
+							Key: key,
+							Body: await readFile(file),
+							ContentType: type,
+							...encryptionOf(this.#settings),
+						}),
+						{ abortSignal: this.#abortSignal },
+					)
+				: this.#uploadInParts(key, partsOf(file), type, false);
+		await write.catch((error) => {
+			throw this.#named(error, `write ${key}`);
+		});
+	}
+
 	#uploadInParts(
 		Key: string,
 		parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 		ContentType: string,
+		isNew = true,
 	): Promise<void> {
 		const { bucket: Bucket } = this.#settings;
 		return uploadInParts(
@@ -178,6 +198,7 @@ export class S3ObjectStore
 			{ Bucket, Key, ContentType, ...encryptionOf(this.#settings) },
 			parts,
 			this.#abortSignal,
+			isNew,
 		);
 	}
 

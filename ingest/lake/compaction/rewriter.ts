@@ -4,6 +4,7 @@ import { openDatabase } from "../../../packages/duckdb/database.ts";
 import { isOutOfMemory } from "../../../packages/duckdb/memory.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { Session } from "../../../packages/duckdb/session.ts";
+import { defineBodyValues } from "../../../packages/warehouses/load/body-values.ts";
 import type { MergeSize } from "./output-size.ts";
 
 /** One thread, since cutting comes first. What doesn't fit into memory spills to the scratch folder, up to a limit. */
@@ -96,8 +97,23 @@ export class ParquetRewriter {
 
 	/** Writes the rows of the files into a new file, sorted by timestamp and id. Throws {@link OutOfMemory}. */
 	async merge(files: readonly string[], rowGroupSize: number): Promise<string> {
-		const { file } = await this.#copy(`FROM ${rowsOf(files)}`, rowGroupSize);
+		const { file } = await this.#copy(
+			`FROM ${rowsOf(files)} ORDER BY timestamp, event_id`,
+			rowGroupSize,
+		);
 		return file;
+	}
+
+	/** What a query finds. It may have the functions of {@link file://../../../packages/warehouses/load/body-values.ts}. */
+	rows<Row extends Record<string, bigint>>(sql: string): Promise<Row[]> {
+		defineBodyValues(this.#session);
+		return this.#session.rows<Row>(sql);
+	}
+
+	/** Writes the rows of a query, in its order. Throws {@link OutOfMemory}. */
+	async write(sql: string, rowGroupSize: number): Promise<string> {
+		defineBodyValues(this.#session);
+		return (await this.#copy(sql, rowGroupSize)).file;
 	}
 
 	async #copy(
@@ -107,7 +123,7 @@ export class ParquetRewriter {
 		const output = this.newFile();
 		try {
 			const rows = await this.#session.run(
-				`COPY (${query} ORDER BY timestamp, event_id)` +
+				`COPY (${query})` +
 					` TO ${quoteText(output)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
 			);
 			return { file: output, rows };
@@ -133,7 +149,7 @@ export class ParquetRewriter {
 				? ""
 				: ` AND event_id NOT IN (SELECT event_id FROM ${rowsOf(others)})`;
 		return this.#copy(
-			`SELECT * FROM ${rowsOf(files)} WHERE ${condition}${without}`,
+			`SELECT * FROM ${rowsOf(files)} WHERE ${condition}${without} ORDER BY timestamp, event_id`,
 			rowGroupSize,
 		);
 	}

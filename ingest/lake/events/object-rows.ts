@@ -1,6 +1,7 @@
 import { zstdDecompressSync } from "node:zlib";
 // hyparquet: reads Parquet by byte ranges, without a file or a database. It has no dependencies.
 import { type FileMetaData, parquetRead } from "hyparquet";
+import { erasedKind } from "../../../packages/contracts/manifest.ts";
 import {
 	hasType,
 	isChosen,
@@ -26,13 +27,15 @@ export async function rowsOfGroup(
 	choice: RowChoice,
 ): Promise<StoredRow[]> {
 	const column = columnsOf(group);
-	const [ids, times] = await Promise.all([
+	const [ids, times, kinds] = await Promise.all([
 		column<Uint8Array>("event_id"),
 		column<number>("timestamp"),
+		column<Uint8Array>("kind"),
 	]);
 	const places: (RowPlace & { row: number })[] = [];
 	for (let row = ids.length - 1; row >= 0; row--) {
 		const place = { eventID: text(ids[row]!), timeMs: times[row]!, row };
+		if (text(kinds[row]) === erasedKind) continue;
 		if (isChosen(choice, place)) places.push(place);
 		// Without a type, nothing else keeps a row out.
 		if (!choice.types && places.length === choice.limit) break;
@@ -47,8 +50,7 @@ export async function rowsOfGroup(
 		.filter(({ validation }) => hasType(choice, validation))
 		.slice(0, choice.limit);
 	if (chosen.length === 0) return [];
-	const [kinds, bodies, headers] = await Promise.all([
-		column<Uint8Array>("kind"),
+	const [bodies, headers] = await Promise.all([
 		column<Uint8Array>("body"),
 		choice.whole ? column<Uint8Array | null>("headers") : [],
 	]);

@@ -11,6 +11,7 @@ import type {
 } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import { ErasureStore } from "../erasure/erasure-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readExportRequest } from "../request/requests.ts";
@@ -31,6 +32,7 @@ export function answerExports(
 	const { store, tombstones } = context;
 	const objects = new ManifestObjects(store);
 	const manifests = new ManifestStore(context, objects);
+	const erasures = new ErasureStore(store);
 	// Links take the processor.
 	const turns = new FairLimit({ atOnce: 2 });
 	const answer = async ({
@@ -48,6 +50,7 @@ export function answerExports(
 		const { sourceKey } = manifest;
 		await tombstones.refresh();
 		requireUndeleted(tombstones, manifest);
+		await erasures.requireNoneSince(manifest);
 		const seconds = await store.linkSeconds(linkSeconds);
 		const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
 		const folderOf = (date: UtcDate) => ({ account, sourceKey, date });

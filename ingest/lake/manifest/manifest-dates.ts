@@ -3,7 +3,7 @@ import {
 	datesBetween,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import type { DateReleases } from "../release/release-store.ts";
+import { type DateReleases, earlierMs } from "../release/release-store.ts";
 
 /**
  * The dates of a manifest, ascending: the requested range and the dates `also`, clamped to the Source's first event, the first
@@ -32,9 +32,6 @@ export function manifestDates(
 	return [...new Set([...also, ...datesBetween(start, end)])].sort();
 }
 
-/** The store's clock and NATS's may differ so much: a store takes no request whose time is 15 minutes off its own. */
-const clocksMs = 20 * 60_000;
-
 /** What a table holds of the releases and imports of a Source's dates. */
 type HeldReleases = Pick<
 	NonNullable<ManifestRequest["releases"]>,
@@ -49,7 +46,7 @@ export function perhapsReleased(
 	{ start, earliest, since }: HeldReleases,
 	releases: ReadonlyMap<UtcDate, DateReleases>,
 ): UtcDate[] {
-	const after = Date.parse(since) - clocksMs;
+	const after = earlierMs(since);
 	return [...releases]
 		.filter(
 			([date, { records }]) =>

@@ -20,6 +20,7 @@ import {
 	mapInOrder,
 } from "../../../packages/fair/fair-limit.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
+import { ErasureStore, withErasures } from "../erasure/erasure-store.ts";
 import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
@@ -87,6 +88,7 @@ class Manifests {
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
 	readonly #releases: ReleaseStore;
+	readonly #erasures: ErasureStore;
 	readonly #retentions: RetentionStore;
 	readonly #dateLedgers: DateLedgers;
 	readonly #uploads: Uploads;
@@ -97,6 +99,7 @@ class Manifests {
 		const { store } = context;
 		this.#objects = new ManifestObjects(store);
 		this.#releases = new ReleaseStore(store);
+		this.#erasures = new ErasureStore(store);
 		this.#retentions = new RetentionStore(store);
 		this.#dateLedgers = new DateLedgers(store);
 		this.#uploads = new Uploads(store);
@@ -167,6 +170,7 @@ class Manifests {
 			newest &&
 			!isOfFuture(Date.parse(newest.manifest.snapshotTime), Date.now());
 		const existing = isEnough ? newest : undefined;
+		if (existing) await this.#erasures.requireNoneSince(existing.manifest);
 		const signed = existing ?? (await this.#make(request, newest, task));
 		requireUndeleted(this.#context.tombstones, request);
 		requireOwner(signed, request);
@@ -199,7 +203,9 @@ class Manifests {
 		const { follows } = request;
 		const followed = follows && (await this.#manifests.contentsOf(follows.run));
 		const released = await this.#releases.ofSource(request);
-		const also = await this.#changedSince(request, released, shares);
+		const erased = await this.#erasures.ofSource(request);
+		const changes = withErasures(released, erased);
+		const also = await this.#changedSince(request, changes, shares);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
 		const retention = await this.#retentions.of(request);
 		// An index without a snapshot knows only the cuts of a month.
@@ -244,7 +250,10 @@ class Manifests {
 				...(end !== undefined && { end }),
 				...(releases && { since: releases.since }),
 			},
-			releases: countReleases(released),
+			releases: countReleases(changes),
+			...(erased && {
+				erasures: await this.#erasures.inManifest(erased, releases?.since),
+			}),
 			...(request.report && { report: true }),
 			...(request.imports && {
 				imports: await this.#uploads.require(account, request.imports),
@@ -273,18 +282,19 @@ class Manifests {
 					linkSeconds,
 					readsQuarantine ? "imported" : undefined,
 				);
-				if (!readsQuarantine && !request.quarantine) return whole;
+				const counted = await this.#erasures.withErased(whole, erased);
+				if (!readsQuarantine && !request.quarantine) return counted;
 				const { rows, objects } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
 					ledger.quarantined,
 					linkSeconds,
 				);
-				if (rows === 0) return whole;
+				if (rows === 0) return counted;
 				const releasedObjects = request.released
 					? await this.#objects.released(released.get(date), linkSeconds)
 					: [];
 				return {
-					...whole,
+					...counted,
 					quarantine: {
 						rows,
 						objects,

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat } from "node:fs/promises";
 import type { ReleaseFilter } from "../../../packages/contracts/archive.ts";
+import { erasedKind } from "../../../packages/contracts/manifest.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
@@ -338,6 +339,7 @@ export function filterSql({ types, kinds, eventIDs }: ReleaseFilter): string {
 		kinds &&
 			`list_has_any(json_extract_string(violations, '$.violations[*].kind'), [${list(kinds)}])`,
 		eventIDs && `event_id IN (${list(eventIDs)})`,
+		`kind <> ${quoteText(erasedKind)}`,
 	].filter((condition) => condition !== undefined);
-	return conditions.length === 0 ? "true" : conditions.join(" AND ");
+	return conditions.join(" AND ");
 }

@@ -1,5 +1,7 @@
 import type {
 	DeletionRequest,
+	Erasure,
+	ErasureRequest,
 	ReleaseRequest,
 	ShareRequest,
 } from "../../../packages/contracts/archive.ts";
@@ -139,6 +141,22 @@ export const readReleaseRequest = requestOf<ReleaseRequest>("release", {
 		kinds: filterTexts(),
 		eventIDs: filterTexts(),
 	}),
+});
+
+export const readErasureRequest = requestOf<ErasureRequest>("erasure", {
+	operation: uid,
+	...source,
+	erasure: object<Erasure>({
+		mode: oneOf("RemoveRow", "BlankBody"),
+		eventIDs: filterTexts(),
+		match: optional(
+			object({
+				bodyPointer: text(/^(\/[\s\S]{0,499})?$/),
+				equals: text(/^[\s\S]{0,1000}$/),
+			}),
+		),
+	}),
+	isLoaded: flag,
 });
 
 /** The most of a Source's `spec.retentionDays`, as the CRD has it. */

@@ -93,6 +93,7 @@ export async function deleteSourceObjects(
 		store.keys.compactionsOfSource(source),
 		store.keys.compactionsOfSource({ ...source, quarantined: true }),
 		store.keys.retentionsOfSource(source),
+		store.keys.erasuresOfSource(source),
 	])
 		await removeAll(store, prefix);
 	return { objects };

@@ -3,8 +3,9 @@ import type {
 	DuckDBTimestampTZVector,
 	DuckDBVarCharVector,
 } from "@duckdb/node-api";
+import { erasedKind } from "../../../packages/contracts/manifest.ts";
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
-import { parquetRows } from "../../../packages/duckdb/quoting.ts";
+import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
 import type { Session } from "../../../packages/duckdb/session.ts";
 
 /** An event as archive has stored it. */
@@ -35,8 +36,8 @@ export async function* storedEvents(
 	const others =
 		except.length === 0
 			? ""
-			: ` WHERE event_id NOT IN (SELECT event_id FROM ${parquetRows(except)})`;
-	const sql = `SELECT ${columns} FROM ${parquetRows(files)}${others}`;
+			: ` AND event_id NOT IN (SELECT event_id FROM ${parquetRows(except)})`;
+	const sql = `SELECT ${columns} FROM ${parquetRows(files)} WHERE kind <> ${quoteText(erasedKind)}${others}`;
 	for await (const chunk of session.chunks(sql)) yield eventsOf(chunk);
 }
 

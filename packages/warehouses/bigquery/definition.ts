@@ -36,6 +36,8 @@ export const definition = {
 		} satisfies Omit<BigQueryInput, "type">;
 	},
 	inputTexts: ["projectId", "dataset", "location"],
+	deletedRows:
+		"BigQuery's time travel for up to seven days, in its fail-safe storage for seven more, and in snapshots and copies of the table",
 	takesDaysOneByOne: true,
 	secrets: ({ credentials }) =>
 		credentials

@@ -28,6 +28,7 @@ export const definition = {
 			...(cluster && { cluster }),
 		}) satisfies Omit<ClickHouseInput, "type">,
 	inputTexts: ["url", "database", "engine"],
+	deletedRows: "ClickHouse's inactive parts for some minutes, and its backups",
 	takesDaysOneByOne: true,
 	limits: {
 		// DateTime64(6) and Date32 (clickhouse.com/docs/sql-reference/data-types/datetime64).

@@ -59,6 +59,9 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	/** How often a table may be loaded in a day, each day of its rows counted, if the warehouse limits that. */
 	loadsPerTableAndDay?: number;
 
+	/** Where a row stays for some time that a statement has deleted, in words that follow "in "; undefined if nowhere. */
+	deletedRows?: string;
+
 	/** Fields of the REST API that take a secret itself; the API keeps it in a Secret, and the spec refers to that. */
 	secretFields?: WarehouseSecretField[];
 	/** What a text must be that has to match a pattern of its crd.yaml: "must …". */

@@ -35,6 +35,8 @@ export const definition = {
 	input: ({ path }) => ({ path }),
 	inputTexts: ["path"],
 	// One transaction changes the file, by one statement that reads all days.
+	deletedRows:
+		"copies of the DuckDB file, and in the file itself until it is written anew",
 	takesDaysOneByOne: false,
 	volume: ({ volumeClaimName }) => ({ claimName: volumeClaimName }),
 

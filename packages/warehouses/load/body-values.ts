@@ -31,6 +31,11 @@ export function defineBodyValues(session: Session): void {
 	session.define(headerValueFunction, headerValue, { isConstant: true });
 }
 
+/** The value of one column. */
+export function bodyValueOf(body: string, column: BodyColumn): ColumnValue {
+	return valuesOf(body, pathsOf([column]))[0]!;
+}
+
 /** The function of SQL that gives the value of a captured header, written as {@link ColumnValue} is: `?` for none. */
 export const headerValueFunction = "tidemill_header_value_1";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
-import type { Manifest } from "../../contracts/manifest.ts";
+import type { Manifest, ManifestErasure } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
@@ -91,6 +91,15 @@ export interface Warehouse {
 		manifest: Manifest,
 		days: LoadDay[],
 		files: DayFiles,
+	): Promise<number | undefined>;
+	/**
+	 * Erases rows of the loaded table that no load puts anew, by a statement that is done as a whole. Repeated, it finds none.
+	 * Returns how many; undefined if the table has no column that tells which.
+	 */
+	erase(
+		input: LoadInput,
+		manifest: Manifest,
+		erasure: ManifestErasure,
 	): Promise<number | undefined>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;

@@ -40,6 +40,8 @@ export const definition = {
 			sslMode,
 		}) satisfies Omit<PostgresInput, "type">,
 	inputTexts: ["schema", "sslMode"],
+	deletedRows:
+		"Postgres' dead rows until a vacuum, its write-ahead log and its backups",
 	takesDaysOneByOne: true,
 	secrets(spec) {
 		const { credentials, caSecretRef } = spec;

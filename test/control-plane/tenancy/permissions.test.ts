@@ -49,6 +49,11 @@ const permitted: Record<string, string[]> = {
 		...rights("tidemill.dev", "runs", "create get list patch watch"),
 		...rights("tidemill.dev", "pipelines", "get list watch"),
 	],
+	"tidemill-eraser": [
+		...rights("tidemill.dev", "operations", "create get list patch watch"),
+		...rights("tidemill.dev", "sources pipelines runs", "get list watch"),
+		...rights("tidemill.dev", "sources/bodies", "erase"),
+	],
 	"tidemill-log-reader": [
 		...rights("", "pods", "get list"),
 		...rights("", "pods/log", "get"),

@@ -63,6 +63,7 @@ export function stateOf(changes: Partial<OperationState> = {}): OperationState {
 		job: undefined,
 		pods: [],
 		before: undefined,
+		pipelines: [],
 		ended: [],
 		podPolicy: { annotations: [], priorityClasses: [] },
 		image: "tidemill:1",

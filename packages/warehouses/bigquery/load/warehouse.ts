@@ -1,8 +1,10 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
+import { pointerParts } from "../../../service/json-pointer.ts";
+import { type ErasingDialect, erasingSql } from "../../load/erased-rows.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type {
 	DayFiles,
@@ -15,11 +17,39 @@ import { BigQueryDataset } from "./dataset.ts";
 import { defaultExpiration, tableExpiration } from "./expiration.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
-import { bigQueryUse, partitionOf, planBigQuery } from "./plan.ts";
+import { bigQueryUse, jobIdOf, partitionOf, planBigQuery } from "./plan.ts";
 import type { WriteDisposition } from "./rest/api.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
 import { BigQueryLoad } from "./table-load.ts";
+
+const quotationMark = JSON.stringify('"');
+
+const dialect: ErasingDialect = {
+	name: (name) => `\`${name}\``,
+	// Of GoogleSQL: its escapes are among JSON's (cloud.google.com/bigquery/docs/reference/standard-sql/lexical#escape_sequences).
+	text: (text) => JSON.stringify(text),
+	date: (date) => `DATE "${date}"`,
+	bodyHas(body, { bodyPointer, equals }) {
+		// JSON_VALUE gives a number's text, too, and JSON_QUERY tells it from a string.
+		const has = (path: string) =>
+			`(JSON_VALUE(${body}, ${JSON.stringify(path)}) = ${JSON.stringify(equals)} AND STARTS_WITH(JSON_QUERY(${body}, ${JSON.stringify(path)}), ${quotationMark}))`;
+		return `(${jsonPaths(pointerParts(bodyPointer)).map(has).join(" OR ")})`;
+	},
+};
+
+/** Paths of JSON functions (cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#JSONPath_format): a number may be an index or a name. */
+function jsonPaths(parts: readonly string[]): string[] {
+	let paths = ["$"];
+	for (const part of parts) {
+		const steps = [
+			`."${part.replace(/[\\"]/g, "\\$&")}"`,
+			...(/^(0|[1-9][0-9]*)$/.test(part) ? [`[${part}]`] : []),
+		];
+		paths = paths.flatMap((path) => steps.map((step) => path + step));
+	}
+	return paths;
+}
 
 /**
  * A BigQuery dataset. One load job replaces each day's partition, or a whole table. Job ids are
@@ -67,6 +97,40 @@ class BigQueryWarehouse implements Warehouse {
 			this.warning ??= found;
 			const { numRows } = loaded;
 			return numRows === undefined ? undefined : Number(numRows);
+		});
+	}
+
+	async erase(
+		{ table }: LoadInput,
+		manifest: Manifest,
+		erasure: ManifestErasure,
+	): Promise<number | undefined> {
+		const found = erasingSql(table.columns, erasure, dialect);
+		if (!found) return undefined;
+		const { condition, assignments } = found;
+		const { projectId, datasetId } = this.#dataset.reference(table.name);
+		const name = `\`${projectId}.${datasetId}.${table.name}\``;
+		const change =
+			assignments === undefined
+				? `DELETE FROM ${name}`
+				: `UPDATE ${name} SET ${assignments}`;
+		const query = `${change} WHERE ${condition}`;
+		const digest = createHash("sha256").update(query).digest("hex");
+		return withFailures(`erase rows of table ${table.name}`, async () => {
+			const job = await completeJob(
+				{
+					find: (jobId) => this.#dataset.findJob(jobId),
+					start: (jobId) =>
+						this.#dataset.startJob(jobId, {
+							query: { query, useLegacySql: false },
+						}),
+				},
+				(attempt) =>
+					jobIdOf(manifest, table.name, digest.slice(0, 16), attempt),
+				0,
+				this.#context.signal,
+			);
+			return Number(job.statistics?.query?.numDmlAffectedRows ?? 0);
 		});
 	}
 

@@ -103,6 +103,21 @@ export class Statements {
 		return `ALTER TABLE ${this.of(table)} DROP PARTITION ${quoteText(date)}`;
 	}
 
+	/**
+	 * Changes or deletes rows, on all replicas before it returns: each part of the table as a whole
+	 * (clickhouse.com/docs/sql-reference/statements/alter#mutations). One that is interrupted goes on by itself.
+	 * @param assignments undefined: the rows go.
+	 */
+	mutate(
+		table: string,
+		condition: string,
+		assignments: string | undefined,
+	): string {
+		const change =
+			assignments === undefined ? "DELETE" : `UPDATE ${assignments}`;
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${change} WHERE ${condition} SETTINGS mutations_sync = 2`;
+	}
+
 	exchange(table: string, other: string): string {
 		return `EXCHANGE TABLES ${this.of(table)} AND ${this.of(other)}${this.onCluster}`;
 	}

@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import {
+	type ErasingDialect,
+	erasingSql,
+	hasValue,
+} from "../../load/erased-rows.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
@@ -26,8 +31,19 @@ import {
 } from "./record.ts";
 import { hasJSON } from "./schema.ts";
 import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
-import { quoteText, Statements, stagingPrefixOf } from "./statements.ts";
+import {
+	quoteName,
+	quoteText,
+	Statements,
+	stagingPrefixOf,
+} from "./statements.ts";
 import { ClickHouseLoad } from "./table-load.ts";
+
+const dialect: ErasingDialect = {
+	name: quoteName,
+	text: quoteText,
+	date: quoteText,
+};
 
 /** A database of ClickHouse. A staging table gives the table its days, each by one partition command, or takes its place. */
 class ClickHouseWarehouse implements Warehouse {
@@ -90,6 +106,40 @@ class ClickHouseWarehouse implements Warehouse {
 			`SELECT toString(count()) AS rows FROM ${this.#sql.of(name)}`,
 		);
 		return Number(all!.rows);
+	}
+
+	async erase(
+		{ table }: LoadInput,
+		_: Manifest,
+		erasure: ManifestErasure,
+	): Promise<number | undefined> {
+		const name = this.#sql.of(table.name);
+		let wanted = erasingSql(table.columns, erasure, dialect);
+		if (wanted?.bodies) {
+			const { id, body } = wanted.bodies;
+			const eventIDs: string[] = [];
+			for await (const line of this.#connection.lines(
+				`SELECT ${id} AS id, ${body} AS body FROM ${name} WHERE ${wanted.condition} FORMAT JSONEachRow`,
+			)) {
+				if (line === "") continue;
+				const row = JSON.parse(line);
+				if (hasValue(row.body, erasure.match!)) eventIDs.push(row.id);
+			}
+			if (eventIDs.length === 0) return 0;
+			const byIDs = { ...erasure, eventIDs };
+			wanted = erasingSql(table.columns, byIDs, dialect);
+		}
+		if (!wanted) return undefined;
+		const { condition, assignments } = wanted;
+		const [found] = await this.#connection.rows<{ rows: string }>(
+			`SELECT toString(count()) AS rows FROM ${name} WHERE ${condition}`,
+		);
+		const rows = Number(found!.rows);
+		if (rows > 0)
+			await this.#connection.run(
+				this.#sql.mutate(table.name, condition, assignments),
+			);
+		return rows;
 	}
 
 	/** Does on tables of its own what a Run does, and drops them: a right that is missing shows here. */

@@ -1,10 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import { vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import {
+	bodyValuesFunction,
+	defineBodyValues,
+} from "../../load/body-values.ts";
+import { type ErasingDialect, erasingSql } from "../../load/erased-rows.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { readComment } from "../../load/table-comment.ts";
@@ -19,6 +24,17 @@ import { vectorBytes } from "./large-rows.ts";
 import { type DuckDBTable, duckDBUse, planLoad } from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";
 import { carryOut } from "./transaction.ts";
+
+const dialect: ErasingDialect = {
+	name: quoteName,
+	text: quoteText,
+	date: (date) => `DATE ${quoteText(date)}`,
+	bodyHas(body, { bodyPointer, equals }) {
+		const columns = JSON.stringify([{ bodyPointer, type: "String" }]);
+		const value = `json_extract_string(${bodyValuesFunction}(${body}, ${quoteText(columns)}), '$[0]')`;
+		return `substr(${value}, 2) = ${quoteText(equals)} AND left(${value}, 1) IN ('=', '!')`;
+	},
+};
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
 const checkWaitMs = 5_000;
@@ -69,6 +85,25 @@ class DuckDBWarehouse implements Warehouse {
 				`SELECT count(*) AS rows FROM ${quoteName(input.table.name)}`,
 			);
 			return Number(all?.rows);
+		});
+	}
+
+	erase(
+		{ table }: LoadInput,
+		_: Manifest,
+		erasure: ManifestErasure,
+	): Promise<number | undefined> {
+		return withDestinationFile(this.#path, this.#context, async (session) => {
+			const found = erasingSql(table.columns, erasure, dialect);
+			if (!found) return undefined;
+			defineBodyValues(session);
+			const { condition, assignments } = found;
+			const name = quoteName(table.name);
+			const change =
+				assignments === undefined
+					? `DELETE FROM ${name}`
+					: `UPDATE ${name} SET ${assignments}`;
+			return session.run(`${change} WHERE ${condition}`);
 		});
 	}
 

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { quoteName } from "../../../duckdb/quoting.ts";
+import {
+	type ErasingDialect,
+	erasingSql,
+	hasValue,
+} from "../../load/erased-rows.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
@@ -12,7 +18,7 @@ import type {
 	WarehouseModule,
 } from "../../load/warehouse.ts";
 import type { PostgresInput } from "../input.ts";
-import { findTable, nameOf, partitionOf } from "./catalog.ts";
+import { findTable, literal, nameOf, partitionOf } from "./catalog.ts";
 import { Database } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
@@ -108,6 +114,33 @@ class PostgresWarehouse implements Warehouse {
 		});
 	}
 
+	erase(
+		{ table }: LoadInput,
+		_: Manifest,
+		erasure: ManifestErasure,
+	): Promise<number | undefined> {
+		const { schema } = this.#input;
+		const name = nameOf(schema, table.name);
+		return this.#with(async (database) => {
+			let wanted = erasingSql(table.columns, erasure, dialect);
+			if (wanted?.bodies) {
+				const eventIDs = await idsOf(database, schema, name, wanted, erasure);
+				if (eventIDs.length === 0) return 0;
+				const byIDs = { ...erasure, eventIDs };
+				wanted = erasingSql(table.columns, byIDs, dialect);
+			}
+			if (!wanted) return undefined;
+			const { condition, assignments } = wanted;
+			const change =
+				assignments === undefined
+					? `DELETE FROM ${name}`
+					: `UPDATE ${name} SET ${assignments}`;
+			return database.transaction((transaction) =>
+				transaction.run(`${change} WHERE ${condition}`),
+			);
+		});
+	}
+
 	/** Tries in a transaction that is rolled back what a Run does, so that it leaves nothing and nobody sees it. */
 	check(): Promise<void> {
 		const { schema } = this.#input;
@@ -153,6 +186,29 @@ class PostgresWarehouse implements Warehouse {
 		this.warning = database.warning;
 		return work(database);
 	}
+}
+
+const dialect: ErasingDialect = {
+	name: quoteName,
+	text: literal,
+	date: (date) => `DATE '${date}'`,
+};
+
+/** Not by Postgres' own functions: jsonb refuses some bodies, and a statement fails at one of them. */
+async function idsOf(
+	database: Database,
+	schema: string,
+	name: string,
+	{ condition, bodies }: NonNullable<ReturnType<typeof erasingSql>>,
+	{ match }: ManifestErasure,
+): Promise<string[]> {
+	const { id, body } = bodies!;
+	const sql = `SELECT ${id}, ${body} FROM ${name} WHERE ${condition}`;
+	const ids: string[] = [];
+	for await (const { rows } of database.read(schema, sql))
+		for (const [eventID, text] of rows as [string, string | null][])
+			if (text !== null && hasValue(text, match!)) ids.push(eventID);
+	return ids;
 }
 
 class RolledBack extends Error {}

@@ -7,6 +7,7 @@ import type {
 	BigQueryField,
 	BigQueryJob,
 	BigQueryTable,
+	TableReference,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
@@ -79,12 +80,16 @@ export class Jobs {
 	requireStartable(job: BigQueryJob): void {
 		const { jobReference, configuration } = job;
 		requireKnown(job, ["jobReference", "configuration"], "job");
-		requireKnown(configuration, ["labels", "load"], "job.configuration");
+		requireKnown(
+			configuration,
+			["labels", "load", "query"],
+			"job.configuration",
+		);
 		if (!/^[\w-]{1,1024}$/.test(jobReference.jobId))
 			throw invalid(`Invalid job ID "${jobReference.jobId}".`);
 		if (this.#jobs.has(jobReference.jobId))
 			throw duplicate(`Job ${jobReference.projectId}:${jobReference.jobId}`);
-		const { datasetId } = configuration.load!.destinationTable;
+		const { datasetId } = targetOf(configuration);
 		const location = this.#warehouse.requireDataset(datasetId);
 		// Without a location a job runs where its data is (cloud.google.com/bigquery/docs/locations#specify_locations).
 		const { location: asked = location } = jobReference;
@@ -100,7 +105,7 @@ export class Jobs {
 	start(job: BigQueryJob, data?: Uint8Array): BigQueryJob {
 		this.requireStartable(job);
 		const location = this.#warehouse.requireDataset(
-			job.configuration.load!.destinationTable.datasetId,
+			targetOf(job.configuration).datasetId,
 		);
 		const started: BigQueryJob = {
 			...job,
@@ -132,6 +137,13 @@ export class Jobs {
 		try {
 			const failure = this.#failures.shift() ?? this.failure;
 			if (failure) throw failure;
+			const { query } = job.configuration;
+			if (query) {
+				const numDmlAffectedRows = String(await this.#change(query.query));
+				job.statistics = { ...job.statistics, query: { numDmlAffectedRows } };
+				job.status = { state: "DONE" };
+				return;
+			}
 			const load = job.configuration.load!;
 			this.#requireQuota(load);
 			const bytes = data ?? this.#buckets.read(load.sourceUris?.[0] ?? "");
@@ -143,6 +155,26 @@ export class Jobs {
 				error instanceof Fault ? error : invalid((error as Error).message);
 			job.status = { state: "DONE", errorResult: fault.toErrorResult() };
 		}
+	}
+
+	/**
+	 * A DELETE or UPDATE, which changes all of its rows or none
+	 * (cloud.google.com/bigquery/docs/reference/standard-sql/dml-syntax), by DuckDB's functions of the same meaning.
+	 */
+	#change(query: string): Promise<number> {
+		const { projectId, datasetId, tableId } = dmlTarget(query);
+		const reference = { projectId, datasetId, tableId };
+		requireTable(this.#warehouse.require(reference));
+		const sql = query
+			.replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoteText(JSON.parse(text)))
+			.replaceAll("JSON_VALUE(", "json_extract_string(")
+			.replace(/JSON_QUERY\(([^)]*)\)/g, "json_extract($1)::VARCHAR")
+			.replace(
+				dmlForm,
+				(_, verb) => `${verb} ${this.#warehouse.sqlName(reference)}`,
+			)
+			.replaceAll("`", '"');
+		return this.#warehouse.run(sql);
 	}
 
 	#requireQuota({ destinationTable }: Load): void {
@@ -242,4 +274,20 @@ export class Jobs {
 			throw error;
 		}
 	}
+}
+
+const dmlForm = /^(DELETE FROM|UPDATE) `([^`.]+)\.([^`.]+)\.([^`.]+)`/;
+
+function dmlTarget(query: string): TableReference {
+	const [, , projectId = "", datasetId = "", tableId = ""] =
+		dmlForm.exec(query) ?? [];
+	return { projectId, datasetId, tableId };
+}
+
+/** The table that a job writes to. */
+function targetOf({
+	load,
+	query,
+}: BigQueryJob["configuration"]): TableReference {
+	return load ? load.destinationTable : dmlTarget(query!.query);
 }

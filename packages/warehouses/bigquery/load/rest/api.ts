@@ -83,9 +83,14 @@ export interface BigQueryJob {
 			decimalTargetTypes?: ("NUMERIC" | "BIGNUMERIC")[];
 			destinationEncryptionConfiguration?: EncryptionConfiguration;
 		};
+		query?: { query: string; useLegacySql: false };
 	};
 	status?: { state: "PENDING" | "RUNNING" | "DONE"; errorResult?: ErrorProto };
-	statistics?: { creationTime?: string; load?: { outputRows?: string } };
+	statistics?: {
+		creationTime?: string;
+		load?: { outputRows?: string };
+		query?: { numDmlAffectedRows?: string };
+	};
 }
 
 export interface ErrorProto {

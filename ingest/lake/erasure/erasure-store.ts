@@ -1,0 +1,201 @@
+import type {
+	Erasure,
+	ErasureAnswer,
+} from "../../../packages/contracts/archive.ts";
+import type {
+	Manifest,
+	ManifestDate,
+} from "../../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
+import type {
+	ListedObject,
+	ListStore,
+	ObjectStore,
+} from "../../archive/s3/object-store.ts";
+import { type DateReleases, earlierMs } from "../release/release-store.ts";
+import { RequestFailure } from "../request/errors.ts";
+
+/** An Operation that erases events of a source. It is in the bucket before anything is erased. */
+export interface ErasureRecord extends SourceName {
+	version: 1;
+	operation: string;
+	/** Absent once all tables are done. */
+	erasure?: Erasure;
+	/** The date on which it was asked for. */
+	date: UtcDate;
+}
+
+/** What it has erased, in which place. It is in the bucket once nothing is left. */
+export type ErasureDone = Omit<Extract<ErasureAnswer, { ok: true }>, "ok">;
+
+/** Of a date, by the names of its objects: how many rows in them are erased, by whomever. Written after the objects. */
+interface ErasedDate {
+	objects: Record<string, number>;
+}
+
+const readsAtOnce = 8;
+const type = "application/json";
+
+/** What was erased of a source, or will be; undefined if nothing, which is one request to the store. */
+export interface SourceErasures {
+	asked: ListedObject[];
+	isDone: boolean;
+	dates: Map<UtcDate, ListedObject[]>;
+}
+
+/** The records of erasures: `asked/<operation>.json`, `dates/date=<date>/<operation>.json` and `done/<operation>.json`. */
+export class ErasureStore {
+	readonly #store: ObjectStore;
+
+	constructor(store: ObjectStore) {
+		this.#store = store;
+	}
+
+	async ofSource(source: SourceName): Promise<SourceErasures | undefined> {
+		const asked: ListedObject[] = [];
+		const dates: SourceErasures["dates"] = new Map();
+		let done = 0;
+		const folder = this.#store.keys.erasuresOfSource(source);
+		for await (const object of this.#store.list(folder)) {
+			const name = object.key.slice(folder.length);
+			const date = /^dates\/date=([\d-]+)\//.exec(name)?.[1];
+			if (date !== undefined)
+				dates.set(date, [...(dates.get(date) ?? []), object]);
+			else if (name.startsWith("asked/")) asked.push(object);
+			else done++;
+		}
+		return asked.length === 0
+			? undefined
+			: { asked, dates, isDone: done === asked.length };
+	}
+
+	/** Says that the events are to be erased, once. Returns the record that is in the bucket. */
+	async ask(record: ErasureRecord): Promise<ErasureRecord> {
+		const key = this.#key(record, "asked");
+		await this.#store.putNew(key, JSON.stringify(record), type);
+		return this.#read(key);
+	}
+
+	/** Keeps that there was an erasure, and not of which events: a value of theirs may be among what was asked. */
+	async forget(store: ListStore, named: NamedErasure): Promise<void> {
+		const key = this.#key(named, "asked");
+		const { erasure: _, ...record } = await this.#read(key);
+		await store.put(key, JSON.stringify(record), type);
+	}
+
+	async done(record: NamedErasure): Promise<ErasureDone | undefined> {
+		const text = await this.#store.get(this.#key(record, "done"));
+		return text === undefined ? undefined : JSON.parse(text);
+	}
+
+	async setDone(record: NamedErasure, done: ErasureDone): Promise<void> {
+		const text = JSON.stringify(done);
+		await this.#store.putNew(this.#key(record, "done"), text, type);
+	}
+
+	/** @param store as the one of this; an earlier attempt may have written another count. */
+	async setDate(
+		store: ListStore,
+		record: NamedErasure,
+		date: UtcDate,
+		objects: ErasedDate["objects"],
+	): Promise<void> {
+		const erased: ErasedDate = { objects };
+		const key = this.#key(record, `dates/date=${date}`);
+		await store.put(key, JSON.stringify(erased), type);
+	}
+
+	/** What a manifest says of them, beside its dates. @param since what the table holds already. */
+	async inManifest(
+		erasures: SourceErasures,
+		since: string | undefined,
+	): Promise<NonNullable<Manifest["erasures"]>> {
+		const after = since === undefined ? -Infinity : earlierMs(since);
+		const younger = erasures.asked.filter(
+			({ modifiedMs }) => modifiedMs > after,
+		);
+		const records = await mapConcurrently(younger, readsAtOnce, ({ key }) =>
+			this.#read(key),
+		);
+		return {
+			asked: erasures.asked.length,
+			...(!erasures.isDone && { isUnderWay: true }),
+			others: records.flatMap(({ erasure, date: before }) =>
+				erasure ? [{ ...erasure, before }] : [],
+			),
+		};
+	}
+
+	/** The day, with what of its objects counts no more. */
+	async withErased(
+		day: ManifestDate,
+		erasures: SourceErasures | undefined,
+	): Promise<ManifestDate> {
+		const listed = erasures?.dates.get(day.date);
+		if (!listed) return day;
+		const found = await mapConcurrently(
+			listed,
+			readsAtOnce,
+			async ({ key }): Promise<ErasedDate> =>
+				JSON.parse((await this.#store.get(key)) ?? '{"objects":{}}'),
+		);
+		const erasedOf = (key: string) => {
+			const name = key.slice(key.lastIndexOf("/") + 1);
+			// Rows that are erased stay so.
+			return Math.max(0, ...found.map(({ objects }) => objects[name] ?? 0));
+		};
+		const rows = day.objects.reduce((sum, { key }) => sum + erasedOf(key), 0);
+		const by = listed.map(({ key }) => /([^/]+)\.json$/.exec(key)![1]!);
+		return { ...day, erased: { by, rows } };
+	}
+
+	/** Throws {@link RequestFailure} ManifestOutdated if events were erased since a manifest was made, or may be. */
+	async requireNoneSince({
+		account,
+		sourceKey,
+		snapshotTime,
+		erasures,
+	}: Pick<
+		Manifest,
+		"account" | "sourceKey" | "snapshotTime" | "erasures"
+	>): Promise<void> {
+		const found = await this.ofSource({ account, sourceKey });
+		if ((found?.asked.length ?? 0) === (erasures?.asked ?? 0)) return;
+		throw new RequestFailure(
+			"ManifestOutdated",
+			`Events of the Source were erased since the manifest of ${snapshotTime} was made`,
+		);
+	}
+
+	async #read(key: string): Promise<ErasureRecord> {
+		const text = await this.#store.get(key);
+		const record = JSON.parse(text ?? "{}");
+		if (record.version !== 1)
+			throw new Error(
+				`The record ${key} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
+			);
+		return record;
+	}
+
+	#key(record: NamedErasure, folder: string): string {
+		return `${this.#store.keys.erasuresOfSource(record)}${folder}/${record.operation}.json`;
+	}
+}
+
+type NamedErasure = Pick<ErasureRecord, "account" | "sourceKey" | "operation">;
+
+/** The records of releases and of erasures, which both change what a date's rows are. */
+export function withErasures(
+	released: ReadonlyMap<UtcDate, DateReleases>,
+	erasures: SourceErasures | undefined,
+): ReadonlyMap<UtcDate, DateReleases> {
+	if (!erasures) return released;
+	const all = new Map(released);
+	for (const [date, more] of erasures.dates) {
+		const { records = [], bytesOf = new Map() } = released.get(date) ?? {};
+		all.set(date, { records: [...records, ...more], bytesOf });
+	}
+	return all;
+}

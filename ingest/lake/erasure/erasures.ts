@@ -1,0 +1,149 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import type {
+	ErasureAnswer,
+	ErasureRequest,
+} from "../../../packages/contracts/archive.ts";
+import { erasureSubject, refused } from "../../../packages/contracts/nats.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
+import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
+import { pause } from "../../../packages/service/pause.ts";
+import type {
+	ListStore,
+	ObjectStore,
+	ReplacingStore,
+} from "../../archive/s3/object-store.ts";
+import type { LakeContext } from "../request/context.ts";
+import { readErasureRequest } from "../request/requests.ts";
+import {
+	requireSameClocks,
+	requireTurn,
+	requireUndeleted,
+} from "../request/requirements.ts";
+import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+import type { LakeShard } from "../shards/lake-shard.ts";
+import { flushShares } from "../shards/shares.ts";
+import {
+	type ErasureDone,
+	type ErasureRecord,
+	ErasureStore,
+} from "./erasure-store.ts";
+import { SourceErasure } from "./source-erasure.ts";
+
+const maxTombstonesAgeMs = 60_000;
+/** More than operator asks for at once. */
+const maxWaiting = 16;
+
+type ErasingContext = LakeContext & { store: ListStore & ReplacingStore };
+
+/** Answers operator's requests to erase events of one shard's sources (packages/contracts/archive.ts). */
+export function answerErasures(
+	context: ErasingContext,
+	shard: LakeShard,
+): LakeQuestion<ErasureRequest> {
+	return {
+		subject: erasureSubject(shard.number),
+		read: readErasureRequest,
+		async answer(request, task): Promise<ErasureAnswer> {
+			const records = new ErasureStore(context.store);
+			const done =
+				(await records.done(request)) ??
+				(await erase(context, shard, request, task));
+			const { operation, account, sourceKey } = request;
+			const { places } = done;
+			if (request.isLoaded) await records.forget(context.store, request);
+			context.log.info({ operation, account, sourceKey, places }, "erased");
+			return { ok: true, ...done };
+		},
+	};
+}
+
+/** Each step can be repeated, by another archive, too. */
+async function erase(
+	context: ErasingContext,
+	shard: LakeShard,
+	{ operation, account, sourceKey, erasure }: ErasureRequest,
+	task: RequestTask,
+): Promise<ErasureDone> {
+	const { store, scratch, tombstones, changing } = context;
+	const source = { account, sourceKey };
+	requireTurn(changing, account, maxWaiting, "erasures, imports and releases");
+	const records = new ErasureStore(store);
+	const flushed = await flushShares(shard, source, task);
+	requireSameClocks(flushed, "the date of the erasure would be wrong");
+	await untilPurged(shard, task);
+	const asked: ErasureRecord = await records.ask({
+		version: 1,
+		operation,
+		...source,
+		erasure,
+		date: utcDate(Date.parse(flushed.time)),
+	});
+	const record = { ...asked, erasure };
+	const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+		changing.run(account, async () => {
+			task.stopping.throwIfAborted();
+			await tombstones.refresh(maxTombstonesAgeMs);
+			requireUndeleted(tombstones, source);
+			return work();
+		});
+	task.progress = () => "looking through the Source's objects";
+	const places = await SourceErasure.run(
+		{ store, scratch, signal: task.stopping, inTurn },
+		record,
+	);
+	// What people upload goes after three days anyway, and archive reads none of it.
+	places.Uploads = await removeAll(store, store.keys.uploadsOf(account));
+	places.ImportParts = await removeAll(
+		store,
+		store.keys.importsOfSource(source),
+	);
+	places.Refusals = await purgeRefusals(shard.connection, source);
+	// A manifest whose snapshot is later was made later.
+	const { time } = await shard.end();
+	await records.setDone(record, { places, time });
+	return (await records.done(record)) ?? { places, time };
+}
+
+const purgeMs = 10_000;
+const pollMs = 100;
+
+/** Frames go from the stream right after their objects are in the bucket. */
+async function untilPurged(
+	shard: LakeShard,
+	{ stopping }: RequestTask,
+): Promise<void> {
+	const before = await shard.end();
+	const done = shard.doneOf(before.stream) ?? before.last;
+	const untilMs = performance.now() + purgeMs;
+	for (;;) {
+		const end = await shard.end();
+		const isNew = end.stream !== before.stream;
+		if (isNew || end.messages === 0 || end.first > done) return;
+		if (performance.now() > untilMs) throw shard.notReady();
+		await pause(pollMs, stopping);
+		stopping.throwIfAborted();
+	}
+}
+
+async function removeAll(store: ObjectStore, prefix: string): Promise<number> {
+	const keys = await Array.fromAsync(store.list(prefix), ({ key }) => key);
+	await store.remove(keys);
+	return keys.length;
+}
+
+/** Nothing in them says which event they would have been. */
+async function purgeRefusals(
+	connection: NatsConnection,
+	{ account, sourceKey }: { account: string; sourceKey: string },
+): Promise<number> {
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	try {
+		const filter = refused.subject(account, sourceKey);
+		const { purged } = await streams.purge(refused.stream, { filter });
+		return purged;
+	} catch (error) {
+		if (isStreamNotFound(error)) return 0;
+		throw error;
+	}
+}

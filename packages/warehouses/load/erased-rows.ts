@@ -1,0 +1,83 @@
+import type { ErasureMatch } from "../../contracts/archive.ts";
+import type { TableColumn } from "../../contracts/job.ts";
+import type { ManifestErasure } from "../../contracts/manifest.ts";
+import { bodyValueOf } from "./body-values.ts";
+
+/** How a warehouse writes SQL. */
+export interface ErasingDialect {
+	name(name: string): string;
+	text(text: string): string;
+	date(date: string): string;
+	/** The condition on a body; absent if its rows are to be read, and found by {@link hasValue}. */
+	bodyHas?(body: string, match: ErasureMatch): string;
+}
+
+export interface ErasingSql {
+	/** Of the dates before the erasure's. */
+	condition: string;
+	/** What is set in a row that stays; undefined if it goes. */
+	assignments: string | undefined;
+}
+
+/**
+ * Which rows an erasure means that no load puts anew. `bodies`: they are to be found by reading these two columns of the rows that meet
+ * `condition`, and then asked for by their ids. Undefined if no column tells.
+ */
+export function erasingSql(
+	columns: readonly TableColumn[],
+	{ before, eventIDs, match, mode }: ManifestErasure,
+	dialect: ErasingDialect,
+): (ErasingSql & { bodies?: { id: string; body: string } }) | undefined {
+	const nameOf = (is: (column: TableColumn) => boolean) => {
+		const found = columns.find(is);
+		return found && dialect.name(found.name);
+	};
+	const date = nameOf(({ from }) => from === "Date");
+	const id = nameOf(({ from }) => from === "EventID");
+	const body = nameOf(({ from }) => from === "Body");
+	const value =
+		match &&
+		nameOf(
+			({ from }) =>
+				typeof from === "object" &&
+				"bodyPointer" in from &&
+				from.type === "String" &&
+				from.bodyPointer === match.bodyPointer,
+		);
+	if (date === undefined) return undefined;
+	const earlier = `${date} < ${dialect.date(before)}`;
+	const blanks = columns.flatMap(({ name, from }) =>
+		from === "Body"
+			? [`${dialect.name(name)} = ${dialect.text("null")}`]
+			: typeof from === "object" || from === "Violations"
+				? [`${dialect.name(name)} = NULL`]
+				: [],
+	);
+	const assignments =
+		mode === "RemoveRow" ? undefined : blanks.join(", ") || `${date} = ${date}`;
+	const on = (condition: string) => ({
+		condition: `${earlier} AND ${condition}`,
+		assignments,
+	});
+	if (eventIDs)
+		return id === undefined
+			? undefined
+			: on(`${id} IN (${eventIDs.map(dialect.text).join(", ")})`);
+	if (!match) return undefined;
+	if (value !== undefined)
+		return on(`${value} = ${dialect.text(match.equals)}`);
+	if (body === undefined) return undefined;
+	if (dialect.bodyHas) return on(dialect.bodyHas(body, match));
+	return id === undefined
+		? undefined
+		: { condition: earlier, assignments, bodies: { id, body } };
+}
+
+/** Whether what the pointer names in a body is exactly this string, as archive says of an object's rows. */
+export function hasValue(
+	body: string,
+	{ bodyPointer, equals }: ErasureMatch,
+): boolean {
+	const value = bodyValueOf(body, { bodyPointer, type: "String" });
+	return value !== null && value !== "?" && value.slice(1) === equals;
+}
