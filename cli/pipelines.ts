@@ -33,7 +33,7 @@ export function define(pipelines: CommandGroup): void {
 		.option("--table <name>", "the name of the table")
 		.option(
 			"--columns <names>",
-			"the table's columns, separated by commas, of EventID, Timestamp, Body, Date and Violations",
+			"the table's columns, separated by commas, of EventID, Timestamp, Body, Date, Violations, LoadedAt and Run",
 		)
 		.option(
 			"--body-column <column>",
@@ -146,7 +146,10 @@ function scheduleOf({ daily, every, cron, timeZone }: ScheduleOptions): object {
 	};
 }
 
-const columnNames = ["EventID", "Timestamp", "Body", "Date", "Violations"];
+const columnNames = [
+	...["EventID", "Timestamp", "Body", "Date"],
+	...["Violations", "LoadedAt", "Run"],
+];
 const columnTypes = [
 	...["String", "Integer", "Number", "Decimal", "Boolean"],
 	...["Timestamp", "Date", "JSON"],

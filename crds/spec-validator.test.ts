@@ -31,7 +31,8 @@ test("every wrong field is named, with what would be right", () => {
 			},
 			{
 				path: "spec.table.columns[1]",
-				message: "must be one of EventID, Timestamp, Body, Date, Violations",
+				message:
+					"must be one of EventID, Timestamp, Body, Date, Violations, LoadedAt, Run",
 			},
 			{ path: "spec.overwritePeriodDays", message: "must be <= 30" },
 		]),

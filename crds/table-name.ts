@@ -23,6 +23,8 @@ export const columnNames = {
 	Body: "body",
 	Date: "date",
 	Violations: "violations",
+	LoadedAt: "loaded_at",
+	Run: "run",
 } as const;
 
 export function headerColumnOf(header: string): string {

@@ -34,6 +34,8 @@ export const pipelines = {
 		Body: "Body",
 		Date: "Date",
 		Violations: "Violations",
+		LoadedAt: "Loaded at",
+		Run: "Run",
 	},
 	columnHelp: {
 		EventID: "event_id: the event's ID, which the sender got in the answer.",
@@ -41,6 +43,8 @@ export const pipelines = {
 		Body: "body: what was sent, byte for byte.",
 		Date: "date: the UTC date on which it came. Runs replace single days by it.",
 		Violations: "violations: what the source's tracking plan found, as JSON.",
+		LoadedAt: "loaded_at: when the load that wrote the row began.",
+		Run: "run: the run that wrote the row.",
 	},
 	bodyColumns: "Columns from the body",
 	bodyColumnsHelp:

@@ -181,6 +181,10 @@ function eventValue(
 			return time.slice(0, 10);
 		case "Body":
 			return body === undefined ? undefined : cut(body);
+		// Of a Run that is to come.
+		case "LoadedAt":
+		case "Run":
+			return undefined;
 		case "Violations":
 			return violations === undefined
 				? undefined

@@ -24,6 +24,8 @@ export const eventColumns = [
 	{ id: "Body", name: "body", type: "JSON" },
 	{ id: "Date", name: "date", type: "Date" },
 	{ id: "Violations", name: "violations", type: "JSON" },
+	{ id: "LoadedAt", name: "loaded_at", type: "Timestamp" },
+	{ id: "Run", name: "run", type: "String" },
 ] as const;
 
 export type EventColumn = (typeof eventColumns)[number]["id"];

@@ -803,8 +803,8 @@ export interface PipelinePostgres {
 export interface PipelineTable {
 	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 	name?: string;
-	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
-	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations")[];
+	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date`, `violations`, `loaded_at` and `run`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. `LoadedAt` is when the load that wrote the row began, and `Run` the name of its Run. */
+	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations" | "LoadedAt" | "Run")[];
 	/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 	bodyColumns?: PipelineBodyColumn[];
 	/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */

@@ -37,7 +37,7 @@ export async function load(
 	given: LoadInput,
 	context: JobContext,
 ): Promise<JobSuccess> {
-	const input = withLimits(given);
+	const input = withColumnsOf(given, Date.now());
 	const { log, signal } = context;
 	if (input.authorities !== undefined) trustAuthorities(input.authorities);
 	const manifest = await readManifest(
@@ -238,23 +238,29 @@ class Attempt {
 	}
 }
 
-/** The columns take no values that the warehouse doesn't hold. */
-function withLimits(input: LoadInput): LoadInput {
+/** The columns take no values that the warehouse doesn't hold, and say who writes their rows. */
+function withColumnsOf(input: LoadInput, nowMs: number): LoadInput {
 	const { limits } = warehouses.get(input.destination.type)!;
-	if (!limits) return input;
-	const limited = <Table extends LoadInput["table"]>(table: Table): Table => ({
+	const written = {
+		LoadedAt: new Date(nowMs).toISOString(),
+		Run: input.run.name,
+	};
+	const known = <Table extends LoadInput["table"]>(table: Table): Table => ({
 		...table,
-		columns: table.columns.map((column) =>
-			typeof column.from === "object" && "bodyPointer" in column.from
-				? { ...column, from: { ...column.from, limits } }
-				: column,
-		),
+		columns: table.columns.map((column) => {
+			const { from } = column;
+			if (from === "LoadedAt" || from === "Run")
+				return { ...column, value: written[from] };
+			return limits && typeof from === "object" && "bodyPointer" in from
+				? { ...column, from: { ...from, limits } }
+				: column;
+		}),
 	});
 	const { table, quarantineTable } = input;
 	return {
 		...input,
-		table: limited(table),
-		...(quarantineTable && { quarantineTable: limited(quarantineTable) }),
+		table: known(table),
+		...(quarantineTable && { quarantineTable: known(quarantineTable) }),
 	};
 }
 

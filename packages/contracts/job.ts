@@ -84,10 +84,15 @@ export interface TableColumn {
 		| "Date"
 		/** What the tracking plan found, as JSON text (packages/contracts/tracking-plan.ts); NULL for an event that is as planned. */
 		| "Violations"
+		/** When the load that wrote the row began, and the name of its Run: {@link TableColumn.value}. */
+		| "LoadedAt"
+		| "Run"
 		/** A captured field: a header, lower-case, or a query parameter by {@link file://./route.ts}. */
 		| { header: string }
 		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
 		| ({ bodyPointer: string } & BodyValueType);
+	/** Of `LoadedAt` and `Run`, as text: the same for all rows that one process writes. Load sets it. */
+	value?: string;
 }
 
 /** A type of {@link TableColumn}s from the body. A Decimal has at most `precision` digits, `scale` of them after the point. */

@@ -358,6 +358,57 @@ test.each(types)(
 	},
 );
 
+test.each(types)(
+	"%s: a row says which Run wrote it and when, whatever later Runs add beside it",
+	async (_, open) => {
+		const warehouse = await open();
+		const plain = await daysOf(warehouse, { [first]: [2, "a"] });
+		await loaded(warehouse, plain);
+		const byRun = (manifest: Manifest, name: string): Partial<LoadInput> => ({
+			table: {
+				name: "orders",
+				columns: [
+					...columns,
+					{ name: "loaded_at", from: "LoadedAt" },
+					{ name: "run", from: "Run" },
+				],
+				description: "",
+			},
+			run: { name, uid: manifest.run, account: "shop", pipeline: "p" },
+			adds: true,
+		});
+		const written = async () =>
+			(
+				await warehouse.rows(
+					"SELECT run, count(*), count(DISTINCT loaded_at), count(loaded_at) FROM orders GROUP BY run ORDER BY run",
+				)
+			).map(([run, ...counts]) => [run, ...counts.map(Number)]);
+		// A table that lacks the columns gets them, and its days are loaded again.
+		const before = again(plain);
+		await loaded(warehouse, before, byRun(before, "one"));
+		expect(await written()).toEqual([["one", 2, 1, 2]]);
+		const more = await withMore(warehouse, before, { [first]: [3, "b"] });
+		const result = await loaded(warehouse, more, byRun(more, "two"));
+		if (warehouse.knowsRows) expect(result).toMatchObject({ addedRows: 3 });
+		expect(await written()).toEqual(
+			warehouse.knowsRows
+				? [
+						["one", 2, 1, 2],
+						["two", 3, 1, 3],
+					]
+				: [["two", 5, 1, 5]],
+		);
+		const same = again(more);
+		const repeated = await loaded(warehouse, same, byRun(same, "three"));
+		if (warehouse.knowsRows)
+			expect(repeated).toMatchObject({ unchangedDates: 1 });
+		await warehouse.change("update", first);
+		const mended = again(more);
+		await loaded(warehouse, mended, byRun(mended, "four"));
+		expect(await written()).toEqual([["four", 5, 1, 5]]);
+	},
+);
+
 const kinds = ["replacement", "addition", "full reload"] as const;
 
 test.each(

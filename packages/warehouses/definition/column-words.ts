@@ -18,4 +18,6 @@ const words = {
 	Date: "The UTC date of the timestamp. Filter by it: days are loaded as a whole.",
 	Violations:
 		"What the tracking plan found, as JSON text. NULL for an event that is as planned.",
+	LoadedAt: "When the load that wrote the row began.",
+	Run: "The Run that wrote the row.",
 } as const satisfies Record<Extract<TableColumn["from"], string>, string>;

@@ -22,7 +22,8 @@ export function columnSql(
 	column: TableColumn,
 	columns: readonly TableColumn[] = [column],
 ): ColumnSql {
-	const { name, from } = column;
+	const { name, from, value } = column;
+	const written = value === undefined ? "NULL" : quoteText(value);
 	switch (from) {
 		case "EventID":
 			return { name, type: "VARCHAR", expression: "event_id::VARCHAR" };
@@ -47,6 +48,14 @@ export function columnSql(
 				// As JSON, so that the quotation marks are none of a text. Without violations, only the plan is there.
 				expression: `CASE WHEN contains(violations, '"violations":') THEN violations END`,
 			};
+		case "LoadedAt":
+			return {
+				name,
+				type: "TIMESTAMP WITH TIME ZONE",
+				expression: `${written}::TIMESTAMPTZ`,
+			};
+		case "Run":
+			return { name, type: "VARCHAR", expression: `${written}::VARCHAR` };
 		default: {
 			if ("bodyPointer" in from) {
 				const number = bodyColumnsOf(columns).indexOf(column as never);
@@ -60,6 +69,11 @@ export function columnSql(
 			};
 		}
 	}
+}
+
+/** The columns without what differs from Run to Run: by them a record knows how rows were filled. */
+export function asFilled(columns: readonly TableColumn[]): TableColumn[] {
+	return columns.map(({ value: _, ...column }) => column);
 }
 
 /** A value of the body as a column of a DuckDB table, by expressions over the rows of {@link eventRows}. */

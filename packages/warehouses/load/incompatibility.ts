@@ -30,7 +30,8 @@ export function incompatibility(
 	const mayAdd = ({ from }: WantedColumn) =>
 		isMarked
 			? from !== "Date"
-			: typeof from === "object" || from === "Violations";
+			: typeof from === "object" ||
+				["Violations", "LoadedAt", "Run"].includes(from);
 	const types = new Map(
 		existing.map(({ name, type }) => [name.toLowerCase(), type]),
 	);

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { asFilled } from "../../load/columns.ts";
 import {
 	type HeldDate,
 	type LoadDay,
@@ -83,7 +84,7 @@ export function recordOf(
 ): string | undefined {
 	const { columns } = input.table;
 	return recordNameOf(input, manifest, mark, [
-		columns.map((column) => [column, typeOf(column)]),
+		asFilled(columns).map((column) => [column, typeOf(column)]),
 		digestSql(columns),
 	]);
 }

@@ -12,7 +12,10 @@ export function typeOf({ from }: TableColumn): string {
 		case "Date":
 			return "Date";
 		case "Violations":
+		case "Run":
 			return "Nullable(String)";
+		case "LoadedAt":
+			return `Nullable(${instant})`;
 		default:
 			if (!("bodyPointer" in from)) return "Nullable(String)";
 			return from.type === "Decimal"

@@ -2,7 +2,7 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
-import { columnSql, eventRows } from "../../load/columns.ts";
+import { asFilled, columnSql, eventRows } from "../../load/columns.ts";
 import {
 	type LoadDay,
 	nameOf,
@@ -59,7 +59,7 @@ export function recordOf(
 	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {
-	const { columns } = input.table;
+	const columns = asFilled(input.table.columns);
 	return recordNameOf(input, manifest, mark, [
 		columns.map((column) => columnSql(column, columns)),
 		eventRows([], columns),

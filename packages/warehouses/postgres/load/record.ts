@@ -1,6 +1,7 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { asFilled } from "../../load/columns.ts";
 import {
 	type HeldDate,
 	type LoadDay,
@@ -36,7 +37,7 @@ export function recordOf(
 ): string | undefined {
 	const { columns, options } = input.table;
 	return recordNameOf(input, manifest, mark, [
-		columns.map((column) => [
+		asFilled(columns).map((column) => [
 			column,
 			typeOf(column, options as PostgresTableOptions),
 		]),

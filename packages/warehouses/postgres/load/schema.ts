@@ -12,10 +12,12 @@ export function typeOf(
 	switch (from) {
 		case "EventID":
 		case "Violations":
+		case "Run":
 			return "text";
 		case "Body":
 			return bodyType;
 		case "Timestamp":
+		case "LoadedAt":
 			return instant;
 		case "Date":
 			return "date";
