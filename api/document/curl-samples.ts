@@ -16,7 +16,6 @@ export function curlSample(
 		`curl -sS${method === "GET" ? "" : ` -X ${method}`}${options[id] ?? ""} "$TIDEMILL_API_URL${routeOf(endpoint)}"`,
 		authorization,
 		...(method === "POST" ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
-		...(method === "PUT" || method === "PATCH" ? [`-H 'If-Match: "1"'`] : []),
 		...(example === undefined
 			? []
 			: [
@@ -35,12 +34,18 @@ const options: Record<string, string> = {
 	tailEvents: " -N --max-time 5",
 };
 
-const started = `$(curl -sS -X POST "$TIDEMILL_API_URL/pipelines/orders/run" ${authorization} | sed -E 's/^."name":"([^"]*)".*/\\1/')`;
+const started = `$(curl -sS -X POST "$TIDEMILL_API_URL/pipelines/orders/run?queue=true" ${authorization} | sed -E 's/^."name":"([^"]*)".*/\\1/')`;
+
+/** A Run that is accepted at once, and one that is waited for. */
+const queries: Record<string, string> = {
+	startRun: "?queue=true",
+	getRun: "?wait=60s",
+};
 
 /** What stands before or around a command, by the endpoint's id. */
 const around: Record<string, (command: string) => string> = {
 	sendTestEvent: (command) =>
-		`event=$(${command} | sed -E 's/.*"eventId":"([^"]*)".*/\\1/')`,
+		`until curl -sS "$TIDEMILL_API_URL/sources/shop" ${authorization} | grep -q '"webhookURL"'; do sleep 1; done\nevent=$(${command} | sed -E 's/.*"eventId":"([^"]*)".*/\\1/')`,
 	startRun: (command) =>
 		`run=$(${command} | sed -E 's/^."name":"([^"]*)".*/\\1/')`,
 	listExportFiles: (command) =>
@@ -53,7 +58,7 @@ function routeOf({ id, path, tag }: Endpoint): string {
 		.replace(/^\/v1/, "")
 		.replace("{name}", nameOf(path.split("/")[2]!, tag))
 		.replace("{event_id}", "$event");
-	return id === "getRun" ? `${route}?wait=60s` : route;
+	return route + (queries[id] ?? "");
 }
 
 function nameOf(collection: string, tag: string): string {

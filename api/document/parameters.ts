@@ -184,7 +184,7 @@ export const parameters = {
 		"If-Match",
 		text(
 			"The resource must still have this ETag; otherwise the answer is 412.",
-			{ example: '"1"' },
+			{ example: '"1-f00bbd129fb1bba4"' },
 		),
 	),
 	idempotencyKey: inHeader(
