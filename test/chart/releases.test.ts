@@ -24,7 +24,7 @@ import {
 /** The kinds and roles that all releases share. */
 const withoutShared = ["--set=crds.enabled=false,rbac.createRoles=false"];
 const sharedNames =
-	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(admin-tokens|editor-secrets|issued-secrets|runs))$/;
+	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(admin-tokens|editor-secrets|erase|issued-secrets|runs))$/;
 
 describe.each<[string, [string, string], [string, string]]>([
 	[
@@ -46,7 +46,7 @@ describe.each<[string, [string, string], [string, string]]>([
 			const second = await namesOf(...other, ...args);
 			const common = commonNames(first, second);
 			expect(common.filter((name) => !sharedNames.test(name))).toEqual([]);
-			expect(common).toHaveLength(19);
+			expect(common).toHaveLength(22);
 			const guest = await namesOf(...other, ...args, ...withoutShared);
 			expect(commonNames(first, guest)).toEqual([]);
 		},
@@ -167,7 +167,7 @@ describe("on a cluster", () => {
 		);
 		await install("green", chart, "billing", ...withoutShared);
 		const before = await uidsOf(sharedNames);
-		expect(before).toHaveLength(19);
+		expect(before).toHaveLength(22);
 		const own = await uidsOf(/ green:/);
 		expect(own).toHaveLength(4);
 		await run("uninstall", "blue");

@@ -103,7 +103,7 @@ test("what version 0.1 stored is read, answered for and gone on with", async () 
 	// That version wrote no lists. By the ledgers of its dates, should the index have forgotten them, and then by what it holds.
 	const lake = await openLake(archive);
 	const { signal } = new AbortController();
-	expect(await lister.lookBack(Date.now(), signal)).toBe(2);
+	expect(await lister.lookBack(Date.now(), signal)).toBe(3);
 	await lake.look();
 	const found = (await lake.bodiesFound()).map((body) => JSON.parse(body));
 	const received = loaded.filter((text) => text !== "released");

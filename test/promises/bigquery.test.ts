@@ -203,7 +203,7 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 test("a request that BigQuery refuses, and a job that it fails: the Pipeline says the reason as the reference has it", async () => {
 	const before = await double.sql("from events.orders");
 	const errors = bigQueryErrors.filter(({ reason }) =>
-		["accessDenied", "quotaExceeded"].includes(reason),
+		["accessDenied", "invalid"].includes(reason),
 	);
 	expect(errors.map(({ status }) => status)).toEqual([403, 0]);
 	for (const error of errors) {
@@ -227,4 +227,29 @@ test("a request that BigQuery refuses, and a job that it fails: the Pipeline say
 		double.jobs.failure = undefined;
 		double.onRequest = () => undefined;
 	}
+});
+
+test("a quota that is used up: the Run waits, and says the reason and when it tries again", async () => {
+	double.jobs.failure = new Fault(
+		0,
+		"quotaExceeded",
+		"Quota exceeded: imports",
+	);
+	onTestFinished(() => {
+		double.jobs.failure = undefined;
+	});
+	await createRun("waiting");
+	await vi.waitFor(
+		async () =>
+			expect(await conditionOf("run", "waiting", "Complete")).toMatchObject({
+				reason: "WaitingForQuota",
+				message: expect.stringContaining("Quota exceeded: imports"),
+			}),
+		{ timeout: 120_000, interval: 200 },
+	);
+	const { status } = await local.resource<{
+		status: { phase: string; retryTime?: string };
+	}>("get", "run", "waiting");
+	expect(status.phase).toBe("Pending");
+	expect(Date.parse(status.retryTime ?? "")).toBeGreaterThan(Date.now());
 });

@@ -33,7 +33,6 @@ import { startTidemill } from "../../support/servers/tidemill-process.ts";
 
 /* Where the operator lacks its permissions, or the namespace itself is missing, people are told where they look. */
 
-const promised = { timeout: 10_000, interval: 50 };
 const soon = { timeout: 120_000, interval: 50 };
 const role = "tidemill-operator-in-namespace";
 /** One of each kind. */
@@ -167,7 +166,7 @@ async function conditionOf(
 	return findCondition(object?.status?.conditions, type);
 }
 
-async function allNotPermitted(namespace: string, within = promised) {
+async function allNotPermitted(namespace: string, within = soon) {
 	let message = "";
 	await vi.waitFor(async () => {
 		for (const one of told) {
@@ -225,7 +224,7 @@ test("a binding that goes while nothing happens is noticed, costs next to nothin
 			expect((await conditionOf(unbound, told[0]!))?.reason).toBe(
 				"NotPermitted",
 			),
-		promised,
+		soon,
 	);
 	await world.client.delete(runKind, "by-hand", unbound);
 	await world.client.delete(operationKind, "look", unbound);
@@ -264,11 +263,11 @@ test("an operator of all namespaces without its ClusterRoleBinding says so in it
 		expect(await answer.text()).toContain(
 			`The operator (system:serviceaccount:${system}:tidemill-operator) may not in all namespaces`,
 		);
-	}, promised);
+	}, soon);
 	const lacks = () =>
 		log.filter((line) => line.includes("no namespace is served"));
 	// The log reaches the test by a pipe, after the answer.
-	await expect.poll(lacks, promised).toHaveLength(1);
+	await expect.poll(lacks, soon).toHaveLength(1);
 	expect(lacks()[0]).toContain(`kubectl create clusterrolebinding ${role} `);
 	operator.child.kill("SIGTERM");
 	await operator.ended;

@@ -256,7 +256,7 @@ test("the command line lists, gets and traces them", async () => {
 		body: `"of ${shop.account}"`,
 	});
 	const traced = await tidemill("trace", buffered);
-	expect(traced.stdout).toMatch(/^accepted .*by source shop/);
+	expect(traced.stdout).toMatch(/^received .*by source shop/);
 	expect(traced.stdout).toContain("pipeline orders");
 	const foreign = await tidemill("trace", idOf(thief.events[0]));
 	expect(foreign).toMatchObject({

@@ -113,7 +113,7 @@ export async function startPostgres({
 		listen_addresses: "127.0.0.1",
 		unix_socket_directories: "",
 		fsync: "off",
-		max_connections: "50",
+		max_connections: "150",
 		...(tls && { ssl: "on" }),
 		...settings,
 	};

@@ -129,9 +129,9 @@ function verifyObjects({ streams, compactions, rows }: Remains): void {
 				`${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`,
 				rows,
 			);
-	for (const { account, sourceKey, date, outputs } of compactions)
+	for (const { account, sourceKey, date, quarantined, outputs } of compactions)
 		for (const { name, inputs } of outputs) {
-			const folder = `events/account=${account}/source=${sourceKey}/date=${date}/`;
+			const folder = `${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/`;
 			let rows = 0;
 			for (const input of inputs) {
 				rows += wanted.get(folder + input) ?? 0;

@@ -31,7 +31,10 @@ export async function datesOf(scene: Scene): Promise<DateObjects[]> {
 
 /** The compaction records of the seed. */
 export async function recordsOf(scene: Scene): Promise<CompactionRecord[]> {
-	const records = (await datesOf(scene)).map((each) => recordOf(scene, each));
+	const records = (await datesOf(scene)).flatMap((each) => [
+		recordOf(scene, each),
+		recordOf(scene, each, "quarantine-compactions"),
+	]);
 	return (await Promise.all(records)).filter((record) => record !== undefined);
 }
 
@@ -39,16 +42,21 @@ export async function recordsOf(scene: Scene): Promise<CompactionRecord[]> {
 export async function recordOf(
 	scene: Scene,
 	date: DateObjects,
+	records?: string,
 ): Promise<CompactionRecord | undefined> {
-	const file = recordFile(scene, date);
+	const file = recordFile(scene, date, records);
 	return existsSync(file)
 		? JSON.parse(await readFile(file, "utf8"))
 		: undefined;
 }
 
 /** Where the date's compaction record is, or will be. */
-export function recordFile(scene: Scene, { route, date }: DateObjects): string {
-	const folder = join(scene.directory, "compactions", folderOf(route));
+export function recordFile(
+	scene: Scene,
+	{ route, date }: DateObjects,
+	records = "compactions",
+): string {
+	const folder = join(scene.directory, records, folderOf(route));
 	return join(folder, `date=${date}.json`);
 }
 
