@@ -64,7 +64,7 @@ test("the roles for people come without the operator's bindings, and these witho
 		"rbac.create=false,setup.enabled=false,nats.existingSecret=p",
 	);
 	expect(roles.filter((name) => !sharedNames.test(name))).toEqual([]);
-	expect(roles).toHaveLength(13);
+	expect(roles).toHaveLength(16);
 	const own = await names("rbac.createRoles=false");
 	expect(own.filter((name) => sharedNames.test(name))).toEqual([]);
 	expect(own).toContain("ClusterRole tidemill-system:tidemill-operator");
@@ -88,9 +88,9 @@ test("the roles for people stay when the release goes, unless told otherwise", a
 			.filter((object) => sharedNames.test(nameOf(object)))
 			.filter(({ kind }) => kind !== "CustomResourceDefinition")
 			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-	expect(await policies()).toEqual(Array(13).fill("keep"));
+	expect(await policies()).toEqual(Array(16).fill("keep"));
 	expect(await policies("--set=rbac.keepRoles=false")).toEqual(
-		Array(13).fill(undefined),
+		Array(16).fill(undefined),
 	);
 });
 

@@ -28,7 +28,10 @@ export async function untilCompactable(scene: Scene): Promise<void> {
 	await eventually("progress", async () => {
 		const dates = await datesOf(scene);
 		const waiting = scene.routes.find(
-			(route) => !dates.some((each) => each.route === route && isDue(each)),
+			(route) =>
+				!dates.some(
+					(each) => each.route === route && !each.quarantined && isDue(each),
+				),
 		);
 		return waiting && `${waiting.source} has too few objects to be compacted`;
 	});

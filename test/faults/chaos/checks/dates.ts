@@ -6,20 +6,26 @@ import type { Route } from "../../../../packages/contracts/route.ts";
 import type { UtcDate } from "../../../../packages/contracts/utc-date.ts";
 import type { Scene } from "../scene/scene.ts";
 
-/** A date of one of the seed's Sources, and the names of its objects. */
+/** A date of one of the seed's Sources, and the names of its objects: those of its events, or those in quarantine. */
 export interface DateObjects {
 	route: Route;
+	quarantined: boolean;
 	date: UtcDate;
 	names: string[];
 }
 
 /** What the bucket has of the seed's Sources. */
 export async function datesOf(scene: Scene): Promise<DateObjects[]> {
-	const dates = scene.routes.map(async (route) => {
-		const folder = join(scene.directory, "events", folderOf(route));
+	const folders = scene.routes.flatMap((route) =>
+		[false, true].map((quarantined) => ({ route, quarantined })),
+	);
+	const dates = folders.map(async ({ route, quarantined }) => {
+		const all = quarantined ? "quarantine" : "events";
+		const folder = join(scene.directory, all, folderOf(route));
 		const names = await readdir(folder).catch(() => []);
 		return names.map(async (name) => ({
 			route,
+			quarantined,
 			date: name.replace(/^date=/, ""),
 			names: (await readdir(join(folder, name))).filter((file) =>
 				file.endsWith(".parquet"),
@@ -31,10 +37,7 @@ export async function datesOf(scene: Scene): Promise<DateObjects[]> {
 
 /** The compaction records of the seed. */
 export async function recordsOf(scene: Scene): Promise<CompactionRecord[]> {
-	const records = (await datesOf(scene)).flatMap((each) => [
-		recordOf(scene, each),
-		recordOf(scene, each, "quarantine-compactions"),
-	]);
+	const records = (await datesOf(scene)).map((each) => recordOf(scene, each));
 	return (await Promise.all(records)).filter((record) => record !== undefined);
 }
 
@@ -42,9 +45,8 @@ export async function recordsOf(scene: Scene): Promise<CompactionRecord[]> {
 export async function recordOf(
 	scene: Scene,
 	date: DateObjects,
-	records?: string,
 ): Promise<CompactionRecord | undefined> {
-	const file = recordFile(scene, date, records);
+	const file = recordFile(scene, date);
 	return existsSync(file)
 		? JSON.parse(await readFile(file, "utf8"))
 		: undefined;
@@ -53,9 +55,9 @@ export async function recordOf(
 /** Where the date's compaction record is, or will be. */
 export function recordFile(
 	scene: Scene,
-	{ route, date }: DateObjects,
-	records = "compactions",
+	{ route, date, quarantined }: DateObjects,
 ): string {
+	const records = quarantined ? "quarantine-compactions" : "compactions";
 	const folder = join(scene.directory, records, folderOf(route));
 	return join(folder, `date=${date}.json`);
 }
