@@ -10,7 +10,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import { bodyValuesFunction } from "../../../packages/warehouses/load/body-values.ts";
+import { bodyHasText } from "../../../packages/warehouses/load/body-values.ts";
 import type {
 	FileStore,
 	ListStore,
@@ -255,11 +255,7 @@ function eventsIn(file: string): string {
 /** The condition on a row of an object. */
 function conditionOf({ eventIDs, match }: Erasure): string {
 	if (eventIDs) return `event_id IN (${eventIDs.map(quoteText).join(", ")})`;
-	const { bodyPointer, equals } = match!;
-	const column = quoteText(JSON.stringify([{ bodyPointer, type: "String" }]));
-	// Of several members with one name, the last counts, as in columns; it begins with an exclamation mark.
-	const value = `json_extract_string(${bodyValuesFunction}(body, ${column}), '$[0]')`;
-	return `(substr(${value}, 2) = ${quoteText(equals)} AND left(${value}, 1) IN ('=', '!'))`;
+	return bodyHasText("body", match!);
 }
 
 /** The longest window of a sender's key: an event has the id of its key's first request. */

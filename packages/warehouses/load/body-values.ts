@@ -1,4 +1,5 @@
 import type { BodyValueType } from "../../contracts/job.ts";
+import { quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { pointerParts } from "../../service/json-pointer.ts";
 import {
@@ -29,6 +30,17 @@ export function defineBodyValues(session: Session): void {
 	};
 	session.define(bodyValuesFunction, call, { isConstant: true });
 	session.define(headerValueFunction, headerValue, { isConstant: true });
+}
+
+/** DuckDB's condition that the pointer names exactly this string in a body, by {@link defineBodyValues}. */
+export function bodyHasText(
+	body: string,
+	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
+): string {
+	const columns = quoteText(JSON.stringify([{ bodyPointer, type: "String" }]));
+	// Of several members with one name, the last counts, as in columns; it begins with an exclamation mark.
+	const value = `json_extract_string(${bodyValuesFunction}(${body}, ${columns}), '$[0]')`;
+	return `(substr(${value}, 2) = ${quoteText(equals)} AND left(${value}, 1) IN ('=', '!'))`;
 }
 
 /** The value of one column. */

@@ -8,7 +8,7 @@ export interface ErasingDialect {
 	name(name: string): string;
 	text(text: string): string;
 	date(date: string): string;
-	/** The condition on a body; absent if its rows are to be read, and found by {@link hasValue}. */
+	/** The condition on a body; absent if its rows are to be read, and found by {@link erasingRows}. */
 	bodyHas?(body: string, match: ErasureMatch): string;
 }
 
@@ -73,8 +73,45 @@ export function erasingSql(
 		: { condition: earlier, assignments, bodies: { id, body } };
 }
 
+/**
+ * {@link erasingSql}, by the ids of the rows if only their bodies tell which they are. "None" if the bodies say that no row is meant.
+ * @param read gives the id and the body of the rows that meet the condition.
+ */
+export async function erasingRows(
+	columns: readonly TableColumn[],
+	erasure: ManifestErasure,
+	dialect: ErasingDialect,
+	read: (rows: {
+		id: string;
+		body: string;
+		condition: string;
+	}) => AsyncIterable<readonly [id: string, body: string | null]>,
+): Promise<ErasingSql | "None" | undefined> {
+	const wanted = erasingSql(columns, erasure, dialect);
+	if (!wanted?.bodies) return wanted;
+	const { condition, bodies } = wanted;
+	const eventIDs: string[] = [];
+	for await (const [id, body] of read({ ...bodies, condition }))
+		if (body !== null && hasValue(body, erasure.match!)) eventIDs.push(id);
+	return eventIDs.length === 0
+		? "None"
+		: erasingSql(columns, { ...erasure, eventIDs }, dialect);
+}
+
+/** @param table its name in SQL. */
+export function erasingStatement(
+	table: string,
+	{ condition, assignments }: ErasingSql,
+): string {
+	const change =
+		assignments === undefined
+			? `DELETE FROM ${table}`
+			: `UPDATE ${table} SET ${assignments}`;
+	return `${change} WHERE ${condition}`;
+}
+
 /** Whether what the pointer names in a body is exactly this string, as archive says of an object's rows. */
-export function hasValue(
+function hasValue(
 	body: string,
 	{ bodyPointer, equals }: ErasureMatch,
 ): boolean {

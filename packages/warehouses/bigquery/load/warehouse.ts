@@ -4,7 +4,11 @@ import { join } from "node:path";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import { pointerParts } from "../../../service/json-pointer.ts";
-import { type ErasingDialect, erasingSql } from "../../load/erased-rows.ts";
+import {
+	type ErasingDialect,
+	erasingSql,
+	erasingStatement,
+} from "../../load/erased-rows.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type {
 	DayFiles,
@@ -107,14 +111,9 @@ class BigQueryWarehouse implements Warehouse {
 	): Promise<number | undefined> {
 		const found = erasingSql(table.columns, erasure, dialect);
 		if (!found) return undefined;
-		const { condition, assignments } = found;
 		const { projectId, datasetId } = this.#dataset.reference(table.name);
 		const name = `\`${projectId}.${datasetId}.${table.name}\``;
-		const change =
-			assignments === undefined
-				? `DELETE FROM ${name}`
-				: `UPDATE ${name} SET ${assignments}`;
-		const query = `${change} WHERE ${condition}`;
+		const query = erasingStatement(name, found);
 		const digest = createHash("sha256").update(query).digest("hex");
 		return withFailures(`erase rows of table ${table.name}`, async () => {
 			const job = await completeJob(

@@ -3,11 +3,7 @@ import { Readable } from "node:stream";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import {
-	type ErasingDialect,
-	erasingSql,
-	hasValue,
-} from "../../load/erased-rows.ts";
+import { type ErasingDialect, erasingRows } from "../../load/erased-rows.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
@@ -114,22 +110,19 @@ class ClickHouseWarehouse implements Warehouse {
 		erasure: ManifestErasure,
 	): Promise<number | undefined> {
 		const name = this.#sql.of(table.name);
-		let wanted = erasingSql(table.columns, erasure, dialect);
-		if (wanted?.bodies) {
-			const { id, body } = wanted.bodies;
-			const eventIDs: string[] = [];
-			for await (const line of this.#connection.lines(
-				`SELECT ${id} AS id, ${body} AS body FROM ${name} WHERE ${wanted.condition} FORMAT JSONEachRow`,
-			)) {
-				if (line === "") continue;
-				const row = JSON.parse(line);
-				if (hasValue(row.body, erasure.match!)) eventIDs.push(row.id);
-			}
-			if (eventIDs.length === 0) return 0;
-			const byIDs = { ...erasure, eventIDs };
-			wanted = erasingSql(table.columns, byIDs, dialect);
-		}
+		const connection = this.#connection;
+		const wanted = await erasingRows(
+			table.columns,
+			erasure,
+			dialect,
+			async function* ({ id, body, condition }) {
+				const sql = `SELECT ${id}, ${body} FROM ${name} WHERE ${condition} FORMAT JSONCompactEachRow`;
+				for await (const line of connection.lines(sql))
+					if (line !== "") yield JSON.parse(line);
+			},
+		);
 		if (!wanted) return undefined;
+		if (wanted === "None") return 0;
 		const { condition, assignments } = wanted;
 		const [found] = await this.#connection.rows<{ rows: string }>(
 			`SELECT toString(count()) AS rows FROM ${name} WHERE ${condition}`,

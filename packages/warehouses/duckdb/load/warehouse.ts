@@ -5,11 +5,12 @@ import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import { vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import { bodyHasText, defineBodyValues } from "../../load/body-values.ts";
 import {
-	bodyValuesFunction,
-	defineBodyValues,
-} from "../../load/body-values.ts";
-import { type ErasingDialect, erasingSql } from "../../load/erased-rows.ts";
+	type ErasingDialect,
+	erasingSql,
+	erasingStatement,
+} from "../../load/erased-rows.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { readComment } from "../../load/table-comment.ts";
@@ -29,11 +30,7 @@ const dialect: ErasingDialect = {
 	name: quoteName,
 	text: quoteText,
 	date: (date) => `DATE ${quoteText(date)}`,
-	bodyHas(body, { bodyPointer, equals }) {
-		const columns = JSON.stringify([{ bodyPointer, type: "String" }]);
-		const value = `json_extract_string(${bodyValuesFunction}(${body}, ${quoteText(columns)}), '$[0]')`;
-		return `substr(${value}, 2) = ${quoteText(equals)} AND left(${value}, 1) IN ('=', '!')`;
-	},
+	bodyHas: bodyHasText,
 };
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
@@ -97,13 +94,7 @@ class DuckDBWarehouse implements Warehouse {
 			const found = erasingSql(table.columns, erasure, dialect);
 			if (!found) return undefined;
 			defineBodyValues(session);
-			const { condition, assignments } = found;
-			const name = quoteName(table.name);
-			const change =
-				assignments === undefined
-					? `DELETE FROM ${name}`
-					: `UPDATE ${name} SET ${assignments}`;
-			return session.run(`${change} WHERE ${condition}`);
+			return session.run(erasingStatement(quoteName(table.name), found));
 		});
 	}
 

@@ -5,8 +5,8 @@ import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import {
 	type ErasingDialect,
-	erasingSql,
-	hasValue,
+	erasingRows,
+	erasingStatement,
 } from "../../load/erased-rows.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
@@ -122,21 +122,21 @@ class PostgresWarehouse implements Warehouse {
 		const { schema } = this.#input;
 		const name = nameOf(schema, table.name);
 		return this.#with(async (database) => {
-			let wanted = erasingSql(table.columns, erasure, dialect);
-			if (wanted?.bodies) {
-				const eventIDs = await idsOf(database, schema, name, wanted, erasure);
-				if (eventIDs.length === 0) return 0;
-				const byIDs = { ...erasure, eventIDs };
-				wanted = erasingSql(table.columns, byIDs, dialect);
-			}
+			// Not by Postgres' own functions: jsonb refuses some bodies, and a statement fails at one of them.
+			const wanted = await erasingRows(
+				table.columns,
+				erasure,
+				dialect,
+				async function* ({ id, body, condition }) {
+					const sql = `SELECT ${id}, ${body} FROM ${name} WHERE ${condition}`;
+					for await (const { rows } of database.read(schema, sql))
+						yield* rows as [string, string | null][];
+				},
+			);
 			if (!wanted) return undefined;
-			const { condition, assignments } = wanted;
-			const change =
-				assignments === undefined
-					? `DELETE FROM ${name}`
-					: `UPDATE ${name} SET ${assignments}`;
+			if (wanted === "None") return 0;
 			return database.transaction((transaction) =>
-				transaction.run(`${change} WHERE ${condition}`),
+				transaction.run(erasingStatement(name, wanted)),
 			);
 		});
 	}
@@ -193,23 +193,6 @@ const dialect: ErasingDialect = {
 	text: literal,
 	date: (date) => `DATE '${date}'`,
 };
-
-/** Not by Postgres' own functions: jsonb refuses some bodies, and a statement fails at one of them. */
-async function idsOf(
-	database: Database,
-	schema: string,
-	name: string,
-	{ condition, bodies }: NonNullable<ReturnType<typeof erasingSql>>,
-	{ match }: ManifestErasure,
-): Promise<string[]> {
-	const { id, body } = bodies!;
-	const sql = `SELECT ${id}, ${body} FROM ${name} WHERE ${condition}`;
-	const ids: string[] = [];
-	for await (const { rows } of database.read(schema, sql))
-		for (const [eventID, text] of rows as [string, string | null][])
-			if (text !== null && hasValue(text, match!)) ids.push(eventID);
-	return ids;
-}
 
 class RolledBack extends Error {}
 
