@@ -1,5 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
+import type { ApiProblem } from "../api/problem.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import type { FormKind } from "./draft.ts";
 import { loadOriginal, type Original } from "./save.ts";
 
@@ -9,19 +9,9 @@ export function useOriginal(
 	name: string,
 	round = 0,
 ): { original: Original | undefined; problem: ApiProblem | undefined } {
-	const [original, setOriginal] = useState<Original>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	useEffect(() => {
-		const leaving = new AbortController();
-		loadOriginal(kind, name, leaving.signal).then(
-			setOriginal,
-			(error: unknown) => {
-				if (leaving.signal.aborted) return;
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			},
-		);
-		return () => leaving.abort();
-	}, [kind, name, round]);
+	const { answer: original, problem } = useLoaded(
+		(signal) => loadOriginal(kind, name, signal),
+		[kind, name, round],
+	);
 	return { original, problem };
 }

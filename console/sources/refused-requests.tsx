@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
+import { useState } from "preact/hooks";
 import { api } from "../api/request.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { EmptyState, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
@@ -10,25 +10,13 @@ import { sources as words } from "../messages/sources.ts";
 
 /** The requests that the Source refused, with the reason that its owner needs. */
 export function RefusedRequests({ source }: { source: string }) {
-	const [rows, setRows] = useState<RefusedRequestList["items"]>();
-	const [problem, setProblem] = useState<ApiProblem>();
 	const [round, setRound] = useState(0);
-	useEffect(() => {
-		const leaving = new AbortController();
-		const path = `sources/${encodeURIComponent(source)}/refusals`;
-		api.get<RefusedRequestList>(path, { signal: leaving.signal }).then(
-			({ items }) => {
-				setRows(items);
-				setProblem(undefined);
-			},
-			(error: unknown) => {
-				if (leaving.signal.aborted) return;
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			},
-		);
-		return () => leaving.abort();
-	}, [source, round]);
+	const path = `sources/${encodeURIComponent(source)}/refusals`;
+	const { answer, problem } = useLoaded(
+		(signal) => api.get<RefusedRequestList>(path, { signal }),
+		[path, round],
+	);
+	const rows = answer?.items;
 	return (
 		<section aria-label={words.refusedTitle}>
 			<div class="page-title">

@@ -1,7 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
 import { addDays } from "../../packages/contracts/utc-date.ts";
-import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import { Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
@@ -22,24 +21,12 @@ export function SourceDaysCalendar({
 	source: string;
 	progress: string;
 }) {
-	const [days, setDays] = useState<readonly SourceDay[]>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	useEffect(() => {
-		const leaving = new AbortController();
-		const path = `sources/${encodeURIComponent(source)}/days`;
-		api.get<SourceDays>(path, { signal: leaving.signal }).then(
-			({ items }) => {
-				setDays(items);
-				setProblem(undefined);
-			},
-			(error: unknown) => {
-				if (leaving.signal.aborted) return;
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			},
-		);
-		return () => leaving.abort();
-	}, [source, progress]);
+	const path = `sources/${encodeURIComponent(source)}/days`;
+	const { answer, problem } = useLoaded(
+		(signal) => api.get<SourceDays>(path, { signal }),
+		[path, progress],
+	);
+	const days = answer?.items;
 	return (
 		<section aria-label={words.daysTitle}>
 			<h2>{words.daysTitle}</h2>
