@@ -70,12 +70,10 @@ export async function openConsole(
 		complaints.push(`dialog ${dialog.message()}`);
 		return dialog.dismiss();
 	});
-	// What the page's policy stops is an error on the browser's console.
-	page.on("console", (said) => {
-		if (underAxe.has(page)) return;
-		if (/Content[ -]Security[ -]Policy|Trusted/i.test(said.text()))
-			complaints.push(said.text());
+	await page.exposeFunction("complain", (text: string) => {
+		complaints.push(text);
 	});
+	await page.addInitScript(complainOfViolations);
 	const open = async (path: string) => {
 		const to = new URL(`/console/${path}`, url);
 		to.searchParams.set("namespace", where.namespace);
@@ -87,6 +85,20 @@ export async function openConsole(
 	await page.getByRole("navigation").waitFor();
 	return { local: where, page, open, complaints, close: () => browser.close() };
 }
+
+/** In the page: tells what its policy stops, but for styles that Chromium itself keeps on lines while somebody edits them. */
+const complainOfViolations = `document.addEventListener(
+	"securitypolicyviolation",
+	(event) => {
+		const { effectiveDirective, blockedURI, sample } = event;
+		const [at] = event.composedPath();
+		const isEdited = at.closest?.("[contenteditable=true]");
+		if (effectiveDirective === "style-src-attr" && isEdited) return;
+		const place = at.outerHTML?.slice(0, 300);
+		complain([effectiveDirective, blockedURI, sample, place].join(" "));
+	},
+	true,
+);`;
 
 /** The local mode's API, as `$TIDEMILL_HOME/env` says. */
 async function apiURL(local: LocalMode): Promise<string> {
@@ -113,15 +125,12 @@ async function tokenOf(
 	return token.trim();
 }
 
-/** Axe itself writes a style into a page with a dialog, which the policy stops. */
-const underAxe = new WeakSet<Page>();
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 /** What axe finds on the page, in both themes. */
 export async function axeFindings(page: Page): Promise<string[]> {
 	const axe = await readFile(axePath, "utf8");
 	const found: string[] = [];
-	underAxe.add(page);
 	for (const colorScheme of ["light", "dark"] as const) {
 		await page.emulateMedia({ colorScheme });
 		// Evaluated by the debugger, which the page's Content-Security-Policy doesn't concern.
@@ -142,7 +151,6 @@ export async function axeFindings(page: Page): Promise<string[]> {
 		found.push(...violations.map((one) => `${colorScheme} ${one}`));
 	}
 	await page.emulateMedia({ colorScheme: "light" });
-	underAxe.delete(page);
 	return found;
 }
 
