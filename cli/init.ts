@@ -53,7 +53,7 @@ export interface InitAnswers {
 	schedule: string;
 }
 
-/** What names a warehouse, those that an answer's ending tells first. */
+/** What names a warehouse, those that an answer's ending names first. */
 const warehouseAnswers = [...warehouses.values()]
 	.flatMap(({ cli }) => cli.init ?? [])
 	.sort((a, b) => Number(!a.ending) - Number(!b.ending));
@@ -110,7 +110,7 @@ const questions: {
 /** Asks again after a mistake. */
 export async function answersOf(
 	askFor: (question: string) => Promise<string>,
-	tell: (mistake: string) => void,
+	report: (mistake: string) => void,
 ): Promise<InitAnswers> {
 	const answers: Partial<InitAnswers> = {};
 	for (const { name, text, preset, check } of questions) {
@@ -122,7 +122,7 @@ export async function answersOf(
 				answers[name] = answer;
 			} catch (error) {
 				if (!(error instanceof UsageError)) throw error;
-				tell(error.message);
+				report(error.message);
 			}
 		}
 	}

@@ -19,7 +19,7 @@ const reviewEveryMs = 25_000;
 const reviewAgainMs = 5_000;
 /** How many objects that are there a stream begins with, the newest. Of kinds whose objects are few, all are. */
 const mostAtFirst = 500;
-/** Changed objects that a reader may not have taken yet. It is told of each once, as it is when the reader takes it. */
+/** Changed objects that a reader may not have taken yet. It gets each once, as it is when the reader takes it. */
 const maxPending = 50_000;
 /** An object may be as large as etcd takes, 1.5 MB. */
 const maxUnreadBytes = 4 * 1024 * 1024;
@@ -47,7 +47,7 @@ const watchedKinds = new Map<string, WatchedKind & { first?: number }>([
 	],
 ]);
 
-/** The names of the kinds that changes are told of. */
+/** The names of the kinds whose changes are sent. */
 export const changeKinds = [...watchedKinds.keys()];
 
 const streams = new OpenStreams("streams of changes", {
@@ -70,7 +70,7 @@ export const followChanges: Handler = async (request, reply) => {
 	});
 };
 
-/** What a reader has not been told yet. It is bounded by the number of objects, not by that of their changes. */
+/** What a reader has not got yet. It is bounded by the number of objects, not by that of their changes. */
 class PendingChanges {
 	readonly #stream: EventStream;
 	readonly #views: Map<string, SharedView>;
@@ -104,7 +104,7 @@ class PendingChanges {
 		else stream.signal.addEventListener("abort", leave);
 	}
 
-	/** Tells the reader what is there, that this was all, and then what changes, until the stream ends. */
+	/** Sends what is there, that this was all, and then what changes, until the stream ends. */
 	async run(): Promise<void> {
 		const { signal } = this.#stream;
 		const listed = [...this.#views.values()].map(({ listed }) => listed);
@@ -116,10 +116,10 @@ class PendingChanges {
 			const names = view.names().slice(0, watchedKinds.get(kind)!.first);
 			for (const name of names) this.#pending.add(`${kind}/${name}`);
 		}
-		await this.#tell();
+		await this.#sendPending();
 		this.#stream.send("ready", {});
 		while (!signal.aborted) {
-			await this.#tell();
+			await this.#sendPending();
 			if (this.#pending.size > 0) continue;
 			this.#wake = Promise.withResolvers();
 			await this.#wake.promise;
@@ -137,8 +137,8 @@ class PendingChanges {
 		this.#wake.resolve();
 	}
 
-	/** Tells what is pending, at the reader's pace. */
-	async #tell(): Promise<void> {
+	/** Sends what is pending, at the reader's pace. */
+	async #sendPending(): Promise<void> {
 		for (const key of this.#pending) {
 			await this.#stream.whenRead();
 			if (this.#stream.signal.aborted) return;

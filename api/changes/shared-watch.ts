@@ -154,14 +154,14 @@ class SharedWatch implements WatchSink<ShownObject> {
 		const { name } = object.metadata;
 		if (this.#objects.get(name)?.json === object.json) return;
 		this.#objects.set(name, object);
-		this.#tell(name);
+		this.#notify(name);
 	}
 
 	remove({ metadata: { name } }: KubeObject): void {
-		if (this.#objects.delete(name)) this.#tell(name);
+		if (this.#objects.delete(name)) this.#notify(name);
 	}
 
-	#tell(name: string): void {
+	#notify(name: string): void {
 		for (const visitor of this.#visitors) visitor.changed(name);
 	}
 

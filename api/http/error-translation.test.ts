@@ -22,7 +22,7 @@ test.each([
 test.each([
 	[
 		500,
-		'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://10.1.2.3:8443/judge?timeout=5s": connection refused',
+		'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://10.1.2.3:8443/validate?timeout=5s": connection refused',
 		'failed calling webhook "policy.example.com": failed to call webhook: Post "<address>": connection refused',
 	],
 	[

@@ -204,8 +204,8 @@ function waitMsOf(wait: string | undefined): number {
  */
 export function requireReady({ metadata, status }: Pipeline): void {
 	const ready = findCondition(status?.conditions, "Ready");
-	const isJudged = ready?.observedGeneration === metadata.generation;
-	if (ready?.status !== "False" || !isJudged) return;
+	const isValidated = ready?.observedGeneration === metadata.generation;
+	if (ready?.status !== "False" || !isValidated) return;
 	if (pausesScheduleOnly.has(ready.reason)) return;
 	throw new RequestError(
 		"PipelineNotReady",

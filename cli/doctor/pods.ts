@@ -120,13 +120,13 @@ export function podlessFinding({
 }: PodlessWorkload): DoctorFinding {
 	const last = events.findLast(({ type }) => type === "Warning");
 	const pulling = noteOf(events, "Failed");
-	const told = pulling
+	const cause = pulling
 		? `Failed: ${pulling}`
 		: last && `${last.reason}: ${last.note}`;
 	return failed(
 		name,
-		told
-			? `it lacks a Pod. ${told}`
+		cause
+			? `it lacks a Pod. ${cause}`
 			: "it lacks a Pod, and Kubernetes doesn't say why",
 		/image/i.test(pulling ?? "")
 			? adviceOn.image

@@ -26,7 +26,7 @@ type TabMessage =
 
 /**
  * Follows a stream of the API as {@link followStream} does, once for all tabs of the browser: over HTTP/1.1 a browser opens six
- * connections to a server, so that the seventh tab would wait for ever. The tab that holds the lock reads the stream and tells
+ * connections to a server, so that the seventh tab would wait for ever. The tab that holds the lock reads the stream and notifies
  * the others; when it closes, another gets the lock.
  */
 export async function followShared(
@@ -43,14 +43,14 @@ export async function followShared(
 	]);
 	const self = crypto.randomUUID();
 	const tabs = new BroadcastChannel(key);
-	const tell = (message: TabMessage) => tabs.postMessage(message);
+	const post = (message: TabMessage) => tabs.postMessage(message);
 	let state: ConnectionState = "connecting";
 	let isReader = false;
 	tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
 		if (signal.aborted) return;
 		if (isReader) {
 			if (data.type === "hello")
-				tell({
+				post({
 					...{ type: "welcome", to: data.from, state },
 					events: listener.snapshot?.() ?? [],
 				});
@@ -66,7 +66,7 @@ export async function followShared(
 			listener.onEvents(data.events);
 		}
 	};
-	tell({ type: "hello", from: self });
+	post({ type: "hello", from: self });
 	try {
 		await navigator.locks.request(key, { signal }, async () => {
 			isReader = true;
@@ -76,14 +76,14 @@ export async function followShared(
 				{
 					onEvents: (events) => {
 						listener.onEvents(events);
-						tell({ type: "events", events });
+						post({ type: "events", events });
 					},
 					onState: (now, problem) => {
 						// It says the same with every piece.
 						if (now === state && now === "live") return;
 						state = now;
 						listener.onState(now, problem);
-						tell({
+						post({
 							...{ type: "state", state: now },
 							...(problem && { problem: [problem.status, problem.message] }),
 						});

@@ -47,7 +47,7 @@ test("pages go from the newest event to the oldest, whatever the order of the ob
 	expect(pages.map(({ events }) => events)).toEqual([7, 7, 7, 7]);
 });
 
-test("an event is listed with what judged it, and never with its body", () => {
+test("an event is listed with what validated it, and never with its body", () => {
 	const kinds = ["TypeMismatch", "OutOfRange"] as const;
 	const many = Array.from({ length: 7 }, (_, index) =>
 		violation(kinds[index % 2]!),

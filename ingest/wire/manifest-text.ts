@@ -28,7 +28,7 @@ const [openArray, closeArray, openObject, closeObject] = [
 ];
 
 /**
- * Divides the bytes of a manifest into the texts of its dates and the rest. It judges nothing: what isn't JSON becomes texts that
+ * Divides the bytes of a manifest into the texts of its dates and the rest. It validates nothing: what isn't JSON becomes texts that
  * aren't JSON either.
  */
 export class ManifestDivider {

@@ -27,8 +27,8 @@ import {
 } from "./trace-context.ts";
 
 const stopTimeoutMs = 3_000;
-/** A collector that is away is told this often. */
-const tellEveryMs = 60_000;
+/** A collector that is away is reported this often. */
+const warnEveryMs = 60_000;
 const kinds = {
 	server: SpanKind.SERVER,
 	producer: SpanKind.PRODUCER,
@@ -38,7 +38,7 @@ const kinds = {
 
 /** Sends spans to the collector that the environment names. */
 export function openExporter(role: string, log: Logger) {
-	tellFailures(log);
+	warnOfFailures(log);
 	const resource = resourceFromAttributes({
 		"service.name": `tidemill-${role}`,
 		"service.namespace": "tidemill",
@@ -56,12 +56,12 @@ export function openExporter(role: string, log: Logger) {
 	};
 }
 
-/** The packages tell only their own log. Its texts have no header, and so no secret. */
-function tellFailures(log: Logger): void {
-	let toldMs = Number.NEGATIVE_INFINITY;
-	const tell = (reason: string) => {
-		if (performance.now() - toldMs < tellEveryMs) return;
-		toldMs = performance.now();
+/** The packages write only to their own log. Its texts have no header, and so no secret. */
+function warnOfFailures(log: Logger): void {
+	let warnedMs = Number.NEGATIVE_INFINITY;
+	const warn = (reason: string) => {
+		if (performance.now() - warnedMs < warnEveryMs) return;
+		warnedMs = performance.now();
 		log.warn(
 			{ reason: String(reason).slice(0, 500) },
 			"traces could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT. They are dropped; everything else goes on",
@@ -70,7 +70,7 @@ function tellFailures(log: Logger): void {
 	const nothing = () => {};
 	diag.setLogger(
 		{
-			error: tell,
+			error: warn,
 			warn: nothing,
 			info: nothing,
 			debug: nothing,

@@ -368,7 +368,7 @@ test("each rule looks at one release alone", () => {
 	expect(rules.filter(({ expr }) => expr.includes("$("))).toEqual([]);
 });
 
-test("the tests of the processes judge by the same rules that Helm renders", () => {
+test("the tests of the processes validate by the same rules that Helm renders", () => {
 	const plain = ({ alert, expr }: { alert: string; expr: string }) => ({
 		alert,
 		expr: expr.trim(),

@@ -52,7 +52,7 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 				"-strict",
 				"-summary",
 				`-schema-location=${join(folder, schemaLocation)}`,
-				// The apiserver judges them by their makers' definitions.
+				// The apiserver validates them by their makers' definitions.
 				`-skip=${foreignKinds}`,
 				manifests,
 			]);

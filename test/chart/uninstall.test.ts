@@ -41,7 +41,7 @@ test("helm uninstall is refused while a Source needs the operator, and leaves th
 	await createSource("shop", "orders");
 	await createSource("billing", "invoices");
 	const before = await names("tidemill-system");
-	await untilJudged("needs the operator");
+	await untilValidated("needs the operator");
 	const { exitCode, output } = await uninstall();
 	expect(exitCode).toBe(1);
 	for (const name of ["shop/orders", "billing/invoices"])
@@ -85,7 +85,7 @@ test("where the kinds are gone, uninstalling goes on", async () => {
 
 test("an installation that serves all namespaces is uninstalled with a warning", async () => {
 	await helm("upgrade", "*");
-	await untilJudged("serves all namespaces", false);
+	await untilValidated("serves all namespaces", false);
 	const { exitCode, output } = await uninstall();
 	expect(exitCode, output).toBe(0);
 	expect(output).toContain("serves all namespaces");
@@ -157,7 +157,7 @@ function uninstall(...args: string[]) {
 }
 
 /** The apiserver learns about policies and Sources by watches. */
-async function untilJudged(words: string, isDenied = true): Promise<void> {
+async function untilValidated(words: string, isDenied = true): Promise<void> {
 	const create = `kubectl create configmap tidemill-uninstall --namespace=tidemill-system --dry-run=server 2>&1 || true`;
 	await vi.waitFor(async () => {
 		const said = await shell(create);

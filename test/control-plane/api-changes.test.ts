@@ -77,7 +77,7 @@ test("PUT replaces all that people set", async () => {
 	expect(after).toMatchObject({ type: "DuckDB", duckDB: duckDBAfter });
 	expect(after.displayName).toBeUndefined();
 	expect((await editor("PUT", path, wanted, ifMatch)).status).toBe(412);
-	// A rule that only the apiserver judges is named before the precondition.
+	// A rule that only the apiserver validates is named before the precondition.
 	const wrong = { ...wanted, type: "BigQuery" };
 	expect((await editor("PUT", path, wrong, ifMatch)).status).toBe(400);
 	const incomplete = await editor("PUT", path, { displayName: "New" });

@@ -36,7 +36,7 @@ describe("what is wrong", () => {
 		]);
 	});
 
-	test("by a rule that only the apiserver judges is named with its path", async () => {
+	test("by a rule that only the apiserver validates is named with its path", async () => {
 		const { status, body } = await editor("POST", "/v1/destinations", {
 			type: "BigQuery",
 			duckDB: { path: "../x" },
@@ -83,10 +83,10 @@ describe("what is wrong", () => {
 	});
 });
 
-test("what only the operator could judge before is refused at once", async () => {
+test("what only the operator could validate before is refused at once", async () => {
 	const pipeline = { sourceRef: { name: "s" }, destinationRef: { name: "d" } };
 	const made = await editor("POST", "/v1/pipelines", {
-		name: "judged",
+		name: "validated",
 		...pipeline,
 	});
 	expect(made.status).toBe(201);
@@ -98,7 +98,7 @@ test("what only the operator could judge before is refused at once", async () =>
 	const expected = ["schedule.cron", "schedule.timeZone"];
 	for (const { status, body } of [
 		await editor("POST", "/v1/pipelines", { ...pipeline, schedule }),
-		await editor("PATCH", "/v1/pipelines/judged", { schedule }),
+		await editor("PATCH", "/v1/pipelines/validated", { schedule }),
 	]) {
 		expect(status).toBe(400);
 		expect(body.details.map(({ path }) => path).sort()).toEqual(expected);
@@ -108,7 +108,7 @@ test("what only the operator could judge before is refused at once", async () =>
 		eventType: { constant: "order" },
 		events: [{ type: "order", schema }],
 	});
-	const known = { name: "judged", ...plan({ type: "object" }) };
+	const known = { name: "validated", ...plan({ type: "object" }) };
 	expect((await editor("POST", "/v1/tracking-plans", known)).status).toBe(201);
 	const objekt = plan({ properties: { id: { type: "objekt" } } });
 	const typed = ["events[0].schema.properties.id.type"];
@@ -116,8 +116,8 @@ test("what only the operator could judge before is refused at once", async () =>
 	for (const [method, path, wrong, paths] of [
 		["POST", "/v1/pipelines", five, ["schedule.cron"]],
 		["POST", "/v1/tracking-plans", objekt, typed],
-		["PUT", "/v1/tracking-plans/judged", objekt, typed],
-		["PATCH", "/v1/tracking-plans/judged", { events: objekt.events }, typed],
+		["PUT", "/v1/tracking-plans/validated", objekt, typed],
+		["PATCH", "/v1/tracking-plans/validated", { events: objekt.events }, typed],
 	] as const)
 		for (const query of method === "PUT" ? [""] : ["", dry]) {
 			const { status, body } = await editor(method, path + query, wrong);

@@ -58,7 +58,7 @@ afterAll(async () => {
 
 test("new and changed resources are answered with the status that the operator gives them", async () => {
 	const name = "the-shop";
-	const judge = async (generation: number, status: Source["status"]) => {
+	const validate = async (generation: number, status: Source["status"]) => {
 		await vi.waitFor(
 			async () => {
 				const seen = await admin.get<Source>(sourceKind, name, account);
@@ -78,7 +78,7 @@ test("new and changed resources are answered with the status that the operator g
 	const body = { displayName: "The shop", type: "Webhook" };
 	const created = patient("POST", "/v1/sources", body);
 	const webhookURL = "https://hooks.example/1/2";
-	await judge(1, { phase: "Active", webhookURL });
+	await validate(1, { phase: "Active", webhookURL });
 	expect((await created).status).toBe(201);
 	expect((await created).body).toMatchObject({
 		...{ name, status: "Active", webhookURL },
@@ -87,12 +87,12 @@ test("new and changed resources are answered with the status that the operator g
 
 	const path = `/v1/sources/${name}`;
 	const changed = patient("PATCH", path, { suspend: true });
-	await judge(2, { phase: "Suspended", webhookURL });
+	await validate(2, { phase: "Suspended", webhookURL });
 	expect((await changed).body).toMatchObject({
 		...{ status: "Suspended", suspend: true },
 		...{ generation: 2, observedGeneration: 2 },
 	});
-	// Nobody judges the next change.
+	// Nobody validates the next change.
 	const prefer = { prefer: "respond-async" };
 	const asked = await patient("PATCH", path, { suspend: false }, prefer);
 	expect(asked.body).toMatchObject({

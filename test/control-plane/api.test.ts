@@ -240,7 +240,7 @@ describe("starting a run", () => {
 		).toEqual(["dates.end", "dates.start", "pipeline"]);
 	});
 
-	test("passes on what only the apiserver judges", async () => {
+	test("passes on what only the apiserver validates", async () => {
 		const { status, body } = await post("/v1/pipelines/orders/run", "runner", {
 			dates: { start: "2026-01-02", end: "2026-01-01" },
 		});

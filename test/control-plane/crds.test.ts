@@ -85,7 +85,7 @@ describe("a manifest that breaks a rule is refused with what would be right", ()
 	);
 });
 
-test("every rule that judges a new manifest has one that breaks it", () => {
+test("every rule that validates a new manifest has one that breaks it", () => {
 	const unbroken = resources.flatMap(({ kind, schema }) =>
 		[...rulesOf(schema)]
 			.filter(({ rule }) => !rule.includes("oldSelf"))

@@ -17,7 +17,7 @@ import {
 
 /*
  * Jobs in a namespace of other people's: it enforces the restricted Pod Security Standard, with quotas and limits, and
- * other software injects containers. The apiserver judges, with the admission that it has by default.
+ * other software injects containers. The apiserver decides, with the admission that it has by default.
  */
 
 const scene = RunScene.use({

@@ -178,34 +178,34 @@ async function planAt(source: string, type: string, reason: string) {
 	return (await routePlanOf(source, fixture.namespaces[0]))?.version;
 }
 
-test("the last good version judges through broken edits and restarts, and a plan in use isn't deleted", async () => {
+test("the last good version validates through broken edits and restarts, and a plan in use isn't deleted", async () => {
 	const [namespace, other] = fixture.namespaces;
 	const { client } = fixture;
-	await applyYaml(namespace, sourceYaml("judged", "checkout"));
+	await applyYaml(namespace, sourceYaml("validated", "checkout"));
 	await applyYaml(other, sourceYaml("thief", "checkout"));
 	await vi.waitFor(
 		async () =>
-			expect(await routePlanOf("judged", namespace)).toEqual({
+			expect(await routePlanOf("validated", namespace)).toEqual({
 				name: "checkout",
 			}),
 		soon,
 	);
 
 	await applyYaml(namespace, namedPlan("checkout", "{ type: object }"));
-	const first = await planAt("judged", "PlanCurrent", "Current");
-	expect(await planAt("judged", "Ready", "Active")).toBe(first);
+	const first = await planAt("validated", "PlanCurrent", "Current");
+	expect(await planAt("validated", "Ready", "Active")).toBe(first);
 	expect(first).toMatch(/^[0-9a-f]{16}$/);
 	expect(await documentKeys()).toEqual([`plan.${namespace}.checkout.${first}`]);
 
 	await applyYaml(namespace, namedPlan("checkout", "{ type: objekt }"));
-	expect(await planAt("judged", "PlanCurrent", "PlanInvalid")).toBe(first);
+	expect(await planAt("validated", "PlanCurrent", "PlanInvalid")).toBe(first);
 	await fixture.killOperator();
 	fixture.startOperator();
-	await applyYaml(namespace, sourceYaml("judged-as-well", "checkout"));
-	expect(await planAt("judged-as-well", "PlanCurrent", "PlanInvalid")).toBe(
+	await applyYaml(namespace, sourceYaml("validated-as-well", "checkout"));
+	expect(await planAt("validated-as-well", "PlanCurrent", "PlanInvalid")).toBe(
 		first,
 	);
-	expect((await conditionOf("judged", "Ready"))?.status).toBe("True");
+	expect((await conditionOf("validated", "Ready"))?.status).toBe("True");
 	await vi.waitFor(
 		async () =>
 			expect(
@@ -215,7 +215,7 @@ test("the last good version judges through broken edits and restarts, and a plan
 	);
 
 	await applyYaml(namespace, namedPlan("checkout", "{ required: [id] }"));
-	const second = await planAt("judged", "PlanCurrent", "Current");
+	const second = await planAt("validated", "PlanCurrent", "Current");
 	expect(second).not.toBe(first);
 	await vi.waitFor(
 		async () =>
@@ -228,7 +228,7 @@ test("the last good version judges through broken edits and restarts, and a plan
 	expect(await routePlanOf("thief", other)).toEqual({ name: "checkout" });
 
 	await client.delete(trackingPlanKind, "checkout", namespace);
-	expect(await planAt("judged", "PlanCurrent", "PlanDeleting")).toBe(second);
+	expect(await planAt("validated", "PlanCurrent", "PlanDeleting")).toBe(second);
 	await vi.waitFor(async () => {
 		expect(
 			await client.get(trackingPlanKind, "checkout", namespace),
@@ -238,7 +238,9 @@ test("the last good version judges through broken edits and restarts, and a plan
 					{ type: "Ready" },
 					{
 						type: "InUse",
-						message: expect.stringContaining('"judged", "judged-as-well"'),
+						message: expect.stringContaining(
+							'"validated", "validated-as-well"',
+						),
 					},
 				],
 			},
@@ -247,7 +249,7 @@ test("the last good version judges through broken edits and restarts, and a plan
 			await eventReasons(client, trackingPlanKind, namespace, "checkout"),
 		).toContain("DeletionWaitsForSources");
 	}, soon);
-	for (const name of ["judged", "judged-as-well"])
+	for (const name of ["validated", "validated-as-well"])
 		await client.delete(sourceKind, name, namespace);
 	await vi.waitFor(async () => {
 		expect(

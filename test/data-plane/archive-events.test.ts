@@ -229,7 +229,7 @@ test("a list can be limited to times, types and states", async () => {
 	const { sourceKey } = archive;
 	const running = await archive.start(later);
 	const now = Date.now();
-	const judged = (type: string, kinds: string[]) =>
+	const validated = (type: string, kinds: string[]) =>
 		JSON.stringify({
 			plan: "orders",
 			version: "0".repeat(16),
@@ -240,16 +240,16 @@ test("a list can be limited to times, types and states", async () => {
 		});
 	const paid = eventAt(now - dayMs, '"a"', {
 		sourceKey,
-		violations: judged("paid", []),
+		violations: validated("paid", []),
 	});
 	const odd = eventAt(now - 10, '"b"', {
 		sourceKey,
-		violations: judged("paid", ["TypeMismatch", "TypeMismatch"]),
+		violations: validated("paid", ["TypeMismatch", "TypeMismatch"]),
 		quarantined: true,
 	});
 	const kept = eventAt(now, '"c"', {
 		sourceKey,
-		violations: judged("sent", ["OutOfRange"]),
+		violations: validated("sent", ["OutOfRange"]),
 		quarantined: true,
 	});
 	await archive.publish([paid, odd, kept]);

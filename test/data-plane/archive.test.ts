@@ -86,17 +86,17 @@ test("objects hold the events by account, source and date, sorted, byte for byte
 test("events in quarantine get objects apart, which no manifest names, and are counted apart", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey, prefix, stream } = archive;
-	const judgement = JSON.stringify({
+	const violations = JSON.stringify({
 		plan: "orders",
 		version: "0".repeat(16),
 		type: "order.created",
 		violations: [{ kind: "TypeMismatch", path: "/id", message: "a number" }],
 	});
-	const judged = { sourceKey, violations: judgement };
-	const kept = newEvent("1", { ...judged, quarantined: true });
+	const validated = { sourceKey, violations };
+	const kept = newEvent("1", { ...validated, quarantined: true });
 	const date = utcDate(kept.receivedAtMs);
 	const other = newEvent("3", { sourceKey, quarantined: true });
-	await archive.publish([kept, newEvent("2", judged), other]);
+	await archive.publish([kept, newEvent("2", validated), other]);
 	const { flush, shard, registry } = await archive.start({ maxAgeMs: 600_000 });
 	await flush();
 	const end = `${stream}-${"1".padStart(20, "0")}.parquet`;
@@ -105,7 +105,7 @@ test("events in quarantine get objects apart, which no manifest names, and are c
 		{
 			key: `${prefix}/quarantine/account=shop/source=${sourceKey}/date=${date}/${end}`,
 			body: "1",
-			violations: judgement,
+			violations,
 		},
 		{ body: "3", violations: null },
 	]);

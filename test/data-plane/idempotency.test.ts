@@ -83,7 +83,7 @@ test("an event that the tracking plan rejects takes no key: corrected, it is sto
 	expect(rejected.status).toBe(400);
 	expect(await source.entry("k")).toBeUndefined();
 	const first = await source.stored(receiver, "k", '{"id":1}');
-	// A body that would be rejected is judged before its key is looked at.
+	// A body that would be rejected is validated before its key is looked at.
 	expect((await source.send(receiver, "k", '{"no":1}')).status).toBe(400);
 	expect(await source.stored(receiver, "k", '{"id":1}')).toBe(first);
 	await fixture.archiveAll();

@@ -26,14 +26,14 @@ const date = "2026-03-01";
 function eventOf(
 	id: number,
 	body: string,
-	judgement?: Partial<ValidationRecord>,
+	violations?: Partial<ValidationRecord>,
 ) {
 	return {
 		event_id: `e${id}`,
 		timestampMs: startOfDate(date) + id,
 		body,
-		...(judgement && {
-			violations: JSON.stringify({ plan: "p", version: "v", ...judgement }),
+		...(violations && {
+			violations: JSON.stringify({ plan: "p", version: "v", ...violations }),
 		}),
 	};
 }

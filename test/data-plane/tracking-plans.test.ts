@@ -65,7 +65,7 @@ function orders(change: Partial<PlanDocument> = {}): PlanDocument {
 const post = (path: string, body: unknown, headers = {}) =>
 	sendJSON(fixture.receiver.url + path, JSON.stringify(body), { headers });
 
-/** A Source with this plan, whose plan judges. */
+/** A Source with this plan, whose plan validates. */
 async function sourceWith(plan: PlanDocument): Promise<string> {
 	const named = await fixture.routes.putPlan(plan);
 	return (await add(named)).path;
@@ -84,13 +84,13 @@ async function add(plan: RoutePlan, change = {}) {
 /** The stored event with this id. */
 async function storedAs(
 	eventId: string,
-): Promise<{ event: FrameEvent; judgement: ValidationRecord; body: string }> {
+): Promise<{ event: FrameEvent; validation: ValidationRecord; body: string }> {
 	const frames = await readFrames(fixture.admin, fixture.stream);
 	const event = frames
 		.flatMap(({ events }) => events)
 		.find(({ id }) => stringify(id) === eventId)!;
 	const body = Buffer.from(event.body).toString();
-	return { event, judgement: JSON.parse(event.violations), body };
+	return { event, validation: JSON.parse(event.violations), body };
 }
 
 const deviations: [ViolationKind, unknown, PlanPolicyField][] = [
@@ -168,19 +168,19 @@ test.each<PlanPolicy>(["Allow", "Annotate", "Quarantine", "Reject"])(
 			expect(stored.event.quarantined).toBe(
 				policy === "Quarantine" ? true : undefined,
 			);
-			const kinds = stored.judgement.violations?.map(({ kind }) => kind);
+			const kinds = stored.validation.violations?.map(({ kind }) => kind);
 			expect(kinds).toEqual(isTold ? [kind] : undefined);
 		}
 	},
 );
 
-test("an event that is as planned records which version of the plan judged it", async () => {
+test("an event that is as planned records which version of the plan validated it", async () => {
 	const plan = orders();
 	const named = await fixture.routes.putPlan(plan);
 	const { path } = await add(named);
 	const answer = await post(path, { type: "order", id: 1 });
-	const { judgement, event } = await storedAs(answer.json.event_id);
-	expect(judgement).toEqual({
+	const { validation, event } = await storedAs(answer.json.event_id);
+	expect(validation).toEqual({
 		plan: plan.plan,
 		version: named.version,
 		type: "order",
@@ -188,7 +188,7 @@ test("an event that is as planned records which version of the plan judged it", 
 	expect(event.quarantined).toBeUndefined();
 });
 
-test("the type is read from a header; a form is judged as the JSON that is stored of it", async () => {
+test("the type is read from a header; a form is validated as the JSON that is stored of it", async () => {
 	const path = await sourceWith(
 		orders({
 			eventType: { header: "x-event" },
@@ -215,7 +215,7 @@ test("properties that are omitted stay in the stored bytes; the event names them
 	const answer = await post(path, body);
 	const stored = await storedAs(answer.json.event_id);
 	expect(stored.body).toBe(JSON.stringify(body));
-	expect(stored.judgement.omit).toEqual(["/secret"]);
+	expect(stored.validation.omit).toEqual(["/secret"]);
 });
 
 test("the violations of one event are bounded, in the answer and in the frame", async () => {
@@ -264,7 +264,7 @@ test("a Source whose plan was never compiled is 503, and others are served", asy
 	}, wait);
 });
 
-test("a new version judges in place of the old one, with no event refused in between, and after a restart", async () => {
+test("a new version validates in place of the old one, with no event refused in between, and after a restart", async () => {
 	const plan = orders({ onUnplannedProperty: "Reject" });
 	const old = await fixture.routes.putPlan(plan);
 	const { path, route } = await add(old);
@@ -324,7 +324,7 @@ test("under a flood of events, versions that replace each other leave none witho
 	expect([...statuses]).toEqual([200]);
 });
 
-test("each receive process judges by a new version, and none goes back to the old one", async () => {
+test("each receive process validates by a new version, and none goes back to the old one", async () => {
 	const second = await startReceiver(fixture.nats);
 	try {
 		await untilReady(second);
@@ -338,8 +338,8 @@ test("each receive process judges by a new version, and none goes back to the ol
 				receivers.map(async ({ url }) => {
 					const { status, json } = await sendJSON(url + path, body);
 					if (status !== 200) return { status };
-					const { judgement } = await storedAs(json.event_id);
-					return { status, isNew: judgement.version === version };
+					const { validation } = await storedAs(json.event_id);
+					return { status, isNew: validation.version === version };
 				}),
 			);
 		await vi.waitFor(
@@ -357,8 +357,8 @@ test("each receive process judges by a new version, and none goes back to the ol
 		await vi.waitFor(async () => {
 			const answers = await ask(version.version!);
 			answers.forEach((answer, index) => void seen[index]!.push(answer));
-			const judged = { status: 200, isNew: true };
-			expect(answers).toEqual([judged, judged]);
+			const validated = { status: 200, isNew: true };
+			expect(answers).toEqual([validated, validated]);
 		}, wait);
 		for (const answers of seen) {
 			const first = answers.findIndex((each) => "isNew" in each);
@@ -403,7 +403,7 @@ interface Group {
 const keywords = "type required enum oneOf ref items properties pattern";
 
 test.each(["draft2020-12", "draft2019-09", "draft7"])(
-	"cases of the official suite of %s are judged as it says: post, answer and frame",
+	"cases of the official suite of %s are validated as it says: post, answer and frame",
 	async (draft) => {
 		const path = `../support/corpus/json-schema/${draft}.json`;
 		const suite = JSON.parse(
@@ -489,8 +489,8 @@ test("of a member that stands twice the last is validated, and that it does is a
 	]);
 	const { status, json } = await send({ onViolation: "Annotate" });
 	expect(status).toBe(200);
-	const { judgement } = await storedAs(json.event_id);
-	expect(judgement).toMatchObject({
+	const { validation } = await storedAs(json.event_id);
+	expect(validation).toMatchObject({
 		type: "order",
 		violations: [{ kind: "DuplicateMember" }, { kind: "DuplicateMember" }],
 	});

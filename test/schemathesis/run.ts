@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { startJudgedApi } from "../support/fixtures/control-plane/judged-api.ts";
+import { startValidatedApi } from "../support/fixtures/control-plane/validated-api.ts";
 import { pythonEnvironment } from "../support/servers/python.ts";
 
 /*
- * `make schemathesis`: requests made from the OpenAPI document, and answers judged by it, against the real apiserver with
+ * `make schemathesis`: requests made from the OpenAPI document, and answers validated by it, against the real apiserver with
  * RBAC on (https://schemathesis.readthedocs.io). What is installed for it stays in the cache. Further arguments are
  * handed on to schemathesis.
  */
@@ -14,7 +14,7 @@ process.env.LOG_LEVEL ??= "error";
 const bin = await pythonEnvironment(`schemathesis-${version}`, [
 	`schemathesis==${version}`,
 ]);
-const api = await startJudgedApi("fuzz");
+const api = await startValidatedApi("fuzz");
 try {
 	process.exitCode = await fuzz(api);
 } finally {

@@ -46,7 +46,7 @@ function validatorOf(manifest: string) {
 
 const constant = { constant: "event" };
 
-test("the draft of GitHub's webhooks compiles, fits a report, and judges each of them as planned", () => {
+test("the draft of GitHub's webhooks compiles, fits a report, and validates each of them as planned", () => {
 	const payloads = githubPayloads().map(({ name, value }) => ({
 		type: name.replace(/-\d+$/, ""),
 		body: JSON.stringify(value),
@@ -102,7 +102,7 @@ test.each<[string, unknown[]]>([
 		"objects of many names, which few have",
 		Array.from({ length: 60 }, (_, i) => ({ [`name ${i}`]: { value: i } })),
 	],
-])("the draft of %s judges it as planned", (_, values) => {
+])("the draft of %s validates it as planned", (_, values) => {
 	const bodies = values.map((value) => JSON.stringify(value));
 	const { trackingPlan } = draftOf(
 		constant,

@@ -24,7 +24,7 @@ beforeAll(async () => {
 	both = clientOf(
 		await tokenOf(account, "both", "tidemill-editor", "tidemill-eraser"),
 	);
-	// The apiserver judges by policies that it has in memory, where a new one comes a moment later.
+	// The apiserver decides by policies that it has in memory, where a new one comes a moment later.
 	await vi.waitFor(
 		() =>
 			expect(create(editor, "first", erase)).rejects.toMatchObject({

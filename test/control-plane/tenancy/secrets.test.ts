@@ -68,7 +68,7 @@ function secretLike(part: Partial<Secret> = {}, labelled = true) {
 	} as ObjectDraft<Secret>;
 }
 
-/** The apiserver judges by policies that it has in memory, where a new one comes a moment later. */
+/** The apiserver decides by policies that it has in memory, where a new one comes a moment later. */
 async function policyIsInForce(): Promise<void> {
 	await vi.waitFor(
 		() =>
@@ -196,7 +196,7 @@ test("an editor creates a Secret for Tidemill", async () => {
 	await editor.create(kinds.secret, secretLike());
 });
 
-test("the Secrets of other applications are not judged", async () => {
+test("the Secrets of other applications are not validated", async () => {
 	const creator = `creator-${randomBytes(4).toString("hex")}`;
 	await kubectlDone([
 		...["create", "role", creator, "--verb=create", "--resource=secrets"],

@@ -68,10 +68,10 @@ test("an account's slow plans delay neither another's plan nor its Run", async (
 			}),
 		wait,
 	);
-	const judged = await Promise.all(
+	const validated = await Promise.all(
 		slowPlans.map((name) => readinessOf(hostile, name)),
 	);
-	const unjudged = judged.filter((ready) => ready === undefined);
-	expect(unjudged.length).toBeGreaterThan(slowPlans.length / 2);
+	const unvalidated = validated.filter((ready) => ready === undefined);
+	expect(unvalidated.length).toBeGreaterThan(slowPlans.length / 2);
 	await world.recorded(neighbour, "by-hand");
 });

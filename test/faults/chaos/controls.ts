@@ -105,7 +105,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "(event.quarantined ? quarantinedBit : 0);",
 		replace: "0;",
 		faults: [],
-		red: ["judged"],
+		red: ["validated"],
 	},
 	{
 		name: "objects have random names",

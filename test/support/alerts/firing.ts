@@ -107,7 +107,7 @@ export async function scrape(...healthUrls: string[]): Promise<Scrape> {
 
 /**
  * The names of the chart's alerts that would fire if it went on for an hour as it is now, or as it has gone on since `before`.
- * Prometheus' own engine judges.
+ * Prometheus' own engine validates.
  */
 export async function firing(now: Scrape, before?: Scrape): Promise<string[]> {
 	const alerts = await firingOn([...allUp, ...seriesOf(now, before)], now.atMs);

@@ -106,7 +106,7 @@ export async function startAdmissionWebhook(
 			{
 				name: "policy.example.com",
 				clientConfig: {
-					url: `https://${address}/judge`,
+					url: `https://${address}/validate`,
 					caBundle: Buffer.from(authority.cert).toString("base64"),
 				},
 				rules: rules.map((rule) => ({

@@ -29,7 +29,7 @@ export class HttpTarget {
 		this.#url = url;
 		this.#headers = {
 			authorization: `Bearer ${token}`,
-			// No operator judges what is made here, and the API would wait for it.
+			// No operator validates what is made here, and the API would wait for it.
 			prefer: "respond-async",
 		};
 		const kept = { keepAlive: true, maxSockets: this.#connections };

@@ -25,7 +25,7 @@ const connectionCounts = [128, 512];
 /** Receive whose Source has the plan of all of GitHub's webhooks, against fastify that validates by the same schemas. */
 export const bench: Bench = {
 	about:
-		"GitHub's real webhooks, judged by the plan of their schemas and stored; baseline: fastify that validates them with ajv by the same schemas, nothing stored",
+		"GitHub's real webhooks, validated by the plan of their schemas and stored; baseline: fastify that validates them with ajv by the same schemas, nothing stored",
 	async run(say) {
 		const corpus = join(await temporaryDirectory("corpus"), "events.json");
 		const events = plannedEvents();
@@ -61,8 +61,8 @@ export const bench: Bench = {
 					`${connections} connections`,
 					{
 						plain: () => load(fastify.contender, order),
-						judged: () => load(contender(planned), order),
-						unjudged: () => load(contender(unplanned), order),
+						validated: () => load(contender(planned), order),
+						unvalidated: () => load(contender(unplanned), order),
 					},
 					{
 						say,
@@ -77,20 +77,20 @@ export const bench: Bench = {
 					compared(
 						`throughput at ${connections} connections`,
 						"events/s",
-						rates("judged"),
+						rates("validated"),
 						rates("plain"),
 						{ ratioAtLeast: 0.8 },
 					),
 					compared(
 						`throughput at ${connections} connections, against receive without the plan`,
 						"events/s",
-						rates("judged"),
-						rates("unjudged"),
+						rates("validated"),
+						rates("unvalidated"),
 					),
 					compared(
 						`99th percentile at ${connections} connections`,
 						"ms",
-						each(legs.judged, "p99Ms"),
+						each(legs.validated, "p99Ms"),
 						each(legs.plain, "p99Ms"),
 					),
 				);
@@ -128,5 +128,5 @@ async function untilValidated(
 		await new Promise((resolve) => setTimeout(resolve, 100));
 		status = (await fetch(url, { method: "POST", body: "{}" })).status;
 	}
-	say(`the plan judges after ${Math.round(performance.now() - startMs)} ms`);
+	say(`the plan validates after ${Math.round(performance.now() - startMs)} ms`);
 }

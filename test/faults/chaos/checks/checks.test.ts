@@ -209,23 +209,23 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 			rows.push({ ...quarantinedRow(lastMs + 4, 7), digest: "digest 7" }),
 	],
 	[
-		"judged",
+		"validated",
 		"an event in quarantine is among the rows instead",
 		({ rows }) => Object.assign(rows[4]!, { object: objectOf(nextDate, 10) }),
 	],
 	[
-		"judged",
+		"validated",
 		"an event without a plan is in quarantine",
 		({ rows }) =>
 			Object.assign(rows[3]!, { object: objectOf(nextDate, 10, "quarantine") }),
 	],
 	[
-		"judged",
+		"validated",
 		"an event has lost its violations",
 		({ rows }) => Object.assign(rows[2]!, { violations: null }),
 	],
 	[
-		"judged",
+		"validated",
 		"an event was rejected that the plan would have kept",
 		({ expected }) =>
 			Object.assign(expected.get("digest 7")!, { outcome: "Quarantine" }),

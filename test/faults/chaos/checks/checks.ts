@@ -52,27 +52,27 @@ export interface CutStream {
 export function verifyRemains(remains: Remains): void {
 	const [broken] = brokenPromises(remains.rows, remains.sent);
 	if (broken) throw new Violation("once", broken);
-	verifyJudgements(remains);
+	verifyViolations(remains);
 	verifyDates(remains);
 	for (const stream of remains.streams) verifyCuts(stream);
 	verifyObjects(remains);
 }
 
-function verifyJudgements({ sent, expected, rows }: Remains): void {
+function verifyViolations({ sent, expected, rows }: Remains): void {
 	for (const row of rows) {
 		const { outcome = "Accept", violations = null } =
 			expected.get(row.digest) ?? {};
 		const found = isQuarantined(row) ? "Quarantine" : "Accept";
 		if (found !== outcome || row.violations !== violations)
 			throw new Violation(
-				"judged",
+				"validated",
 				`event ${row.event_id} is in ${row.object} with ${row.violations}; its plan says ${outcome}, ${violations}`,
 			);
 	}
 	for (const digest of sent.rejected)
 		if (expected.get(digest)?.outcome !== "Reject")
 			throw new Violation(
-				"judged",
+				"validated",
 				`an event was rejected, and its plan says ${JSON.stringify(expected.get(digest))}`,
 			);
 }

@@ -15,7 +15,7 @@ export interface Expected {
 	outcome: ValidationOutcome;
 	/** Whether it has violations that are to be told. */
 	isDeviating: boolean;
-	/** The judgement as JSON, as its object is to have it. */
+	/** The violations as JSON, as its object is to have it. */
 	violations: string;
 }
 
@@ -36,7 +36,7 @@ const mostTimes = 4;
 
 /**
  * The events of a Source whose tracking plan annotates one kind of deviation, quarantines another and rejects the third.
- * Which is which, and how often each comes, is random. They are judged here as receive is to judge them.
+ * Which is which, and how often each comes, is random. They are validated here as receive is to validate them.
  */
 export class PlannedEvents {
 	readonly document: PlanDocument;
@@ -46,7 +46,7 @@ export class PlannedEvents {
 	readonly #random: () => number;
 	readonly #shapes: Record<string, unknown>[];
 
-	/** @param plan the name, which no plan of the same receivers has had: they judge by an earlier version until they have the new one. */
+	/** @param plan the name, which no plan of the same receivers has had: they validate by an earlier version until they have the new one. */
 	constructor(plan: string, random: () => number) {
 		this.#random = random;
 		const policies: PlanPolicy[] = ["Annotate", "Quarantine", "Reject"];

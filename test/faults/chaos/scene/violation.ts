@@ -17,7 +17,7 @@ export type Check =
 	 */
 	| "once"
 	/** Each row has what its Source's tracking plan says of it, and is in quarantine if the plan says so. */
-	| "judged"
+	| "validated"
 	/** Each row has the date on which its event was received. */
 	| "date"
 	/** Cuts are disjoint and leave no gap. */

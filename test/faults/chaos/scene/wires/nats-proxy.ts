@@ -76,13 +76,13 @@ export class NatsProxy {
 	async #relay(
 		from: Socket,
 		to: Socket,
-		judge: (message: NatsMessage) => Verdict | Promise<Verdict>,
+		decide: (message: NatsMessage) => Verdict | Promise<Verdict>,
 	): Promise<void> {
 		const messages = new NatsMessages();
 		try {
 			for await (const chunk of from)
 				for (const message of messages.read(chunk)) {
-					const verdict = await judge(message);
+					const verdict = await decide(message);
 					if (verdict === "lose") return;
 					if (verdict !== "swallow") to.write(this.#clock.shifted(message));
 				}

@@ -126,14 +126,14 @@ export class S3Proxy {
 	}
 
 	/**
-	 * Asks the gateway and hands on its answer, unless `judge`, which sees the status first, says otherwise.
+	 * Asks the gateway and hands on its answer, unless `decide`, which sees the status first, says otherwise.
 	 * Settles when the answer has gone out. With half a body, the gateway waits for the rest until `outgoing` is gone.
 	 */
 	#forward(
 		incoming: IncomingMessage,
 		body: Buffer,
 		outgoing: ServerResponse,
-		judge: (status: number) => Promise<Verdict> = async () => "go",
+		decide: (status: number) => Promise<Verdict> = async () => "go",
 	): Promise<void> {
 		return new Promise((resolve) => {
 			const asked = request({
@@ -155,7 +155,7 @@ export class S3Proxy {
 			asked.on("response", async (answer) => {
 				const content = await answer.toArray().catch(() => undefined);
 				if (!content || !answer.complete) return end();
-				const verdict = await judge(answer.statusCode!);
+				const verdict = await decide(answer.statusCode!);
 				if (verdict !== "go") return end();
 				outgoing.writeHead(answer.statusCode!, answer.rawHeaders);
 				outgoing.end(Buffer.concat(content), resolve);
