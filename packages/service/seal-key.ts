@@ -62,7 +62,7 @@ export class SealKey implements SecretSealer {
 	}
 
 	named(id: string): SealKey {
-		if (id !== this.id) throw new UnknownSealKey(id);
+		if (id !== this.id) throw new UnknownSealKey(id, sharedSetting);
 		return this;
 	}
 
@@ -110,10 +110,13 @@ export class SealKey implements SecretSealer {
 	}
 }
 
+/** Of operator, receive and notify. */
+const sharedSetting = "TIDEMILL_SEAL_KEY";
+
 class UnknownSealKey extends Error {
-	constructor(id: string) {
+	constructor(id: string, setting: string) {
 		super(
-			`the seal key ${id} isn't known: operator, receive and notify need the same file in TIDEMILL_SEAL_KEY`,
+			`the seal key ${id} isn't known: all processes that have ${setting} need the same file in it`,
 		);
 	}
 }
@@ -124,9 +127,11 @@ class UnknownSealKey extends Error {
  */
 export class SealKeyRing implements SecretSealer {
 	readonly #files: SecretFiles<readonly SealKey[]>;
+	readonly #setting: string;
 
 	/** Throws {@link SettingError}. */
-	constructor(path: string, log: Logger, setting = "TIDEMILL_SEAL_KEY") {
+	constructor(path: string, log: Logger, setting = sharedSetting) {
+		this.#setting = setting;
 		const files = [path, `${path}-next`, `${path}-former`];
 		this.#files = new SecretFiles({
 			setting,
@@ -147,7 +152,7 @@ export class SealKeyRing implements SecretSealer {
 
 	named(id: string): SealKey {
 		const key = this.all.find((key) => key.id === id);
-		if (!key) throw new UnknownSealKey(id);
+		if (!key) throw new UnknownSealKey(id, this.#setting);
 		return key;
 	}
 
@@ -191,6 +196,6 @@ export function readSealKeys(
 	settings: Settings,
 	log: Logger,
 ): SealKeyRing | undefined {
-	const path = settings.optional("TIDEMILL_SEAL_KEY");
+	const path = settings.optional(sharedSetting);
 	return path === undefined ? undefined : new SealKeyRing(path, log);
 }
