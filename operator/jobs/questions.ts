@@ -122,7 +122,10 @@ export class ArchiveQuestions {
 				askArchive<ArchiveAnswer["answer"]>(
 					this.#deps,
 					{ subject: subjectOf(shard), shard },
-					question,
+					// By Date.now, which tests of clocks set.
+					type === "askManifest"
+						? { ...question, askedAt: new Date(Date.now()).toISOString() }
+						: question,
 					noAnswer,
 					signal,
 					say,

@@ -142,6 +142,8 @@ export interface ManifestRequest extends AskedDates {
 	run: string;
 	account: string;
 	sourceKey: string;
+	/** When the operator sent this by its own clock, RFC 3339: archive compares it with its own. Early builds don't say it. */
+	askedAt?: string;
 	/** How long the Run may still take: its links work so long, and at most a day. Absent for a day. */
 	linkSeconds?: number;
 	/**

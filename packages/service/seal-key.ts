@@ -196,6 +196,6 @@ export function readSealKeys(
 	settings: Settings,
 	log: Logger,
 ): SealKeyRing | undefined {
-	const path = settings.optional(sharedSetting);
+	const path = settings.optional("TIDEMILL_SEAL_KEY");
 	return path === undefined ? undefined : new SealKeyRing(path, log);
 }

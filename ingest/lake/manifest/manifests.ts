@@ -26,6 +26,7 @@ import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readManifestRequest, readResultRequest } from "../request/requests.ts";
 import {
+	requireOperatorsClock,
 	requireSameClocks,
 	requireUndeleted,
 } from "../request/requirements.ts";
@@ -117,7 +118,8 @@ class Manifests {
 		task: RequestTask,
 	): Promise<ManifestAnswer> {
 		const { log, metrics } = this.#context;
-		const { run, account, sourceKey } = request;
+		const { run, account, sourceKey, askedAt } = request;
+		requireOperatorsClock(askedAt, Date.now());
 		const answer = await this.#answer(request, task);
 		metrics.manifests.inc({ shard: this.#shard.number });
 		log.info(

@@ -64,6 +64,7 @@ const source = { account, sourceKey };
 export const readManifestRequest = requestOf<ManifestRequest>("manifest", {
 	run: uid,
 	...source,
+	askedAt: optional(time),
 	extent: oneOf("Whole", "Rest", "Chosen"),
 	start: optional(date),
 	end: optional(date),

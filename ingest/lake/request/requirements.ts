@@ -1,3 +1,4 @@
+import { clockFault } from "../../../packages/contracts/clocks.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
@@ -32,14 +33,27 @@ export function requireUndeleted(
 		);
 }
 
+/** Throws {@link RequestFailure} ClocksDiffer. @param askedAt when operator asked, by its own clock. */
+export function requireOperatorsClock(
+	askedAt: string | undefined,
+	nowMs: number,
+): void {
+	const fault = askedAt && clockFault(askedAt, nowMs);
+	if (fault)
+		throw new RequestFailure(
+			"ClocksDiffer",
+			`The operator's clock is ${fault} of archive's, so its Runs could leave out days`,
+		);
+}
+
 /** Throws {@link RequestFailure} ClocksDiffer. @param consequence of going on nevertheless. */
 export function requireSameClocks(
-	{ clockFault }: { clockFault: string | undefined },
+	end: { clockFault: string | undefined },
 	consequence: string,
 ): void {
-	if (clockFault === undefined) return;
+	if (end.clockFault === undefined) return;
 	throw new RequestFailure(
 		"ClocksDiffer",
-		`NATS's clock is ${clockFault} of archive's, so ${consequence}`,
+		`NATS's clock is ${end.clockFault} of archive's, so ${consequence}`,
 	);
 }

@@ -127,6 +127,7 @@ function due(): string[] {
 
 const refused = "ManifestUnavailable";
 test.each<[hours: number, Part[], said: string]>([
+	[1, ["operator"], refused],
 	[-1, ["operator"], refused],
 	[-72, ["operator"], refused],
 	[72, ["nats"], refused],
