@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { UsageError } from "./command/errors.ts";
 import { specOf } from "./pipelines.ts";
 
 test.each([
@@ -22,7 +23,37 @@ test.each([
 			},
 		},
 	],
+	[
+		{ eventType: ["push", "ping", "push"], typeHeader: "X-GitHub-Event" },
+		{
+			filter: {
+				types: ["push", "ping"],
+				eventType: { header: "x-github-event" },
+			},
+		},
+	],
+	[
+		{ eventType: ["charge.refunded"], typePointer: "/type", match: "/a=b=c" },
+		{
+			filter: {
+				types: ["charge.refunded"],
+				eventType: { bodyPointer: "/type" },
+				match: { bodyPointer: "/a", equals: "b=c" },
+			},
+		},
+	],
+	[{ match: "/a=" }, { filter: { match: { bodyPointer: "/a", equals: "" } } }],
 	[{ cron: "0 * * * *" }, { schedule: { type: "Cron", cron: "0 * * * *" } }],
 ])("the options %j make the spec of a Pipeline", (options, spec) => {
 	expect(specOf(options)).toEqual(spec);
+});
+
+test.each([
+	[{ match: "status=paid" }, '--match is "status=paid"'],
+	[{ match: "/status" }, '--match is "/status"'],
+	[{ typePointer: "/type" }, "--type-pointer and --type-header are for"],
+	[{ typeHeader: "x-topic" }, "--type-pointer and --type-header are for"],
+])("the filter of %j is refused", (options, message) => {
+	expect(() => specOf(options)).toThrow(UsageError);
+	expect(() => specOf(options)).toThrow(message);
 });

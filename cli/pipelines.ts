@@ -41,6 +41,25 @@ export function define(pipelines: CommandGroup): void {
 			(column: string, others: string[] = []) => [...others, column],
 		)
 		.option(
+			"--event-type <type>",
+			"load only the events of this type; it can be repeated. Without --type-pointer and --type-header, the source's tracking plan knows the types",
+			(type: string, others: string[] = []) => [...others, type],
+		)
+		.addOption(
+			new Option(
+				"--type-pointer <pointer>",
+				"where the body has the type of --event-type, such as /type",
+			).conflicts("typeHeader"),
+		)
+		.option(
+			"--type-header <name>",
+			"the captured header that has the type of --event-type, such as x-github-event",
+		)
+		.option(
+			"--match <condition>",
+			"load only the events whose bodies have this value, as /pointer=value, such as /order/status=paid",
+		)
+		.option(
 			"--quarantine",
 			"also load the events in quarantine, into a table of their own",
 		)
@@ -69,6 +88,7 @@ export function define(pipelines: CommandGroup): void {
 			...examples(
 				"tidemill pipelines create charges --source stripe --destination lake --every 15m --body-column amount=/data/object/amount:Integer",
 				"tidemill pipelines create orders --source shop --destination lake --daily 06:30 --time-zone Europe/Berlin",
+				"tidemill pipelines create refunds --source stripe --destination lake --event-type charge.refunded --every 1h",
 				"tidemill pipelines create -f pipeline.yaml",
 			),
 		)
@@ -178,6 +198,42 @@ function bodyColumnOf(text: string): object {
 	);
 }
 
+function filterOf({
+	eventType: types,
+	typePointer: bodyPointer,
+	typeHeader,
+	match,
+}: FilterOptions): object | undefined {
+	const place = bodyPointer
+		? { bodyPointer }
+		: typeHeader && { header: typeHeader.toLowerCase() };
+	if (place && !types)
+		throw new UsageError(
+			"--type-pointer and --type-header are for --event-type",
+		);
+	if (!types && match === undefined) return undefined;
+	return {
+		...(types && { types: [...new Set(types)] }),
+		...(place && { eventType: place }),
+		...(match !== undefined && { match: matchOf(match) }),
+	};
+}
+
+function matchOf(text: string): object {
+	const [, bodyPointer, equals] = /^(\/[^=]*)=(.*)$/s.exec(text) ?? [];
+	if (bodyPointer) return { bodyPointer, equals };
+	throw new UsageError(
+		`--match is "${text}", but must be a place in the body and a value, such as /order/status=paid`,
+	);
+}
+
+interface FilterOptions {
+	eventType?: string[] | undefined;
+	typePointer?: string | undefined;
+	typeHeader?: string | undefined;
+	match?: string | undefined;
+}
+
 /** Undefined if no option says anything about it. */
 export function specOf(
 	options: {
@@ -188,11 +244,13 @@ export function specOf(
 		columns?: string | undefined;
 		bodyColumn?: string[] | undefined;
 		quarantine?: boolean | undefined;
-	} & ScheduleOptions,
+	} & FilterOptions &
+		ScheduleOptions,
 ): object | undefined {
 	const { displayName, source, destination, table } = options;
 	const { columns, bodyColumn, quarantine } = options;
 	const schedule = scheduleOf(options);
+	const filter = filterOf(options);
 	const tableSpec = {
 		...(table && { name: table }),
 		...(columns && { columns: columns.split(",").map(columnNamed) }),
@@ -203,6 +261,7 @@ export function specOf(
 		...(displayName && { displayName }),
 		...(source && { sourceRef: { name: source } }),
 		...(destination && { destinationRef: { name: destination } }),
+		...(filter && { filter }),
 		...(Object.keys(tableSpec).length > 0 && { table: tableSpec }),
 		...(Object.keys(schedule).length > 0 && { schedule }),
 	};

@@ -140,6 +140,9 @@ export const eventSchemas: Record<string, SchemaObject> = {
 				state: text(
 					"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
 				),
+				"filtered?": flag(
+					"The pipeline has a filter, and the table has the event only if it matches. Absent without a filter.",
+				),
 				"partition?": date(
 					"The table's partition. Absent for a table without partitions.",
 				),

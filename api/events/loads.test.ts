@@ -138,3 +138,22 @@ test("a released event is loaded by a run after its release alone", () => {
 		firstRun: "last",
 	});
 });
+
+test("a table of a filter has an event only if it matches", () => {
+	const filter = "f".repeat(16);
+	const filtered = run("filtered", "2026-03-02T00:00:00.000Z", {
+		layout: { ...layout, filter },
+	});
+	expect(loadOf(event, pipeline(), [filtered])).toMatchObject({
+		state: "Loaded",
+		filtered: true,
+	});
+	const of = pipeline();
+	of.spec.filter = { types: ["order"] };
+	expect(loadOf(event, of, [])).toMatchObject({
+		state: "Waiting",
+		filtered: true,
+	});
+	// What the last Run loaded counts, and not what the next one will.
+	expect(loadOf(event, of, [last])).not.toHaveProperty("filtered");
+});

@@ -155,13 +155,15 @@ interface EventLoad {
 	firstRun?: string;
 	/** Of a load whose Run is gone: the table has had the event since this time at the latest. */
 	loadedBefore?: string;
+	/** The Pipeline has a filter, and the table has the event only if it matches. */
+	filtered?: true;
 	/** Of one that waits, if there is a schedule. */
 	nextRunTime?: string;
 }
 
 /**
  * What a Pipeline of an event's Source did with it, from what it and its Runs say. A Run has every event that was stored before
- * its snapshot, of the dates that it loads.
+ * its snapshot, of the dates that it loads. Whether a filter matches isn't asked: a body may be needed for that.
  */
 export function loadOf(
 	event: Pick<
@@ -205,11 +207,15 @@ export function loadOf(
 		status?.tableName ??
 		tableNameOf(pipeline, spec.table.name);
 	if (isHeld && !layout?.quarantine) return { pipeline, table, state: "Held" };
+	const filtered = (layout ? layout.filter : spec.filter) !== undefined && {
+		filtered: true as const,
+	};
 	if (layout)
 		return {
 			pipeline,
 			table: isHeld ? quarantineTableOf(table) : table,
 			state: "Loaded",
+			...filtered,
 			...(layout.strategy === "Incremental" && { partition: date }),
 			...(last
 				? {
@@ -225,6 +231,7 @@ export function loadOf(
 		pipeline,
 		table,
 		state: "Waiting",
+		...filtered,
 		...(status?.nextRunTime && { nextRunTime: status.nextRunTime }),
 	};
 }

@@ -16,6 +16,7 @@ export interface Receipt extends Omit<EventListing, "violations"> {
 		pipeline: string;
 		table: string;
 		state: string;
+		filtered?: true;
 		partition?: string;
 		run?: string;
 		loadedTime?: string;
@@ -73,16 +74,19 @@ export function receiptText(receipt: Receipt): string {
 		...(released ? [["released", released.time, released.object]] : []),
 		...(loads ?? []).map((load) => {
 			const place = `${load.table}${load.partition ? `$${load.partition}` : ""}`;
+			const condition = load.filtered
+				? ", if it matches the pipeline's filter"
+				: "";
 			if (load.state !== "Loaded")
 				return [
 					load.state.toLowerCase(),
 					load.nextRunTime ?? "",
-					`pipeline ${load.pipeline} → ${place}${wordsOf[load.state] ?? ""}`,
+					`pipeline ${load.pipeline} → ${place}${wordsOf[load.state] ?? ""}${condition}`,
 				];
 			return [
 				"loaded",
 				load.loadedTime ?? load.loadedBefore ?? "",
-				`pipeline ${load.pipeline} → ${place}${load.run ? ` by run ${load.run}` : ", or earlier: that run is removed"}`,
+				`pipeline ${load.pipeline} → ${place}${load.run ? ` by run ${load.run}` : ", or earlier: that run is removed"}${condition}`,
 			];
 		}),
 	]);

@@ -21,6 +21,9 @@ export const pipelines = {
 	resourceName: "Resource name",
 	resourceHelp: "For kubectl and the API. It can't change later.",
 	choose: "Choose one",
+	eventTypes: "Event types",
+	eventTypesHelp:
+		"One a line, as the source's tracking plan finds them. Empty: all events.",
 	tableName: "Table name",
 	tableHelp: (generated: string) =>
 		generated === ""

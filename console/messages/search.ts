@@ -35,4 +35,5 @@ export const search = {
 		Held: "Held in quarantine",
 		Excluded: "Outside the pipeline's dates",
 	} as Record<string, string>,
+	ifFiltered: (state: string) => `${state}, if it matches the filter`,
 };

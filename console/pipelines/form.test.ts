@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { withField } from "../resource/draft.ts";
 import { previewTable } from "./columns.ts";
 import {
+	eventTypes,
 	generatedTable,
 	integrationName,
 	newPipeline,
@@ -13,6 +14,7 @@ import {
 	strategyOf,
 	tickedColumns,
 	withColumn,
+	withEventTypes,
 	withIntegrationName,
 	withScheduleType,
 	withType,
@@ -45,6 +47,18 @@ test("the resource's name follows what people type, until it is there or chosen"
 		spec: { displayName: "Other" },
 	});
 	expect(withIntegrationName(typed, "Renamed", false).name).toBe("orders-all");
+});
+
+test("event types are a line each, as they are typed, and none is no filter", () => {
+	const typed = withEventTypes(newPipeline(), "push\nissue_comment\n");
+	expect(typed.spec).toMatchObject({
+		filter: { types: ["push", "issue_comment", ""] },
+	});
+	expect(eventTypes(typed)).toBe("push\nissue_comment\n");
+	expect(withEventTypes(typed, "").spec).not.toHaveProperty("filter");
+	const match = { bodyPointer: "/a", equals: "b" };
+	const others = withField(typed, "filter.match", match);
+	expect(withEventTypes(others, "").spec).toMatchObject({ filter: { match } });
 });
 
 test("the generated table is that of the operator", () => {

@@ -36,6 +36,7 @@ export const formFields = [
 	"name",
 	"sourceRef.name",
 	"destinationRef.name",
+	"filter.types",
 	"table.name",
 	"table.columns",
 	"table.bodyColumns",
@@ -92,6 +93,22 @@ export function resourceName(text: string): string {
 		.replace(/[^a-z0-9]+/g, "-")
 		.slice(0, maxNameLength)
 		.replace(/^-+|-+$/g, "");
+}
+
+/** The types of events that the filter wants, one a line, as somebody types them. */
+export function eventTypes({ spec }: Draft): string {
+	const types = valueAt(spec, "filter.types");
+	return Array.isArray(types) ? types.map(String).join("\n") : "";
+}
+
+export function withEventTypes(draft: Draft, text: string): Draft {
+	return text === ""
+		? withField(
+				withField(draft, "filter.types", undefined),
+				"filter.eventType",
+				undefined,
+			)
+		: withField(draft, "filter.types", text.split("\n"));
 }
 
 /** The table's name if the form leaves it empty. */

@@ -7,11 +7,13 @@ import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import { ColumnFields } from "./column-fields.tsx";
 import {
+	eventTypes,
 	formFields,
 	generatedTable,
 	integrationName,
 	numberOf,
 	textAt,
+	withEventTypes,
 	withIntegrationName,
 } from "./form.ts";
 import { Preview } from "./preview.tsx";
@@ -97,6 +99,15 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 					value={textAt(spec, "sourceRef.name")}
 					error={errorAt("sourceRef.name") ?? errorAt("sourceRef")}
 					onChange={(name) => onDraft(withField(draft, "sourceRef", { name }))}
+				/>
+				<TextField
+					label={words.eventTypes}
+					help={words.eventTypesHelp}
+					rows={2}
+					isMonospace
+					error={errorAt("filter.types")}
+					value={eventTypes(draft)}
+					onInput={(text) => onDraft(withEventTypes(draft, text))}
 				/>
 				<ReferenceField
 					label={words.destination}

@@ -57,6 +57,7 @@ const specFields = {
 		displayName: true,
 		sourceRef: true,
 		destinationRef: true,
+		filter: true,
 		table: true,
 		dateRange: true,
 		overwritePeriodDays: true,

@@ -152,9 +152,15 @@ function Loads({ loads }: { loads: NonNullable<EventReceipt["loads"]> }) {
 				{
 					key: "state",
 					title: words.state,
-					render: ({ state }) => (
-						<StatusBadge status={state} label={words.states[state] ?? state} />
-					),
+					render: ({ state, filtered }) => {
+						const label = words.states[state] ?? state;
+						return (
+							<StatusBadge
+								status={state}
+								label={filtered ? words.ifFiltered(label) : label}
+							/>
+						);
+					},
 				},
 				{
 					key: "run",

@@ -754,6 +754,32 @@ export interface OperationStatus {
 	conditions?: Condition[];
 }
 
+/** Where an event's type is. Set exactly one field. Without it, where the Source's TrackingPlan finds it. */
+export interface PipelineEventType {
+	/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+	bodyPointer?: string;
+	/** Request header that the Source captures, in lower case, such as `x-github-event`. */
+	header?: string;
+}
+
+/** The events whose bodies have exactly this value. */
+export interface PipelineMatch {
+	/** Where in the body, as a JSON Pointer (RFC 6901), such as `/order/status`. */
+	bodyPointer: string;
+	/** The string, exactly; of a number or a boolean, its text as it is written. */
+	equals: string;
+}
+
+/** Which events the table has. An event must match each field that is set. Without a filter, all. If it changes, the next Run loads every date again. The table of events in quarantine has those that match, too. */
+export interface PipelineFilter {
+	/** Types of events. */
+	types?: string[];
+	/** Where an event's type is. Set exactly one field. Without it, where the Source's TrackingPlan finds it. */
+	eventType?: PipelineEventType;
+	/** The events whose bodies have exactly this value. */
+	match?: PipelineMatch;
+}
+
 export interface PipelineBodyColumn {
 	/** The column's name, such as `order_id`. */
 	name: string;
@@ -879,6 +905,8 @@ export interface PipelineSpec {
 	sourceRef: { name: string };
 	/** The Destination that holds the table. */
 	destinationRef: { name: string };
+	/** Which events the table has. An event must match each field that is set. Without a filter, all. If it changes, the next Run loads every date again. The table of events in quarantine has those that match, too. */
+	filter?: PipelineFilter;
 	/** The table. */
 	table: PipelineTable;
 	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. A table with the column Date keeps the days outside this range that it holds. */
@@ -943,6 +971,8 @@ export interface Layout {
 	strategy: string;
 	/** Whether events in quarantine are loaded into a table of their own. */
 	quarantine?: boolean;
+	/** A digest of the Pipeline's `spec.filter`, and of where an event's type is. Absent without a filter. */
+	filter?: string;
 }
 
 /** What the table has held since the latest successful Run. The days of the next Run follow from it. */

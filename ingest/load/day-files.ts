@@ -28,6 +28,7 @@ import {
 } from "../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../job/process.ts";
+import { chosenEvents } from "./event-filter.ts";
 import { downloadObjects, filesOf } from "./fetch/download.ts";
 import { checkObjects } from "./fetch/object-check.ts";
 import {
@@ -38,8 +39,8 @@ import {
 import { withoutProperties } from "./without-properties.ts";
 
 /**
- * Gets the objects of days onto the scratch volume, checks them, and leaves out what tracking plans omit and what was
- * released from quarantine. Throws {@link JobFailure}.
+ * Gets the objects of days onto the scratch volume, checks them, and leaves out the events that the filter doesn't want, what
+ * tracking plans omit, and what was released from quarantine. Throws {@link JobFailure}.
  */
 export class DownloadedDays implements DayFiles {
 	readonly #table: string;
@@ -47,13 +48,14 @@ export class DownloadedDays implements DayFiles {
 	readonly directory: string;
 	readonly #context: JobContext;
 	readonly #hasErased: boolean;
+	readonly #filter: LoadInput["filter"];
 	readonly #unfit = new Map<LoadDay, UnfitRows>();
 	#session: Promise<Session> | undefined;
 	readonly #inTurn = oneAtATime();
 
 	/** @param erasures of the manifest. */
 	constructor(
-		{ table: { name, columns } }: LoadInput,
+		{ table: { name, columns }, filter }: LoadInput,
 		{ erasures }: Pick<Manifest, "erasures">,
 		directory: string,
 		context: JobContext,
@@ -63,6 +65,7 @@ export class DownloadedDays implements DayFiles {
 		this.directory = directory;
 		this.#context = context;
 		this.#hasErased = erasures !== undefined;
+		this.#filter = filter;
 	}
 
 	/** Gets all days; returns them as they are on disk. */
@@ -123,12 +126,14 @@ export class DownloadedDays implements DayFiles {
 			? await withoutErased(checked, session)
 			: checked;
 		const whole = { ...day, objects: counted };
-		const objects = await withoutHeld(whole, this.#table, session);
+		const left = await withoutHeld(whole, this.#table, session);
+		const filter = this.#filter;
+		const objects = filter ? await chosenEvents(left, filter, session) : left;
 		await leaveOutOmitted(day, session);
 		const files = objects.map(({ file }) => file);
 		const unfit = await countUnfit(this.#columns, files, session);
 		this.#unfit.set(day, unfit);
-		const rows = this.#hasErased ? rowsOf(objects) : day.rows;
+		const rows = this.#hasErased || filter ? rowsOf(objects) : day.rows;
 		return withoutReleased({ ...day, rows, objects, unfit }, session);
 	}
 

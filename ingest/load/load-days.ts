@@ -24,21 +24,23 @@ export interface TablePlans {
 
 /** What to download for the Run's tables: all days as a whole, or, where a table says what it holds, what is new. */
 export function planTables(
-	{ quarantineTable }: Pick<LoadInput, "quarantineTable">,
+	{ quarantineTable, filter }: Pick<LoadInput, "quarantineTable" | "filter">,
 	manifest: Manifest,
 	directory: string,
 	held: { table?: HeldDates; quarantineTable?: HeldDates } = {},
 ): TablePlans {
-	const days = planDays(manifest, directory, additionsTo(held.table));
+	const days = planDays(manifest, directory, additionsTo(held.table, filter));
 	if (!quarantineTable) return { days };
-	const added = additionsTo(held.quarantineTable);
+	const added = additionsTo(held.quarantineTable, filter);
 	return { days, apart: planQuarantine(manifest, directory, added) };
 }
 
-function additionsTo(held: HeldDates): AdditionOf {
-	return (date, wanted) => {
+function additionsTo(held: HeldDates, filter: LoadInput["filter"]): AdditionOf {
+	return (date, { rows, ...wanted }) => {
 		const day = held?.get(date);
-		return day && additionTo(wanted, day);
+		// The ledger counts all events, and not those that the filter wants.
+		const counted = filter || rows === undefined ? wanted : { ...wanted, rows };
+		return day && additionTo(counted, day);
 	};
 }
 

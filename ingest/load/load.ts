@@ -121,7 +121,7 @@ class Attempt {
 		);
 		try {
 			const ready = takesDaysOneByOne(this.#input)
-				? await sized(plans, files, this.#manifest)
+				? await sized(plans, files, this.#manifest, this.#input.filter)
 				: await onDisk(plans, files);
 			const all = await this.#load(ready, files);
 			const own = rowsIn(ready.days);
@@ -135,8 +135,14 @@ class Attempt {
 					]),
 				),
 			);
+			// Only the objects themselves tell which events the filter wants.
+			const counted = this.#input.filter && {
+				...resultOf(this.#manifest, ready, held !== undefined),
+				rows: own,
+			};
 			return {
 				...result,
+				...counted,
 				...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
 				...(otherRows > 0 && { otherRows }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
@@ -280,11 +286,15 @@ async function onDisk(
 		: { days: own };
 }
 
-/** How many rows stay in quarantine only the objects themselves can tell, if any were released, and how many count if any were erased. */
+/**
+ * Only the objects themselves can tell how many rows stay in quarantine if any were released, how many count if any were erased,
+ * and how many a filter wants.
+ */
 async function sized(
 	plans: TablePlans,
 	files: DownloadedDays,
 	{ dates, erasures }: Manifest,
+	filter: LoadInput["filter"],
 ): Promise<TablePlans> {
 	const isErased = new Set(
 		dates
@@ -295,7 +305,8 @@ async function sized(
 		const found: LoadDay[] = [];
 		for (const day of days)
 			found.push(
-				day.objects.length > 0 && (day.released || isErased.has(day.date))
+				day.objects.length > 0 &&
+					(filter || day.released || isErased.has(day.date))
 					? {
 							...day,
 							rows: await files.with([day], async ([found]) => found!.rows),
@@ -315,8 +326,7 @@ function resultOf(
 ): JobSuccess {
 	const objects = days.flatMap((day) => day.objects);
 	const [first, last] = [dates.at(0), dates.at(-1)];
-	const isHeld = (day: LoadDay) =>
-		day.kept && day.objects.length === 0 && addedRows(run, day) === 0;
+	const isHeld = (day: LoadDay) => day.kept && addedRows(run, day) === 0;
 	const isSame = (day: LoadDay, index: number) => {
 		const other = apart?.[index];
 		return isHeld(day) && (!other || isHeld(other));

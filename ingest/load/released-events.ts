@@ -72,7 +72,8 @@ export async function withoutErased(
 	return withoutRows(objects, `kind = ${quoteText(erasedKind)}`, session);
 }
 
-async function withoutRows(
+/** The objects without the rows of the condition. One that is left without any stays in the list. */
+export async function withoutRows(
 	objects: readonly DayObject[],
 	condition: string,
 	session: Session,

@@ -36,7 +36,7 @@ import { notReady } from "../reconcile/while-permitted.ts";
 import { decide, type PipelineAction } from "./decide.ts";
 import { JobTrials } from "./job-trial.ts";
 import {
-	hasUntypedColumn,
+	dependsOnPlan,
 	type PipelineOutcome,
 	type PipelineState,
 	readPipeline,
@@ -138,7 +138,7 @@ export function createPipelineController(
 			.flatMap((source) =>
 				informers.pipelines.ofSource(metadata.namespace!, source.metadata.name),
 			)
-			.filter(hasUntypedColumn)
+			.filter(dependsOnPlan)
 			.map(keyOf);
 	loop.watch(informers.trackingPlans, typedBy, specChanged);
 	loop.watch(informers.configMaps, ({ metadata }) =>

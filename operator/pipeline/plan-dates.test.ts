@@ -99,6 +99,11 @@ test.each<[string, Inputs, [string, string], LoadExtent?]>([
 		["2026-03-01", today],
 	],
 	[
+		"another filter fills the table from the start",
+		{ layout: { ...layout, filter: "f".repeat(16) } },
+		["2026-03-01", today],
+	],
+	[
 		"a full reload always loads all retained days",
 		{ layout: fullReload, lastSuccess: { ...success, layout: fullReload } },
 		["2026-03-01", today],

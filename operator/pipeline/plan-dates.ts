@@ -143,6 +143,7 @@ export function isSameLayout(a: Layout, b: Layout): boolean {
 		a.destination === b.destination &&
 		a.table === b.table &&
 		a.quarantine === b.quarantine &&
+		a.filter === b.filter &&
 		a.columns.toSorted().join() === b.columns.toSorted().join()
 	);
 }

@@ -44,7 +44,7 @@ export interface PipelineReferences {
 	destination: Destination | undefined;
 	/** The Secrets that the Destination names, as far as they exist and have the label. */
 	credentials: readonly Secret[];
-	/** The Source's, if the type of a column depends on it. */
+	/** The Source's, if the type of a column or the filter depends on it. */
 	trackingPlan: PlannedEvents | undefined;
 	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
 	owner: TableOwner | undefined;
@@ -97,7 +97,7 @@ export function referencesOf(
 			(name) => informers.secrets.get(namespace, name) ?? [],
 		),
 		trackingPlan:
-			plan !== undefined && hasUntypedColumn(pipeline)
+			plan !== undefined && dependsOnPlan(pipeline)
 				? plannedEvents(informers, { namespace, name: plan })
 				: undefined,
 		owner: owners.of(pipeline),
@@ -107,8 +107,9 @@ export function referencesOf(
 }
 
 /** Whether the Pipeline's table depends on what a TrackingPlan says. */
-export function hasUntypedColumn({ spec: { table } }: Pipeline): boolean {
-	return table.bodyColumns?.some(({ type }) => type === undefined) ?? false;
+export function dependsOnPlan({ spec: { table, filter } }: Pipeline): boolean {
+	const isUntyped = table.bodyColumns?.some(({ type }) => type === undefined);
+	return isUntyped === true || filter?.types !== undefined;
 }
 
 function present<T extends KubeObject>(object: T | undefined): T | undefined {

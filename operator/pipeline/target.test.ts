@@ -42,7 +42,10 @@ test("a resolved Pipeline has a table, columns and a destination", () => {
 });
 
 const schema = { properties: { total: { type: "number" } } };
-const plan = { events: [{ type: "order", schema }] };
+const plan = {
+	eventType: { bodyPointer: "/type" },
+	events: [{ type: "order", schema }],
+};
 
 function withBodyColumns(
 	bodyColumns: NonNullable<

@@ -5,7 +5,11 @@ import type {
 	Source,
 } from "../../crds/generated/types.ts";
 import { quarantineTableOf, tableNameOf } from "../../crds/table-name.ts";
-import type { Strategy, TableColumn } from "../../packages/contracts/job.ts";
+import type {
+	EventFilter,
+	Strategy,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { WarehouseAccess } from "../../packages/warehouses/definition/definition.ts";
@@ -14,6 +18,7 @@ import { accessTo } from "../destination/warehouse.ts";
 import { type JobTemplate, podTemplateProblem } from "../jobs/template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
+import { filterDigest, filterOf } from "./filter.ts";
 import type { PipelineReferences } from "./state.ts";
 import { tableOptionsProblem, warehouseNameOf } from "./warehouse.ts";
 
@@ -22,6 +27,8 @@ export interface LoadTarget {
 	strategy: Strategy;
 	tableName: string;
 	columns: TableColumn[];
+	/** Which events the tables have; absent for all. */
+	filter?: EventFilter;
 	/** The table of events in quarantine, if there shall be one. */
 	quarantine?: { tableName: string; columns: TableColumn[] };
 	access: WarehouseAccess;
@@ -94,6 +101,14 @@ export function resolveTarget(
 			resolved.isPlanMissing ? "missing" : undefined,
 		);
 	const { columns } = resolved;
+	const chosen = filterOf(references);
+	if ("problem" in chosen)
+		return problem(
+			"EventTypeUnknown",
+			chosen.problem,
+			chosen.isPlanMissing ? "missing" : undefined,
+		);
+	const { filter } = chosen;
 	const options = tableOptionsProblem(pipeline, destination, columns);
 	if (options !== undefined) return problem("TableOptionsInvalid", options);
 	return {
@@ -101,6 +116,7 @@ export function resolveTarget(
 			strategy,
 			tableName,
 			columns,
+			...(filter && { filter }),
 			...(table.quarantine && {
 				quarantine: {
 					tableName: quarantineTableOf(tableName),
@@ -115,6 +131,7 @@ export function resolveTarget(
 				columns: columns.map(layoutNameOf),
 				strategy,
 				...(table.quarantine && { quarantine: true }),
+				...(filter && { filter: filterDigest(filter) }),
 			},
 		},
 	};

@@ -173,6 +173,8 @@ export const reasons = {
 				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
 			InvalidColumn:
 				"A column of `spec.table.bodyColumns` has a `timeZone` that is not an IANA time zone; the message names it.",
+			EventTypeUnknown:
+				"`spec.filter` has types, and neither it nor the Source's TrackingPlan says where an event's type is, or it is in a header that the Source doesn't store; the message says which.",
 			TableOptionsInvalid:
 				"`spec.table` has an option that the table can't have, or one for another type of Destination; the message says why.",
 			DatesNotRetained:
@@ -468,6 +470,7 @@ export const mendedByPeople: ReadonlySet<string> = new Set<
 	"TableConflict",
 	"ColumnTypeUnknown",
 	"InvalidColumn",
+	"EventTypeUnknown",
 	"TableOptionsInvalid",
 	"DatesNotRetained",
 	"InvalidSchedule",

@@ -70,7 +70,7 @@ function loadInput(
 	const { metadata } = run;
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
-	const { quarantine } = target;
+	const { quarantine, filter } = target;
 	const options = tableOptionsOf(pipeline, target.access.input.type);
 	// People describe the table that they look at.
 	const { description: _, ...others } = options ?? {};
@@ -98,6 +98,7 @@ function loadInput(
 				...(options && { options: others }),
 			},
 		}),
+		...(filter && { filter }),
 		strategy: target.strategy,
 		// Who creates a Run may have changed rows by hand, and wants them back.
 		...(triggerOf(run) === "Schedule" && { adds: true }),

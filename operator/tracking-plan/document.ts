@@ -124,9 +124,9 @@ function parse(text: string, place: string): unknown {
 	}
 }
 
-/** What a plan says about events, or why it can't be read, in words that are a sentence. */
+/** What a plan says about events and where their type is, or why it can't be read, in words that are a sentence. */
 export type PlannedEvents =
-	| Pick<PlanDocument, "common" | "events">
+	| Pick<PlanDocument, "eventType" | "common" | "events">
 	| { fault: string };
 
 /**

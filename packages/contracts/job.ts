@@ -1,3 +1,4 @@
+import type { PlanDocument } from "./tracking-plan.ts";
 import type { UtcDate } from "./utc-date.ts";
 
 /**
@@ -55,6 +56,8 @@ export interface LoadInput {
 		description: string;
 		options?: object;
 	};
+	/** Which events both tables have. Absent: all. */
+	filter?: EventFilter;
 	strategy: Strategy;
 	/**
 	 * Insert only the objects of a date that the table doesn't hold yet, where that can be known. Absent: replace each date, as
@@ -71,6 +74,18 @@ export interface LoadInput {
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
 	authorities?: string;
+}
+
+/** An event must match each field that is there. */
+export interface EventFilter {
+	types?: {
+		/** The type is one of these. In the order of their code units, each once. */
+		oneOf: string[];
+		/** A header that isn't captured is known of an event that a plan has validated. */
+		place: PlanDocument["eventType"];
+	};
+	/** What a JSON Pointer (RFC 6901) names in the body has this text: a string, or a number or a boolean as it is written. */
+	match?: { bodyPointer: string; equals: string };
 }
 
 export interface TableColumn {

@@ -21,6 +21,15 @@ test("the example of columns from the body can be applied", async () => {
 	).toBe("pipeline.tidemill.dev/orders-by-column created\n");
 });
 
+test("the example of two Pipelines with filters can be applied", async () => {
+	const folder = join(examples, "filter");
+	expect(
+		await kubectlDone([...inNamespace, "apply", `--filename=${folder}`]),
+	).toBe(
+		"pipeline.tidemill.dev/only-orders created\npipeline.tidemill.dev/paid-refunds created\n",
+	);
+});
+
 test("the examples of senders can be applied as a folder", async () => {
 	const folder = join(examples, "senders");
 	const applied = await kubectlDone([

@@ -409,6 +409,89 @@ test.each(types)(
 	},
 );
 
+test.each(types)(
+	"%s: a table has exactly the events of the Pipeline's filter, and another filter is another content",
+	async (_, open) => {
+		const warehouse = await open();
+		const of = (equals: string): Partial<LoadInput> => ({
+			filter: { match: { bodyPointer: "/tag", equals } },
+			adds: true,
+		});
+		const ofBoth = await daysOf(warehouse, {
+			[first]: [3, "a"],
+			[second]: [0, "a"],
+		});
+		const before = await withMore(warehouse, ofBoth, {
+			[first]: [2, "b"],
+			[second]: [4, "b"],
+		});
+		expect(await loaded(warehouse, before, of("a"))).toMatchObject({ rows: 3 });
+		expect(await warehouse.counts()).toEqual({ [first]: 3 });
+		// Of the second date comes nothing that the filter takes.
+		const more = await withMore(
+			warehouse,
+			await withMore(warehouse, before, { [first]: [2, "c"] }),
+			{ [first]: [1, "a2"], [second]: [2, "c"] },
+		);
+		const unchanged = await loaded(warehouse, more, of("a"));
+		expect(unchanged).toMatchObject({ rows: 3 });
+		if (warehouse.knowsRows)
+			expect(unchanged).toMatchObject({ addedRows: 0, unchangedDates: 2 });
+		const late = eventsOf(first, 2, "late").map((event) => ({
+			...event,
+			body: JSON.stringify({ tag: "a" }),
+		}));
+		const [day] = (await warehouse.manifest({ [first]: [late] })).dates;
+		const { dates, ...rest } = again(more);
+		const latest: Manifest = {
+			...rest,
+			dates: dates.map((each) =>
+				each.date === first
+					? {
+							...each,
+							rows: each.rows + day!.rows,
+							objects: [...each.objects, ...day!.objects],
+						}
+					: each,
+			),
+		};
+		const added = await loaded(warehouse, latest, of("a"));
+		expect(added).toMatchObject({ rows: 5 });
+		if (warehouse.knowsRows)
+			expect(added).toMatchObject({ addedRows: 2, unchangedDates: 1 });
+		expect(await warehouse.counts()).toEqual({ [first]: 5 });
+		await warehouse.change("delete", first);
+		const mended = await loaded(warehouse, again(latest), of("a"));
+		if (warehouse.knowsRows)
+			expect(mended).toMatchObject({ repairedDates: [first] });
+		expect(await warehouse.counts()).toEqual({ [first]: 5 });
+		expect(await loaded(warehouse, again(latest), of("b"))).toMatchObject({
+			rows: 6,
+		});
+		expect(await warehouse.counts()).toEqual({ [first]: 2, [second]: 4 });
+		const none = await loaded(warehouse, again(latest), of("d"));
+		expect(none).toMatchObject({ rows: 0 });
+		expect(await warehouse.counts()).toEqual({});
+		await loaded(warehouse, again(latest), { adds: true });
+		expect(await warehouse.counts()).toEqual({ [first]: 10, [second]: 6 });
+		const byFilter = { ...fullReload, ...of("b") };
+		const reload = await reloadOf(warehouse, { [first]: 3 });
+		const other: Partial<LoadInput> = {
+			...byFilter,
+			table: { ...fullReload.table!, name: "others" },
+			filter: { match: { bodyPointer: "/day", equals: first } },
+		};
+		expect(await loaded(warehouse, reload, other)).toMatchObject({ rows: 3 });
+		const nothing: Partial<LoadInput> = {
+			...other,
+			filter: { match: { bodyPointer: "/day", equals: second } },
+		};
+		expect(await loaded(warehouse, again(reload), nothing)).toMatchObject({
+			rows: 0,
+		});
+	},
+);
+
 const kinds = ["replacement", "addition", "full reload"] as const;
 
 test.each(

@@ -32,15 +32,24 @@ export function defineBodyValues(session: Session): void {
 	session.define(headerValueFunction, headerValue, { isConstant: true });
 }
 
-/** DuckDB's condition that the pointer names exactly this string in a body, by {@link defineBodyValues}. */
+/** DuckDB's condition that what the pointer names in a body has exactly this text, by {@link defineBodyValues}. */
 export function bodyHasText(
 	body: string,
 	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
 ): string {
+	return bodyTextIsOneOf(body, bodyPointer, [equals]);
+}
+
+/** The same with several texts. */
+export function bodyTextIsOneOf(
+	body: string,
+	bodyPointer: string,
+	texts: readonly string[],
+): string {
 	const columns = quoteText(JSON.stringify([{ bodyPointer, type: "String" }]));
 	// Of several members with one name, the last counts, as in columns; it begins with an exclamation mark.
 	const value = `json_extract_string(${bodyValuesFunction}(${body}, ${columns}), '$[0]')`;
-	return `(substr(${value}, 2) = ${quoteText(equals)} AND left(${value}, 1) IN ('=', '!'))`;
+	return `(substr(${value}, 2) IN (${texts.map(quoteText).join(", ")}) AND left(${value}, 1) IN ('=', '!'))`;
 }
 
 /** The value of one column. */

@@ -18,20 +18,22 @@ export function oldestRecorded({
 
 /**
  * The record that the table's mark names, or a new one if that is about another Source, or about columns that were filled
- * in another way; undefined for a full reload, which replaces the table.
+ * in another way, or about events of another filter; undefined for a full reload, which replaces the table.
  *
  * @param filling How the columns are filled.
  */
 export function recordNameOf(
-	{ strategy }: Pick<LoadInput, "strategy">,
+	{ strategy, filter }: Pick<LoadInput, "strategy" | "filter">,
 	{ sourceKey, run }: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 	filling: readonly unknown[],
 ): string | undefined {
 	if (strategy !== "Incremental") return undefined;
-	const columns = createHash("sha256")
-		.update(JSON.stringify([sourceKey, ...filling]))
+	const content = createHash("sha256")
+		.update(
+			JSON.stringify([sourceKey, ...filling, ...(filter ? [filter] : [])]),
+		)
 		.digest("hex")
 		.slice(0, 16);
-	return mark?.record?.startsWith(columns) ? mark.record : `${columns}-${run}`;
+	return mark?.record?.startsWith(content) ? mark.record : `${content}-${run}`;
 }

@@ -78,7 +78,7 @@ COMMENT 'Which objects the rows of tables come from. Tidemill keeps it; without 
 
 /** See {@link recordNameOf}. */
 export function recordOf(
-	input: Pick<LoadInput, "strategy" | "table">,
+	input: Pick<LoadInput, "strategy" | "table" | "filter">,
 	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {

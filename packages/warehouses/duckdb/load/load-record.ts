@@ -55,7 +55,7 @@ export interface RecordChange {
 
 /** See {@link recordNameOf}. Also of the SQL, since a later version may fill the same columns in another way. */
 export function recordOf(
-	input: Pick<LoadInput, "strategy" | "table">,
+	input: Pick<LoadInput, "strategy" | "table" | "filter">,
 	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {

@@ -31,7 +31,7 @@ export function createRecord(schema: string): string {
 
 /** See {@link recordNameOf}. */
 export function recordOf(
-	input: Pick<LoadInput, "strategy" | "table">,
+	input: Pick<LoadInput, "strategy" | "table" | "filter">,
 	manifest: Pick<Manifest, "sourceKey" | "run">,
 	mark: TableMark | undefined,
 ): string | undefined {
