@@ -27,6 +27,9 @@ export const managedByTidemill = { [label.managedBy]: "tidemill" } as const;
 /** On Secrets that the REST API makes of secrets in requests. The operator owns them from then on. */
 export const managedByApi = { [label.managedBy]: "tidemill-api" } as const;
 
+/** Of what belongs to the tokens that the command line makes for itself: an empty Secret that owns a ServiceAccount, and its RoleBinding. */
+export const ownTokenName = /^tidemill-token-cli-[0-9a-f]{10}$/;
+
 /** The operator's name in metadata.managedFields. */
 export const fieldManager = "tidemill-operator";
 

@@ -58,3 +58,11 @@ test("a Secret that is being deleted is left alone", () => {
 		decide(stateWith({ deletionTimestamp }, [owner]), createdMs + 300_000),
 	).toEqual([]);
 });
+
+test("a Secret that owns what the command line's tokens need is removed when the last of them has expired", () => {
+	const state = { ...stateWith(), tokenExpiresMs: createdMs + 900_000 };
+	expect(decide(state, createdMs + 899_999)).toEqual([
+		{ type: "requeueAfter", afterMs: 1 },
+	]);
+	expect(decide(state, createdMs + 900_000)).toEqual([{ type: "remove" }]);
+});

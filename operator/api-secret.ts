@@ -5,9 +5,18 @@ import {
 	type Source,
 	sourceKind,
 } from "../crds/generated/types.ts";
-import { fieldManager, managedByApi } from "../crds/labels.ts";
+import {
+	annotation,
+	fieldManager,
+	managedByApi,
+	ownTokenName,
+} from "../crds/labels.ts";
 import type { KubeClient } from "../packages/kube/client/client.ts";
-import { kinds, type Secret } from "../packages/kube/kinds.ts";
+import {
+	kinds,
+	type RoleBinding,
+	type Secret,
+} from "../packages/kube/kinds.ts";
 import {
 	ControllerLoop,
 	type ReconcileResult,
@@ -25,7 +34,10 @@ import type { OperatorContext } from "./reconcile/context.ts";
 import { secretNamesOf } from "./reconcile/informers.ts";
 import { secretNames } from "./source/routes/authorization.ts";
 
-/** Keeps the owners of the Secrets that the REST API makes, and removes unused ones. The loop doesn't run yet. */
+/**
+ * Keeps the owners of the Secrets that the REST API makes, and removes unused ones, as well as those that own what the command line's
+ * tokens need (decision 46). The loop doesn't run yet.
+ */
 export function createApiSecretController(
 	context: OperatorContext,
 ): ControllerLoop {
@@ -44,6 +56,10 @@ export function createApiSecretController(
 	);
 	loop.watch(informers.secrets, (secret) =>
 		isOfApi(secret) ? [keyOf(secret)] : [],
+	);
+	// They have one name.
+	loop.watch(informers.roleBindings, (binding) =>
+		isOfToken(binding) ? [keyOf(binding)] : [],
 	);
 	const named = ({ metadata }: KubeObject, names: string[]) =>
 		names.map((name) => ({ namespace: metadata.namespace!, name }));
@@ -69,12 +85,16 @@ const unwrittenMs = 5 * 60_000;
  * never had an owner belongs to a write that is under way, or that failed.
  */
 export function decide(
-	{ secret, referrers }: ApiSecretState,
+	{ secret, referrers, tokenExpiresMs }: ApiSecretState,
 	now: number,
 ): ApiSecretAction[] {
 	const { creationTimestamp, deletionTimestamp, ownerReferences } =
 		secret.metadata;
 	if (deletionTimestamp) return [];
+	if (tokenExpiresMs !== undefined)
+		return tokenExpiresMs > now
+			? [{ type: "requeueAfter", afterMs: tokenExpiresMs - now }]
+			: [{ type: "remove" }];
 	const owners = ownerReferences ?? [];
 	if (referrers.length > 0)
 		return isDeepStrictEqual(owners, referrers)
@@ -94,6 +114,8 @@ export interface ApiSecretState {
 	secret: Secret;
 	/** The resources that refer to it, as owners. */
 	referrers: OwnerReference[];
+	/** When the last token expires that needs what it owns; undefined if it owns nothing of tokens, or nobody says when. */
+	tokenExpiresMs?: number;
 }
 
 /** Undefined if there is no such Secret, or if the REST API didn't make it. */
@@ -103,6 +125,21 @@ export async function readApiSecret(
 ): Promise<ApiSecretState | undefined> {
 	const secret = informers.secrets.get(namespace, name);
 	if (!secret || !isOfApi(secret)) return undefined;
+	if (isOfToken(secret)) {
+		// Asked, because memory lags behind a token that was just renewed.
+		const binding = await client.get<RoleBinding>(
+			kinds.roleBinding,
+			name,
+			namespace,
+			{ metadataOnly: true },
+		);
+		const expires = binding?.metadata.annotations?.[annotation.tokenExpires];
+		const tokenExpiresMs = Date.parse(expires ?? "");
+		return {
+			...{ secret, referrers: [] },
+			...(!Number.isNaN(tokenExpiresMs) && { tokenExpiresMs }),
+		};
+	}
 	const { sources, destinations } = informers;
 	const known = referrersOf(
 		name,
@@ -126,6 +163,11 @@ export function isOfApi({ metadata }: KubeObject): boolean {
 	return Object.entries(managedByApi).every(
 		([name, value]) => metadata.labels?.[name] === value,
 	);
+}
+
+/** Whether it belongs to the tokens that the command line makes for itself. */
+function isOfToken({ metadata }: KubeObject): boolean {
+	return ownTokenName.test(metadata.name);
 }
 
 function referrersOf(

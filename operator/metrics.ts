@@ -1,7 +1,7 @@
 // prom-client: the usual metrics library, with the text format and Node's default metrics.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Pipeline, Run } from "../crds/generated/types.ts";
-import { annotation } from "../crds/labels.ts";
+import { annotation, ownTokenName } from "../crds/labels.ts";
 import { hasEnded } from "../crds/run.ts";
 import { type Condition, findCondition } from "../packages/kube/conditions.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
@@ -265,7 +265,8 @@ function expiryOf({
 	metadata: { namespace, name, annotations },
 }: KubeObject): { account: string; token: string; ms: number }[] {
 	const ms = Date.parse(annotations?.[annotation.tokenExpires] ?? "");
-	if (Number.isNaN(ms)) return [];
+	// The command line renews its own, and nobody need hear of them.
+	if (Number.isNaN(ms) || ownTokenName.test(name)) return [];
 	const token = name.startsWith(tokenPrefix)
 		? name.slice(tokenPrefix.length)
 		: name;

@@ -67,7 +67,7 @@ const groups: {
 	{
 		name: "trace",
 		about:
-			"show where an event is, from its receipt to the tables; it asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN)",
+			"show where an event is, from its receipt to the tables; it asks the REST API (TIDEMILL_API_URL)",
 		load: () => import("../events/trace.ts"),
 	},
 	{

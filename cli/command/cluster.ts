@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { KubeConfig } from "@kubernetes/client-node";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { KubeApiError } from "../../packages/kube/client/errors.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
@@ -13,6 +14,8 @@ import { didYouMean } from "./nearest.ts";
 export interface Cluster {
 	client: KubeClient;
 	namespace: string;
+	/** What chose it, for the REST API's identity. */
+	options?: ClusterOptions;
 }
 
 /** Throws {@link NoKubeconfig} if there is no usable kubeconfig. */
@@ -20,6 +23,15 @@ export async function chooseCluster(
 	options: ClusterOptions,
 	requestTimeoutMs?: number,
 ): Promise<Cluster> {
+	const { client, namespace } = await readCluster(options, requestTimeoutMs);
+	return { client, namespace, options };
+}
+
+/** The same, with the kubeconfig that leads there. */
+export async function readCluster(
+	options: ClusterOptions,
+	requestTimeoutMs?: number,
+): Promise<Cluster & { config: KubeConfig }> {
 	// They take most of a second, which help and a wrong command line needn't.
 	const [{ KubeClient }, { loadKubeConfig }] = await Promise.all([
 		import("../../packages/kube/client/client.ts"),
@@ -32,6 +44,7 @@ export async function chooseCluster(
 	const config = orNoKubeconfig(() => loadKubeConfig(path, options.context));
 	const context = config.getContextObject(config.getCurrentContext());
 	return {
+		config,
 		client: KubeClient.fromConfig(config, {
 			userAgent: "tidemill",
 			...(requestTimeoutMs && { requestTimeoutMs }),

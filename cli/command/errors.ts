@@ -3,6 +3,7 @@ import {
 	TransportError,
 } from "../../packages/kube/client/errors.ts";
 import { SettingError } from "../../packages/service/settings.ts";
+import { howToPermit, missingRight } from "./permission.ts";
 
 /** The command line is invalid. The message says how to correct it. */
 export class UsageError extends Error {
@@ -41,6 +42,9 @@ async function apiErrorText(error: KubeApiError): Promise<string> {
 	const { status, message, details } = error;
 	if (status === 404 && !(details as { name?: string } | undefined)?.name)
 		return `${message}. This cluster may lack Tidemill's resources: tidemill doctor`;
+	if (status === 401) return `${message}. ${howToSignIn()}`;
+	const right = status === 403 ? missingRight(message) : undefined;
+	if (right) return `${message.replace(/\.$/, "")}. ${howToPermit(right)}`;
 	if (status !== 422) return message;
 	// Loaded only now: it knows the patterns of all warehouses.
 	const { causesOf } = await import("../../api/http/error-translation.ts");
@@ -51,4 +55,11 @@ async function apiErrorText(error: KubeApiError): Promise<string> {
 		`the ${kind}${name ? ` "${name}"` : ""} is invalid:`,
 		...causes.map(({ path, message }) => `  ${path && `${path}: `}${message}`),
 	].join("\n");
+}
+
+function howToSignIn(): string {
+	const home = process.env.TIDEMILL_HOME;
+	return home
+		? `The cluster doesn't know the kubeconfig's user. For that of the local Tidemill: source ${home}/env`
+		: "The cluster doesn't know the kubeconfig's user, or no longer. Get new credentials as you got these, or choose another context: kubectl config get-contexts";
 }

@@ -1,17 +1,10 @@
-import { claimsOf } from "../../packages/kube/client/token-claims.ts";
+import { refusalAdvice } from "./advice.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
-import {
-	isLocalApi,
-	type LocalToken,
-	ownToken,
-	readExport,
-} from "./local-identity.ts";
+import { type Identity, identityFor } from "./identity.ts";
 import { didYouMean } from "./nearest.ts";
 
 const timeoutMs = 30_000;
-/** Well before a token of the person's own ends. */
-const renewMs = 10 * 60_000;
 
 /** The REST API, for what Kubernetes doesn't know: events, files, and requests that were refused. */
 export interface RestApi {
@@ -25,6 +18,8 @@ export interface RestApi {
 	post(path: string, body: object): Promise<Response>;
 }
 
+type Request = RequestInit & { headers?: Record<string, string> };
+
 /** The API refuses, or can't answer. */
 export class RestError extends CommandError {
 	readonly status: number;
@@ -36,26 +31,24 @@ export class RestError extends CommandError {
 }
 
 /**
- * The API that TIDEMILL_API_URL and TIDEMILL_API_TOKEN lead to. `--namespace` names the account; without it, the token's own
- * is meant. For a local Tidemill, a token of the person's own takes the place of its file's. Throws {@link CommandError} if
- * either variable is missing, and {@link UsageError} if one can't be right.
+ * The API at TIDEMILL_API_URL, asked with TIDEMILL_API_TOKEN or with the person's own identity in the kubeconfig's cluster
+ * ({@link identityFor}). `--namespace` names the account. Throws {@link CommandError} if the address is missing, and
+ * {@link UsageError} if a variable can't be right.
  */
 export function restApi(options: ClusterOptions): RestApi {
 	const { TIDEMILL_API_URL: url, TIDEMILL_API_TOKEN: token } = process.env;
-	if (!url || !token)
+	if (!url)
 		throw new CommandError(
-			"this needs the REST API. Set TIDEMILL_API_URL to its address, such as https://tidemill.example.com/v1, and TIDEMILL_API_TOKEN to a token (tidemill tokens create <name> --scope read)",
+			"this needs the REST API. Set TIDEMILL_API_URL to its address, such as https://tidemill.example.com/v1",
 		);
 	const base = baseOf(url);
-	const given = tokenOf(token);
-	const identity = identityFor(options, url, given);
-	const ask = async (
-		target: URL,
-		{ headers, ...request }: RequestInit & { headers?: Record<string, string> },
-	) => {
-		const { token, namespace } = await identity();
-		const answer = await fetch(target, {
-			...request,
+	const given = token ? tokenOf(token) : undefined;
+	const identities = identityFor(options, base, given);
+	const send = (target: URL, request: Request, identity: Identity) => {
+		const { token, namespace } = identity;
+		const { headers, ...others } = request;
+		return fetch(target, {
+			...others,
 			headers: {
 				authorization: `Bearer ${token}`,
 				...(namespace && { "tidemill-account": namespace }),
@@ -69,16 +62,28 @@ export function restApi(options: ClusterOptions): RestApi {
 				`${target.host} is unreachable: ${(error.cause as Error | undefined)?.message || error.message}`,
 			);
 		});
+	};
+	const ask = async (target: URL, request: Request) => {
+		let identity = await identities.current();
+		let answer = await send(target, request, identity);
+		if (answer.status === 401) {
+			const other = await identities.afterRefusal(identity);
+			if (other) {
+				identity = other;
+				answer = await send(target, request, identity);
+			}
+		}
 		const location = answer.headers.get("location");
 		if (location !== null && answer.status >= 300 && answer.status < 400)
 			throw new CommandError(
 				`${target.host} answers that the REST API is elsewhere, where the token must not follow by itself. Set TIDEMILL_API_URL to the address behind: ${location}`,
 			);
-		if (!answer.ok)
-			throw new RestError(
-				answer.status,
-				(await reasonOf(answer)) + adviceOf(answer.status, token, namespace),
-			);
+		if (!answer.ok) {
+			const { status } = answer;
+			const reason = await reasonOf(answer);
+			const refusal = { status, reason, identity, options, url: base };
+			throw new RestError(status, reason + (await refusalAdvice(refusal)));
+		}
 		const type = answer.headers.get("content-type") ?? "";
 		if (!/^(application\/json|text\/event-stream|text\/plain)\b/.test(type))
 			throw new CommandError(
@@ -147,56 +152,6 @@ function tokenOf(text: string): string {
 	throw new UsageError(
 		"TIDEMILL_API_TOKEN has characters that no token has, such as a space or a line break. Copy it anew, or make one: tidemill tokens create <name> --scope read",
 	);
-}
-
-/** Who asks, as they are at each request: a followed list outlives its token. */
-function identityFor(
-	options: ClusterOptions,
-	url: string,
-	given: string,
-): () => Promise<{ token: string; namespace: string | undefined }> {
-	const plain = { token: given, namespace: options.namespace };
-	if (!isLocalApi(url)) return async () => plain;
-	let own: Promise<LocalToken | undefined> | undefined;
-	let bornMs = 0;
-	return async () => {
-		if (own === undefined || Date.now() - bornMs > renewMs) {
-			own = ownToken(options);
-			bornMs = Date.now();
-		}
-		const home = process.env.TIDEMILL_HOME!;
-		const current = readExport(home, "TIDEMILL_API_TOKEN") ?? given;
-		return (await own) ?? { ...plain, token: current };
-	};
-}
-
-/** The command that helps with a refusal here, or nothing. */
-function adviceOf(
-	status: number,
-	token: string,
-	namespace: string | undefined,
-): string {
-	const own = serviceAccountOf(token);
-	const where = namespace ?? own?.namespace;
-	const inNamespace = where ? ` -n ${where}` : "";
-	if (status === 401)
-		return `. Make a token and use it: export TIDEMILL_API_TOKEN="$(tidemill tokens create mine-$(date +%s) --scope edit${inNamespace})"`;
-	if (status !== 403) return "";
-	return own
-		? `. Who administers the namespace can permit it: kubectl create rolebinding ${own.name}-editor --clusterrole=tidemill-editor --serviceaccount=${own.namespace}:${own.name}${inNamespace}`
-		: `. Who administers the namespace can permit it: kubectl create rolebinding <name> --clusterrole=tidemill-editor --user=<you>${inNamespace}`;
-}
-
-/** The ServiceAccount whose token it is, which Kubernetes writes into it; undefined for another's. */
-function serviceAccountOf(
-	token: string,
-): { namespace: string; name: string } | undefined {
-	const { sub } = claimsOf(token);
-	const [, namespace, name] =
-		/^system:serviceaccount:([a-z0-9-]+):([a-z0-9.-]+)$/.exec(
-			String(sub ?? ""),
-		) ?? [];
-	return namespace && name ? { namespace, name } : undefined;
 }
 
 async function reasonOf(answer: Response): Promise<string> {

@@ -19,7 +19,7 @@ export function defineExport(events: CommandGroup): void {
 	events
 		.command("export")
 		.description(
-			"Download a source's stored events, a file or more for each date. Without dates it takes all that are kept. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN, a token that may read the bodies of events). Files that are there already are left as they are.",
+			"Download a source's stored events, a file or more for each date. Without dates it takes all that are kept. It asks the REST API (TIDEMILL_API_URL), and needs the right to read the bodies of events. Files that are there already are left as they are.",
 		)
 		.argument("<source>")
 		.addOption(fromOption)

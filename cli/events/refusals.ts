@@ -26,7 +26,7 @@ export function defineRefusals(sources: CommandGroup): void {
 	sources
 		.command("refusals")
 		.description(
-			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50: if many are refused at once, the first ones and then a few each hour. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50: if many are refused at once, the first ones and then a few each hour. It asks the REST API (TIDEMILL_API_URL).",
 		)
 		.argument("<source>")
 		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")

@@ -36,7 +36,7 @@ export function defineReplay(events: CommandGroup): void {
 	events
 		.command("replay")
 		.description(
-			"Send a source's events to a handler of yours, and print what it answers: new events as they come, until Ctrl-C, or stored ones with --from or --event. This command calls the handler, from where it runs, and follows no redirects. An event has the body that was stored (a form is a form again), the captured headers and Tidemill-Event-Id. The handler can verify the provider's signature only if its header is captured (spec.webhook.capturedHeaders) and the body is JSON. The exit code is 1 if the handler refuses an event. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN, a token that may read the bodies of events).",
+			"Send a source's events to a handler of yours, and print what it answers: new events as they come, until Ctrl-C, or stored ones with --from or --event. This command calls the handler, from where it runs, and follows no redirects. An event has the body that was stored (a form is a form again), the captured headers and Tidemill-Event-Id. The handler can verify the provider's signature only if its header is captured (spec.webhook.capturedHeaders) and the body is JSON. The exit code is 1 if the handler refuses an event. It asks the REST API (TIDEMILL_API_URL), and needs the right to read the bodies of events.",
 		)
 		.argument("<source>")
 		.addOption(

@@ -25,7 +25,7 @@ export function defineStored(events: CommandGroup): void {
 	events
 		.command("list")
 		.description(
-			"List the stored events of a source, the newest first, without their bodies. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+			"List the stored events of a source, the newest first, without their bodies. It asks the REST API (TIDEMILL_API_URL).",
 		)
 		.argument("<source>")
 		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
@@ -63,7 +63,7 @@ export function defineStored(events: CommandGroup): void {
 	events
 		.command("get")
 		.description(
-			"Show a stored event of a source, and where it is. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+			"Show a stored event of a source, and where it is. It asks the REST API (TIDEMILL_API_URL).",
 		)
 		.argument("<source>")
 		.argument("<event-id>")

@@ -16,7 +16,7 @@ export function defineTail(events: CommandGroup): void {
 	events
 		.command("tail")
 		.description(
-			"Print a source's new events as they come, until Ctrl-C. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+			"Print a source's new events as they come, until Ctrl-C. It asks the REST API (TIDEMILL_API_URL).",
 		)
 		.argument("<source>")
 		.option("--refused", "also requests that are refused")

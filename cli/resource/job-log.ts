@@ -57,7 +57,7 @@ export async function writeJobLog(
 	const { podLabel } = loggedKinds[kind];
 	const log =
 		(await ifThere(readJobLog(client, namespace, name, lines, podLabel))) ??
-		(await logOfApi(kind, work, namespace, lines)) ??
+		(await logOfApi(kind, work, cluster, lines)) ??
 		lastLines(work.status?.log, lines);
 	if (log === undefined)
 		throw new CommandError(
@@ -105,15 +105,15 @@ async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Undefined unless TIDEMILL_API_URL and TIDEMILL_API_TOKEN lead to an API that has this object, and its log. */
+/** Undefined unless TIDEMILL_API_URL leads to an API that has this object, and its log. */
 async function logOfApi(
 	kind: LoggedKind,
 	{ metadata: { name, uid } }: Work,
-	namespace: string,
+	{ namespace, options }: Cluster,
 	lines: number,
 ): Promise<string | undefined> {
 	try {
-		const api = restApi({ namespace });
+		const api = restApi({ ...options, namespace });
 		const path = `/${loggedKinds[kind].plural}/${name}`;
 		// It may belong to another cluster, which can have one of this name.
 		const { id } = (await (await api.get(path)).json()) as { id?: string };
@@ -136,7 +136,7 @@ export function defineLogs(
 	group
 		.command("logs")
 		.description(
-			`Print the log of ${one}. Once it has ended, it is what is kept: the last 64 KiB through the REST API, if TIDEMILL_API_URL and TIDEMILL_API_TOKEN are set, and otherwise the last lines. describe shows what each failed attempt said.`,
+			`Print the log of ${one}. Once it has ended, it is what is kept: the last 64 KiB through the REST API, if TIDEMILL_API_URL is set, and otherwise the last lines. describe shows what each failed attempt said.`,
 		)
 		.argument(`<${noun}>`)
 		.addOption(followOption)

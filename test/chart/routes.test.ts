@@ -182,3 +182,36 @@ test("labels and annotations of Services and routes are on them alone", async ()
 		["Service", "tidemill-receive", "service", "service"],
 	]);
 });
+
+test("the cluster states each host name of the API to everybody, and no pattern", async () => {
+	const stated = async (...args: string[]) =>
+		(await render(tryOut, url, ...args)).filter(({ metadata }) =>
+			metadata.name.endsWith("-api-address"),
+		);
+	expect(await stated()).toEqual([]);
+	const hosts = [
+		"--set=api.ingress.host=api.example.com",
+		"--set=api.ingress.extraHosts={api.example.org}",
+		"--set=api.httpRoute.hostnames={*.example.com}",
+		"--set=api.console.hosts={api.example.com,LB.example.com}",
+	];
+	const [role, binding] = await stated(...hosts);
+	expect(role).toMatchObject({
+		kind: "ClusterRole",
+		metadata: { name: "tidemill-system:tidemill-api-address" },
+		rules: [
+			{
+				apiGroups: ["tidemill.dev"],
+				resources: ["apis"],
+				resourceNames: ["api.example.com", "api.example.org", "lb.example.com"],
+				verbs: ["use"],
+			},
+		],
+	});
+	expect(binding).toMatchObject({
+		kind: "ClusterRoleBinding",
+		roleRef: { kind: "ClusterRole", name: role!.metadata.name },
+		subjects: [{ kind: "Group", name: "system:authenticated" }],
+	});
+	expect(await stated(...hosts, "--set=rbac.create=false")).toEqual([]);
+});

@@ -1,0 +1,56 @@
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { hasReason } from "../../packages/kube/client/errors.ts";
+
+/** What the chart's ClusterRole `…-api-address` has. `apis` is no resource of Kubernetes: the rule is a statement, and permits nothing. */
+const statement = { group: "tidemill.dev", resource: "apis", verb: "use" };
+/** A namespace of every cluster, in which only its administrators bind roles. */
+const neutralNamespace = "kube-public";
+
+interface Rule {
+	verbs: string[];
+	apiGroups?: string[];
+	resources?: string[];
+	resourceNames?: string[];
+}
+
+/**
+ * Whether the cluster says that its REST API is at that address (decision 46). Who it is at that address TLS proves, so without TLS
+ * only an address of this machine counts, with its port.
+ */
+export async function isApiOf(client: KubeClient, url: URL): Promise<boolean> {
+	const address = addressOf(url);
+	if (address === undefined) return false;
+	const apiVersion = "authorization.k8s.io/v1";
+	const { status } = (await client
+		.raw("POST", `/apis/${apiVersion}/selfsubjectrulesreviews`, {
+			body: {
+				...{ apiVersion, kind: "SelfSubjectRulesReview" },
+				spec: { namespace: neutralNamespace },
+			},
+		})
+		.catch((error) => {
+			// A cluster that doesn't answer the question states nothing.
+			if (!hasReason(error, "Forbidden", "NotFound")) throw error;
+			return { status: {} };
+		})) as { status: { resourceRules?: Rule[] } };
+	return (status.resourceRules ?? []).some((rule) => states(rule, address));
+}
+
+/** The name in the rule; undefined if nothing proves who answers there. */
+export function addressOf(url: URL): string | undefined {
+	if (url.protocol === "https:") return url.hostname;
+	return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+		? url.host
+		: undefined;
+}
+
+/** By its name: an administrator's rule for everything says nothing about an address. */
+function states(rule: Rule, address: string): boolean {
+	const { verbs, apiGroups = [], resources = [], resourceNames = [] } = rule;
+	return (
+		verbs.includes(statement.verb) &&
+		apiGroups.includes(statement.group) &&
+		resources.includes(statement.resource) &&
+		resourceNames.includes(address)
+	);
+}
