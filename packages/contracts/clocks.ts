@@ -28,3 +28,11 @@ export function clockFault(instant: string, nowMs: number): string | undefined {
 	const seconds = Math.round(Math.abs(aheadMs) / 1_000);
 	return `${seconds} s ${aheadMs > 0 ? "ahead" : "behind"}`;
 }
+
+/** The store's clock and NATS's may differ so much: a store takes no request whose time is 15 minutes off its own. */
+const clocksMs = 20 * 60_000;
+
+/** A record with an earlier time by the store's clock is older than this instant by NATS's. */
+export function earlierMs(since: string): number {
+	return Date.parse(since) - clocksMs;
+}

@@ -273,6 +273,27 @@ test("of two imports of a file at once only one adds it", async () => {
 	]);
 });
 
+test("an import that read its parts before an erasure adds nothing after it", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { store, keys, sourceKey } = archive;
+	const named = await uploaded(archive, [file]);
+	const operation = randomUUID();
+	expect((await worked(archive, operation, named, asEvents)).parts).toBe(1);
+	const part = keys.importPart({ account: "shop", sourceKey }, operation, 1);
+	const { bytes } = (await store.getPart(part, "bytes=0-"))!;
+	const erased = await archive.askErasure(randomUUID(), {
+		eventIDs: [randomUUID()],
+		mode: "RemoveRow",
+	});
+	expect(erased).toMatchObject({ ok: true, places: { ImportParts: 1 } });
+	await store.putNew(part, bytes, "application/octet-stream");
+	expect(await archive.askImport({ operation, parts: 1 })).toMatchObject({
+		error: { code: "ManifestOutdated" },
+	});
+	expect(rowsOf(await manifestOf(archive))).toEqual([]);
+});
+
 test.each(["parquet", "json", "text"] as const)(
 	"what was exported with bodies as %s adds nothing to its source, and is the same in another one",
 	async (format) => {

@@ -2,6 +2,7 @@ import type {
 	Erasure,
 	ErasureAnswer,
 } from "../../../packages/contracts/archive.ts";
+import { earlierMs } from "../../../packages/contracts/clocks.ts";
 import type {
 	Manifest,
 	ManifestDate,
@@ -14,7 +15,6 @@ import type {
 	ListStore,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
-import { type DateReleases, earlierMs } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 
 /** An Operation that erases events of a source. It is in the bucket before anything is erased. */
@@ -161,11 +161,29 @@ export class ErasureStore {
 		Manifest,
 		"account" | "sourceKey" | "snapshotTime" | "erasures"
 	>): Promise<void> {
-		const found = await this.ofSource({ account, sourceKey });
-		if ((found?.asked.length ?? 0) === (erasures?.asked ?? 0)) return;
+		const source = { account, sourceKey };
+		const what = `the manifest of ${snapshotTime} was made`;
+		await this.requireCount(source, erasures?.asked ?? 0, what);
+	}
+
+	/** How often events of the source were to be erased. */
+	async count(source: SourceName): Promise<number> {
+		return (await this.ofSource(source))?.asked.length ?? 0;
+	}
+
+	/**
+	 * Throws {@link RequestFailure} ManifestOutdated unless it is still the same: what was read before would bring back what is
+	 * erased by now. @param since words that follow "since".
+	 */
+	async requireCount(
+		source: SourceName,
+		count: number,
+		since: string,
+	): Promise<void> {
+		if ((await this.count(source)) === count) return;
 		throw new RequestFailure(
 			"ManifestOutdated",
-			`Events of the Source were erased since the manifest of ${snapshotTime} was made`,
+			`Events of the Source were erased since ${since}`,
 		);
 	}
 
@@ -185,17 +203,3 @@ export class ErasureStore {
 }
 
 type NamedErasure = Pick<ErasureRecord, "account" | "sourceKey" | "operation">;
-
-/** The records of releases and of erasures, which both change what a date's rows are. */
-export function withErasures(
-	released: ReadonlyMap<UtcDate, DateReleases>,
-	erasures: SourceErasures | undefined,
-): ReadonlyMap<UtcDate, DateReleases> {
-	if (!erasures) return released;
-	const all = new Map(released);
-	for (const [date, more] of erasures.dates) {
-		const { records = [], bytesOf = new Map() } = released.get(date) ?? {};
-		all.set(date, { records: [...records, ...more], bytesOf });
-	}
-	return all;
-}

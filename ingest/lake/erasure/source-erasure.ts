@@ -17,10 +17,10 @@ import type {
 	ObjectStore,
 	ReplacingStore,
 } from "../../archive/s3/object-store.ts";
+import { timeOfEventID } from "../../wire/frame-event.ts";
 import { rowGroupSize } from "../compaction/output-size.ts";
 import { CompactionStore } from "../compaction/record.ts";
 import { ParquetRewriter } from "../compaction/rewriter.ts";
-import { timeOfEventID } from "../events/lookup.ts";
 import { type ErasureRecord, ErasureStore } from "./erasure-store.ts";
 
 export interface SourceErasureOptions {

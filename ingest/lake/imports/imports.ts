@@ -6,6 +6,7 @@ import type {
 	ImportRequest,
 } from "../../../packages/contracts/transfer.ts";
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
+import { ErasureStore } from "../erasure/erasure-store.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { ManifestStore } from "../manifest/manifest-store.ts";
 import type { ReleasedLedgers } from "../release/released-ledgers.ts";
@@ -49,10 +50,6 @@ async function addImport(
 	const { store, changing, tombstones } = context;
 	const { account, operation, parts } = request;
 	requireTurn(changing, account, maxWaiting, "imports and releases");
-	const idle = async () => {
-		await tombstones.refresh(maxTombstonesAgeMs);
-		requireUndeleted(tombstones, request);
-	};
 	const retention = await new RetentionStore(store).of(request);
 	const manifests = new ManifestStore(context, new ManifestObjects(store));
 	const found = await manifests.newest(operation);
@@ -61,7 +58,14 @@ async function addImport(
 			"ObjectMissing",
 			`The manifest of the Operation ${operation} is not in the bucket`,
 		);
-	const { snapshotTime } = found.manifest;
+	const { manifest } = found;
+	const erasures = new ErasureStore(store);
+	const idle = async () => {
+		await tombstones.refresh(maxTombstonesAgeMs);
+		requireUndeleted(tombstones, request);
+		await erasures.requireNoneSince(manifest);
+	};
+	const { snapshotTime } = manifest;
 	const nowMs = nowSince(Date.parse(snapshotTime), Date.now());
 	const kept = {
 		// A Job that ran over midnight has seen one day more.

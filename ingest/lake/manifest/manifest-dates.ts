@@ -1,9 +1,11 @@
+import { earlierMs } from "../../../packages/contracts/clocks.ts";
 import type { ManifestRequest } from "../../../packages/contracts/manifest.ts";
 import {
 	datesBetween,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import { type DateReleases, earlierMs } from "../release/release-store.ts";
+import type { SourceErasures } from "../erasure/erasure-store.ts";
+import type { DateReleases } from "../release/release-store.ts";
 
 /**
  * The dates of a manifest, ascending: the requested range and the dates `also`, clamped to the Source's first event, the first
@@ -75,4 +77,18 @@ export function countReleases(
 			.filter(([, { records }]) => records.length > 0)
 			.map(([date, { records }]) => [date, records.length]),
 	);
+}
+
+/** The records of releases and of erasures, which both change what a date's rows are. */
+export function withErasures(
+	released: ReadonlyMap<UtcDate, DateReleases>,
+	erasures: SourceErasures | undefined,
+): ReadonlyMap<UtcDate, DateReleases> {
+	if (!erasures) return released;
+	const all = new Map(released);
+	for (const [date, more] of erasures.dates) {
+		const { records = [], bytesOf = new Map() } = released.get(date) ?? {};
+		all.set(date, { records: [...records, ...more], bytesOf });
+	}
+	return all;
 }

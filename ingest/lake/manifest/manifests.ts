@@ -20,7 +20,7 @@ import {
 	mapInOrder,
 } from "../../../packages/fair/fair-limit.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
-import { ErasureStore, withErasures } from "../erasure/erasure-store.ts";
+import { ErasureStore } from "../erasure/erasure-store.ts";
 import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
@@ -47,6 +47,7 @@ import {
 	manifestDates,
 	perhapsReleased,
 	releasedSince,
+	withErasures,
 } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import {

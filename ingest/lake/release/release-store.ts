@@ -45,14 +45,6 @@ export interface StoredRelease {
 	timeMs: number;
 }
 
-/** The store's clock and NATS's may differ so much: a store takes no request whose time is 15 minutes off its own. */
-const clocksMs = 20 * 60_000;
-
-/** A record with an earlier time by the store's clock is older than this instant by NATS's. */
-export function earlierMs(since: string): number {
-	return Date.parse(since) - clocksMs;
-}
-
 /** A date may have a thousand. */
 export const readsAtOnce = 8;
 

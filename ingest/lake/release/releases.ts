@@ -6,6 +6,7 @@ import { releaseSubject } from "../../../packages/contracts/nats.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import { ErasureStore } from "../erasure/erasure-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { readReleaseRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeleted } from "../request/requirements.ts";
@@ -47,6 +48,8 @@ async function release(
 	task: RequestTask,
 ): ReturnType<typeof releaseInTurns> {
 	const source = { account, sourceKey };
+	const erasures = new ErasureStore(store);
+	const erasedBefore = await erasures.count(source);
 	const { shares } = await flushShares(shard, source, task);
 	const partOptions = {
 		store,
@@ -54,7 +57,8 @@ async function release(
 		signal: task.stopping,
 		idle: async () => {
 			await tombstones.refresh(maxTombstonesAgeMs);
-			requireUndeleted(tombstones, { account, sourceKey });
+			requireUndeleted(tombstones, source);
+			await erasures.requireCount(source, erasedBefore, "the Release began");
 		},
 	};
 	const apart = new Map<UtcDate, Iterable<IndexedObject>>();
