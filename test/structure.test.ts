@@ -12,7 +12,11 @@ import {
 const root = join(import.meta.dirname, "..");
 const files = globSync("**/*.{ts,tsx}", {
 	cwd: root,
-	exclude: ["**/node_modules/**", ".tidemill/**"],
+	exclude: [
+		"**/{node_modules,dist}/**",
+		".tidemill/**",
+		"clients/typescript/src/generated/**",
+	],
 }).sort();
 const imports = importsIn(
 	new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")])),
