@@ -37,6 +37,7 @@ test("each Destination is a source with the tables of its Pipelines", () => {
 				onIncompatible: "Fail",
 				bodyColumns: [{ name: "id", bodyPointer: "/order/id" }],
 				quarantine: true,
+				rejectedValues: true,
 			},
 		},
 		{ name: "paid" },
@@ -91,6 +92,14 @@ test("each Destination is a source with the tables of its Pipelines", () => {
 						expect.objectContaining({ name: "header_x_event" }),
 					],
 				}),
+				{
+					name: "paid_rejected",
+					description:
+						"Values that columns of table paid couldn't hold, of Source orders, loaded by Pipeline paid.",
+					columns: ["event_id", "date", "column_name", "value", "reason"].map(
+						(name) => ({ name, description: expect.any(String) }),
+					),
+				},
 				expect.objectContaining({
 					name: "quarantine_paid",
 					columns: expect.arrayContaining([

@@ -12,6 +12,8 @@ import {
 	headerColumnOf,
 	parameterColumnOf,
 	quarantineTableOf,
+	rejectedColumns,
+	rejectedTableOf,
 	tableNameOf,
 } from "../crds/table-name.ts";
 import type { TableColumn } from "../packages/contracts/job.ts";
@@ -157,6 +159,17 @@ function tablesOf(
 						`Events in quarantine of ${about}.`,
 						withViolations(columns),
 					),
+				]
+			: []),
+		...(spec.table.rejectedValues
+			? [
+					{
+						name: rejectedTableOf(name),
+						description: `Values that columns of table ${name} couldn't hold, of ${about}.`,
+						columns: Object.entries(rejectedColumns).map(
+							([name, description]) => ({ name, description }),
+						),
+					},
 				]
 			: []),
 	];

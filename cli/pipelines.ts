@@ -63,6 +63,10 @@ export function define(pipelines: CommandGroup): void {
 			"--quarantine",
 			"also load the events in quarantine, into a table of their own",
 		)
+		.option(
+			"--rejected-values",
+			"also write down each value that a column couldn't hold, in a table of their own",
+		)
 		.addOption(
 			new Option(
 				"--daily <time>",
@@ -244,11 +248,12 @@ export function specOf(
 		columns?: string | undefined;
 		bodyColumn?: string[] | undefined;
 		quarantine?: boolean | undefined;
+		rejectedValues?: boolean | undefined;
 	} & FilterOptions &
 		ScheduleOptions,
 ): object | undefined {
 	const { displayName, source, destination, table } = options;
-	const { columns, bodyColumn, quarantine } = options;
+	const { columns, bodyColumn, quarantine, rejectedValues } = options;
 	const schedule = scheduleOf(options);
 	const filter = filterOf(options);
 	const tableSpec = {
@@ -256,6 +261,7 @@ export function specOf(
 		...(columns && { columns: columns.split(",").map(columnNamed) }),
 		...(bodyColumn && { bodyColumns: bodyColumn.map(bodyColumnOf) }),
 		...(quarantine && { quarantine }),
+		...(rejectedValues && { rejectedValues }),
 	};
 	const spec = {
 		...(displayName && { displayName }),

@@ -835,6 +835,8 @@ export interface PipelineTable {
 	bodyColumns?: PipelineBodyColumn[];
 	/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 	quarantine?: boolean;
+	/** Whether Runs also write down each value that a column of the table couldn't hold, in a table `<table>_rejected`: the event's id and date, the column, the value as it was sent (at most 1,024 bytes) and why it doesn't fit. It holds the same days as the table. */
+	rejectedValues?: boolean;
 	/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 	bigQuery?: PipelineBigQuery;
 	/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */

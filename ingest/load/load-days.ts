@@ -20,19 +20,82 @@ export interface TablePlans {
 	days: LoadDay[];
 	/** Of the table of events in quarantine, if there is one. */
 	apart?: LoadDay[];
+	/** Days whose values that don't fit a table of them lacks, if there is one: it gets a row for each, and not for each event. */
+	rejecting?: LoadDay[];
 }
 
 /** What to download for the Run's tables: all days as a whole, or, where a table says what it holds, what is new. */
 export function planTables(
-	{ quarantineTable, filter }: Pick<LoadInput, "quarantineTable" | "filter">,
+	{
+		quarantineTable,
+		rejectedTable,
+		filter,
+	}: Pick<LoadInput, "quarantineTable" | "rejectedTable" | "filter">,
 	manifest: Manifest,
 	directory: string,
-	held: { table?: HeldDates; quarantineTable?: HeldDates } = {},
+	held: {
+		table?: HeldDates;
+		quarantineTable?: HeldDates;
+		rejectedTable?: HeldDates;
+	} = {},
 ): TablePlans {
 	const days = planDays(manifest, directory, additionsTo(held.table, filter));
-	if (!quarantineTable) return { days };
-	const added = additionsTo(held.quarantineTable, filter);
-	return { days, apart: planQuarantine(manifest, directory, added) };
+	return {
+		days,
+		...(quarantineTable && {
+			apart: planQuarantine(
+				manifest,
+				directory,
+				additionsTo(held.quarantineTable, filter),
+			),
+		}),
+		...(rejectedTable && {
+			rejecting: planRejecting(
+				days,
+				manifest,
+				directory,
+				additionsTo(held.rejectedTable, filter),
+			),
+		}),
+	};
+}
+
+/**
+ * For each of the `days` of a table: what the table of values that don't fit lacks of it. Its rows are the events'. Where both tables lack the same,
+ * the files are the same.
+ */
+function planRejecting(
+	days: LoadDay[],
+	{ dates }: Manifest,
+	directory: string,
+	additionOf: AdditionOf,
+): LoadDay[] {
+	return days.map((day, index) => {
+		const { date, deciding } = day;
+		// How many values don't fit no ledger knows.
+		const { rows: _, ...wanted } = dates[index]!;
+		const own = planDate(
+			`${directory}/${date}-rejecting`,
+			wanted.objects,
+			additionOf(date, { ...wanted, ...(deciding && { deciding }) }),
+		);
+		const isSame =
+			keysOf(own.objects) === keysOf(day.objects) &&
+			keysOf(own.without) === keysOf(day.without);
+		const { objects, without, rows } = isSame ? day : own;
+		return {
+			date,
+			rows,
+			objects,
+			...(deciding && { deciding }),
+			...(without && { without }),
+			...(own.kept && { kept: own.kept }),
+		};
+	});
+}
+
+function keysOf(objects: readonly DayObject[] = []): string {
+	return objects.map(({ key }) => key).join("\n");
 }
 
 function additionsTo(held: HeldDates, filter: LoadInput["filter"]): AdditionOf {

@@ -9,6 +9,7 @@ import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import {
+	type DayFiles,
 	TableChanged,
 	type Warehouse,
 } from "../../packages/warehouses/load/warehouse.ts";
@@ -25,6 +26,7 @@ import { LinkReader } from "./fetch/link-reader.ts";
 import { readManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
+import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
 import { openWarehouse } from "./warehouse.ts";
 
 /**
@@ -77,6 +79,7 @@ class Attempt {
 	readonly #context: JobContext;
 	#warehouse: Warehouse | undefined;
 	#repaired: UtcDate[] = [];
+	readonly #rejectedTable: LoadInput["table"] | undefined;
 	/** Tables with rows that couldn't be erased. */
 	readonly #unreached = new Set<string>();
 
@@ -90,6 +93,7 @@ class Attempt {
 		this.#manifest = manifest;
 		this.#directory = directory;
 		this.#context = context;
+		this.#rejectedTable = rejectedTableOf(input);
 	}
 
 	/**
@@ -120,10 +124,21 @@ class Attempt {
 			this.#context,
 		);
 		try {
+			const rejected = new RejectedDays(
+				this.#input.table,
+				files,
+				(session) =>
+					this.#warehouse?.unheld?.(this.#input.table, session) ?? [],
+			);
 			const ready = takesDaysOneByOne(this.#input)
 				? await sized(plans, files, this.#manifest, this.#input.filter)
-				: await onDisk(plans, files);
-			const all = await this.#load(ready, files);
+				: await onDisk(plans, files, rejected);
+			const all = await this.#load(ready, files, async () => {
+				const days = takesDaysOneByOne(this.#input)
+					? await rejected.counted({ ...plans, days: ready.days })
+					: ready.rejecting!;
+				return { days, files: rejected };
+			});
 			const own = rowsIn(ready.days);
 			const isWhole = this.#manifest.asked.extent === "Whole";
 			const otherRows = isWhole && all !== undefined ? all - own : 0;
@@ -161,11 +176,14 @@ class Attempt {
 	#noteRepairs({
 		table,
 		quarantineTable,
+		rejectedTable,
 	}: {
 		table?: HeldDates;
 		quarantineTable?: HeldDates;
+		rejectedTable?: HeldDates;
 	} = {}): void {
-		const changed = [table, quarantineTable].flatMap((dates) =>
+		const tables = [table, quarantineTable, rejectedTable];
+		const changed = tables.flatMap((dates) =>
 			[...(dates ?? [])].filter(([, day]) => isChangedByOthers(day)),
 		);
 		if (changed.length === 0) return;
@@ -182,26 +200,42 @@ class Attempt {
 		const destination = await this.#open();
 		if (!destination.held) return undefined;
 		const input = this.#input;
-		const { quarantineTable: table } = input;
+		const held = async (table: LoadInput["table"] | undefined) =>
+			table && destination.held!({ ...input, table }, this.#manifest);
 		return {
-			table: await destination.held(input, this.#manifest),
-			quarantineTable:
-				table && (await destination.held({ ...input, table }, this.#manifest)),
+			table: await held(input.table),
+			quarantineTable: await held(input.quarantineTable),
+			rejectedTable: await held(this.#rejectedTable),
 		};
 	}
 
+	/**
+	 * The table comes first. Killed after it, the others lack rows until the next attempt or Run: each has a mark of its own, which says
+	 * what it holds.
+	 * @param rejecting gives the days of the table of rejected values, once the table is loaded.
+	 */
 	async #load(
 		{ days, apart }: TablePlans,
 		files: DownloadedDays,
+		rejecting: () => Promise<{ days: LoadDay[]; files: DayFiles }>,
 	): Promise<number | undefined> {
 		const destination = await this.#open();
 		const input = this.#input;
-		const { quarantineTable: table } = input;
-		if (apart && table)
-			await destination.requireUsable({ ...input, table }, this.#manifest);
+		const { quarantineTable } = input;
+		for (const table of [quarantineTable, this.#rejectedTable])
+			if (table)
+				await destination.requireUsable({ ...input, table }, this.#manifest);
 		const rows = await destination.load(input, this.#manifest, days, files);
-		if (apart && table)
-			await destination.load({ ...input, table }, this.#manifest, apart, files);
+		const loadInto = (
+			table: LoadInput["table"],
+			days: LoadDay[],
+			files: DayFiles,
+		) => destination.load({ ...input, table }, this.#manifest, days, files);
+		if (apart && quarantineTable) await loadInto(quarantineTable, apart, files);
+		if (this.#rejectedTable) {
+			const { days, files } = await rejecting();
+			await loadInto(this.#rejectedTable, days, files);
+		}
 		const erased = await this.#erase(destination);
 		return rows === undefined ? undefined : rows - erased;
 	}
@@ -210,13 +244,22 @@ class Attempt {
 	async #erase(destination: Warehouse): Promise<number> {
 		const input = this.#input;
 		const { quarantineTable } = input;
+		const rejected = this.#rejectedTable;
 		if (input.strategy !== "Incremental") return 0;
 		let gone = 0;
+		// The rows of the table tell which rejected values go, so these go first.
 		for (const erasure of this.#manifest.erasures?.others ?? [])
-			for (const table of [input.table, quarantineTable]) {
+			for (const table of [rejected, input.table, quarantineTable]) {
 				if (!table) continue;
 				const of = { ...input, table };
-				const rows = await destination.erase(of, this.#manifest, erasure);
+				const rows = await (table === rejected
+					? destination.erase(
+							of,
+							this.#manifest,
+							{ ...erasure, mode: "RemoveRow" },
+							input.table,
+						)
+					: destination.erase(of, this.#manifest, erasure));
 				if (rows === undefined) this.#unreached.add(table.name);
 				else if (table === input.table && erasure.mode === "RemoveRow")
 					gone += rows;
@@ -276,14 +319,28 @@ function takesDaysOneByOne({ destination }: LoadInput): boolean {
 
 /** Every object is checked before the Destination is changed. */
 async function onDisk(
-	{ days, apart = [] }: TablePlans,
+	{ days, apart = [], rejecting }: TablePlans,
 	files: DownloadedDays,
+	rejected: RejectedDays,
 ): Promise<TablePlans> {
-	const found = await files.all([...days, ...apart]);
-	const own = found.slice(0, days.length);
-	return apart.length > 0
-		? { days: own, apart: found.slice(days.length) }
-		: { days: own };
+	const others = (rejecting ?? []).filter(
+		({ objects }, index) => objects !== days[index]!.objects,
+	);
+	const all = [...days, ...apart, ...others];
+	const found = await files.all(all);
+	const foundOf = (day: LoadDay) => found[all.indexOf(day)]!;
+	return {
+		days: days.map(foundOf),
+		...(apart.length > 0 && { apart: apart.map(foundOf) }),
+		...(rejecting && {
+			rejecting: await rejected.made(
+				rejecting.map((day, index) => {
+					const own = others.includes(day) ? day : days[index]!;
+					return { ...day, objects: foundOf(own).objects };
+				}),
+			),
+		}),
+	};
 }
 
 /**

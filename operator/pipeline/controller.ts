@@ -92,11 +92,13 @@ export function createPipelineController(
 		if (deleted) trials.forget(pipeline);
 	});
 	// Pipelines into a table of the same name, in warehouses that may be the same.
-	const { tableOf, intoTable } = informers.pipelines;
+	const { tablesOf, intoTable } = informers.pipelines;
+	const tableKeysOf = (pipeline: Pipeline) =>
+		tablesOf(pipeline).map(({ key }) => key);
 	const contenders = (table: string): ObjectKey[] =>
 		intoTable(table).map(keyOf);
 	loop.watchGroups<Pipeline>(informers.pipelines, {
-		groupsOf: (pipeline) => [tableOf(pipeline)],
+		groupsOf: tableKeysOf,
 		membersOf: contenders,
 		matters: specMatters,
 	});
@@ -105,7 +107,7 @@ export function createPipelineController(
 		const [namespace = "", name = ""] = destination.split("/");
 		const users = informers.pipelines.ofDestination(namespace, name);
 		// Each table once: thousands of users may have the same.
-		const tables = new Set(users.map(tableOf));
+		const tables = new Set(users.flatMap(tableKeysOf));
 		return [...users.map(keyOf), ...[...tables].flatMap(contenders)];
 	};
 	loop.watchGroups(informers.destinations, {

@@ -85,15 +85,16 @@ test("a part of the quota stays for retries and Runs by hand", () => {
 	);
 });
 
-test("the table of events in quarantine has the quota of a table of its own", () => {
+test("the tables of events in quarantine and of rejected values have each the quota of a table of its own", () => {
 	const table = {
 		columns: ["Body" as const, "Date" as const],
 		onIncompatible: "Fail" as const,
 		quarantine: true,
+		rejectedValues: true,
 	};
 	expect(problemOf(every("2m"), 1, bigQueryOf(), { table })).toBeUndefined();
 	expect(problemOf(every("1m"), 1, bigQueryOf(), { table })?.message).toContain(
-		'would make 2880 load jobs a day in each of tables "load_orders" and "quarantine_load_orders"',
+		'would make 2880 load jobs a day in each of tables "load_orders" and "quarantine_load_orders" and "load_orders_rejected"',
 	);
 });
 

@@ -17,7 +17,7 @@ const minutesOfDay = 24 * 60;
  */
 export function quotaProblem(
 	{ spec: { schedule, overwritePeriodDays } }: Pipeline,
-	{ access, strategy, tableName, quarantine }: LoadTarget,
+	{ access, strategy, tableName, quarantine, rejected }: LoadTarget,
 ): TargetProblem | undefined {
 	const { type } = access.input;
 	const allowed = warehouses.get(type)?.loadsPerTableAndDay;
@@ -29,9 +29,13 @@ export function quotaProblem(
 	const ofRun = strategy === "Incremental" ? overwritePeriodDays + 1 : 1;
 	if (runs <= fitting(ofRun)) return undefined;
 	const shortest = Math.ceil(minutesOfDay / fitting(ofRun));
-	const tables = quarantine
-		? `each of tables "${tableName}" and "${quarantine.tableName}"`
-		: `table "${tableName}"`;
+	const others = [quarantine, rejected].flatMap((other) =>
+		other ? `"${other.tableName}"` : [],
+	);
+	const tables =
+		others.length > 0
+			? `each of tables ${[`"${tableName}"`, ...others].join(" and ")}`
+			: `table "${tableName}"`;
 	const lower =
 		ofRun > 1 && runs <= fitting(1)
 			? `, or spec.overwritePeriodDays of at most ${Math.floor((allowed - spare) / runs) - 1}`

@@ -39,7 +39,15 @@ async function ownerBeside(
 	contender: Pipeline,
 	...destinations: Destination[]
 ): Promise<string | undefined> {
-	const own = pipelineOf();
+	const { owner } = await found(pipelineOf(), contender, destinations);
+	return owner?.pipeline.metadata.name;
+}
+
+async function found(
+	own: Pipeline,
+	contender: Pipeline,
+	destinations: Destination[],
+) {
 	const objects = { pipelines: [own, contender], destinations };
 	const informers = createInformers(listedClient(objects), {
 		namespaces: undefined,
@@ -52,10 +60,10 @@ async function ownerBeside(
 	stop.abort();
 	await Promise.all(running);
 	const owners = new TableOwners(informers);
-	const first = owners.of(own)?.pipeline.metadata.name;
+	const owner = owners.of(own);
 	// What was read is remembered.
-	expect(owners.of(own)?.pipeline.metadata.name).toBe(first);
-	return first;
+	expect(owners.of(own)).toEqual(owner);
+	return { owner };
 }
 
 const own = destinationOf();
@@ -108,6 +116,24 @@ test.each([
 		destination: alias,
 	});
 	expect(await ownerBeside(contender, lake, alias)).toBe(owner);
+});
+
+test("a Pipeline has the table of its rejected values, too", async () => {
+	const own = destinationOf();
+	const rejecting = pipelineOf({
+		table: { ...pipelineOf().spec.table, rejectedValues: true },
+	});
+	const of = async (pipeline: Pipeline, other: Pipeline) => {
+		const { owner } = await found(pipeline, other, [own]);
+		return [owner?.pipeline.metadata.name, owner?.table];
+	};
+	const table = "load_orders_rejected";
+	const old = contenderOf({ createdAt: older, table, destination: own });
+	expect(await of(rejecting, old)).toEqual(["contender", table]);
+	expect(await of(pipelineOf(), old)).toEqual([ownName, "load_orders"]);
+	const young = contenderOf({ createdAt: younger, table, destination: own });
+	expect(await of(young, rejecting)).toEqual([ownName, table]);
+	expect(await of(rejecting, young)).toEqual([ownName, table]);
 });
 
 test("what is being deleted has no table, and without a Destination there is none to have", async () => {

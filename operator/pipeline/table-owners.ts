@@ -12,7 +12,11 @@ import { warehouseNameOf } from "./warehouse.ts";
 export interface TableOwner {
 	pipeline: Pipeline;
 	destination: Destination;
+	/** The name as the Pipeline that asks writes it. */
+	table: string;
 }
+
+type Claim = Omit<TableOwner, "table">;
 
 /**
  * Who has which table: of the Pipelines into one table of one warehouse, the oldest. Remembers what it has read, so that
@@ -21,28 +25,36 @@ export interface TableOwner {
 export class TableOwners {
 	readonly #informers: Pick<Informers, "pipelines" | "destinations">;
 	/** By table, then by warehouse. */
-	readonly #known = new Map<string, Map<string, TableOwner>>();
+	readonly #known = new Map<string, Map<string, Claim>>();
 
 	constructor(informers: Pick<Informers, "pipelines" | "destinations">) {
 		this.#informers = informers;
 	}
 
-	/** Undefined if the Pipeline's Destination doesn't exist. */
+	/** Who has one of the Pipeline's tables: another Pipeline if there is one. Undefined if the Pipeline's Destination doesn't exist. */
 	of(pipeline: Pipeline): TableOwner | undefined {
 		const destination = this.#destinationOf(pipeline);
 		if (!destination) return undefined;
-		const table = this.#informers.pipelines.tableOf(pipeline);
-		const owners = this.#known.get(table) ?? this.#read(table);
-		this.#known.set(table, owners);
-		return owners.get(warehouseNameOf(pipeline, destination));
+		let found: TableOwner | undefined;
+		for (const { name, key } of this.#informers.pipelines.tablesOf(pipeline)) {
+			const owners = this.#known.get(key) ?? this.#read(key);
+			this.#known.set(key, owners);
+			const owner = owners.get(warehouseNameOf(pipeline, destination, name));
+			if (!owner) continue;
+			found = { ...owner, table: name };
+			if (owner.pipeline.metadata.uid !== pipeline.metadata.uid) break;
+		}
+		return found;
 	}
 
-	#read(table: string): Map<string, TableOwner> {
-		const owners = new Map<string, TableOwner>();
-		for (const pipeline of this.#informers.pipelines.intoTable(table)) {
+	#read(key: string): Map<string, Claim> {
+		const { intoTable, tablesOf } = this.#informers.pipelines;
+		const owners = new Map<string, Claim>();
+		for (const pipeline of intoTable(key)) {
 			const destination = this.#destinationOf(pipeline);
 			if (pipeline.metadata.deletionTimestamp || !destination) continue;
-			const warehouse = warehouseNameOf(pipeline, destination);
+			const { name } = tablesOf(pipeline).find((table) => table.key === key)!;
+			const warehouse = warehouseNameOf(pipeline, destination, name);
 			const owner = owners.get(warehouse);
 			if (!owner || ageOf(pipeline) < ageOf(owner.pipeline))
 				owners.set(warehouse, { pipeline, destination });

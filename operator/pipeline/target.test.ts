@@ -312,9 +312,15 @@ test("a Pipeline repeats the problem of its Destination", () => {
 
 test("a table that another Pipeline has is a conflict", () => {
 	const pipeline = pipelineOf({}, { name: "contender" });
-	const owner = { pipeline, destination: destinationOf() };
-	expect(reasonOf({ owner })).toBe("TableConflict");
-	const own = { pipeline: pipelineOf(), destination: destinationOf() };
+	const table = "load_orders_rejected";
+	const owner = { pipeline, destination: destinationOf(), table };
+	expect(resolveTarget({ ...settled, owner })).toMatchObject({
+		problem: {
+			reason: "TableConflict",
+			message: expect.stringContaining(`Table "${table}" belongs to`),
+		},
+	});
+	const own = { pipeline: pipelineOf(), destination: destinationOf(), table };
 	expect(reasonOf({ owner: own })).toBeUndefined();
 });
 

@@ -4,7 +4,11 @@ import type {
 	Pipeline,
 	Source,
 } from "../../crds/generated/types.ts";
-import { quarantineTableOf, tableNameOf } from "../../crds/table-name.ts";
+import {
+	quarantineTableOf,
+	rejectedTableOf,
+	tableNameOf,
+} from "../../crds/table-name.ts";
 import type {
 	EventFilter,
 	Strategy,
@@ -31,6 +35,8 @@ export interface LoadTarget {
 	filter?: EventFilter;
 	/** The table of events in quarantine, if there shall be one. */
 	quarantine?: { tableName: string; columns: TableColumn[] };
+	/** The table of values that don't fit their columns, if there shall be one. */
+	rejected?: { tableName: string };
 	access: WarehouseAccess;
 	/** Changes if what is loaded, or where to, changes. */
 	layout: Layout;
@@ -81,7 +87,7 @@ export function resolveTarget(
 	if (owner && owner.pipeline.metadata.uid !== pipeline.metadata.uid)
 		return problem(
 			"TableConflict",
-			`Table "${tableName}" belongs to Pipeline "${owner.pipeline.metadata.name}". Set spec.table.name to another name; or delete that Pipeline, and set spec.table.adopt: true to take over its rows.`,
+			`Table "${owner.table}" belongs to Pipeline "${owner.pipeline.metadata.name}". Set spec.table.name to another name; or delete that Pipeline, and set spec.table.adopt: true to take over its rows.`,
 		);
 
 	const { runTemplate } = pipeline.spec;
@@ -122,6 +128,9 @@ export function resolveTarget(
 					tableName: quarantineTableOf(tableName),
 					columns: withViolations(columns),
 				},
+			}),
+			...(table.rejectedValues && {
+				rejected: { tableName: rejectedTableOf(tableName) },
 			}),
 			access,
 			layout: {

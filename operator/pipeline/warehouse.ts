@@ -6,14 +6,15 @@ import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
 /**
  * What a Pipeline's Runs write to, as layouts name it, even if they can't run. One process at a time may write to it, and it
  * is unique within a namespace: a file on its volume, or one table where many can be loaded at once.
+ * @param name Of the table, if it is another than the Pipeline's own.
  */
 export function warehouseNameOf(
 	{ metadata, spec: { table } }: Pipeline,
 	destination: Destination,
+	name = tableNameOf(metadata.name, table.name),
 ): string {
 	const { spec } = destination;
 	const warehouse = warehouseOf(spec);
-	const name = tableNameOf(metadata.name, table.name);
 	const lock = warehouse
 		? warehouse.definition.writeLock(warehouse.own, name)
 		: `${destination.metadata.name}.${name}`;
@@ -27,6 +28,15 @@ export function tableOptionsOf(
 ): { description?: string } | undefined {
 	const { member = "" } = warehouses.get(type) ?? {};
 	return (table as unknown as Record<string, object>)[member];
+}
+
+/** Those of them that a table beside it can have, which has other columns and which people describe less. */
+export function otherTableOptionsOf(pipeline: Pipeline, type: string) {
+	const { optionsOfColumns = [] } = warehouses.get(type) ?? {};
+	const options = Object.entries(tableOptionsOf(pipeline, type) ?? {}).filter(
+		([name]) => name !== "description" && !optionsOfColumns.includes(name),
+	);
+	return options.length > 0 ? Object.fromEntries(options) : undefined;
 }
 
 /** Why a table can't have the options that the Pipeline wants for it, and what to do about it; undefined if it can. */

@@ -14,7 +14,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { tableNameOf } from "../../crds/table-name.ts";
+import { rejectedTableOf, tableNameOf } from "../../crds/table-name.ts";
 import type {
 	KubeClient,
 	ListScope,
@@ -143,15 +143,28 @@ function withDestinationLookups(destinations: Informer<Destination>) {
 }
 
 function withPipelineLookups(pipelines: Informer<Pipeline>) {
-	const tableOf = ({ metadata, spec }: Pipeline) =>
-		`${metadata.namespace}/${tableNameOf(metadata.name, spec.table.name).toLowerCase()}`;
-	const intoTable = pipelines.index((pipeline) => [tableOf(pipeline)]);
+	const tablesOf = ({ metadata, spec }: Pipeline) => {
+		const name = tableNameOf(metadata.name, spec.table.name);
+		const names = spec.table.rejectedValues
+			? [name, rejectedTableOf(name)]
+			: [name];
+		return names.map((name) => ({
+			name,
+			key: `${metadata.namespace}/${name.toLowerCase()}`,
+		}));
+	};
+	const intoTable = pipelines.index((pipeline) =>
+		tablesOf(pipeline).map(({ key }) => key),
+	);
 	return Object.assign(pipelines, {
 		ofSource: byName(pipelines, ({ spec }) => [spec.sourceRef.name]),
 		ofDestination: byName(pipelines, ({ spec }) => [spec.destinationRef.name]),
-		/** What Pipelines into a table of the same name in any warehouse have in common: namespace and name. Ignores case. */
-		tableOf,
-		/** The Pipelines of a {@link tableOf}. */
+		/**
+		 * The tables that Runs write to, but for that of quarantine, whose name no other table may have. The key is what Pipelines into a table of
+		 * the same name in any warehouse have in common: namespace and name. Ignores case.
+		 */
+		tablesOf,
+		/** The Pipelines into a table, by its key. */
 		intoTable,
 	});
 }

@@ -36,17 +36,23 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 	);
 }
 
-test("a Run's Job gets the options of its table, and those but the description for the one of quarantine", () => {
+test("a Run's Job gets the options of its table, those but the description for the one of quarantine, and those that name no column for the one of rejected values", () => {
 	const stored = { labels: { team: "shop" }, clusterBy: ["event_id"] };
-	const { destination, table, quarantineTable } = inputOf(({ spec }) => {
+	const { destination, table, ...others } = inputOf(({ spec }) => {
 		const bigQuery = { description: "Orders", ...stored };
-		spec.table = { ...spec.table, quarantine: true, bigQuery };
+		const beside = { quarantine: true, rejectedValues: true };
+		spec.table = { ...spec.table, ...beside, bigQuery };
 	});
 	expect(destination).toMatchObject({
 		kmsKeyName: "projects/p/locations/eu/keyRings/r/cryptoKeys/k",
 	});
 	expect(table.options).toEqual({ description: "Orders", ...stored });
-	expect(quarantineTable?.options).toEqual(stored);
+	expect(others.quarantineTable?.options).toEqual(stored);
+	expect(others.rejectedTable).toMatchObject({
+		name: "load_orders_rejected",
+		options: { labels: stored.labels },
+	});
+	expect(others.rejectedTable?.options).not.toHaveProperty("clusterBy");
 });
 
 test("a Run's Job may adopt its table while the Pipeline says so and hasn't used it up", () => {

@@ -11,7 +11,7 @@ import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/table-owners.ts";
 import { type LoadTarget, loadTemplate } from "../pipeline/target.ts";
-import { tableOptionsOf } from "../pipeline/warehouse.ts";
+import { otherTableOptionsOf, tableOptionsOf } from "../pipeline/warehouse.ts";
 
 export interface RunJobOptions {
 	/** A credential: only the Secret may hold it. */
@@ -70,8 +70,10 @@ function loadInput(
 	const { metadata } = run;
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
-	const { quarantine, filter } = target;
-	const options = tableOptionsOf(pipeline, target.access.input.type);
+	const { quarantine, rejected, filter } = target;
+	const { type } = target.access.input;
+	const options = tableOptionsOf(pipeline, type);
+	const otherOptions = otherTableOptionsOf(pipeline, type);
 	// People describe the table that they look at.
 	const { description: _, ...others } = options ?? {};
 	const words = `Source ${account}/${sourceRef.name}, loaded by Tidemill's Pipeline ${account}/${pipeline.metadata.name}`;
@@ -96,6 +98,13 @@ function loadInput(
 				columns: quarantine.columns,
 				description: `Events in quarantine of ${words}`,
 				...(options && { options: others }),
+			},
+		}),
+		...(rejected && {
+			rejectedTable: {
+				name: rejected.tableName,
+				description: `Values that columns of table ${target.tableName} couldn't hold, of ${words}`,
+				...(otherOptions && { options: otherOptions }),
 			},
 		}),
 		...(filter && { filter }),

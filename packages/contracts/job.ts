@@ -56,7 +56,12 @@ export interface LoadInput {
 		description: string;
 		options?: object;
 	};
-	/** Which events both tables have. Absent: all. */
+	/**
+	 * A table with a row for each value of `table`'s rows that didn't fit its column; absent for none. Load knows its columns, since
+	 * it makes their values.
+	 */
+	rejectedTable?: { name: string; description: string; options?: object };
+	/** Which events the tables have. Absent: all. */
 	filter?: EventFilter;
 	strategy: Strategy;
 	/**

@@ -431,7 +431,7 @@ test("dbt sources prints the tables of a namespace, by destination, for a dbt pr
 			"--every=1h",
 			"--body-column=amount=/amount:Integer",
 		],
-		["late-orders", "--destination=other", "--quarantine"],
+		["late-orders", "--destination=other", "--quarantine", "--rejected-values"],
 	] as const)
 		await own("pipelines", "create", name, "--source=shop", ...more);
 	const printed = await own("dbt", "sources");
@@ -464,6 +464,7 @@ test("dbt sources prints the tables of a namespace, by destination, for a dbt pr
 				name: "other",
 				tables: [
 					{ name: "late_orders", config: { freshness: null } },
+					{ name: "late_orders_rejected" },
 					{ name: "quarantine_late_orders" },
 				],
 			},

@@ -137,6 +137,7 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 			],
 			options: { bodyType: "jsonb", indexes: [["a", "date"]] },
 		},
+		rejectedTable: { name: "orders_rejected", description: "" },
 	};
 	const events = odd.map(([, body], index) => ({
 		event_id: `e${String(index).padStart(2, "0")}`,
@@ -163,6 +164,20 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 			expect.objectContaining({ column: "a", rows: 2 }),
 		]),
 	});
+	const rejected = await sql(
+		"SELECT event_id, column_name, value, reason FROM webhooks.orders_rejected ORDER BY event_id, column_name",
+	);
+	expect(
+		rejected.filter(([, column]) => column === "body").map(([id]) => id),
+	).toEqual(
+		odd.flatMap(([, , fits], index) => (fits ? [] : events[index]!.event_id)),
+	);
+	expect(rejected).toContainEqual([
+		expect.any(String),
+		"a",
+		expect.stringContaining("\\u0000"),
+		"Postgres' text can't hold \\u0000.",
+	]);
 	expect(
 		await sql(
 			"SELECT count(*) FROM pg_indexes WHERE schemaname = 'webhooks' AND indexdef LIKE '%(a, date)'",

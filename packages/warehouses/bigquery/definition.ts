@@ -83,6 +83,7 @@ export const definition = {
 		schema: dataset,
 	}),
 
+	optionsOfColumns: ["clusterBy"],
 	tableProblem({ clusterBy = [] }: BigQueryTableOptions, columns) {
 		for (const name of clusterBy) {
 			const column = columns.find((column) => column.name === name);

@@ -61,6 +61,7 @@ export const definition = {
 
 	schemaOf: ({ database }) => ({ schema: database }),
 
+	optionsOfColumns: ["orderBy"],
 	tableProblem({ orderBy = [] }: ClickHouseTableOptions, columns) {
 		for (const name of orderBy) {
 			const column = columns.find((column) => column.name === name);

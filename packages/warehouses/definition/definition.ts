@@ -56,6 +56,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 
 	/** Why a table can't have these options, with the path of the field; undefined if it can. */
 	tableProblem?(options: object, columns: TableColumn[]): string | undefined;
+	/** Those of the options that name columns, or say what one is: a table with other columns doesn't get them. */
+	optionsOfColumns?: readonly string[];
 	/** How often a table may be loaded in a day, each day of its rows counted, if the warehouse limits that. */
 	loadsPerTableAndDay?: number;
 

@@ -57,6 +57,22 @@ export function bodyValueOf(body: string, column: BodyColumn): ColumnValue {
 	return valuesOf(body, pathsOf([column]))[0]!;
 }
 
+/** What a pointer names in a body, as it is written; undefined if the body isn't JSON. */
+export function bodyPartOf(
+	body: string,
+	bodyPointer: string,
+): { text: string | undefined; isTwice: boolean } | undefined {
+	const { columns, root } = pathsOf([{ bodyPointer, type: "JSON" }]);
+	const reader = new BodyReader(body, columns.length);
+	try {
+		reader.read(root);
+	} catch (error) {
+		if (error instanceof NotJson) return undefined;
+		throw error;
+	}
+	return { text: reader.texts[0], isTwice: reader.isTwice[0]! };
+}
+
 /** The function of SQL that gives the value of a captured header, written as {@link ColumnValue} is: `?` for none. */
 export const headerValueFunction = "tidemill_header_value_1";
 

@@ -12,6 +12,13 @@ export interface ErasingDialect {
 	bodyHas?(body: string, match: ErasureMatch): string;
 }
 
+/** A table that tells which events are meant, for one whose rows are about its events. */
+export interface TellingTable {
+	/** In SQL. */
+	name: string;
+	columns: readonly TableColumn[];
+}
+
 export interface ErasingSql {
 	/** Of the dates before the erasure's. */
 	condition: string;
@@ -22,12 +29,15 @@ export interface ErasingSql {
 /**
  * Which rows an erasure means that no load puts anew. `bodies`: they are to be found by reading these two columns of the rows that meet
  * `condition`, and then asked for by their ids. Undefined if no column tells.
+ * @param by The table to read in the place of the one with these columns.
  */
 export function erasingSql(
 	columns: readonly TableColumn[],
-	{ before, eventIDs, match, mode }: ManifestErasure,
+	erasure: ManifestErasure,
 	dialect: ErasingDialect,
+	by?: TellingTable,
 ): (ErasingSql & { bodies?: { id: string; body: string } }) | undefined {
+	const { before, eventIDs, match, mode } = erasure;
 	const nameOf = (is: (column: TableColumn) => boolean) => {
 		const found = columns.find(is);
 		return found && dialect.name(found.name);
@@ -64,6 +74,15 @@ export function erasingSql(
 			? undefined
 			: on(`${id} IN (${eventIDs.map(dialect.text).join(", ")})`);
 	if (!match) return undefined;
+	if (by) {
+		const told = erasingSql(by.columns, erasure, dialect);
+		const other = by.columns.find(({ from }) => from === "EventID");
+		if (!told || !other || id === undefined) return undefined;
+		if (told.bodies) return { ...told, assignments };
+		return on(
+			`${id} IN (SELECT ${dialect.name(other.name)} FROM ${by.name} WHERE ${told.condition})`,
+		);
+	}
 	if (value !== undefined)
 		return on(`${value} = ${dialect.text(match.equals)}`);
 	if (body === undefined) return undefined;
@@ -75,7 +94,7 @@ export function erasingSql(
 
 /**
  * {@link erasingSql}, by the ids of the rows if only their bodies tell which they are. "None" if the bodies say that no row is meant.
- * @param read gives the id and the body of the rows that meet the condition.
+ * @param read gives the id and the body of the rows, of `by` if it is given, that meet the condition.
  */
 export async function erasingRows(
 	columns: readonly TableColumn[],
@@ -86,8 +105,9 @@ export async function erasingRows(
 		body: string;
 		condition: string;
 	}) => AsyncIterable<readonly [id: string, body: string | null]>,
+	by?: TellingTable,
 ): Promise<ErasingSql | "None" | undefined> {
-	const wanted = erasingSql(columns, erasure, dialect);
+	const wanted = erasingSql(columns, erasure, dialect, by);
 	if (!wanted?.bodies) return wanted;
 	const { condition, bodies } = wanted;
 	const eventIDs: string[] = [];

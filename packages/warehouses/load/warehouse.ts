@@ -1,6 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
+import type {
+	DestinationInput,
+	LoadInput,
+	TableColumn,
+} from "../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
@@ -80,6 +84,11 @@ export interface Warehouse {
 	 */
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void>;
 	/**
+	 * Values of a table's columns that fit their types, and that the warehouse can't hold all the same; absent if it holds all.
+	 * @param session gets the functions that the conditions need.
+	 */
+	unheld?(table: LoadInput["table"], session: Session): UnheldValues[];
+	/**
 	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, but only adds
 	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked, or `files` gets them
 	 * for a warehouse that takes its days one by one. Safe to repeat at any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
@@ -95,16 +104,26 @@ export interface Warehouse {
 	/**
 	 * Erases rows of the loaded table that no load puts anew, by a statement that is done as a whole. Repeated, it finds none.
 	 * Returns how many; undefined if the table has no column that tells which.
+	 * @param by The table whose rows tell which events are meant; the loaded one if it is absent.
 	 */
 	erase(
 		input: LoadInput,
 		manifest: Manifest,
 		erasure: ManifestErasure,
+		by?: LoadInput["table"],
 	): Promise<number | undefined>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 	/** Ends what it has open, which would keep the process. */
 	close?(): Promise<void>;
+}
+
+export interface UnheldValues {
+	column: TableColumn;
+	/** By SQL over the rows of {@link file://./columns.ts eventRows}. Not met by a value that doesn't fit its type. */
+	condition: string;
+	/** A sentence. */
+	reason: string;
 }
 
 /** Throws {@link TableChanged} if rows that a day keeps aren't what the table holds now. */

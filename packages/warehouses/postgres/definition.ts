@@ -100,6 +100,7 @@ export const definition = {
 		schema,
 	}),
 
+	optionsOfColumns: ["bodyType", "indexes"],
 	tableProblem({ indexes = [], bodyType }: PostgresTableOptions, columns) {
 		for (const name of indexes.flat()) {
 			const column = columns.find((column) => column.name === name);

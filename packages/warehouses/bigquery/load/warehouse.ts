@@ -108,12 +108,18 @@ class BigQueryWarehouse implements Warehouse {
 		{ table }: LoadInput,
 		manifest: Manifest,
 		erasure: ManifestErasure,
+		by?: LoadInput["table"],
 	): Promise<number | undefined> {
-		const found = erasingSql(table.columns, erasure, dialect);
-		if (!found) return undefined;
 		const { projectId, datasetId } = this.#dataset.reference(table.name);
-		const name = `\`${projectId}.${datasetId}.${table.name}\``;
-		const query = erasingStatement(name, found);
+		const nameOf = (table: string) => `\`${projectId}.${datasetId}.${table}\``;
+		const found = erasingSql(
+			table.columns,
+			erasure,
+			dialect,
+			by && { ...by, name: nameOf(by.name) },
+		);
+		if (!found) return undefined;
+		const query = erasingStatement(nameOf(table.name), found);
 		const digest = createHash("sha256").update(query).digest("hex");
 		return withFailures(`erase rows of table ${table.name}`, async () => {
 			const job = await completeJob(

@@ -108,18 +108,21 @@ class ClickHouseWarehouse implements Warehouse {
 		{ table }: LoadInput,
 		_: Manifest,
 		erasure: ManifestErasure,
+		by?: LoadInput["table"],
 	): Promise<number | undefined> {
 		const name = this.#sql.of(table.name);
+		const telling = by && { ...by, name: this.#sql.of(by.name) };
 		const connection = this.#connection;
 		const wanted = await erasingRows(
 			table.columns,
 			erasure,
 			dialect,
 			async function* ({ id, body, condition }) {
-				const sql = `SELECT ${id}, ${body} FROM ${name} WHERE ${condition} FORMAT JSONCompactEachRow`;
+				const sql = `SELECT ${id}, ${body} FROM ${telling?.name ?? name} WHERE ${condition} FORMAT JSONCompactEachRow`;
 				for await (const line of connection.lines(sql))
 					if (line !== "") yield JSON.parse(line);
 			},
+			telling,
 		);
 		if (!wanted) return undefined;
 		if (wanted === "None") return 0;

@@ -89,9 +89,15 @@ class DuckDBWarehouse implements Warehouse {
 		{ table }: LoadInput,
 		_: Manifest,
 		erasure: ManifestErasure,
+		by?: LoadInput["table"],
 	): Promise<number | undefined> {
 		return withDestinationFile(this.#path, this.#context, async (session) => {
-			const found = erasingSql(table.columns, erasure, dialect);
+			const found = erasingSql(
+				table.columns,
+				erasure,
+				dialect,
+				by && { ...by, name: quoteName(by.name) },
+			);
 			if (!found) return undefined;
 			defineBodyValues(session);
 			return session.run(erasingStatement(quoteName(table.name), found));

@@ -6,11 +6,12 @@ import { defineBodyValues } from "../../load/body-values.ts";
 import { bodyColumnsOf, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { LoadDay, UnfitRows } from "../../load/load-day.ts";
+import type { UnheldValues } from "../../load/warehouse.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import { binaryHeader, binaryRow, binaryTrailer } from "./binary-row.ts";
 import type { Transaction } from "./database.ts";
 import { jsonFits } from "./json-fits.ts";
-import { copiedColumn, jsonFitsFunction } from "./schema.ts";
+import { type CopiedColumn, copiedColumn, jsonFitsFunction } from "./schema.ts";
 
 /**
  * Copies a day's rows into a relation. DuckDB makes each row's bytes: in JavaScript each value would cost as much as Postgres takes
@@ -24,7 +25,7 @@ export async function copyDay(
 	transaction: Transaction,
 ): Promise<UnfitRows> {
 	defineBodyValues(session);
-	session.define(jsonFitsFunction, (json) => (jsonFits(json) ? "=" : "!"));
+	defineJsonFits(session);
 	const copied = columns
 		.map((column) =>
 			copiedColumn(column, columns, options as PostgresTableOptions),
@@ -79,17 +80,47 @@ async function* binaryRows(
 	yield binaryTrailer;
 }
 
+function defineJsonFits(session: Session): void {
+	session.define(jsonFitsFunction, (json) => (jsonFits(json) ? "=" : "!"));
+}
+
+/** The values that {@link copyDay} leaves out, but for those that count as unfit whatever Postgres holds. */
+export function unheldValues(
+	{ columns, options }: LoadInput["table"],
+	session: Session,
+): UnheldValues[] {
+	defineJsonFits(session);
+	return columns.flatMap((column) => {
+		const copied = copiedColumn(
+			column,
+			columns,
+			options as PostgresTableOptions,
+		);
+		if (copied.isUnfit === undefined) return [];
+		const reason =
+			copied.type === "jsonb"
+				? "jsonb can't hold it."
+				: "Postgres' text can't hold \\u0000.";
+		return { column, condition: newlyUnfit(copied), reason };
+	});
+}
+
+/** Of a value that is unfit in two ways, the day's files have told already. */
+function newlyUnfit({ isUnfit, isCounted }: CopiedColumn): string {
+	return isCounted ? `(${isUnfit}) AND NOT (${isCounted})` : `(${isUnfit})`;
+}
+
 async function countUnfit(
 	{ objects }: LoadDay,
 	session: Session,
-	copied: ReturnType<typeof copiedColumn>[],
+	copied: CopiedColumn[],
 	bodyColumns: LoadInput["table"]["columns"],
 ): Promise<UnfitRows> {
 	const limited = copied.filter(({ isUnfit }) => isUnfit !== undefined);
 	if (limited.length === 0 || objects.length === 0) return {};
-	const counts = limited.map(({ name, value, isUnfit, isCounted }) => {
-		// Of a value that is unfit in two ways, the day's files have told already.
-		const isNew = isCounted ? `(${isUnfit}) AND NOT (${isCounted})` : isUnfit;
+	const counts = limited.map((column) => {
+		const { name, value } = column;
+		const isNew = newlyUnfit(column);
 		return `{'rows': count(*) FILTER (${isNew}), 'values': count(${value}), 'eventID': (max(event_id) FILTER (${isNew}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
 	});
 	const [found = {}] = await session.rows<Record<string, string>>(

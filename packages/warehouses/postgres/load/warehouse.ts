@@ -3,6 +3,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
 import {
 	type ErasingDialect,
 	erasingRows,
@@ -13,12 +14,14 @@ import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
 import type {
 	DayFiles,
+	UnheldValues,
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
 } from "../../load/warehouse.ts";
 import type { PostgresInput } from "../input.ts";
 import { findTable, literal, nameOf, partitionOf } from "./catalog.ts";
+import { unheldValues } from "./copy.ts";
 import { Database } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
@@ -89,6 +92,10 @@ class PostgresWarehouse implements Warehouse {
 		);
 	}
 
+	unheld(table: LoadInput["table"], session: Session): UnheldValues[] {
+		return unheldValues(table, session);
+	}
+
 	load(
 		input: LoadInput,
 		manifest: Manifest,
@@ -118,9 +125,11 @@ class PostgresWarehouse implements Warehouse {
 		{ table }: LoadInput,
 		_: Manifest,
 		erasure: ManifestErasure,
+		by?: LoadInput["table"],
 	): Promise<number | undefined> {
 		const { schema } = this.#input;
 		const name = nameOf(schema, table.name);
+		const telling = by && { ...by, name: nameOf(schema, by.name) };
 		return this.#with(async (database) => {
 			// Not by Postgres' own functions: jsonb refuses some bodies, and a statement fails at one of them.
 			const wanted = await erasingRows(
@@ -128,10 +137,11 @@ class PostgresWarehouse implements Warehouse {
 				erasure,
 				dialect,
 				async function* ({ id, body, condition }) {
-					const sql = `SELECT ${id}, ${body} FROM ${name} WHERE ${condition}`;
+					const sql = `SELECT ${id}, ${body} FROM ${telling?.name ?? name} WHERE ${condition}`;
 					for await (const { rows } of database.read(schema, sql))
 						yield* rows as [string, string | null][];
 				},
+				telling,
 			);
 			if (!wanted) return undefined;
 			if (wanted === "None") return 0;

@@ -158,7 +158,7 @@ export class Jobs {
 	}
 
 	/**
-	 * A DELETE or UPDATE, which changes all of its rows or none
+	 * A DELETE or UPDATE, which may ask another table and changes all of its rows or none
 	 * (cloud.google.com/bigquery/docs/reference/standard-sql/dml-syntax), by DuckDB's functions of the same meaning.
 	 */
 	#change(query: string): Promise<number> {
@@ -169,9 +169,10 @@ export class Jobs {
 			.replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoteText(JSON.parse(text)))
 			.replaceAll("JSON_VALUE(", "json_extract_string(")
 			.replace(/JSON_QUERY\(([^)]*)\)/g, "json_extract($1)::VARCHAR")
-			.replace(
-				dmlForm,
-				(_, verb) => `${verb} ${this.#warehouse.sqlName(reference)}`,
+			.replaceAll(
+				/`([\w-]+)\.([\w-]+)\.([\w-]+)`/g,
+				(_, projectId, datasetId, tableId) =>
+					this.#warehouse.sqlName({ projectId, datasetId, tableId }),
 			)
 			.replaceAll("`", '"');
 		return this.#warehouse.run(sql);
