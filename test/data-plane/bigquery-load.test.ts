@@ -293,6 +293,31 @@ test("a transient error is retried, and a job that failed by one gets a successo
 	);
 });
 
+test("a job that BigQuery fails for a row's size names the largest row and value, and only then", async () => {
+	const { manifest, load, double } = await bigQueryFixture();
+	const large = {
+		event_id: "large",
+		timestampMs: Date.UTC(2026, 2, 1),
+		body: JSON.stringify({ pad: "x".repeat(5_000) }),
+	};
+	const days = await manifest({
+		"2026-03-01": [[...eventsOf("2026-03-01", 3, "a"), large]],
+	});
+	const messageOf = async (reason: string, message: string) => {
+		double.jobs.failNext(reason, message);
+		const { result } = await load({ ...days, run: crypto.randomUUID() });
+		return result?.outcome === "Failed" ? result.error.message : undefined;
+	};
+	expect(
+		await messageOf("invalid", "Row size is larger than: 104857600"),
+	).toMatch(
+		/Row size is larger than: 104857600\. The largest row has \d+ bytes as text, that of event large\. The largest value has 5010 bytes, in column "body" of event large\./,
+	);
+	expect(await messageOf("invalid", "Schema mismatch")).not.toContain(
+		"largest",
+	);
+});
+
 test("a check creates a table, loads into it and leaves nothing behind", async () => {
 	const { double, destination, env } = await bigQueryFixture();
 	const { exitCode, log } = await checkDestination(destination, env);

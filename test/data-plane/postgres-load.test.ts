@@ -185,6 +185,51 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 	).toEqual([["2"]]);
 });
 
+test("a value that Postgres refuses for its size is named by its event and column, and nothing changes", async () => {
+	const { manifest, load, sql } = await postgresFixture(server);
+	const input: Partial<LoadInput> = {
+		table: {
+			name: "orders",
+			description: "",
+			columns: [
+				...columns,
+				{ name: "a", from: { bodyPointer: "/a", type: "String" } },
+			],
+			options: { indexes: [["a"]] },
+		},
+	};
+	const event = (event_id: string, a: string) => ({
+		event_id,
+		timestampMs: Date.UTC(2026, 2, 1),
+		body: JSON.stringify({
+			a,
+			pad: "x".repeat(event_id === "e1" ? 90_000 : 1),
+		}),
+	});
+	// An entry of an index has at most a third of a page, and this can't be compressed.
+	const long = randomBytes(30_000).toString("base64");
+	const refused = async (...events: ReturnType<typeof event>[]) => {
+		const { result } = await load(await manifest({ "2026-03-01": [events] }), {
+			input,
+		});
+		expect(result).toMatchObject({
+			outcome: "Failed",
+			error: {
+				code: "PostgresRefused",
+				message: expect.stringMatching(
+					/54000.*The largest value has 40000 bytes, in column "a" of event e2\./,
+				),
+			},
+		});
+	};
+	// A day that is attached, and one that is filled in its place.
+	await refused(event("e1", "short"), event("e2", long));
+	const fits = await manifest({ "2026-03-01": [[event("e1", "short")]] });
+	expect((await load(fits, { input })).exitCode).toBe(0);
+	await refused(event("e1", "short"), event("e2", long));
+	expect(await sql("SELECT event_id FROM webhooks.orders")).toEqual([["e1"]]);
+});
+
 test("a typed column has the value that was written, to the last digit and at the type's limits", async () => {
 	const { manifest, load, sql } = await postgresFixture(server);
 	const decimal = (precision: number, scale: number) =>

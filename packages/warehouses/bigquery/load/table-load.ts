@@ -10,6 +10,7 @@ import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
+import { largestValues } from "../../load/largest-values.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
 import { progressOf } from "../../load/progress.ts";
 import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
@@ -26,6 +27,7 @@ import {
 	type PlannedLoad,
 } from "./plan.ts";
 import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, tableDigest } from "./table-labels.ts";
 import { lostWith, newTable, taggedColumns } from "./table-options.ts";
@@ -260,7 +262,9 @@ export class BigQueryLoad {
 				await rm(file, { force: true });
 			}
 		};
-		const job = await this.#complete(load.name, tableCreatedMs, start);
+		const job = await this.#complete(load.name, tableCreatedMs, start).catch(
+			(error) => this.#withLargest(error, load.days),
+		);
 		const { jobId } = job.jobReference;
 		await this.#dataset.bucket?.deleteFiles(name, (id) => id === jobId);
 		const rows = Number(job.statistics?.load?.outputRows);
@@ -273,6 +277,16 @@ export class BigQueryLoad {
 		for (const day of load.days)
 			if (this.#files.unfitOf(day) === undefined)
 				await this.#files.with([day], async () => undefined);
+	}
+
+	/** A refusal for the size of a row or a value names those that may be meant. */
+	async #withLargest(error: unknown, days: LoadDay[]): Promise<never> {
+		if (!(error instanceof GoogleRefusal) || !error.isOfSize) throw error;
+		const { columns } = this.#input.table;
+		const words = await this.#files.with(days, (found, session) =>
+			largestValues(found, columns, session),
+		);
+		throw error.with(words);
 	}
 
 	/** @param tableCreatedMs earlier jobs wrote to a former table, and don't count. */

@@ -19,7 +19,7 @@ const codes: Readonly<Record<string, Code>> = {
 	"3F": "DatabaseMissing",
 	"53100": "PostgresFull",
 	"53": "PostgresBusy",
-	"54000": "PostgresRefused",
+	"54": "PostgresRefused",
 	"55P03": "PostgresBusy",
 	"57014": "PostgresBusy",
 	"40": "PostgresBusy",
@@ -30,9 +30,34 @@ const codes: Readonly<Record<string, Code>> = {
 	"2BP01": "TableInUse",
 };
 
+/** The server refused a value or a row for its size, or the depth of a text, and we know which may be meant. */
+export class SizeRefused extends Error {
+	override readonly cause: pg.DatabaseError;
+
+	/** @param message which events may be meant, in sentences. */
+	constructor(cause: pg.DatabaseError, message: string) {
+		super(message);
+		this.cause = cause;
+	}
+}
+
+/** Of the class of program limits (postgresql.org/docs/current/errcodes-appendix.html). */
+export function isOfSize(error: unknown): error is pg.DatabaseError {
+	return error instanceof pg.DatabaseError && !!error.code?.startsWith("54");
+}
+
 /** An error of the connection or of a statement, with the server's words if it sent them as an ErrorResponse. */
 export function failureOf(error: unknown, server: string): unknown {
 	if (!(error instanceof Error) || error instanceof JobFailure) return error;
+	if (error instanceof SizeRefused) {
+		const refusal = failureOf(error.cause, server) as PostgresFailure;
+		const { cause } = error;
+		return new PostgresFailure(
+			refusal.code,
+			`${refusal.what} ${error.message}`,
+			{ cause },
+		);
+	}
 	if (error instanceof HostRefused)
 		return new PostgresFailure("HostNotAllowed", error.message);
 	if (error instanceof pg.DatabaseError) {

@@ -5,6 +5,7 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import { largestValues } from "../../load/largest-values.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
 import { progressOf } from "../../load/progress.ts";
@@ -24,6 +25,7 @@ import {
 } from "./catalog.ts";
 import { copyDay } from "./copy.ts";
 import type { Database, Transaction } from "./database.ts";
+import { isOfSize, PostgresFailure, SizeRefused } from "./failure.ts";
 import {
 	isChanged,
 	type PostgresPlan,
@@ -167,7 +169,9 @@ export class PostgresLoad {
 					await this.#copy(day, found!, session, relation, transaction);
 					return { ...found!, unfit: this.#files.unfitOf(day) ?? {} };
 				}),
-			),
+			).catch(async (error) => {
+				throw await this.#sized(error, found!, session);
+			}),
 		);
 	}
 
@@ -184,6 +188,24 @@ export class PostgresLoad {
 			day,
 			await copyDay(found, session, table, relation, transaction),
 		);
+	}
+
+	/** An error that names which values may be meant, if the server has refused one of the day's for its size. */
+	async #sized(
+		error: unknown,
+		found: LoadDay,
+		session: Session,
+	): Promise<unknown> {
+		const cause = error instanceof PostgresFailure ? error.cause : error;
+		if (!isOfSize(cause)) return error;
+		const { columns, options } = this.#input.table;
+		const { indexes = [] }: PostgresTableOptions = options ?? {};
+		const isOfIndex = /\bindex\b/i.test(cause.message);
+		const among = isOfIndex ? indexes.flat() : undefined;
+		const words = await largestValues([found], columns, session, among);
+		return error instanceof PostgresFailure
+			? new PostgresFailure(error.code, `${error.what} ${words}`, { cause })
+			: new SizeRefused(cause, words);
 	}
 
 	/**
@@ -306,7 +328,11 @@ export class PostgresLoad {
 							`CREATE TABLE ${relation} PARTITION OF ${next} ${bounds(day.date)}`,
 						);
 					}
-					await this.#copy(day, found!, session, relation, transaction);
+					await this.#copy(day, found!, session, relation, transaction).catch(
+						async (error) => {
+							throw await this.#sized(error, found!, session);
+						},
+					);
 				});
 			done += day.rows;
 			this.#log.info(progressOf(days, done), "loading days");

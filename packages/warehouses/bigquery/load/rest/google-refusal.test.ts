@@ -76,3 +76,24 @@ test.each([
 		/^Cloud Storage refused to list objects/,
 	);
 });
+
+test.each([
+	["resourcesExceeded", "Resources exceeded during query execution", true],
+	[
+		"invalid",
+		"Error while reading data, error message: Row size is larger than: 104857600",
+		true,
+	],
+	["invalid", "Cell too large in column 3", true],
+	["invalid", "Provided Schema does not match", false],
+	["quotaExceeded", "Your table exceeded quota for imports", false],
+])("a job that failed with %s: %s, is of size: %s", (reason, message, is) => {
+	const refusal = new GoogleRefusal(0, { reason, message });
+	expect(refusal.isOfSize).toBe(is);
+	expect(refusal.with("The largest is e1.")).toMatchObject({
+		reason,
+		message: `${message}. The largest is e1.`,
+		status: 0,
+	});
+	expect(new GoogleRefusal(413, { reason, message }).isOfSize).toBe(false);
+});

@@ -90,6 +90,27 @@ export class GoogleRefusal extends Error {
 			: "BigQueryRefused";
 	}
 
+	/** Whether a job failed for the size of a row or a value. BigQuery says so in words, and of Parquet as of memory. */
+	get isOfSize(): boolean {
+		return (
+			this.status === 0 &&
+			(this.reason === "resourcesExceeded" ||
+				/\b(row|cell|value|column|field)s?\b.*\b(too (large|long|big)|larger than|exceed(s|ed)?)\b/i.test(
+					this.message,
+				))
+		);
+	}
+
+	/** The same refusal with another sentence. */
+	with(sentence: string): GoogleRefusal {
+		const { reason, message } = this;
+		return new GoogleRefusal(
+			this.status,
+			{ reason, message: `${message.replace(/[.\s]*$/, ".")} ${sentence}` },
+			this.service,
+		);
+	}
+
 	/** Whether the same request, or the same job under a new id, may succeed within seconds. */
 	get isTransient(): boolean {
 		return ["BigQueryUnavailable", "RateLimited"].includes(this.code);
