@@ -394,3 +394,20 @@ test.each<[string, Secret[]]>([
 		});
 	},
 );
+
+test("a filter that needs a type which nothing says where to find is a problem, and a filter is part of the layout", () => {
+	const target = (filter: object, changes: Partial<PipelineReferences> = {}) =>
+		resolveTarget({ ...settled, pipeline: pipelineOf({ filter }), ...changes });
+	expect(target({ types: ["order"] })).toMatchObject({
+		problem: { reason: "EventTypeUnknown" },
+	});
+	const source = sourceOf();
+	source.spec.webhook!.trackingPlanRef = { name: "orders-plan" };
+	expect(target({ types: ["order"] }, { source })).toMatchObject({
+		problem: { reason: "EventTypeUnknown", because: "missing" },
+	});
+	const match = { bodyPointer: "/status", equals: "paid" };
+	expect(target({ match })).toMatchObject({
+		target: { filter: { match }, layout: { filter: expect.any(String) } },
+	});
+});

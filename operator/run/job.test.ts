@@ -67,3 +67,16 @@ test("a Run's Job may adopt its table while the Pipeline says so and hasn't used
 	});
 	expect(used).not.toHaveProperty("adopt");
 });
+
+test("a Run's Job gets the Pipeline's filter", () => {
+	expect(inputOf(() => undefined)).not.toHaveProperty("filter");
+	const match = { bodyPointer: "/status", equals: "paid" };
+	const eventType = { header: "x-event" };
+	const filtered = inputOf(({ spec }) => {
+		spec.filter = { types: ["push", "fork"], eventType, match };
+	});
+	expect(filtered.filter).toEqual({
+		types: { oneOf: ["fork", "push"], place: eventType },
+		match,
+	});
+});

@@ -98,6 +98,25 @@ test("a column without a type has the one that the Source's TrackingPlan says, a
 	await isReady("p", "False", "ColumnTypeUnknown", "Error");
 });
 
+test("a filter by types waits until the Source's TrackingPlan says where they are", async () => {
+	const named = <T extends object>(name: string, rest: T) => ({
+		metadata: { namespace: scene.namespace, name },
+		...rest,
+	});
+	const by = { fieldManager: "test" };
+	const plan = (eventType: object) =>
+		client.apply(trackingPlanKind, named("typed", { spec: { eventType } }), by);
+	const webhook = { trackingPlanRef: { name: "typed" } };
+	const spec = { type: "Webhook", webhook };
+	await client.apply(sourceKind, named("orders", { spec }), by);
+	await scene.createPipeline("p", {
+		filter: { types: ["order.paid"] },
+	} as Partial<Pipeline["spec"]>);
+	await isReady("p", "Unknown", "EventTypeUnknown", "Pending");
+	await plan({ bodyPointer: "/type" });
+	await isReady("p", "True", "Resolved", "Ready");
+});
+
 test("of two Pipelines into one table the younger waits, until the older is gone", async () => {
 	const table = {
 		columns: ["Body"],
