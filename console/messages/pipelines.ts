@@ -78,6 +78,8 @@ export const pipelines = {
 	},
 	previewTitle: "Preview",
 	previewHelp: "The latest events of the source, as the table would have them.",
+	previewFiltered:
+		"The latest events of the source, as the table would have them, if the filter takes them.",
 	previewEmpty: "The source has no events yet.",
 	previewNoSource: "Choose a source to see its latest events here.",
 	refreshPreview: "Refresh the preview",

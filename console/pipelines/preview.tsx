@@ -1,7 +1,7 @@
 import { Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import type { Draft } from "../resource/draft.ts";
+import { type Draft, valueAt } from "../resource/draft.ts";
 import { type PreviewCell, previewTable } from "./columns.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
@@ -25,7 +25,11 @@ export function Preview({
 					</button>
 				)}
 			</div>
-			<p class="help">{words.previewHelp}</p>
+			<p class="help">
+				{valueAt(draft.spec, "filter") === undefined
+					? words.previewHelp
+					: words.previewFiltered}
+			</p>
 			<Content draft={draft} recent={recent} />
 		</section>
 	);

@@ -186,9 +186,11 @@ test("the filter sees what was sent, also what the tracking plan leaves out of t
 	expect(await bodiesIn(fixture)).toEqual(['{"b":1}']);
 });
 
-test("what erasures have left is no event of a filter", async () => {
+test("on a date of which events were erased, those of the filter count", async () => {
 	const fixture = await loadFixture();
-	const events = eventsWith(['{"a":"x"}', "null", '{"a":"x","b":1}']);
+	const events = eventsWith([
+		...['{"a":"x"}', "null", '{"a":"x","b":1}', '{"a":"y"}'],
+	]);
 	const manifest = await fixture.manifest({ [date]: [events] });
 	const [day] = manifest.dates;
 	const end = await fixture.load(
