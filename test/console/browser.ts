@@ -51,11 +51,7 @@ export async function openConsole(
 	const where = local ?? (await openLocalMode(namespace));
 	const token = await tokenOf(where, roles);
 	const url = await apiURL(where);
-	const browser: Browser = await chromium.launch({
-		executablePath: chromiumPath()!,
-		// Root has no sandbox of its own in a container.
-		args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-	});
+	const browser = await openBrowser();
 	const context = await browser.newContext({
 		viewport: { width: 1280, height: 900 },
 		reducedMotion: "reduce",
@@ -86,6 +82,14 @@ export async function openConsole(
 	return { local: where, page, open, complaints, close: () => browser.close() };
 }
 
+export function openBrowser(): Promise<Browser> {
+	return chromium.launch({
+		executablePath: chromiumPath()!,
+		// Root has no sandbox of its own in a container.
+		args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+	});
+}
+
 /** In the page: tells what its policy stops, but for styles that Chromium itself keeps on lines while somebody edits them. */
 const complainOfViolations = `document.addEventListener(
 	"securitypolicyviolation",
@@ -101,12 +105,13 @@ const complainOfViolations = `document.addEventListener(
 );`;
 
 /** The local mode's API, as `$TIDEMILL_HOME/env` says. */
-async function apiURL(local: LocalMode): Promise<string> {
+export async function apiURL(local: LocalMode): Promise<string> {
 	const url = await local.run("sh", "-c", "echo $TIDEMILL_API_URL");
 	return url.trim();
 }
 
-async function tokenOf(
+/** A token of a new ServiceAccount with these roles in the namespace. */
+export async function tokenOf(
 	local: LocalMode,
 	roles: readonly string[],
 ): Promise<string> {

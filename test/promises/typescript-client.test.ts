@@ -1,33 +1,23 @@
 import { copyFileSync, globSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { outputOf } from "../ecosystem/program.ts";
 import { npmPackages } from "../ecosystem/typescript/npm-packages.ts";
+import {
+	projectWithClient,
+	quickStartSeen,
+} from "../ecosystem/typescript/packed-client.ts";
 import { openLocalMode } from "../support/servers/local-mode.ts";
-import { temporaryDirectory } from "../support/servers/test-server.ts";
 
-const root = join(import.meta.dirname, "../..");
-const client = join(root, "clients/typescript");
-const program = "quick-start.mjs";
 /** A project of somebody who has the client from its package alone. */
 let project: string;
 
 beforeAll(async () => {
-	await outputOf("make", ["-C", root, "clients"]);
-	project = await temporaryDirectory("typescript-client");
-	const [packed] = JSON.parse(
-		await outputOf("npm", [
-			...["pack", client, "--json", "--pack-destination", project],
-		]),
-	);
-	await outputOf("npm", [
-		...["install", "--offline", "--no-audit", "--prefix", project],
-		join(project, packed.filename),
-	]);
-	copyFileSync(
-		join(import.meta.dirname, "typescript-client", program),
-		join(project, program),
-	);
+	project = await projectWithClient();
+	for (const file of ["quick-start.mjs", "node.mjs"])
+		copyFileSync(
+			join(import.meta.dirname, "typescript-client", file),
+			join(project, file),
+		);
 });
 
 test("the TypeScript client does the quick start from its package, with the oldest Node that it promises", async () => {
@@ -49,19 +39,9 @@ test("the TypeScript client does the quick start from its package, with the olde
 		"env",
 		`TIDEMILL_API_TOKEN=${token}`,
 		join(modules, name, "bin/node"),
-		join(project, program),
+		join(project, "node.mjs"),
 	);
-	expect(JSON.parse(printed)).toEqual({
-		hasURL: true,
-		isOneRun: true,
-		status: "Succeeded",
-		rows: 1,
-		listed: [true],
-		missing: "NotFound",
-		invalid: ["type"],
-		isFailure: false,
-		node: "v20",
-	});
+	expect(JSON.parse(printed)).toEqual({ ...quickStartSeen, node: "v20" });
 });
 
 test("what a page loads of the TypeScript client is at most 30 KB", () => {
