@@ -66,7 +66,7 @@ export function define(destinations: CommandGroup): void {
 	destinations
 		.command("check")
 		.description(
-			"Verify once more that the destination can be written, and print the result. The exit code is 1 if it can't.",
+			"Check again that Tidemill can write to the destination, and print the result. The exit code is 1 if it can't.",
 		)
 		.argument("<destination>")
 		.addHelpText(...examples("tidemill destinations check lake"))

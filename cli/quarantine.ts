@@ -81,7 +81,7 @@ export function define(quarantine: CommandGroup): void {
 	quarantine
 		.command("release")
 		.description(
-			"Make events in quarantine rows of their dates. The next runs load them. Without --type, --kind and --event-id, all events are released. Each of them can be repeated.",
+			"Release events from quarantine. The next runs load them on their dates. Without --type, --kind and --event-id, all events are released. Each of them can be repeated.",
 		)
 		.argument("<source>")
 		.addOption(typeOption)

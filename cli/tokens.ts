@@ -33,7 +33,7 @@ export function define(tokens: CommandGroup): void {
 	tokens
 		.command("create")
 		.description(
-			"Print a token for the REST API. It is shown once, and is that of a new service account tidemill-token-<name>.",
+			"Print a new token for the REST API, which is shown only once. It belongs to a new service account, tidemill-token-<name>.",
 		)
 		.argument("<name>", "the name of the token")
 		.addOption(
@@ -83,7 +83,9 @@ export function define(tokens: CommandGroup): void {
 		});
 	tokens
 		.command("list")
-		.description("List tokens, those of the REST API too, without the tokens.")
+		.description(
+			"List tokens, including those made over the REST API. The tokens themselves are not shown.",
+		)
 		.addOption(outputIn(["table", "json", "yaml", "name"]))
 		.addHelpText(...examples("tidemill tokens list -n shop"))
 		.action(async ({ output }, command) => {
@@ -92,7 +94,7 @@ export function define(tokens: CommandGroup): void {
 		});
 	tokens
 		.command("revoke")
-		.description("End tokens. Kubernetes refuses them within seconds.")
+		.description("Revoke tokens. Kubernetes refuses them within seconds.")
 		.argument("<names...>", "the tokens")
 		.addHelpText(...examples("tidemill tokens revoke orchestrator"))
 		.action(async (names, _, command) => {

@@ -245,7 +245,7 @@ function ownerOf({ metadata }: Deployment) {
 
 function noteOf({ claim, other, isOurs }: InstallationOverlap): string {
 	const way = isNamespace(claim)
-		? "Take it off operator.watchNamespaces of one of them."
+		? "Remove it from operator.watchNamespaces of one of them."
 		: "Give one of them a NATS, a bucket or an objectStore.prefix of its own.";
 	const what = isNamespace(claim) ? `Namespace "${claim}"` : claim;
 	return isOurs

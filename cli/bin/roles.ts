@@ -191,7 +191,7 @@ function defineMove(operator: CommandUnknownOpts) {
 		.command("move")
 		.helpGroup("Commands for administrators, with the settings of operator:")
 		.description(
-			"Have the new events of a Source go to another shard. Its earlier events stay where they are, and Runs load both. It reads the same settings as operator and runs beside it. It can be repeated at any time, also after it was interrupted.",
+			"Send the new events of a Source to another shard. Its earlier events stay where they are, and Runs load both. It reads the same settings as operator and runs beside it. It can be repeated at any time, also after it was interrupted.",
 		)
 		.requiredOption("--source <name>", "the Source, in --namespace")
 		.requiredOption("--shard <number>", "the shard of its new events")

@@ -30,7 +30,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		.command("sql")
 		.summary(`query a destination of ${queryable}`)
 		.description(
-			"Query a destination, read-only, and print the result. Of a warehouse that is a server it asks that, with the credentials of the destination's Secret, which you must be allowed to read. Of DuckDB it reads the file that the destination names, of a Tidemill that runs on this machine (make up). Without --destination it asks the namespace's only one, or the only one of DuckDB. The exit code is 75 if the file stays in use.",
+			"Query a destination, read-only, and print the result. It asks a warehouse's server with the credentials in the destination's Secret, which you must be allowed to read. For DuckDB, it reads the destination's file, if Tidemill runs on this machine (make up). Without --destination it asks the namespace's only one, or the only one of DuckDB. The exit code is 75 if the file stays in use.",
 		)
 		.argument("<query>", "SQL, in single quotes")
 		.addOption(

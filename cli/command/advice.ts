@@ -37,7 +37,7 @@ async function aboutToken(refusal: RestRefusal): Promise<string> {
 	const { identity, options } = refusal;
 	switch (identity.from) {
 		case "kubeconfig":
-			return "The token is the kubeconfig's. Get a new one as you got it, or choose another context; see who you are with: kubectl auth whoami";
+			return "The token is the kubeconfig's. Get a new one the way you got this one, or choose another context; see who you are with: kubectl auth whoami";
 		case "own":
 			return `The token was made in the kubeconfig's cluster, namespace ${identity.namespace}, so the API may be another cluster's by now. Choose that one: kubectl config get-contexts`;
 		default: {

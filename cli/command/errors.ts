@@ -61,5 +61,5 @@ function howToSignIn(): string {
 	const home = process.env.TIDEMILL_HOME;
 	return home
 		? `The cluster doesn't know the kubeconfig's user. For that of the local Tidemill: source ${home}/env`
-		: "The cluster doesn't know the kubeconfig's user, or no longer. Get new credentials as you got these, or choose another context: kubectl config get-contexts";
+		: "The cluster doesn't know the kubeconfig's user, or no longer. Get new credentials the way you got these, or choose another context: kubectl config get-contexts";
 }

@@ -168,7 +168,7 @@ function unserved({
 		? failed(
 				check,
 				"the operator watches it, and it doesn't exist",
-				"Create it and run helm upgrade, or take it off operator.watchNamespaces.",
+				"Create it and run helm upgrade, or remove it from operator.watchNamespaces.",
 			)
 		: failed(
 				check,
@@ -187,7 +187,7 @@ function overlaps({ claims }: ClusterFacts): DoctorFinding[] {
 					isNamespace(claim) ? `namespace ${claim}` : claim,
 					`${other} claimed it first, so ${own.installation}, which claims it as well, ${isNamespace(claim) ? "doesn't serve it" : "serves no namespace"}`,
 					isNamespace(claim)
-						? "Take it off operator.watchNamespaces of one of them."
+						? "Remove it from operator.watchNamespaces of one of them."
 						: "Give one of them a NATS, a bucket or an objectStore.prefix of its own.",
 				),
 			),

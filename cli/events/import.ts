@@ -20,7 +20,7 @@ export function defineImport(events: CommandGroup): void {
 	events
 		.command("import")
 		.description(
-			"Make the rows of files events of a source, on their dates. Each row is an event with its body, or a body itself; its time is in timestamp, received_at or time. A repeated import adds nothing. It asks the REST API (TIDEMILL_API_URL), and needs the right to create operations.",
+			"Import the rows of files as events of a source, on their dates. Each row is an event with its body, or a body itself; its time is in timestamp, received_at or time. A repeated import adds nothing. It asks the REST API (TIDEMILL_API_URL), and needs the right to create operations.",
 		)
 		.argument("<source>")
 		.argument("<files...>", "NDJSON (.ndjson, .jsonl) or Parquet (.parquet)")

@@ -72,7 +72,7 @@ test("an answer that isn't 2xx, a redirect too, is told and makes the exit code 
 		);
 		expect(JSON.parse(stdout)).toMatchObject({ eventId });
 		expect(JSON.parse(stdout).status).toBe(status);
-		expect(stderr).toBe("Sent 1 event, of which the handler took 0.\n");
+		expect(stderr).toBe("Sent 1 event, and the handler accepted 0.\n");
 		expect(exitCode).toBe(1);
 	}
 	vi.unstubAllEnvs();

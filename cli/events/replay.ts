@@ -85,7 +85,7 @@ export function defineReplay(events: CommandGroup): void {
 			const refused = await inTurn(ids.slice(0, limit), deliver, rate);
 			const sent = Math.min(ids.length, limit);
 			process.stderr.write(
-				`Sent ${sent} ${sent === 1 ? "event" : "events"}${refused > 0 ? `, of which the handler took ${sent - refused}` : ""}.\n`,
+				`Sent ${sent} ${sent === 1 ? "event" : "events"}${refused > 0 ? `, and the handler accepted ${sent - refused}` : ""}.\n`,
 			);
 			if (refused > 0) process.exitCode = 1;
 		});
