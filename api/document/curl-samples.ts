@@ -50,13 +50,29 @@ const around: Record<string, (command: string) => string> = {
 		`run=$(${command} | sed -E 's/^."name":"([^"]*)".*/\\1/')`,
 	listExportFiles: (command) =>
 		`until curl -sS "$TIDEMILL_API_URL/operations/for-analysts" ${authorization} | grep -q '"status":"Succeeded"'; do sleep 1; done\n${command}`,
-	cancelRun: (command) => `run=${started}\n${command}`,
+	// An Export has no Pod that could write a log.
+	getOperationLogs: (command) =>
+		`curl -sS -X POST "$TIDEMILL_API_URL/operations" ${authorization} -H 'Content-Type: application/json' -d '${JSON.stringify(draft)}'\nuntil curl -sS "$TIDEMILL_API_URL/operations/${draft.name}" ${authorization} | grep -q '"status":"Succeeded"'; do sleep 1; done\n${command}`,
+	cancelRun: (command) => `other=${started}\n${command}`,
+};
+
+const draft = {
+	name: "draft-of-shop",
+	type: "Draft",
+	sourceRef: { name: "shop" },
+	eventType: { bodyPointer: "/event" },
+};
+
+/** Of a request about another resource than the ones before it. */
+const names: Record<string, string> = {
+	getOperationLogs: draft.name,
+	cancelRun: "$other",
 };
 
 function routeOf({ id, path, tag }: Endpoint): string {
 	const route = path
 		.replace(/^\/v1/, "")
-		.replace("{name}", nameOf(path.split("/")[2]!, tag))
+		.replace("{name}", names[id] ?? nameOf(path.split("/")[2]!, tag))
 		.replace("{event_id}", "$event");
 	return route + (queries[id] ?? "");
 }
@@ -72,5 +88,9 @@ function nameOf(collection: string, tag: string): string {
 
 function sampleBody(schema: SchemaObject | undefined): unknown {
 	const [example] = (schema?.examples ?? []) as object[];
-	return example ?? {};
+	// A file on this machine is on no volume.
+	const { duckDB } = (example ?? {}) as { duckDB?: { path: string } };
+	return duckDB
+		? { ...example, duckDB: { path: duckDB.path } }
+		: (example ?? {});
 }

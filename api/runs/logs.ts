@@ -89,6 +89,8 @@ async function orEnd<T>(
 	try {
 		return (await read()) ?? (hasEnded ? await readKept() : undefined);
 	} catch (error) {
+		// The operator removes a Pod whose Run has ended, also between a list that has it and this.
+		if (hasReason(error, "NotFound")) return hasEnded ? readKept() : undefined;
 		if (!hasEnded || !hasReason(error, "Forbidden")) throw error;
 		return readKept();
 	}
