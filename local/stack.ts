@@ -36,6 +36,7 @@ import {
 	issueToken,
 	type Kubectl,
 	kubectlOf,
+	stateApiAddress,
 } from "./servers/resources.ts";
 import { s3 } from "./servers/s3.ts";
 import {
@@ -130,6 +131,8 @@ export async function prepareStack(
 				startInOrder(programs, kubectl, startProgram, terminal),
 				...warehouses.map(({ program }) => startProgram(program)),
 			]);
+			const api = `127.0.0.1:${ports.api}`;
+			await stateApiAddress(kubectl, home.kube, api);
 			for (const warehouse of warehouses)
 				await installSecret(kubectl, home.kube, warehouse);
 			const variables = {

@@ -95,10 +95,7 @@ async function findOwn(
 		},
 	);
 	const inNamespace = ` -n ${namespace}`;
-	const isProven = isLocalApi(url)
-		? await isLocalCluster(config.getCurrentCluster()?.server)
-		: await isApiOf(client, new URL(url));
-	if (!isProven) {
+	if (!(await isApiOf(client, new URL(url)))) {
 		const { host } = new URL(url);
 		const why = addressOf(new URL(url))
 			? `the cluster of the kubeconfig doesn't say that ${host} is its own REST API`
@@ -127,14 +124,6 @@ async function findOwn(
 		identity: { token: made.token, namespace, from: "own" },
 		lifeMs: Math.max(lifeMs, rereadMs),
 	};
-}
-
-/** Whether a kubeconfig leads to the local cluster whose shell this is. */
-async function isLocalCluster(server: string | undefined): Promise<boolean> {
-	const path = readExport(process.env.TIDEMILL_HOME!, "KUBECONFIG");
-	if (!path || !server) return false;
-	const { config } = await readCluster({ kubeconfig: path });
-	return config.getCurrentCluster()?.server === server;
 }
 
 /** The token that the kubeconfig has, a file has, or a program of it gives; undefined of a certificate. */

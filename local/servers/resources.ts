@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { LocalError } from "../machine/errors.ts";
-import { projectDirectory } from "../machine/home.ts";
+import { projectDirectory, writeWhole } from "../machine/home.ts";
 
 /** Runs kubectl as administrator of a cluster. Throws a LocalError with what kubectl said. */
 export type Kubectl = (...args: string[]) => Promise<string>;
@@ -53,6 +53,39 @@ export async function installResources(kubectl: Kubectl): Promise<void> {
 		"--timeout=60s",
 		...crds.map((file) => `--filename=${file}`),
 	);
+}
+
+/** Lets the cluster say where its REST API is, as the chart's api/address.yaml does: the command line sends tokens to no other. */
+export async function stateApiAddress(
+	kubectl: Kubectl,
+	directory: string,
+	address: string,
+): Promise<void> {
+	const file = join(directory, "api-address.json");
+	const apiVersion = "rbac.authorization.k8s.io/v1";
+	const apiGroup = "rbac.authorization.k8s.io";
+	const metadata = { name: "tidemill-api-address" };
+	const rule = {
+		...{ apiGroups: ["tidemill.dev"], resources: ["apis"] },
+		...{ resourceNames: [address], verbs: ["use"] },
+	};
+	const items = [
+		{ apiVersion, kind: "ClusterRole", metadata, rules: [rule] },
+		{
+			...{ apiVersion, kind: "ClusterRoleBinding", metadata },
+			roleRef: { apiGroup, kind: "ClusterRole", name: metadata.name },
+			subjects: [{ apiGroup, kind: "Group", name: "system:authenticated" }],
+		},
+	];
+	writeWhole(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+	await kubectl(
+		"apply",
+		"--server-side",
+		"--force-conflicts",
+		"--field-manager=tidemill-local",
+		`--filename=${file}`,
+	);
+	await rm(file);
 }
 
 /** Paths of the manifests that define Tidemill's kinds. */

@@ -74,8 +74,12 @@ test.each(versions)(
 			locateHome({ TIDEMILL_HOME: local.home }).kube,
 			`${namespace}.kubeconfig`,
 		);
+		const api = await local.run("sh", "-c", "echo $TIDEMILL_API_URL");
 		const tidemill = (script: string) =>
-			shell(node, script, { KUBECONFIG: kubeconfig });
+			shell(node, script, {
+				KUBECONFIG: kubeconfig,
+				TIDEMILL_API_URL: api.trim(),
+			});
 		const said = await tidemill(`
 echo ${secret} | tidemill sources create pay --provider stripe --secret-stdin --wait
 tidemill destinations create lake --duckdb lake.duckdb --wait > /dev/null
@@ -106,6 +110,10 @@ tidemill pipelines create payments --source pay --destination lake --every 15m -
 			event_id: json.event_id,
 			amount: 1999,
 		});
+		// The kubeconfig alone says who asks the REST API.
+		expect(
+			await tidemill(`tidemill events get pay ${json.event_id} --body`),
+		).toContain("eur");
 		expect(await tidemill("kubectl-tidemill get pipelines -o name")).toBe(
 			"pipeline/payments\n",
 		);
