@@ -250,3 +250,29 @@ test("two Pipelines of the example load one Source into two tables", async () =>
 		'{"type":"refund","refund":{"status":"paid"}}',
 	]);
 });
+
+test("the table of rejected values has those of the filter's events alone", async () => {
+	const fixture = await loadFixture();
+	const events = eventsWith([
+		...['{"a":"x","n":1}', '{"a":"x","n":"many"}', '{"a":"y","n":"none"}'],
+	]);
+	const result = await loadedBy(fixture, events, {
+		filter: { match: { bodyPointer: "/a", equals: "x" } },
+		table: {
+			name: "orders",
+			columns: [
+				...columns,
+				{ name: "n", from: { bodyPointer: "/n", type: "Integer" } },
+			],
+			description: "",
+		},
+		rejectedTable: { name: "orders_rejected", description: "" },
+	});
+	expect(result).toMatchObject({
+		rows: 2,
+		unfitValues: [{ column: "n", rows: 1, values: 2 }],
+	});
+	expect(
+		await fixture.rows("SELECT event_id, value FROM orders_rejected"),
+	).toEqual([[events[1]!.event_id, '"many"']]);
+});
