@@ -12,13 +12,15 @@ import {
 	headerColumnOf,
 	parameterColumnOf,
 	quarantineTableOf,
-	rejectedColumns,
 	rejectedTableOf,
 	tableNameOf,
 } from "../crds/table-name.ts";
 import type { TableColumn } from "../packages/contracts/job.ts";
 import { parameterField } from "../packages/contracts/route.ts";
-import { columnWords } from "../packages/warehouses/definition/column-words.ts";
+import {
+	columnWords,
+	rejectedColumns,
+} from "../packages/warehouses/definition/column-words.ts";
 import { warehouseOf } from "../packages/warehouses/registry.ts";
 import { chooseCluster, requireNamespace } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";

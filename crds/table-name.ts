@@ -8,16 +8,6 @@ export function rejectedTableOf(table: string): string {
 	return `${table}_rejected`;
 }
 
-/** Its columns, in a sentence for people who query it. */
-export const rejectedColumns = {
-	event_id: "The event's id. An event has a row for each of its values.",
-	date: "The UTC date of the event. Filter by it: days are loaded as a whole.",
-	column_name: "The column that couldn't hold the value.",
-	value:
-		"The value as JSON text, as it was sent. The end of a longer one than 1,024 bytes is cut off.",
-	reason: "Why the column couldn't hold it.",
-} as const;
-
 /**
  * The name of a Pipeline's table: that of the spec, or the Pipeline's name as an SQL identifier. Kubernetes names have no
  * `_`, so two Pipelines never get the same generated name.

@@ -5,6 +5,7 @@ import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import { boundedRowGroups } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
+import { rejectedColumns } from "../../packages/warehouses/definition/column-words.ts";
 import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
 import {
 	bodyColumnsOf,
@@ -58,7 +59,13 @@ export function rejectedTableOf(
 		text("value", "value"),
 		text("reason", "reason"),
 	];
-	return { ...rejectedTable, columns };
+	return {
+		...rejectedTable,
+		columns: columns.map((column) => ({
+			...column,
+			description: rejectedColumns[column.name as keyof typeof rejectedColumns],
+		})),
+	};
 }
 
 /**

@@ -111,6 +111,8 @@ export interface TableColumn {
 		| { header: string }
 		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
 		| ({ bodyPointer: string } & BodyValueType);
+	/** What a comment on the column says; absent: what follows from `from`. */
+	description?: string;
 	/** Of `LoadedAt` and `Run`, as text: the same for all rows that one process writes. Load sets it. */
 	value?: string;
 }

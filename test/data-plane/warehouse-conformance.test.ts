@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import type {
 	Manifest,
 	ManifestErasure,
@@ -713,6 +713,59 @@ test.each(types)(
 		await erase({ mode: "BlankBody", eventIDs: ["his", "none"] });
 		expect(await ids("orders_rejected")).toEqual(["other"]);
 		expect(await ids("orders")).toEqual(["his", "other"]);
+	},
+);
+
+test.each(types)(
+	"%s: each column says what it holds, also when that changes, and people's words stay",
+	async (_, open) => {
+		const warehouse = await open();
+		const from = (
+			bodyPointer: string,
+			type: "Integer" | "String",
+			...others: TableColumn[]
+		): Partial<LoadInput> => ({
+			table: {
+				name: "orders",
+				columns: [
+					...columns,
+					{ name: "amount", from: { bodyPointer, type } },
+					...others,
+				],
+				description: "",
+			},
+		});
+		const days = await warehouse.manifest({
+			[first]: [[amountOf(first, "a", 1)]],
+		});
+		await loaded(warehouse, at(days), from("/amount", "Integer"));
+		const own = await warehouse.descriptions();
+		expect(own).toMatchObject({
+			event_id: "The event's id, unique in the table.",
+			amount: expect.stringMatching(/^\/amount of the body, as Integer\./),
+		});
+		expect(Object.keys(own)).toHaveLength(columns.length + 1);
+		await warehouse.describe("body", "Mine.");
+		const email: TableColumn = {
+			name: "email",
+			from: { bodyPointer: "/email", type: "String" },
+		};
+		const changed = {
+			...own,
+			body: "Mine.",
+			amount: own.amount!.replace("/amount", "/other"),
+			email: expect.stringMatching(/^\/email of the body/),
+		};
+		for (let times = 0; times < 2; times++) {
+			await loaded(warehouse, at(days), from("/other", "Integer", email));
+			expect(await warehouse.descriptions()).toEqual(changed);
+		}
+		const rebuilt = { ...from("/other", "String", email), rebuild: true };
+		await loaded(warehouse, at(days), rebuilt);
+		expect(await warehouse.descriptions()).toEqual({
+			...changed,
+			amount: changed.amount.replace("Integer", "String"),
+		});
 	},
 );
 

@@ -21,3 +21,13 @@ const words = {
 	LoadedAt: "When the load that wrote the row began.",
 	Run: "The Run that wrote the row.",
 } as const satisfies Record<Extract<TableColumn["from"], string>, string>;
+
+/** The same for a table of rejected values, by its columns. */
+export const rejectedColumns = {
+	event_id: "The event's id. An event has a row for each of its values.",
+	date: "The UTC date of the event. Filter by it: days are loaded as a whole.",
+	column_name: "The column that couldn't hold the value.",
+	value:
+		"The value as JSON text, as it was sent. The end of a longer one than 1,024 bytes is cut off.",
+	reason: "Why the column couldn't hold it.",
+} as const;

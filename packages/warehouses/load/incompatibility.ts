@@ -4,6 +4,7 @@ import type { Strategy, TableColumn } from "../../contracts/job.ts";
 export interface ExistingColumn {
 	name: string;
 	type: string;
+	comment?: string | null;
 }
 
 /** A column to load, with the type that the table must have for it. */

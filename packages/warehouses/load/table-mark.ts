@@ -11,6 +11,8 @@ import { JobFailure } from "./failure.ts";
 export interface TableMark {
 	/** Uid of the Run that wrote last. */
 	run: string;
+	/** Its name, for people who look at the table. A label can't hold any name, so BigQuery's marks lack it. */
+	runName?: string;
 	/** The snapshot time of that Run's manifest, in milliseconds since the epoch. */
 	snapshotMs: number;
 	/** The Pipeline that loads the table, `<namespace>/<name>`. Marks of early builds lack it. */

@@ -14,8 +14,9 @@ import type { BigQueryDataset } from "./dataset.ts";
 import { bigQueryUse } from "./plan.ts";
 import type { BigQueryTable } from "./rest/api.ts";
 import { BigQueryFailure } from "./rest/google-refusal.ts";
+import { describedFields } from "./schema.ts";
 import { labelsOf, markFor, markOf } from "./table-labels.ts";
-import { optionChanges } from "./table-options.ts";
+import { optionChanges, taggedColumns } from "./table-options.ts";
 
 /**
  * The table that a Run writes to. Throws {@link JobFailure} for a table that it must not write to: before it has marked the
@@ -65,10 +66,20 @@ export class OwnedTable {
 				...(!isKept && filledFrom !== undefined && { sourceKey: filledFrom }),
 			};
 			const options = isKept ? optionChanges(table, this.#input) : {};
-			const changed = Object.keys(options);
+			const { columns } = this.#input.table;
+			// Who may not set policy tags may not write a schema that has some.
+			const fields =
+				isKept && taggedColumns(table).length === 0
+					? describedFields(table, columns)
+					: undefined;
+			const changed = [
+				...Object.keys(options),
+				...(fields ? ["descriptions of columns"] : []),
+			];
 			const isSame = changed.length === 0 && isDeepStrictEqual(mark, left);
 			const changes = {
 				...options,
+				...(fields && { schema: { fields } }),
 				labels: { ...options.labels, ...labelsOf(mark) },
 			};
 			const { name } = this.#input.table;

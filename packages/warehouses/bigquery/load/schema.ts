@@ -1,4 +1,5 @@
 import type { TableColumn } from "../../../contracts/job.ts";
+import { missingComments } from "../../load/column-comments.ts";
 import { columnSql } from "../../load/columns.ts";
 import type {
 	ExistingColumn,
@@ -41,6 +42,30 @@ function typeOf(type: string): string {
 
 export function fieldsOf(columns: TableColumn[]): BigQueryField[] {
 	return wantedColumns(columns).map(({ name, type }) => ({ name, type }));
+}
+
+/** A table's fields with the descriptions that they lack; undefined if they have all. */
+export function describedFields(
+	{ schema }: Pick<BigQueryTable, "schema">,
+	columns: readonly TableColumn[],
+): BigQueryField[] | undefined {
+	const fields = schema?.fields ?? [];
+	const missing = missingComments(
+		columns,
+		fields.map(({ name, description }) => ({
+			name,
+			comment: (description as string | undefined) ?? null,
+		})),
+	);
+	let isChanged = false;
+	const described = fields.map((field) => {
+		const found = missing.find(
+			({ name }) => name.toLowerCase() === field.name.toLowerCase(),
+		);
+		if (found) isChanged = true;
+		return found ? { ...field, description: found.comment } : field;
+	});
+	return isChanged ? described : undefined;
 }
 
 /** A REQUIRED or REPEATED column counts as another type than a NULLABLE one. */

@@ -28,7 +28,7 @@ import {
 } from "./plan.ts";
 import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
-import { fieldsOf } from "./schema.ts";
+import { describedFields, fieldsOf } from "./schema.ts";
 import { label, labelsOf, tableDigest } from "./table-labels.ts";
 import { lostWith, newTable, taggedColumns } from "./table-options.ts";
 
@@ -160,9 +160,12 @@ export class BigQueryLoad {
 
 	/** @param former the table that it replaces. */
 	async #createTable(former?: BigQueryTable): Promise<BigQueryTable> {
+		const { name, columns } = this.#input.table;
 		const wanted = newTable(this.#input, former);
-		const table = await this.#dataset.createTable(this.#input.table.name, {
+		const fields = describedFields(wanted, columns) ?? fieldsIn(wanted);
+		const table = await this.#dataset.createTable(name, {
 			...wanted,
+			schema: { fields },
 			labels: { ...wanted.labels, ...this.#labels() },
 		});
 		await this.#table.mark(markDuring);
@@ -314,7 +317,7 @@ export class BigQueryLoad {
 	}
 }
 
-function fieldsIn({ schema }: BigQueryTable): BigQueryField[] {
+function fieldsIn({ schema }: Pick<BigQueryTable, "schema">): BigQueryField[] {
 	return schema?.fields ?? [];
 }
 

@@ -2,6 +2,11 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import {
+	allComments,
+	type ColumnComment,
+	missingComments,
+} from "../../load/column-comments.ts";
+import {
 	type ExistingColumn,
 	incompatibility,
 	newColumns,
@@ -41,6 +46,8 @@ export interface ClickHousePlan {
 	staging: NewTable | undefined;
 	/** Columns that the existing table gets first. */
 	added: TableColumn[];
+	/** On columns that lack one: of the staging table if it is new, or else of the existing one. */
+	comments: ColumnComment[];
 	/** Comments on the table while rows change, and afterwards. */
 	during: string;
 	after: string;
@@ -76,10 +83,12 @@ export function planClickHouse(
 	const pipeline = pipelineOf(input);
 	const after = writeComment(words, {
 		...markAfter(kept, manifest, pipeline),
+		runName: input.run.name,
 		...(record !== undefined && { record }),
 	});
 	const during = writeComment(words, {
 		...markDuring(kept, manifest, pipeline),
+		runName: input.run.name,
 		...(kept?.record !== undefined && { record: kept.record }),
 	});
 	return {
@@ -88,6 +97,12 @@ export function planClickHouse(
 			? { columns, orderBy: orderOf(input), comment: after }
 			: undefined,
 		added: isNew ? [] : added,
+		comments: isNew
+			? allComments(
+					columns,
+					existing && isMergeTree(existing) ? existing.columns : [],
+				)
+			: missingComments(columns, existing!.columns),
 		during,
 		after,
 		record,
@@ -108,13 +123,17 @@ export function clickHouseUse(
 	existing: ClickHouseTable,
 ): TableUse {
 	const { engine, isEmpty, comment } = existing;
-	const isTable = engine.endsWith("MergeTree");
+	const isTable = isMergeTree(existing);
 	return useOf(input, manifest, {
 		mark: isTable ? comment.mark : undefined,
 		otherKind: isTable ? undefined : engine,
 		isEmpty: isTable && isEmpty,
 		incompatibility: incompatibilityOf(existing, input),
 	});
+}
+
+function isMergeTree({ engine }: Pick<ClickHouseTable, "engine">): boolean {
+	return engine.endsWith("MergeTree");
 }
 
 /** The others merge rows that have the same key into one. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { ColumnComment } from "../../load/column-comments.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { dateColumn, typeOf } from "./schema.ts";
 
@@ -72,6 +73,14 @@ export class Statements {
 
 	comment(table: string, text: string): string {
 		return `ALTER TABLE ${this.of(table)}${this.onCluster} MODIFY COMMENT ${quoteText(text)}`;
+	}
+
+	commentColumns(table: string, comments: readonly ColumnComment[]): string {
+		const changes = comments.map(
+			({ name, comment }) =>
+				`COMMENT COLUMN ${quoteName(name)} ${quoteText(comment)}`,
+		);
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${changes.join(", ")}`;
 	}
 
 	insert(

@@ -83,12 +83,20 @@ export class ClickHouseLoad {
 		const { name } = this.#input.table;
 		if (plan.added.length > 0)
 			await this.#connection.run(this.#sql.addColumns(name, plan.added));
+		const commentColumns = async (table: string) => {
+			if (plan.comments.length > 0)
+				await this.#connection.run(
+					this.#sql.commentColumns(table, plan.comments),
+				);
+		};
+		if (!plan.staging) await commentColumns(name);
 		await this.#connection.run(
 			plan.staging
 				? this.#sql.create(this.#staging, plan.staging)
 				: this.#sql.createLike(this.#staging, name),
 		);
 		try {
+			if (plan.staging) await commentColumns(this.#staging);
 			const staged = await this.#fill(days, plan.publish === "Partitions");
 			await requireOurs();
 			if (plan.publish === "Partitions") await this.#publishDays(plan, staged);

@@ -205,8 +205,12 @@ class ClickHouseWarehouse implements Warehouse {
 			`SELECT engine, comment, partition_key, sorting_key FROM system.tables ${where} AND name = ${quoteText(table)}`,
 		);
 		if (!found) return undefined;
-		const columns = await this.#connection.rows<{ name: string; type: string }>(
-			`SELECT name, type FROM system.columns ${where} AND table = ${quoteText(table)} ORDER BY position`,
+		const columns = await this.#connection.rows<{
+			name: string;
+			type: string;
+			comment: string;
+		}>(
+			`SELECT name, type, comment FROM system.columns ${where} AND table = ${quoteText(table)} ORDER BY position`,
 		);
 		const {
 			engine,

@@ -77,11 +77,14 @@ function tableOf(columns: ExistingColumn[], comment: TableComment) {
 	return { columns, comment, isEmpty: false, isView: false };
 }
 
-/** Without the comment and the record, which every such load writes, and without DuckDB's setting. */
+/** Without the comments and the record, which every such load writes, and without DuckDB's setting. */
 function steps(...parameters: Parameters<typeof plan>): string[] {
 	return plan(...parameters)
 		.steps.filter(
-			(step) => !["Comment", "Record", "SkipDictionary"].includes(step.do),
+			(step) =>
+				!["Comment", "CommentColumns", "Record", "SkipDictionary"].includes(
+					step.do,
+				),
 		)
 		.map((step) =>
 			["do", "date", "rows"]
@@ -212,7 +215,10 @@ describe("a day that keeps rows", () => {
 			days,
 			tableOf(existing, { words: "", mark }),
 			new Map([[day.date, now]]),
-		).steps.filter((step) => !["Comment", "SkipDictionary"].includes(step.do));
+		).steps.filter(
+			(step) =>
+				!["Comment", "CommentColumns", "SkipDictionary"].includes(step.do),
+		);
 	const recorded = (days: LoadDay[]) =>
 		planKept(days).find((step) => step.do === "Record")?.change;
 
@@ -537,6 +543,7 @@ test.each<[string, LoadInput, ExistingColumn[] | undefined, unknown, unknown]>([
 			"Stage",
 			"Publish",
 			"Comment",
+			"CommentColumns",
 			...(input.strategy === "FullReload"
 				? ["CheckRows"]
 				: ["CheckRows", "CheckRows"]),

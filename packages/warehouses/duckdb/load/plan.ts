@@ -1,6 +1,11 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import {
+	allComments,
+	type ColumnComment,
+	missingComments,
+} from "../../load/column-comments.ts";
 import { columnSql } from "../../load/columns.ts";
 import {
 	type ExistingColumn,
@@ -25,6 +30,7 @@ export type LoadStep =
 	/** Creates the table empty, in place of any existing one, which may be a view. */
 	| { do: "ReplaceTable"; columns: TableColumn[]; isView?: true }
 	| { do: "Comment"; text: string }
+	| { do: "CommentColumns"; comments: ColumnComment[] }
 	| { do: "AddColumns"; columns: TableColumn[] }
 	| { do: "DeleteDay"; date: UtcDate }
 	/** The table must not have these files' events on that date yet. */
@@ -111,9 +117,17 @@ export function planLoad(
 		do: "Comment",
 		text: writeComment(words, {
 			...markAfter(kept, manifest, pipelineOf(input)),
+			runName: input.run.name,
 			...(record !== undefined && { record }),
 		}),
 	};
+	// A view has no comments of its own.
+	const commented = existing?.isView ? [] : existing?.columns;
+	const comments = replaces
+		? allComments(columns, commented)
+		: missingComments(columns, commented);
+	const commentColumns: LoadStep[] =
+		comments.length > 0 ? [{ do: "CommentColumns", comments }] : [];
 	const without = replaces
 		? []
 		: days.filter(({ kept }) => !kept).map(({ date }) => date);
@@ -157,12 +171,13 @@ export function planLoad(
 				...(existing && !replaces && { keeps: true }),
 			},
 			comment,
+			...commentColumns,
 		);
 	else {
 		if (replaces) steps.push({ do: "ReplaceTable", columns, ...isView });
 		else if (!existing) steps.push({ do: "CreateTable", columns });
 		else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
-		steps.push(comment);
+		steps.push(comment, ...commentColumns);
 		for (const date of without) steps.push({ do: "DeleteDay", date });
 		steps.push(...checks);
 		if (full.length > 0)

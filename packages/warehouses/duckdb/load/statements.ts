@@ -23,6 +23,11 @@ export function statements(
 			];
 		case "Comment":
 			return [`COMMENT ON TABLE ${name} IS ${quoteText(step.text)}`];
+		case "CommentColumns":
+			return step.comments.map(
+				({ name: column, comment }) =>
+					`COMMENT ON COLUMN ${name}.${quoteName(column)} IS ${quoteText(comment)}`,
+			);
 		case "AddColumns":
 			return step.columns.map(
 				(column) => `ALTER TABLE ${name} ADD COLUMN ${definition(column)}`,

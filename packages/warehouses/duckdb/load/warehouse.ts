@@ -136,10 +136,14 @@ async function existingTable(
 	table: string,
 	session: Session,
 ): Promise<DuckDBTable | undefined> {
-	const columns = await session.rows<{ name: string; type: string }>(
-		`SELECT column_name AS name, data_type AS type FROM information_schema.columns` +
-			` WHERE table_catalog = current_database() AND table_schema = current_schema()` +
-			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY ordinal_position`,
+	const columns = await session.rows<{
+		name: string;
+		type: string;
+		comment: string | null;
+	}>(
+		`SELECT column_name AS name, data_type AS type, comment FROM duckdb_columns()` +
+			` WHERE database_name = current_database() AND schema_name = current_schema()` +
+			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY column_index`,
 	);
 	if (columns.length === 0) return undefined;
 	// A view has no row here.

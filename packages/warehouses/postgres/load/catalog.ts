@@ -48,7 +48,7 @@ export async function findTable(
 	);
 	if (!found) return undefined;
 	const columns = await transaction.rows<ExistingColumn>(
-		`SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+		`SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, col_description(attrelid, attnum) AS comment FROM pg_attribute
 		WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
 		[found.oid],
 	);

@@ -1,6 +1,10 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
+import {
+	type ColumnComment,
+	missingComments,
+} from "../../load/column-comments.ts";
 import { incompatibility, newColumns } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { writeComment } from "../../load/table-comment.ts";
@@ -23,6 +27,8 @@ export interface PostgresPlan {
 	creates: boolean;
 	/** Columns that the existing table gets first. */
 	added: LoadInput["table"]["columns"];
+	/** On columns that lack one. */
+	comments: ColumnComment[];
 	/** Comments on the table while days change, and afterwards. */
 	during: string;
 	after: string;
@@ -55,11 +61,18 @@ export function planPostgres(
 	const words = existing && !isNew ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);
 	const pipeline = pipelineOf(input);
-	const recorded = record !== undefined && { record };
+	const recorded = {
+		runName: input.run.name,
+		...(record !== undefined && { record }),
+	};
 	return {
 		publish: isSwap ? "Swap" : "Days",
 		creates: !existing,
 		added,
+		comments: missingComments(
+			columns,
+			existing?.otherKind === undefined ? existing?.columns : [],
+		),
 		during: writeComment(words, {
 			...markDuring(kept, manifest, pipeline),
 			...recorded,

@@ -130,6 +130,7 @@ export class PostgresLoad {
 			await transaction.run(
 				`ALTER TABLE ${table} ${plan.added.map((column) => `ADD COLUMN ${definitions([column], options)}`).join(", ")}`,
 			);
+		await this.#commentColumns(plan, transaction);
 		for (const sql of this.#indexes(name)) await transaction.run(sql);
 		await transaction.run(this.#comment(name, plan.during));
 	}
@@ -363,8 +364,20 @@ export class PostgresLoad {
 				`ALTER TABLE ${nameOf(this.#schema, part)} RENAME TO ${quoteName(free)}`,
 			);
 		}
+		await this.#commentColumns(plan, transaction);
 		for (const sql of this.#indexes(name)) await transaction.run(sql);
 		await transaction.run(this.#comment(name, plan.after));
+	}
+
+	async #commentColumns(
+		{ comments }: PostgresPlan,
+		transaction: Transaction,
+	): Promise<void> {
+		const table = nameOf(this.#schema, this.#input.table.name);
+		for (const { name, comment } of comments)
+			await transaction.run(
+				`COMMENT ON COLUMN ${table}.${quoteName(name)} IS ${literal(comment)}`,
+			);
 	}
 
 	/** Those that the Pipeline names. A name says its columns, so that a repeat finds it. */
