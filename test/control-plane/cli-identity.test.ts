@@ -12,6 +12,7 @@ import {
 } from "vitest";
 import { isApiOf } from "../../cli/command/own-api.ts";
 import { makeOwnToken } from "../../cli/command/own-token.ts";
+import { restApi } from "../../cli/command/rest.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import { kubeconfig } from "../../local/servers/kubeconfig.ts";
@@ -236,6 +237,19 @@ async function ownUserOf(token: string): Promise<string> {
 	)) as { status: { user?: { username: string } } };
 	return status.user?.username ?? "nobody";
 }
+
+test("a command that outlives its ServiceAccount makes another one", async () => {
+	const { path } = await person("admin");
+	vi.stubEnv("TIDEMILL_API_URL", api.url);
+	const rest = restApi({ kubeconfig: path });
+	const list = () => rest.get("/sources");
+	await list();
+	expect(await left()).toHaveLength(3);
+	await removeAll();
+	// The apiserver remembers for seconds that the token was valid, and says at first that a right is missing.
+	await vi.waitFor(list, soon);
+	expect(await left()).toHaveLength(3);
+});
 
 test("a kubeconfig's token is sent as it is", async () => {
 	expect(await bodies(await configOf("editor", tokens.editor))).toMatchObject(
