@@ -49,6 +49,8 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 		root: directory,
 		serve: false,
 		cacheControl: false,
+		// The build has each file compressed beside it.
+		preCompressed: true,
 	});
 	const page = async (request: FastifyRequest, reply: FastifyReply) => {
 		reply.headers(pageHeaders);
@@ -60,8 +62,9 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 		if (index === undefined)
 			return reply.code(503).header("retry-after", "10").send(notBuilt);
 		const prefix = pathPrefix(request, isProxy);
+		// As it is written in console/index.html, which the build may change.
 		return index.replace(
-			'<base href="/console/">',
+			/<base href="\/console\/"\s*\/?>/,
 			`<base href="${prefix}/console/">`,
 		);
 	};

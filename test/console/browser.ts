@@ -2,7 +2,12 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 // playwright-core: drives a Chromium that is there, and brings none.
-import { type Browser, chromium, type Page } from "playwright-core";
+import {
+	type Browser,
+	type BrowserContextOptions,
+	chromium,
+	type Page,
+} from "playwright-core";
 import { expect } from "vitest";
 import {
 	type LocalMode,
@@ -22,7 +27,7 @@ export function chromiumPath(): string | undefined {
 /** Why the tests of the console are skipped; undefined where they run. */
 export const noBrowser: string | undefined =
 	chromiumPath() === undefined
-		? "There is no Chromium: apt-get install -y chromium, or name one in CHROMIUM."
+		? "There is no Chromium. Install Debian's (apt-get install -y chromium), or name the path of one in CHROMIUM."
 		: undefined;
 
 /** The console of a namespace of its own, in a browser, as somebody with some roles. */
@@ -37,7 +42,7 @@ export interface ConsoleSession {
 }
 
 /** Without it, a test on a slow machine fails where a person would only wait. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 
 /**
  * @param roles of Tidemill, such as `tidemill-editor`, in the namespace
@@ -51,10 +56,28 @@ export async function openConsole(
 	const where = local ?? (await openLocalMode(namespace));
 	const token = await tokenOf(where, roles);
 	const url = await apiURL(where);
+	const { page, complaints, close } = await openPage();
+	const open = async (path: string) => {
+		const to = new URL(`/console/${path}`, url);
+		to.searchParams.set("namespace", where.namespace);
+		await page.goto(to.href);
+	};
+	await open("sources");
+	await page.getByLabel("Token").fill(token);
+	await page.getByRole("button", { name: "Sign in" }).click();
+	await page.getByRole("navigation").waitFor();
+	return { local: where, page, open, complaints, close };
+}
+
+/** An empty page of a browser of its own. */
+export async function openPage(
+	options: BrowserContextOptions = {},
+): Promise<Pick<ConsoleSession, "page" | "complaints" | "close">> {
 	const browser = await openBrowser();
 	const context = await browser.newContext({
 		viewport: { width: 1280, height: 900 },
 		reducedMotion: "reduce",
+		...options,
 	});
 	const page = await context.newPage();
 	page.setDefaultTimeout(patienceMs);
@@ -70,16 +93,7 @@ export async function openConsole(
 		complaints.push(text);
 	});
 	await page.addInitScript(complainOfViolations);
-	const open = async (path: string) => {
-		const to = new URL(`/console/${path}`, url);
-		to.searchParams.set("namespace", where.namespace);
-		await page.goto(to.href);
-	};
-	await open("sources");
-	await page.getByLabel("Token").fill(token);
-	await page.getByRole("button", { name: "Sign in" }).click();
-	await page.getByRole("navigation").waitFor();
-	return { local: where, page, open, complaints, close: () => browser.close() };
+	return { page, complaints, close: () => browser.close() };
 }
 
 export function openBrowser(): Promise<Browser> {
@@ -170,4 +184,11 @@ export async function expectPage(page: Page, title: string | RegExp) {
 	const exact = typeof title === "string";
 	await page.getByRole("heading", { level: 1, name: title, exact }).waitFor();
 	expect(await axeFindings(page), String(title)).toEqual([]);
+}
+
+/** Of the page and of all that it has loaded since, as they came over the network or would without a cache: bodies, compressed. */
+export function bytesOfView(page: Page): Promise<number> {
+	return page.evaluate(
+		`["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+	);
 }

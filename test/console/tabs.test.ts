@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ConsoleSession, noBrowser, openConsole } from "./browser.ts";
+import {
+	bytesOfView,
+	type ConsoleSession,
+	noBrowser,
+	openConsole,
+} from "./browser.ts";
 
 /** A browser opens six connections to a server. */
 const tabs = 8;
@@ -11,6 +16,13 @@ describe.skipIf(noBrowser)("many tabs of the console", () => {
 		visitor = await openConsole("console-tabs", ["tidemill-editor"]);
 	});
 	afterAll(() => visitor?.close());
+
+	test("the first view takes at most 150 KB of the network", async () => {
+		const { page } = visitor;
+		await page.reload();
+		await page.getByText("No sources yet").waitFor();
+		expect(await bytesOfView(page)).toBeLessThan(150_000);
+	});
 
 	test("eight tabs show a change by one stream, and go on when the tab that read it is closed", async () => {
 		const { page: first, local } = visitor;

@@ -300,9 +300,10 @@ describe("the console's files", () => {
 		const dist = join(directory, "dist");
 		await mkdir(join(dist, "assets"), { recursive: true });
 		await writeFile(join(dist, "assets/main-1.js"), "export {};");
+		await writeFile(join(dist, "assets/main-1.js.gz"), "compressed");
 		await writeFile(
 			join(dist, "index.html"),
-			'<!doctype html><base href="/console/"><script type="module" src="./assets/main-1.js"></script>',
+			'<!doctype html><base href="/console/" /><script type="module" src="./assets/main-1.js"></script>',
 		);
 		for (const path of ["", "/", "/sources", "/sources/orders?namespace=x"]) {
 			const page = await send("GET", `/console${path}`, { host });
@@ -326,6 +327,17 @@ describe("the console's files", () => {
 		const script = await send("GET", "/console/assets/main-1.js", { host });
 		expect(script.headers["content-type"]).toContain("javascript");
 		expect(script.headers["cache-control"]).toContain("immutable");
+		expect(script.body).toBe("export {};");
+		const compressed = await send("GET", "/console/assets/main-1.js", {
+			host,
+			"accept-encoding": "gzip, br",
+		});
+		expect(compressed.body).toBe("compressed");
+		expect(compressed.headers).toMatchObject({
+			"content-encoding": "gzip",
+			"content-type": script.headers["content-type"],
+			vary: "accept-encoding",
+		});
 		for (const path of ["assets/none.js", "assets/..%2f..%2fcodes"])
 			expect((await send("GET", `/console/${path}`, { host })).statusCode).toBe(
 				404,

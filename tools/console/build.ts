@@ -9,6 +9,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { writeConsoleTypes } from "./types.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -42,6 +43,7 @@ async function buildConsole(): Promise<void> {
 			logLevel: "warn",
 			build: { outDir: made },
 		});
+		compress(join(made, "assets"));
 		writeFileSync(
 			join(made, "build.json"),
 			`${JSON.stringify({ build: name })}\n`,
@@ -53,10 +55,26 @@ async function buildConsole(): Promise<void> {
 	}
 }
 
+/** Writes each file's gzip beside it, which the API sends to whoever takes it: a third of the bytes. */
+function compress(folder: string): void {
+	for (const file of globSync("**/*", { cwd: folder })) {
+		const path = join(folder, file);
+		writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
+	}
+}
+
+/** What the build reads, and this file. */
+const read = [
+	"console/**/*.{ts,tsx,css,html,svg,json}",
+	"crds/*.{ts,yaml}",
+	"packages/{contracts,service,warehouses}/**/*.{ts,yaml}",
+	"tools/console/build.ts",
+];
+
 /** Of all that the build reads. */
 function nameOf(types: string): string {
 	const hash = createHash("sha256").update(types);
-	const files = globSync("console/**/*.{ts,tsx,css,html,svg,json}", {
+	const files = globSync(read, {
 		cwd: root,
 		exclude: ["console/dist*/**", "console/generated/**", "**/*.test.ts"],
 	});

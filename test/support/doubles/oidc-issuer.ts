@@ -19,7 +19,7 @@ export interface OidcIssuer {
 	url: string;
 	/** Of the authority that signs the issuer's certificate. */
 	ca: string;
-	/** The client whose ID tokens the apiserver takes. It may send browsers back to {@link redirectUri} alone. */
+	/** The client whose ID tokens the apiserver takes. It may send browsers back to one address alone, {@link redirectUri} unless the test says another. */
 	clientId: string;
 	clientSecret: string;
 	/** Does what a person does in a browser that an application has sent here, and returns the URL that it is sent back to. */
@@ -37,7 +37,14 @@ export const redirectUri =
  * An OpenID Connect issuer on loopback with TLS. The apiserver finds its keys by OpenID Connect Discovery 1.0
  * (kubernetes.io/docs/reference/access-authn-authz/authentication/#openid-connect-tokens).
  */
-export async function startOidcIssuer(): Promise<OidcIssuer> {
+export async function startOidcIssuer({
+	redirectUri: mayReturnTo = redirectUri,
+	groupOf = () => "engineers",
+}: {
+	redirectUri?: string;
+	/** Of somebody who signs in. */
+	groupOf?: (login: string) => string;
+} = {}): Promise<OidcIssuer> {
 	const directory = await temporaryDirectory("oidc");
 	const pki = await ensurePki(join(directory, "pki"));
 	const url = `https://127.0.0.1:${await freePort()}`;
@@ -57,7 +64,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
 				client_secret: secret,
 				application_type: "native",
 				grant_types: ["authorization_code"],
-				redirect_uris: [redirectUri],
+				redirect_uris: [mayReturnTo],
 				response_types: ["code"],
 			},
 		],
@@ -67,7 +74,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
 		claims: { openid: ["sub", "groups"] },
 		findAccount: (_, sub) => ({
 			accountId: sub,
-			claims: () => ({ sub, groups: ["engineers"] }),
+			claims: () => ({ sub, groups: [groupOf(sub)] }),
 		}),
 		jwks: { keys: [privateKey.export({ format: "jwk" })] },
 		cookies: { keys: [randomBytes(16).toString("hex")] },
