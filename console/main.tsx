@@ -3,8 +3,9 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { startStore } from "./api/changes.ts";
 import { sessionLost } from "./api/request.ts";
-import { loadSession, session } from "./api/session.ts";
+import { loadSession, session, sessionState } from "./api/session.ts";
 import { App } from "./app/app.tsx";
+import { showHiddenCharacters } from "./app/hidden-characters.ts";
 import { spendCode } from "./app/sign-in.tsx";
 import { namespace, startNavigation } from "./router/navigation.ts";
 import "./styles/tokens.css";
@@ -13,6 +14,7 @@ import "./styles/layout.css";
 import "./styles/components.css";
 import "./styles/forms.css";
 
+showHiddenCharacters();
 startNavigation();
 render(<App />, document.getElementById("console")!);
 if (!(await spendCode())) await loadSession();
@@ -22,7 +24,8 @@ startStore();
 effect(() => {
 	const { value: wanted } = namespace;
 	const known = session.peek();
-	if (known && known.namespace !== wanted) void loadSession();
+	const isRefused = sessionState.peek().kind === "away";
+	if (isRefused || (known && known.namespace !== wanted)) void loadSession();
 });
 effect(() => {
 	if (sessionLost.value > 0) void loadSession();

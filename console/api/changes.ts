@@ -62,14 +62,22 @@ export function remember<K extends LiveKind>(
 	apply([{ type: "object", kind, object }]);
 }
 
+/** The right may be given again, and then nothing else says so. */
+const refusedAgainMs = 15_000;
+/** Another number follows anew. */
+const round = signal(0);
+
 /** Follows the changes of the visitor's namespace for as long as they are signed in. */
 export function startStore(): void {
 	let following = new AbortController();
 	const key = computed(() => {
 		const visitor = session.value;
 		if (!visitor) return "";
-		const seen = kinds.filter((kind) => can(kind, "list"));
-		return JSON.stringify([visitor.user, namespace.value, seen]);
+		// As the API asks: the stream is refused whole if one kind may not be watched.
+		const seen = kinds.filter(
+			(kind) => can(kind, "list") && can(kind, "watch"),
+		);
+		return JSON.stringify([visitor.user, namespace.value, seen, round.value]);
 	});
 	effect(() => {
 		following.abort();
@@ -99,7 +107,9 @@ async function follow(seen: LiveKind[], ended: AbortSignal): Promise<void> {
 				if (ended.aborted) return;
 				if (state !== "live") snapshot = [];
 				connectionState.value = state;
-				if (state === "refused") void loadSession();
+				if (state !== "refused") return;
+				void loadSession();
+				setTimeout(() => !ended.aborted && round.value++, refusedAgainMs);
 			},
 			onEvents: (events) => {
 				if (ended.aborted) return;

@@ -29,7 +29,8 @@ export interface VisitorSession {
 
 type SessionState =
 	| { kind: "unknown" }
-	| { kind: "away"; detail: string }
+	/** With what the API says, if it does: of a namespace that can't be, or of the host. */
+	| { kind: "away"; detail: string | undefined }
 	| { kind: "signedOut"; ways: SignInWays; hasEnded: boolean }
 	| { kind: "signedIn"; session: VisitorSession };
 
@@ -75,7 +76,8 @@ export async function loadSession(): Promise<void> {
 			};
 		// What is on the page stays: the line above it says that the API is away.
 		else if (!wasSignedIn) {
-			sessionState.value = { kind: "away", detail: error.message };
+			const detail = error.code === "Away" ? undefined : error.message;
+			sessionState.value = { kind: "away", detail };
 			setTimeout(() => void loadSession(), awayAgainMs);
 		}
 	}

@@ -10,6 +10,7 @@ import { shell as words } from "../messages/shell.ts";
 import {
 	address,
 	askBeforeLeaving,
+	href,
 	namespace,
 	navigate,
 } from "../router/navigation.ts";
@@ -37,10 +38,15 @@ export function App() {
 		return (
 			<main class="alone">
 				<h1>{words.product}</h1>
-				<p role="alert">{words.away}</p>
+				<p role="alert">{state.detail ?? words.away}</p>
 				<button type="button" onClick={() => void loadSession()}>
 					{words.retry}
 				</button>
+				{state.detail !== undefined && (
+					<a href={href("sources", { namespace: "default" })}>
+						{words.toSources}
+					</a>
+				)}
 			</main>
 		);
 	if (state.kind === "signedOut")
@@ -132,11 +138,11 @@ function LeaveDialog() {
 		<Dialog title={words.leaveTitle} onClose={() => give(false)}>
 			<p>{words.leaveText}</p>
 			<div class="actions">
-				<button type="button" class="button-danger" onClick={() => give(true)}>
-					{words.leave}
-				</button>
 				<button type="button" onClick={() => give(false)}>
 					{words.stay}
+				</button>
+				<button type="button" class="button-danger" onClick={() => give(true)}>
+					{words.leave}
 				</button>
 			</div>
 		</Dialog>

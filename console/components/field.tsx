@@ -1,5 +1,7 @@
 import type { ComponentChildren, TargetedEvent } from "preact";
 import { useId } from "preact/hooks";
+import { linesForTerminal } from "../../packages/service/terminal-text.ts";
+import { components as words } from "../messages/components.ts";
 
 interface FieldTexts {
 	label: string;
@@ -76,8 +78,18 @@ export function TextField({
 	const read = (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
 		onInput(event.currentTarget.value);
 	const className = isMonospace ? "monospace" : undefined;
+	const seen = linesForTerminal(value);
+	// A field shows its text as it is, so the hidden characters in it are shown below.
+	const helpAndSeen =
+		seen === value ? (
+			help
+		) : (
+			<>
+				{help} {words.hiddenCharacters(seen)}
+			</>
+		);
 	return (
-		<Field {...{ label, help, error }}>
+		<Field {...{ label, help: helpAndSeen, error }}>
 			{(ids) =>
 				rows ? (
 					<textarea
@@ -173,5 +185,14 @@ export function CheckField({
 				</p>
 			)}
 		</div>
+	);
+}
+
+/** After the errors are rendered: who sends a form goes to the first field that is wrong. */
+export function focusFirstError(): void {
+	requestAnimationFrame(() =>
+		requestAnimationFrame(() =>
+			document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus(),
+		),
 	);
 }

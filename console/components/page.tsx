@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { linesForTerminal } from "../../packages/service/terminal-text.ts";
 import { components as words } from "../messages/components.ts";
 import { shell } from "../messages/shell.ts";
 import { address, href } from "../router/navigation.ts";
@@ -25,7 +26,7 @@ export function Page({
 }) {
 	const heading = useRef<HTMLHeadingElement>(null);
 	useEffect(() => {
-		document.title = `${title} · ${shell.product}`;
+		document.title = `${linesForTerminal(title)} · ${shell.product}`;
 	}, [title]);
 	// Before the page is seen: later it would take the focus from a field that somebody has reached by Tab.
 	useLayoutEffect(() => {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { unsafeOnTerminal } from "../../packages/service/terminal-text.ts";
 import { components as words } from "../messages/components.ts";
 
 const utc = new Intl.DateTimeFormat("en-CA", {
@@ -24,7 +25,8 @@ export function Time({
 	if (!date || Number.isNaN(date.getTime()))
 		return <span class="quiet">{words.notYet}</span>;
 	const text = `${utc.format(date).replace(", ", " ")} UTC`;
-	const here = local.format(date);
+	// Arabic and Hebrew have marks of direction in dates, which aren't a stranger's.
+	const here = local.format(date).replace(unsafeOnTerminal, "");
 	return (
 		<span class="time">
 			<time dateTime={at} title={here}>

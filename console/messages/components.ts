@@ -8,7 +8,8 @@ export const components = {
 	delete: "Delete",
 	deleteNamed: (name: string) => `Delete ${name}?`,
 	typeName: (name: string) => `Type ${name} to confirm`,
-	required: "required",
+	hiddenCharacters: (text: string) =>
+		`The text has hidden characters, which are shown here as codes: ${text}`,
 	showMore: (count: number) => `Show ${count} more`,
 	showAll: "Show all of it",
 	cutOff: (shown: string, all: string) => `The first ${shown} of ${all}.`,

@@ -15,7 +15,7 @@ export const destinations = {
 	what: "What it is",
 	destinationName: "Destination name",
 	nameHelp: "For kubectl and the API. It can't change later.",
-	displayName: "Name to display",
+	displayName: "Display name",
 	asIfAbsent: "not set",
 
 	checkNow: "Check now",

@@ -29,6 +29,5 @@ export const forms = {
 	saveMerged: "Save both changes",
 	discardMine: "Discard mine",
 	backToForm: "Back to the form",
-	gone: "Somebody has deleted this. Saving isn't possible any more.",
 	conditions: "State",
 };

@@ -118,8 +118,6 @@ export const pipelines = {
 	dateEndProblem: "must be Today or a date, such as 2026-12-31",
 	nameProblem:
 		"must have lower-case letters, digits and dashes, and at most 40 characters",
-	isRequired: "is required",
-
 	edit: "Edit",
 	editTitle: (name: string) => `Edit ${name}`,
 	runNow: "Run now",
@@ -138,15 +136,10 @@ export const pipelines = {
 	nothingToLoad: "no date",
 	strategyWord: { Incremental: "Incremental", FullReload: "Full reload" },
 	conditions: "State",
-	condition: "Condition",
-	reason: "Reason",
-	message: "Message",
-	since: "Since",
 	runs: "Runs",
 	allRuns: "All runs of this pipeline",
 	noRunsYet: "It hasn't run yet.",
 	deleteLoss: (table: string) =>
 		`Its schedule ends, and its runs and their logs are deleted with it. The table ${table} and its rows stay in the warehouse.`,
-	deleted: (name: string) => `${name} is deleted.`,
 	deleting: (name: string) => `${name} is being deleted.`,
 };

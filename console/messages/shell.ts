@@ -17,7 +17,6 @@ export const shell = {
 	themeAuto: "As the system",
 	themeLight: "Light",
 	themeDark: "Dark",
-	menu: "Menu",
 	loading: "Loading…",
 	away: "The API doesn't answer. This page tries again by itself.",
 	retry: "Try again",

@@ -11,11 +11,9 @@ export const trackingPlans = {
 	empty:
 		"A tracking plan says what a source's events should look like, and what happens to those that differ.",
 	ready: "Ready",
-	notReady: "NotReady",
-
 	planName: "Plan name",
 	planNameHelp: "For kubectl and the API. It can't change later.",
-	displayName: "Name to display",
+	displayName: "Display name",
 	typeAt: "Where an event's type is",
 	typeKinds: {
 		bodyPointer: "In the body",
@@ -41,7 +39,6 @@ export const trackingPlans = {
 	schemas: "Event types and schemas",
 	schemasHelp:
 		"Write the schemas here, in YAML. Ctrl-Space completes; what is wrong is marked at its line.",
-	check: "The API's check",
 	checking: "Checking…",
 	checked: "The API would take this plan.",
 

@@ -9,10 +9,20 @@ import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import {
+	EditorView,
+	highlightSpecialChars,
+	keymap,
+	lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { parse } from "yaml";
+import {
+	escapedForTerminal,
+	linesForTerminal,
+	unsafeOnTerminal,
+} from "../../packages/service/terminal-text.ts";
 import { completionsAt, placeAt } from "./completion.ts";
 import type { FormKind, PlainObject } from "./draft.ts";
 import type { ManifestProblem } from "./manifest.ts";
@@ -72,6 +82,16 @@ const colours = HighlightStyle.define([
 	{ tag: [tags.number, tags.bool, tags.null], color: "var(--good)" },
 ]);
 
+/** They are shown as everywhere else, and stay what they are when somebody copies the text. */
+const hiddenCharacters = highlightSpecialChars({
+	specialChars: unsafeOnTerminal,
+	render: (code) => {
+		const shown = document.createElement("span");
+		shown.textContent = escapedForTerminal(String.fromCharCode(code));
+		return shown;
+	},
+});
+
 /** A CRD is read when somebody writes YAML of its kind. */
 const crds: Record<FormKind, () => Promise<{ default: string }>> = {
 	Source: () => import("../../crds/sources.yaml?raw"),
@@ -108,6 +128,7 @@ export function ManifestEditor({
 				extensions: [
 					lineNumbers(),
 					history(),
+					hiddenCharacters,
 					yaml(),
 					lintGutter(),
 					theme,
@@ -158,7 +179,10 @@ export function ManifestEditor({
 		const { state } = view.current!;
 		const found = problems.map(({ line = 1, message }): Diagnostic => {
 			const at = state.doc.line(Math.min(Math.max(1, line), state.doc.lines));
-			return { from: at.from, to: at.to, severity: "error", message };
+			return {
+				...{ from: at.from, to: at.to, severity: "error" },
+				message: linesForTerminal(message),
+			};
 		});
 		view.current!.dispatch(setDiagnostics(state, found));
 	}, [problems]);

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiProblem, fieldError } from "../api/problem.ts";
 import { can, type RightVerb } from "../api/session.ts";
+import { focusFirstError } from "../components/field.tsx";
 import { ManagedNotice } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { toast } from "../components/toast.tsx";
@@ -160,14 +161,5 @@ export function ResourceForm({
 				/>
 			)}
 		</form>
-	);
-}
-
-/** After the errors are rendered. */
-function focusFirstError(): void {
-	requestAnimationFrame(() =>
-		requestAnimationFrame(() =>
-			document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus(),
-		),
 	);
 }

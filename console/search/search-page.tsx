@@ -3,7 +3,7 @@ import { live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { DataTable } from "../components/data-table.tsx";
-import { TextField } from "../components/field.tsx";
+import { focusFirstError, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
@@ -50,7 +50,7 @@ export function SearchPage() {
 		event.preventDefault();
 		const wanted = eventIdIn(text);
 		setError(wanted ? undefined : words.invalid);
-		if (!wanted) return;
+		if (!wanted) return focusFirstError();
 		setText(wanted);
 		setQuery({ event: wanted });
 		setAttempt(attempt + 1);

@@ -1,8 +1,12 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ApiProblem, fieldError } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { CodeBlock } from "../components/code-block.tsx";
-import { SelectField, TextField } from "../components/field.tsx";
+import {
+	focusFirstError,
+	SelectField,
+	TextField,
+} from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import type { IssuedToken, TokenCreate } from "../generated/types.ts";
@@ -25,11 +29,7 @@ export function NewToken() {
 	const [problem, setProblem] = useState<ApiProblem>();
 	const [isBusy, setBusy] = useState(false);
 	const [issued, setIssued] = useState<IssuedToken>();
-	const form = useRef<HTMLFormElement>(null);
 	useUnsaved(!issued && draft.name !== "");
-	useEffect(() => {
-		form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-	}, [nameError, problem]);
 	const set = (change: Partial<TokenDraft>) => {
 		setNameError(undefined);
 		setDraft({ ...draft, ...change });
@@ -38,7 +38,8 @@ export function NewToken() {
 		event.preventDefault();
 		const error = tokenNameError(draft.name);
 		setNameError(error);
-		if (error || isBusy) return;
+		if (error) return focusFirstError();
+		if (isBusy) return;
 		setBusy(true);
 		setProblem(undefined);
 		try {
@@ -46,13 +47,14 @@ export function NewToken() {
 		} catch (failure) {
 			if (!(failure instanceof ApiProblem)) throw failure;
 			setProblem(failure);
+			focusFirstError();
 		}
 		setBusy(false);
 	};
 	if (issued) return <Issued token={issued} />;
 	return (
 		<Page title={words.newToken} parents={[["tokens", words.title]]}>
-			<form ref={form} class="form" onSubmit={create} noValidate>
+			<form class="form" onSubmit={create} noValidate>
 				{problem && <ProblemBox problem={problem} shownFields={shownFields} />}
 				<TextField
 					label={words.name}
