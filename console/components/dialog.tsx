@@ -20,7 +20,8 @@ export function Dialog({
 	useEffect(() => {
 		const opener = document.activeElement as HTMLElement | null;
 		dialog.current?.showModal();
-		return () => opener?.focus?.();
+		// After it is gone: while it is open, nothing outside it can have the focus.
+		return () => queueMicrotask(() => opener?.focus?.());
 	}, []);
 	return (
 		<dialog

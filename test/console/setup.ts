@@ -3,15 +3,19 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { installPackages } from "../../local/binaries/debian-packages.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, noBrowser } from "./browser.ts";
 
 /** Builds the console, and starts one local Tidemill for all files, each of which works in a namespace of its own. */
 export default async function setup(
 	project: TestProject,
 ): Promise<(() => Promise<void>) | undefined> {
 	if (chromiumPath() === undefined) {
-		// Without a browser the files skip, and need nothing.
-		if (!process.env.CI) return undefined;
+		if (!process.env.CI) {
+			if (process.env.CONSOLE_SCREENSHOTS) throw new Error(noBrowser);
+			console.warn(`The tests of the console are skipped. ${noBrowser}`);
+			// The files skip, and need nothing.
+			return undefined;
+		}
 		installPackages({ "/usr/bin/chromium": "chromium" }, console.error);
 	}
 	execFileSync(process.execPath, ["tools/console/build.ts"], {

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { inject, vi } from "vitest";
 import { locateHome, readState } from "../../../local/machine/home.ts";
+import type { ProcessIdentity } from "../../../local/machine/identity.ts";
 import type { LocalPorts } from "../../../local/machine/ports.ts";
 import type { LocalSecrets } from "../../../local/secrets.ts";
 import { KubeClient } from "../../../packages/kube/client/client.ts";
@@ -32,6 +33,8 @@ export interface LocalMode {
 	 * Returns when it died, in milliseconds since the epoch.
 	 */
 	killAndAwait(name: string): Promise<number>;
+	/** Does something while a child is away: it is killed, and started again only afterwards. Returns when it is ready again. */
+	whileAway(name: string, action: () => Promise<void>): Promise<void>;
 	/** Process id of a child as it runs now. */
 	pidOf(name: string): number;
 	/** Connects to NATS as the user who may do everything. */
@@ -128,6 +131,21 @@ function localModeIn(
 			const diedAtMs = Date.now();
 			await says(home, back, times);
 			return diedAtMs;
+		},
+		whileAway: async (name, action) => {
+			const back = `${name} is ready again`;
+			const times = timesSaid(home, back) + 1;
+			const { lock } = locateHome({ TIDEMILL_HOME: home });
+			const supervisor = readState<ProcessIdentity>(lock)!.pid;
+			// A supervisor that sleeps starts nobody.
+			process.kill(supervisor, "SIGSTOP");
+			try {
+				process.kill(pidOf(home, name), "SIGKILL");
+				await action();
+			} finally {
+				process.kill(supervisor, "SIGCONT");
+			}
+			await says(home, back, times);
 		},
 		pidOf: (name) => pidOf(home, name),
 		connectNats: () => {

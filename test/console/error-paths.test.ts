@@ -1,0 +1,211 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { trackingPlanKind } from "../../crds/generated/types.ts";
+import {
+	axeFindings,
+	type ConsoleSession,
+	expectPage,
+	noBrowser,
+	openConsole,
+} from "./browser.ts";
+import { withMouse } from "./hands.ts";
+import { applySourceAndDestination, createPipeline } from "./shop.ts";
+
+/* What goes wrong while a page is open, each with the real thing. */
+
+/** A role that is taken away or given shows within a minute, and on a busy machine later. */
+const aWhile = { timeout: 180_000 };
+
+describe.skipIf(noBrowser)("what goes wrong in the console", () => {
+	let visitor: ConsoleSession;
+
+	beforeAll(async () => {
+		visitor = await openConsole("console-errors", ["tidemill-editor"]);
+		await applySourceAndDestination(visitor);
+		await createPipeline(visitor, "orders");
+		await applyPlan(visitor);
+	});
+	afterAll(() => visitor?.close());
+
+	test("an API that is away is said, nothing that was typed is lost, and the page comes back by itself", async () => {
+		const { page, open, local, complaints } = visitor;
+		const hands = withMouse(page);
+		await open("sources/new");
+		await hands.fill("Source name", "typed-before");
+		const lost = page.getByText(/^Connection lost\./);
+		await local.whileAway("api", async () => {
+			await lost.waitFor(aWhile);
+			await hands.press("Create");
+			await page
+				.getByRole("alert")
+				.getByText("The API doesn't answer.")
+				.waitFor();
+			expect(await axeFindings(page)).toEqual([]);
+			await rename(visitor, "pipeline", "orders", "Named meanwhile");
+		});
+		await lost.waitFor({ ...aWhile, state: "detached" });
+		await hands.press("Create");
+		await expectPage(page, "typed-before");
+		await hands.follow("Pipelines");
+		await page.getByText("Named meanwhile").waitFor();
+		expect(complaints).toEqual([]);
+	});
+
+	/** Each form with the name of what it changes. */
+	const forms = [
+		["source", "sources", "shop", "Display name"],
+		["destination", "destinations", "warehouse", "Display name"],
+		["pipeline", "pipelines", "orders", "Integration name"],
+		["trackingplan", "tracking-plans", "orders", "Display name"],
+	] as const;
+
+	test.each(forms)(
+		"an edit of a %s elsewhere is shown beside one's own",
+		async (kind, path, name, label) => {
+			const { page, open, local, complaints } = visitor;
+			const hands = withMouse(page);
+			await open(formOf(path, name));
+			await hands.fill(label, "Mine");
+			await rename(visitor, kind, name, "Theirs");
+			await hands.press("Save");
+			const question = page.getByRole("dialog");
+			await question.getByText("Somebody else changed this").waitFor();
+			await question.getByText("Theirs", { exact: true }).last().waitFor();
+			expect(await axeFindings(page)).toEqual([]);
+			await hands.press("Save both changes");
+			await question.waitFor({ state: "detached" });
+			await vi.waitFor(async () => {
+				const { spec } = await local.resource<{ spec: object }>(
+					...(["get", kind, name] as const),
+				);
+				expect(spec).toMatchObject({ displayName: "Mine" });
+			}, aWhile);
+			expect(complaints).toEqual([]);
+		},
+	);
+
+	test("what somebody deletes while its form is open can't be saved, and the form says so", async () => {
+		const { page, open, local } = visitor;
+		const hands = withMouse(page);
+		await createPipeline(visitor, "deleted");
+		await open("pipelines/deleted/edit");
+		await hands.fill("Overwrite period", "5");
+		await local.run("kubectl", "delete", "pipeline", "deleted");
+		await hands.press("Save");
+		await page.getByRole("alert").getByText("deleted").waitFor();
+		expect(await page.getByLabel("Overwrite period").inputValue()).toBe("5");
+		expect(await axeFindings(page)).toEqual([]);
+	});
+
+	test.each([
+		["sources/new", "Source name", "No Name"],
+		["destinations/new", "Destination name", "No Name"],
+		["pipelines/new", "Resource name", "No Name"],
+		["tracking-plans/new", "Plan name", "No Name"],
+		["search", "Event id", "no id"],
+	])(
+		"an invalid field is named at the field, which has the focus: %s",
+		async (path, label, wrong) => {
+			const { page, open } = visitor;
+			await open(path);
+			const field = page.getByLabel(label, { exact: true });
+			await field.fill(wrong);
+			await page.locator("main button[type=submit]").click();
+			await vi.waitFor(async () => {
+				expect(await field.getAttribute("aria-invalid")).toBe("true");
+				expect(await isFocused(page, label)).toBe(true);
+			}, aWhile);
+			const described = (await field.getAttribute("aria-describedby"))!;
+			const [last] = described.split(" ").reverse();
+			expect(await page.locator(`[id="${last}"]`).innerText()).not.toBe("");
+			expect(await axeFindings(page)).toEqual([]);
+		},
+	);
+
+	test("a right that is taken away while a form is open is said by the API, then by the page, which comes back with the right", async () => {
+		const { page, open, local, complaints } = visitor;
+		const hands = withMouse(page);
+		await open("pipelines/orders/edit");
+		await hands.fill("Overwrite period", "4");
+		await local.run(
+			...(["kubectl", "create", "rolebinding", "looks"] as const),
+			...["--clusterrole=tidemill-viewer", account],
+		);
+		await local.run("kubectl", "delete", "rolebinding", editing);
+		await untilForbidden(visitor);
+		const save = page.getByRole("button", { name: "Save", exact: true });
+		const refused = page.getByRole("alert").getByText(/lacks the right/);
+		const readOnly = page.getByText("You may see this, but not change it.");
+		// On a slow machine, the page has heard of it before.
+		await save.click().catch(() => undefined);
+		await refused.or(readOnly).first().waitFor(aWhile);
+		await readOnly.waitFor(aWhile);
+		expect(await save.count()).toBe(0);
+		expect(await axeFindings(page)).toEqual([]);
+
+		await local.run("kubectl", "delete", "rolebinding", "looks");
+		await hands.follow("Sources");
+		await expectNoAccess(page);
+		await local.run(
+			...(["kubectl", "create", "rolebinding", editing] as const),
+			...["--clusterrole=tidemill-editor", account],
+		);
+		await page.getByRole("link", { name: "shop", exact: true }).waitFor(aWhile);
+		await page.getByRole("button", { name: "New source" }).waitFor(aWhile);
+		expect(complaints).toEqual([]);
+	});
+});
+
+const account = "--serviceaccount=console-errors:visitor-editor";
+/** As openConsole calls it. */
+const editing = "visitor-editor-tidemill-editor";
+
+function formOf(path: string, name: string): string {
+	return path === "tracking-plans" ? `${path}/${name}` : `${path}/${name}/edit`;
+}
+
+async function rename(
+	{ local }: ConsoleSession,
+	kind: string,
+	name: string,
+	displayName: string,
+): Promise<void> {
+	await local.run(
+		...(["kubectl", "patch", kind, name, "--type=merge"] as const),
+		...["-p", JSON.stringify({ spec: { displayName } })],
+	);
+}
+
+/** The apiserver reads what roles are bound in its own time. */
+async function untilForbidden({ local }: ConsoleSession): Promise<void> {
+	const who = `--as=system:serviceaccount:${local.namespace}:visitor-editor`;
+	await vi.waitFor(async () => {
+		const answer = await local
+			.run("kubectl", "auth", "can-i", "update", "pipelines", who)
+			// It ends with 1 beside a "no".
+			.catch(({ stdout }: { stdout: string }) => stdout);
+		expect(answer.trim()).toBe("no");
+	}, aWhile);
+}
+
+async function expectNoAccess(page: Page): Promise<void> {
+	await page.getByRole("heading", { name: "No access" }).waitFor(aWhile);
+	expect(await axeFindings(page)).toEqual([]);
+}
+
+function isFocused(page: Page, label: string): Promise<boolean> {
+	return page
+		.getByLabel(label, { exact: true })
+		.evaluate((element) => element.ownerDocument.activeElement === element);
+}
+
+async function applyPlan({ local }: ConsoleSession): Promise<void> {
+	await local.client.apply(
+		trackingPlanKind,
+		{
+			metadata: { name: "orders", namespace: local.namespace },
+			spec: { eventType: { bodyPointer: "/type" }, events: [] },
+		} as never,
+		{ fieldManager: "somebody" },
+	);
+}
