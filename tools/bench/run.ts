@@ -30,6 +30,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	"waiting-runs": () => import("./operator/waiting-runs.ts"),
 	"ended-runs": () => import("./operator/ended-runs.ts"),
 	api: () => import("./api/bench.ts"),
+	console: () => import("./console/bench.ts"),
 	"cli-start": () => import("./cli/start.ts"),
 	"scale-operator": () => import("./scale/operator.ts"),
 	"scale-ledger": () => import("./scale/ledger.ts"),
