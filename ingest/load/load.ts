@@ -142,10 +142,12 @@ class Attempt {
 			const own = rowsIn(ready.days);
 			const isWhole = this.#manifest.asked.extent === "Whole";
 			const otherRows = isWhole && all !== undefined ? all - own : 0;
+			// A warehouse counts by the days that it was given, unless all were on disk before.
+			const loaded = takesDaysOneByOne(this.#input) ? ready.days : plans.days;
 			const unfit = unfitValues(
 				addUnfit(
-					plans.days.flatMap((day) => [
-						files.unfitOf(day) ?? {},
+					plans.days.flatMap((day, index) => [
+						files.unfitOf(loaded[index]!) ?? files.unfitOf(day) ?? {},
 						day.kept?.unfit ?? {},
 					]),
 				),

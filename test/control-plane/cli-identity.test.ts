@@ -30,6 +30,7 @@ import {
 } from "../support/fixtures/control-plane/api-fixture.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
+import { kubectlDone } from "../support/servers/kubectl.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /* With a kubeconfig alone, commands ask the REST API as the person whose kubeconfig it is, and no other API gets a token of it. */
@@ -41,6 +42,8 @@ let account: string;
 let tokens: Awaited<ReturnType<typeof newAccount>>["tokens"];
 let folder: string;
 let world: OperatorWorld;
+/** Names of cluster roles and of their bindings. */
+const stated: string[] = [];
 
 beforeAll(async () => {
 	api = await startApi();
@@ -57,6 +60,13 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+	// Every user of the cluster has the rule.
+	for (const name of stated)
+		await kubectlDone([
+			"delete",
+			`clusterrolebinding/${name}`,
+			`clusterrole/${name}`,
+		]);
 	await world?.stop();
 	await api?.api.close();
 });
@@ -69,6 +79,7 @@ afterEach(async () => {
 /** As the chart's template api/address.yaml does. */
 async function state(address: string): Promise<void> {
 	const name = `api-address-${randomBytes(4).toString("hex")}`;
+	stated.push(name);
 	await applyYaml(
 		account,
 		`

@@ -25,6 +25,8 @@ function quickRateLimits() {
 	onTestFinished(() => void Object.assign(backoff, usual));
 }
 
+const largest = /The largest row has \d+ bytes as text, that of event .+\./;
+
 test("whatever BigQuery's reason is, a load fails as the reference has it, tries again if that can help, and the table stays as it was", async () => {
 	quickRateLimits();
 	const { double, manifest, load, rows } = await bigQueryFixture();
@@ -40,9 +42,15 @@ test("whatever BigQuery's reason is, a load fails as the reference has it, tries
 		const { exitCode, result } = await load(await manifest(day));
 		const refusal = refusalOf(error);
 		const failure = refusal.toFailure("load table orders");
+		const expected = failure.toJobError();
 		expect({ exitCode, result }).toMatchObject({
 			exitCode: failure.exitCode,
-			result: { outcome: "Failed", error: failure.toJobError() },
+			result: {
+				outcome: "Failed",
+				error: refusal.isOfSize
+					? { ...expected, message: expect.stringMatching(largest) }
+					: expected,
+			},
 		});
 		const { attempts } = refusal.patience({ attempts: 3, backoff: noPause });
 		const jobs = status > 0 ? 0 : refusal.isTransient ? attempts : 1;

@@ -852,7 +852,7 @@ test.each(types)(
 const erasedEvent = (date: string, tag: string, email: string) => ({
 	event_id: `${date}-${tag}`,
 	timestampMs: Date.parse(date),
-	body: JSON.stringify({ "a/b": { email }, n: [email] }),
+	body: JSON.stringify({ "a/b": { email }, n: [email, 5] }),
 });
 
 test.each(types)(
@@ -891,9 +891,10 @@ test.each(types)(
 		});
 		const before = third;
 		const match = { bodyPointer: "/a~1b/email", equals: 'it\'s "she"\\' };
-		// Neither another member nor a part of a value.
+		// Neither another member, nor a number, nor a part of a value.
 		for (const none of [
 			{ ...match, bodyPointer: "/n/1" },
+			{ bodyPointer: "/n/1", equals: "5" },
 			{ ...match, equals: "it's" },
 		])
 			await load([{ mode: "RemoveRow", before, match: none }]);

@@ -10,7 +10,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import { bodyHasText } from "../../../packages/warehouses/load/body-values.ts";
+import { bodyHasString } from "../../../packages/warehouses/load/body-values.ts";
 import type {
 	FileStore,
 	ListStore,
@@ -255,7 +255,7 @@ function eventsIn(file: string): string {
 /** The condition on a row of an object. */
 function conditionOf({ eventIDs, match }: Erasure): string {
 	if (eventIDs) return `event_id IN (${eventIDs.map(quoteText).join(", ")})`;
-	return bodyHasText("body", match!);
+	return bodyHasString("body", match!);
 }
 
 /** The longest window of a sender's key: an event has the id of its key's first request. */

@@ -52,6 +52,16 @@ export function bodyTextIsOneOf(
 	return `(substr(${value}, 2) IN (${texts.map(quoteText).join(", ")}) AND left(${value}, 1) IN ('=', '!'))`;
 }
 
+/** The same, of a string alone: a number's text is none. */
+export function bodyHasString(
+	body: string,
+	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
+): string {
+	const json = quoteText(JSON.stringify([{ bodyPointer, type: "JSON" }]));
+	const value = `json_extract_string(${bodyValuesFunction}(${body}, ${json}), '$[0]')`;
+	return `(${bodyHasText(body, { bodyPointer, equals })} AND substr(${value}, 2, 1) = '"')`;
+}
+
 /** The value of one column. */
 export function bodyValueOf(body: string, column: BodyColumn): ColumnValue {
 	return valuesOf(body, pathsOf([column]))[0]!;

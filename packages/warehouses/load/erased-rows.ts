@@ -1,7 +1,7 @@
 import type { ErasureMatch } from "../../contracts/archive.ts";
 import type { TableColumn } from "../../contracts/job.ts";
 import type { ManifestErasure } from "../../contracts/manifest.ts";
-import { bodyValueOf } from "./body-values.ts";
+import { bodyPartOf, bodyValueOf } from "./body-values.ts";
 
 /** How a warehouse writes SQL. */
 export interface ErasingDialect {
@@ -28,7 +28,7 @@ export interface ErasingSql {
 
 /**
  * Which rows an erasure means that no load puts anew. `bodies`: they are to be found by reading these two columns of the rows that meet
- * `condition`, and then asked for by their ids. Undefined if no column tells.
+ * `condition`, and then asked for by their ids; `isHeld`: one without a body is meant. Undefined if no column tells.
  * @param by The table to read in the place of the one with these columns.
  */
 export function erasingSql(
@@ -36,7 +36,9 @@ export function erasingSql(
 	erasure: ManifestErasure,
 	dialect: ErasingDialect,
 	by?: TellingTable,
-): (ErasingSql & { bodies?: { id: string; body: string } }) | undefined {
+):
+	| (ErasingSql & { bodies?: { id: string; body: string; isHeld: boolean } })
+	| undefined {
 	const { before, eventIDs, match, mode } = erasure;
 	const nameOf = (is: (column: TableColumn) => boolean) => {
 		const found = columns.find(is);
@@ -83,13 +85,20 @@ export function erasingSql(
 			`${id} IN (SELECT ${dialect.name(other.name)} FROM ${by.name} WHERE ${told.condition})`,
 		);
 	}
-	if (value !== undefined)
-		return on(`${value} = ${dialect.text(match.equals)}`);
-	if (body === undefined) return undefined;
-	if (dialect.bodyHas) return on(dialect.bodyHas(body, match));
-	return id === undefined
-		? undefined
-		: { condition: earlier, assignments, bodies: { id, body } };
+	const held = value && `${value} = ${dialect.text(match.equals)}`;
+	if (body === undefined || (!dialect.bodyHas && id === undefined))
+		return held === undefined ? undefined : on(held);
+	// A column of strings holds the texts of numbers, too, which the body tells apart.
+	if (!dialect.bodyHas)
+		return {
+			condition: held === undefined ? earlier : `${earlier} AND ${held}`,
+			assignments,
+			bodies: { id: id!, body, isHeld: held !== undefined },
+		};
+	const has = dialect.bodyHas(body, match);
+	return on(
+		held === undefined ? has : `${held} AND (${body} IS NULL OR ${has})`,
+	);
 }
 
 /**
@@ -110,9 +119,11 @@ export async function erasingRows(
 	const wanted = erasingSql(columns, erasure, dialect, by);
 	if (!wanted?.bodies) return wanted;
 	const { condition, bodies } = wanted;
+	const { isHeld, ...names } = bodies;
 	const eventIDs: string[] = [];
-	for await (const [id, body] of read({ ...bodies, condition }))
-		if (body !== null && hasValue(body, erasure.match!)) eventIDs.push(id);
+	for await (const [id, body] of read({ ...names, condition }))
+		if (body === null ? isHeld : hasString(body, erasure.match!))
+			eventIDs.push(id);
 	return eventIDs.length === 0
 		? "None"
 		: erasingSql(columns, { ...erasure, eventIDs }, dialect);
@@ -131,10 +142,15 @@ export function erasingStatement(
 }
 
 /** Whether what the pointer names in a body is exactly this string, as archive says of an object's rows. */
-function hasValue(
+function hasString(
 	body: string,
 	{ bodyPointer, equals }: ErasureMatch,
 ): boolean {
 	const value = bodyValueOf(body, { bodyPointer, type: "String" });
-	return value !== null && value !== "?" && value.slice(1) === equals;
+	return (
+		value !== null &&
+		value !== "?" &&
+		value.slice(1) === equals &&
+		bodyPartOf(body, bodyPointer)?.text?.startsWith('"') === true
+	);
 }

@@ -5,7 +5,7 @@ import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import { vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { bodyHasText, defineBodyValues } from "../../load/body-values.ts";
+import { bodyHasString, defineBodyValues } from "../../load/body-values.ts";
 import {
 	type ErasingDialect,
 	erasingSql,
@@ -30,7 +30,7 @@ const dialect: ErasingDialect = {
 	name: quoteName,
 	text: quoteText,
 	date: (date) => `DATE ${quoteText(date)}`,
-	bodyHas: bodyHasText,
+	bodyHas: bodyHasString,
 };
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
