@@ -11,7 +11,7 @@ import { JobFailure } from "./failure.ts";
 export interface TableMark {
 	/** Uid of the Run that wrote last. */
 	run: string;
-	/** Its name, for people who look at the table. A label can't hold any name, so BigQuery's marks lack it. */
+	/** Its name, for people who look at the table. A mark that is kept in labels lacks it, since they can't hold any name. */
 	runName?: string;
 	/** The snapshot time of that Run's manifest, in milliseconds since the epoch. */
 	snapshotMs: number;
