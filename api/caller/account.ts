@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { isAllowed } from "../../packages/kube/client/self-review.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { isDnsLabel } from "../http/query.ts";
@@ -86,25 +87,11 @@ export async function requireRight(
 	);
 }
 
-/** Whether the client's token has the right (authorization.k8s.io/v1: anybody may ask about themselves). */
-export async function hasRight(
+/** Whether the client's token has the right. */
+export function hasRight(
 	client: Pick<KubeClient, "raw">,
 	namespace: string,
 	right: Right,
 ): Promise<boolean> {
-	const apiVersion = "authorization.k8s.io/v1";
-	const { status } = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectaccessreviews`,
-		{
-			body: {
-				apiVersion,
-				kind: "SelfSubjectAccessReview",
-				spec: {
-					resourceAttributes: { namespace, group: "tidemill.dev", ...right },
-				},
-			},
-		},
-	)) as { status: { allowed: boolean } };
-	return status.allowed;
+	return isAllowed(client, { namespace, group: "tidemill.dev", ...right });
 }

@@ -6,6 +6,7 @@ import {
 	hasReason,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
+import { ownUser } from "../../packages/kube/client/self-review.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
 import { type CallerIdentity, rateSubjectOf } from "./account.ts";
@@ -209,13 +210,7 @@ class ApiserverReadiness {
 }
 
 async function reviewSelf(client: KubeClient): Promise<CallerIdentity> {
-	const apiVersion = "authentication.k8s.io/v1";
-	const answer = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectreviews`,
-		{ body: { apiVersion, kind: "SelfSubjectReview" } },
-	)) as { status: { userInfo: { username: string; groups?: string[] } } };
-	const { username, groups = [] } = answer.status.userInfo;
+	const { username, groups = [] } = await ownUser(client);
 	return { username, groups };
 }
 

@@ -1,4 +1,8 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
+import {
+	ownRules,
+	type PolicyRule,
+} from "../../packages/kube/client/self-review.ts";
 import { hasRight } from "./account.ts";
 
 /** A verb on a resource of tidemill.dev, which may have a subresource: `sources/bodies`. */
@@ -19,21 +23,8 @@ export async function heldRights<R extends ResourceRight>(
 	namespace: string,
 	asked: readonly R[],
 ): Promise<R[]> {
-	const apiVersion = "authorization.k8s.io/v1";
-	const { status } = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectrulesreviews`,
-		{
-			body: {
-				apiVersion,
-				kind: "SelfSubjectRulesReview",
-				spec: { namespace },
-			},
-		},
-	)) as { status: { resourceRules?: PolicyRule[]; incomplete?: boolean } };
-	const { resourceRules = [], incomplete = false } = status;
-	if (!incomplete)
-		return asked.filter((right) => isGranted(right, resourceRules));
+	const { rules, incomplete } = await ownRules(client, namespace);
+	if (!incomplete) return asked.filter((right) => isGranted(right, rules));
 	const answers = await Promise.all(
 		asked.map(({ verb, resource: whole, group }) => {
 			const [resource, subresource] = whole.split("/");
@@ -46,15 +37,6 @@ export async function heldRights<R extends ResourceRight>(
 		}),
 	);
 	return asked.filter((_, at) => answers[at]);
-}
-
-/** Of authorization.k8s.io/v1. */
-interface PolicyRule {
-	verbs: string[];
-	apiGroups?: string[];
-	resources?: string[];
-	/** The rule is for these objects alone. */
-	resourceNames?: string[];
 }
 
 function isGranted(

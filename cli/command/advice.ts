@@ -1,3 +1,4 @@
+import { ownUser } from "../../packages/kube/client/self-review.ts";
 import type { ClusterOptions } from "./group.ts";
 import type { Identity } from "./identity.ts";
 import { howToPermit, missingRight, serviceAccountOf } from "./permission.ts";
@@ -71,7 +72,9 @@ async function userOf({
 }: RestRefusal): Promise<string | undefined> {
 	if (identity.from !== "kubeconfig") return undefined;
 	const { chooseCluster } = await import("./cluster.ts");
-	const { ownUser } = await import("./own-token.ts");
 	const { client } = await chooseCluster(options);
-	return ownUser(client).catch(() => undefined);
+	return ownUser(client).then(
+		({ username }) => username,
+		() => undefined,
+	);
 }

@@ -1,17 +1,14 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
+import {
+	ownRules,
+	type PolicyRule,
+} from "../../packages/kube/client/self-review.ts";
 
 /** What the chart's ClusterRole `…-api-address` has. `apis` is no resource of Kubernetes: the rule is a statement, and permits nothing. */
 const statement = { group: "tidemill.dev", resource: "apis", verb: "use" };
 /** A namespace of every cluster, in which only its administrators bind roles. */
 const neutralNamespace = "kube-public";
-
-interface Rule {
-	verbs: string[];
-	apiGroups?: string[];
-	resources?: string[];
-	resourceNames?: string[];
-}
 
 /**
  * Whether the cluster says that its REST API is at that address (decision 46). Who it is at that address TLS proves, so without TLS
@@ -20,20 +17,14 @@ interface Rule {
 export async function isApiOf(client: KubeClient, url: URL): Promise<boolean> {
 	const address = addressOf(url);
 	if (address === undefined) return false;
-	const apiVersion = "authorization.k8s.io/v1";
-	const { status } = (await client
-		.raw("POST", `/apis/${apiVersion}/selfsubjectrulesreviews`, {
-			body: {
-				...{ apiVersion, kind: "SelfSubjectRulesReview" },
-				spec: { namespace: neutralNamespace },
-			},
-		})
-		.catch((error) => {
-			// A cluster that doesn't answer the question states nothing.
-			if (!hasReason(error, "Forbidden", "NotFound")) throw error;
-			return { status: {} };
-		})) as { status: { resourceRules?: Rule[] } };
-	return (status.resourceRules ?? []).some((rule) => states(rule, address));
+	try {
+		const { rules } = await ownRules(client, neutralNamespace);
+		return rules.some((rule) => states(rule, address));
+	} catch (error) {
+		// A cluster that doesn't answer the question states nothing.
+		if (!hasReason(error, "Forbidden", "NotFound")) throw error;
+		return false;
+	}
 }
 
 /** The name in the rule; undefined if nothing proves who answers there. */
@@ -45,7 +36,7 @@ export function addressOf(url: URL): string | undefined {
 }
 
 /** By its name: an administrator's rule for everything says nothing about an address. */
-function states(rule: Rule, address: string): boolean {
+function states(rule: PolicyRule, address: string): boolean {
 	const { verbs, apiGroups = [], resources = [], resourceNames = [] } = rule;
 	return (
 		verbs.includes(statement.verb) &&

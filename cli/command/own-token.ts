@@ -7,6 +7,7 @@ import { requestToken } from "../../api/resources/tokens.ts";
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
+import { ownUser } from "../../packages/kube/client/self-review.ts";
 import { tokenClients } from "../../packages/kube/client/token-clients.ts";
 import {
 	kinds,
@@ -81,19 +82,8 @@ export interface OwnTokenIssuer {
 
 /** The same for each command of a person. */
 async function ownName(client: KubeClient): Promise<string> {
-	const user = hash("sha256", await ownUser(client)).slice(0, 10);
-	return objectName(`cli-${user}`);
-}
-
-/** The user that the apiserver takes the client for. */
-export async function ownUser(client: KubeClient): Promise<string> {
-	const apiVersion = "authentication.k8s.io/v1";
-	const { status } = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectreviews`,
-		{ body: { apiVersion, kind: "SelfSubjectReview" } },
-	)) as { status: { userInfo: { username: string } } };
-	return status.userInfo.username;
+	const { username } = await ownUser(client);
+	return objectName(`cli-${hash("sha256", username).slice(0, 10)}`);
 }
 
 function issue({ client, namespace, name }: TokenPlace): Promise<OwnToken> {

@@ -9,6 +9,7 @@ import {
 	hasReason,
 	TransportError,
 } from "../../packages/kube/client/errors.ts";
+import { isAllowed } from "../../packages/kube/client/self-review.ts";
 import type { Condition } from "../../packages/kube/conditions.ts";
 import {
 	kinds,
@@ -352,26 +353,16 @@ async function readServed({ client }: Cluster): Promise<string[]> {
 	}
 }
 
-/** authorization.k8s.io/v1 SelfSubjectAccessReview: anybody may ask about themselves. */
 async function readMissingRights(
 	{ client, namespace }: Cluster,
 	rights: readonly (readonly [verb: string, plural: string])[],
 ): Promise<string[]> {
 	const missing = await Promise.all(
-		rights.map(async ([verb, resource]) => {
-			const review = (await client.raw(
-				"POST",
-				"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-				{
-					body: {
-						apiVersion: "authorization.k8s.io/v1",
-						kind: "SelfSubjectAccessReview",
-						spec: { resourceAttributes: { namespace, group, verb, resource } },
-					},
-				},
-			)) as { status: { allowed: boolean } };
-			return review.status.allowed ? [] : [`${verb} ${resource}`];
-		}),
+		rights.map(async ([verb, resource]) =>
+			(await isAllowed(client, { namespace, group, verb, resource }))
+				? []
+				: [`${verb} ${resource}`],
+		),
 	);
 	return missing.flat();
 }

@@ -2,6 +2,11 @@ import {
 	hasReason,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
+import {
+	isAllowed,
+	ownRules,
+	ownUser,
+} from "../../packages/kube/client/self-review.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
@@ -10,7 +15,6 @@ import {
 	lackMessage,
 	missingPermissions,
 	type NeededPermission,
-	type PolicyRule,
 } from "./permission-rules.ts";
 
 /** How the operator stands in a namespace that it should serve. */
@@ -168,7 +172,7 @@ export class NamespacePermissions {
 		}
 		const missing = await this.#missingIn(namespace);
 		if (missing.length === 0) return { type: "served" };
-		this.#user ??= await this.#askUser();
+		this.#user ??= (await ownUser(this.#client)).username;
 		return {
 			type: "notPermitted",
 			message: lackMessage({
@@ -195,54 +199,20 @@ export class NamespacePermissions {
 
 	async #missingIn(namespace: string | undefined): Promise<NeededPermission[]> {
 		// Without a namespace there is no review of rules: the rules of one that nobody has are those for all.
-		const { resourceRules = [], incomplete } = await this.#review<{
-			resourceRules?: PolicyRule[];
-			incomplete: boolean;
-		}>("SelfSubjectRulesReview", {
-			namespace: namespace ?? "tidemill-no-such-namespace",
-		});
-		const missing = missingPermissions(resourceRules);
+		const { rules, incomplete } = await ownRules(
+			this.#client,
+			namespace ?? "tidemill-no-such-namespace",
+		);
+		const missing = missingPermissions(rules);
 		if (!incomplete) return missing;
 		// A webhook that decides can't list what it allows, so it is asked about each rule.
 		const refused: NeededPermission[] = [];
 		for (const permission of missing) {
-			const { allowed } = await this.#review<{ allowed: boolean }>(
-				"SelfSubjectAccessReview",
-				{
-					resourceAttributes: {
-						...(namespace && { namespace }),
-						verb: permission.verb,
-						group: permission.apiGroup,
-						resource: permission.resource,
-					},
-				},
-			);
-			if (!allowed) refused.push(permission);
+			const { verb, apiGroup: group, resource } = permission;
+			const right = { verb, group, resource, ...(namespace && { namespace }) };
+			if (!(await isAllowed(this.#client, right))) refused.push(permission);
 		}
 		return refused;
-	}
-
-	async #askUser(): Promise<string> {
-		const answer = await this.#client.raw(
-			"POST",
-			"/apis/authentication.k8s.io/v1/selfsubjectreviews",
-			{
-				body: {
-					apiVersion: "authentication.k8s.io/v1",
-					kind: "SelfSubjectReview",
-				},
-			},
-		);
-		return (answer as { status: { userInfo: { username: string } } }).status
-			.userInfo.username;
-	}
-
-	async #review<Status>(kind: string, spec: object): Promise<Status> {
-		const apiVersion = "authorization.k8s.io/v1";
-		const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
-		const body = { apiVersion, kind, spec };
-		const answer = await this.#client.raw("POST", path, { body });
-		return (answer as { status: Status }).status;
 	}
 
 	#note(

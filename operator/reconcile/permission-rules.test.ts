@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import type { PolicyRule } from "../../packages/kube/client/self-review.ts";
 import {
 	lackMessage,
 	missingPermissions,
 	namespaceRules,
 	neededPermissions,
-	type PolicyRule,
 } from "./permission-rules.ts";
 
 const role = "tidemill-operator-in-namespace";

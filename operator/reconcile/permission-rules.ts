@@ -1,11 +1,4 @@
-/** Of authorization.k8s.io/v1 SelfSubjectRulesReview and of a ClusterRole. */
-export interface PolicyRule {
-	verbs: string[];
-	apiGroups?: string[];
-	resources?: string[];
-	/** The rule is for these objects alone. */
-	resourceNames?: string[];
-}
+import type { PolicyRule } from "../../packages/kube/client/self-review.ts";
 
 /** One thing that the operator does, in each namespace that it serves. */
 export interface NeededPermission {
