@@ -185,6 +185,32 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 	).toEqual([["2"]]);
 });
 
+test("what Postgres can't hold counts of the events that a filter wants, too", async () => {
+	const { manifest, load } = await postgresFixture(server);
+	const events = ["yes", "no"].map((keep, index) => ({
+		event_id: keep,
+		timestampMs: Date.UTC(2026, 2, 1) + index,
+		body: JSON.stringify({ keep, a: "\0" }),
+	}));
+	const input: Partial<LoadInput> = {
+		table: {
+			name: "orders",
+			description: "",
+			columns: [
+				...columns,
+				{ name: "a", from: { bodyPointer: "/a", type: "String" } },
+			],
+		},
+		filter: { match: { bodyPointer: "/keep", equals: "yes" } },
+	};
+	const end = await load(await manifest({ "2026-03-01": [events] }), { input });
+	expect(end.exitCode, end.log).toBe(0);
+	expect(end.result).toMatchObject({
+		rows: 1,
+		unfitValues: [{ column: "a", rows: 1, eventID: "yes" }],
+	});
+});
+
 test("a value that Postgres refuses for its size is named by its event and column, and nothing changes", async () => {
 	const { manifest, load, sql } = await postgresFixture(server);
 	const input: Partial<LoadInput> = {
