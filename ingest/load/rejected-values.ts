@@ -8,6 +8,7 @@ import type { Session } from "../../packages/duckdb/session.ts";
 import { rejectedColumns } from "../../packages/warehouses/definition/column-words.ts";
 import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
 import {
+	asFilled,
 	bodyColumnsOf,
 	eventRows,
 	headerColumnsOf,
@@ -73,9 +74,8 @@ export function rejectedTableOf(
  * with others are loaded anew.
  */
 function memberOf({ columns, options }: LoadInput["table"]): string {
-	const compared = columns.map(({ value: _, ...column }) => column);
 	return createHash("sha256")
-		.update(JSON.stringify([rejectedFunction, compared, options]))
+		.update(JSON.stringify([rejectedFunction, asFilled(columns), options]))
 		.digest("hex")
 		.slice(0, 16);
 }

@@ -46,10 +46,8 @@ export function bodyTextIsOneOf(
 	bodyPointer: string,
 	texts: readonly string[],
 ): string {
-	const columns = quoteText(JSON.stringify([{ bodyPointer, type: "String" }]));
-	// Of several members with one name, the last counts, as in columns; it begins with an exclamation mark.
-	const value = `json_extract_string(${bodyValuesFunction}(${body}, ${columns}), '$[0]')`;
-	return `(substr(${value}, 2) IN (${texts.map(quoteText).join(", ")}) AND left(${value}, 1) IN ('=', '!'))`;
+	const [value] = valuesSql(body, [{ bodyPointer, type: "String" }]);
+	return isOneOf(value!, texts);
 }
 
 /** The same, of a string alone: a number's text is none. */
@@ -57,14 +55,37 @@ export function bodyHasString(
 	body: string,
 	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
 ): string {
-	const json = quoteText(JSON.stringify([{ bodyPointer, type: "JSON" }]));
-	const value = `json_extract_string(${bodyValuesFunction}(${body}, ${json}), '$[0]')`;
-	return `(${bodyHasText(body, { bodyPointer, equals })} AND substr(${value}, 2, 1) = '"')`;
+	const [value, json] = valuesSql(body, asStringAndJson(bodyPointer));
+	return `(${isOneOf(value!, [equals])} AND substr(${json}, 2, 1) = '"')`;
 }
 
-/** The value of one column. */
-export function bodyValueOf(body: string, column: BodyColumn): ColumnValue {
-	return valuesOf(body, pathsOf([column]))[0]!;
+/** As {@link bodyHasString}, of a body that is here. */
+export function hasString(
+	body: string,
+	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
+): boolean {
+	const [value, json] = valuesOf(body, pathsOf(asStringAndJson(bodyPointer)));
+	return value?.slice(1) === equals && json?.[1] === '"';
+}
+
+function asStringAndJson(bodyPointer: string): BodyColumn[] {
+	return [
+		{ bodyPointer, type: "String" },
+		{ bodyPointer, type: "JSON" },
+	];
+}
+
+/** The values of columns, in SQL. The body is read once, since all are of one call. */
+function valuesSql(body: string, columns: BodyColumn[]): string[] {
+	const values = `${bodyValuesFunction}(${body}, ${quoteText(JSON.stringify(columns))})`;
+	return columns.map(
+		(_, index) => `json_extract_string(${values}, '$[${index}]')`,
+	);
+}
+
+/** Of several members with one name, the last counts, as in columns; it begins with an exclamation mark. */
+function isOneOf(value: string, texts: readonly string[]): string {
+	return `(substr(${value}, 2) IN (${texts.map(quoteText).join(", ")}) AND left(${value}, 1) IN ('=', '!'))`;
 }
 
 /** What a pointer names in a body, as it is written; undefined if the body isn't JSON. */

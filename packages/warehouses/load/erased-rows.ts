@@ -1,7 +1,7 @@
 import type { ErasureMatch } from "../../contracts/archive.ts";
 import type { TableColumn } from "../../contracts/job.ts";
 import type { ManifestErasure } from "../../contracts/manifest.ts";
-import { bodyPartOf, bodyValueOf } from "./body-values.ts";
+import { hasString } from "./body-values.ts";
 
 /** How a warehouse writes SQL. */
 export interface ErasingDialect {
@@ -139,18 +139,4 @@ export function erasingStatement(
 			? `DELETE FROM ${table}`
 			: `UPDATE ${table} SET ${assignments}`;
 	return `${change} WHERE ${condition}`;
-}
-
-/** Whether what the pointer names in a body is exactly this string, as archive says of an object's rows. */
-function hasString(
-	body: string,
-	{ bodyPointer, equals }: ErasureMatch,
-): boolean {
-	const value = bodyValueOf(body, { bodyPointer, type: "String" });
-	return (
-		value !== null &&
-		value !== "?" &&
-		value.slice(1) === equals &&
-		bodyPartOf(body, bodyPointer)?.text?.startsWith('"') === true
-	);
 }
