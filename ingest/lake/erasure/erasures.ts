@@ -18,7 +18,7 @@ import { readErasureRequest } from "../request/requests.ts";
 import {
 	requireSameClocks,
 	requireTurn,
-	requireUndeleted,
+	requireUndeletedNow,
 } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
@@ -30,7 +30,6 @@ import {
 } from "./erasure-store.ts";
 import { SourceErasure } from "./source-erasure.ts";
 
-const maxTombstonesAgeMs = 60_000;
 /** More than operator asks for at once. */
 const maxWaiting = 16;
 
@@ -83,8 +82,7 @@ async function erase(
 	const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
 		changing.run(account, async () => {
 			task.stopping.throwIfAborted();
-			await tombstones.refresh(maxTombstonesAgeMs);
-			requireUndeleted(tombstones, source);
+			await requireUndeletedNow(tombstones, source);
 			return work();
 		});
 	task.progress = () => "looking through the Source's objects";

@@ -13,12 +13,11 @@ import type { ReleasedLedgers } from "../release/released-ledgers.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readImportRequest } from "../request/requests.ts";
-import { requireTurn, requireUndeleted } from "../request/requirements.ts";
+import { requireTurn, requireUndeletedNow } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import { SourceImport } from "./source-import.ts";
 
-const maxTombstonesAgeMs = 60_000;
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its import still waits. */
 const maxWaiting = 16;
 
@@ -61,8 +60,7 @@ async function addImport(
 	const { manifest } = found;
 	const erasures = new ErasureStore(store);
 	const idle = async () => {
-		await tombstones.refresh(maxTombstonesAgeMs);
-		requireUndeleted(tombstones, request);
+		await requireUndeletedNow(tombstones, request);
 		await erasures.requireNoneSince(manifest);
 	};
 	const { snapshotTime } = manifest;

@@ -9,7 +9,7 @@ import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { ErasureStore } from "../erasure/erasure-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { readReleaseRequest } from "../request/requests.ts";
-import { requireTurn, requireUndeleted } from "../request/requirements.ts";
+import { requireTurn, requireUndeletedNow } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
@@ -17,7 +17,6 @@ import { flushShares, objectsIn } from "../shards/shares.ts";
 import { DateRelease } from "./date-release.ts";
 import type { ReleasedLedgers } from "./released-ledgers.ts";
 
-const maxTombstonesAgeMs = 60_000;
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its release still waits. */
 const maxWaiting = 16;
 
@@ -56,8 +55,7 @@ async function release(
 		scratch,
 		signal: task.stopping,
 		idle: async () => {
-			await tombstones.refresh(maxTombstonesAgeMs);
-			requireUndeleted(tombstones, source);
+			await requireUndeletedNow(tombstones, source);
 			await erasures.requireCount(source, erasedBefore, "the Release began");
 		},
 	};

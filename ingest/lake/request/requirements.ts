@@ -33,27 +33,42 @@ export function requireUndeleted(
 		);
 }
 
+const maxTombstonesAgeMs = 60_000;
+
+/** The same, as of the last minute. */
+export async function requireUndeletedNow(
+	tombstones: Tombstones,
+	source: SourceName,
+): Promise<void> {
+	await tombstones.refresh(maxTombstonesAgeMs);
+	requireUndeleted(tombstones, source);
+}
+
 /** Throws {@link RequestFailure} ClocksDiffer. @param askedAt when operator asked, by its own clock. */
 export function requireOperatorsClock(
 	askedAt: string | undefined,
 	nowMs: number,
 ): void {
-	const fault = askedAt && clockFault(askedAt, nowMs);
-	if (fault)
-		throw new RequestFailure(
-			"ClocksDiffer",
-			`The operator's clock is ${fault} of archive's, so its Runs could leave out days`,
-		);
+	const fault = askedAt === undefined ? askedAt : clockFault(askedAt, nowMs);
+	requireClock("The operator's", fault, "its Runs could leave out days");
 }
 
 /** Throws {@link RequestFailure} ClocksDiffer. @param consequence of going on nevertheless. */
 export function requireSameClocks(
-	end: { clockFault: string | undefined },
+	{ clockFault }: { clockFault: string | undefined },
 	consequence: string,
 ): void {
-	if (end.clockFault === undefined) return;
+	requireClock("NATS's", clockFault, consequence);
+}
+
+function requireClock(
+	whose: string,
+	fault: string | undefined,
+	consequence: string,
+): void {
+	if (fault === undefined) return;
 	throw new RequestFailure(
 		"ClocksDiffer",
-		`NATS's clock is ${end.clockFault} of archive's, so ${consequence}`,
+		`${whose} clock is ${fault} of archive's, so ${consequence}`,
 	);
 }
