@@ -38,15 +38,10 @@ export async function installResources(kubectl: Kubectl): Promise<void> {
 		"charts/roles/rbac.yaml",
 		"charts/roles/roles.yaml",
 	];
-	await kubectl(
-		"apply",
-		"--server-side",
-		"--force-conflicts",
-		"--field-manager=tidemill-local",
-		...[...crds, ...roles.map((file) => join(projectDirectory, file))].map(
-			(file) => `--filename=${file}`,
-		),
-	);
+	await apply(kubectl, [
+		...crds,
+		...roles.map((file) => join(projectDirectory, file)),
+	]);
 	await kubectl(
 		"wait",
 		"--for=condition=Established",
@@ -61,7 +56,6 @@ export async function stateApiAddress(
 	directory: string,
 	address: string,
 ): Promise<void> {
-	const file = join(directory, "api-address.json");
 	const apiVersion = "rbac.authorization.k8s.io/v1";
 	const apiGroup = "rbac.authorization.k8s.io";
 	const metadata = { name: "tidemill-api-address" };
@@ -77,15 +71,31 @@ export async function stateApiAddress(
 			subjects: [{ apiGroup, kind: "Group", name: "system:authenticated" }],
 		},
 	];
-	writeWhole(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
-	await kubectl(
+	const list = { apiVersion: "v1", kind: "List", items };
+	await applyObject(kubectl, directory, "api-address", list);
+}
+
+/** Applies one object by a file that is removed then: a Secret would stand in kubectl's arguments. @param name of the file. */
+export async function applyObject(
+	kubectl: Kubectl,
+	directory: string,
+	name: string,
+	object: object,
+): Promise<void> {
+	const file = join(directory, `${name}.json`);
+	writeWhole(file, JSON.stringify(object));
+	await apply(kubectl, [file]);
+	await rm(file);
+}
+
+function apply(kubectl: Kubectl, files: readonly string[]): Promise<string> {
+	return kubectl(
 		"apply",
 		"--server-side",
 		"--force-conflicts",
 		"--field-manager=tidemill-local",
-		`--filename=${file}`,
+		...files.map((file) => `--filename=${file}`),
 	);
-	await rm(file);
 }
 
 /** Paths of the manifests that define Tidemill's kinds. */

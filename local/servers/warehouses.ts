@@ -1,13 +1,10 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import type {
 	LocalServerPlace,
 	LocalWarehouse,
 } from "../../packages/warehouses/definition/local-server.ts";
 import { localServers } from "../generated/warehouses.ts";
-import { writeWhole } from "../machine/home.ts";
 import type { ChildProgram } from "../machine/program.ts";
-import type { Kubectl } from "./resources.ts";
+import { applyObject, type Kubectl } from "./resources.ts";
 
 /** A warehouse's server that runs beside the rest of Tidemill. */
 export interface WarehouseServer extends LocalWarehouse {
@@ -41,26 +38,14 @@ export async function installSecret(
 	directory: string,
 	{ program: { name }, secret }: WarehouseServer,
 ): Promise<void> {
-	const file = join(directory, "secret.json");
-	writeWhole(
-		file,
-		JSON.stringify({
-			apiVersion: "v1",
-			kind: "Secret",
-			...secret,
-			metadata: {
-				name,
-				namespace: "default",
-				labels: { "tidemill.dev/use": "true" },
-			},
-		}),
-	);
-	await kubectl(
-		"apply",
-		"--server-side",
-		"--force-conflicts",
-		"--field-manager=tidemill-local",
-		`--filename=${file}`,
-	);
-	await rm(file);
+	await applyObject(kubectl, directory, "secret", {
+		apiVersion: "v1",
+		kind: "Secret",
+		...secret,
+		metadata: {
+			name,
+			namespace: "default",
+			labels: { "tidemill.dev/use": "true" },
+		},
+	});
 }
