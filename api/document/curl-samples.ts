@@ -34,7 +34,20 @@ const options: Record<string, string> = {
 	tailEvents: " -N --max-time 5",
 };
 
-const started = `$(curl -sS -X POST "$TIDEMILL_API_URL/pipelines/orders/run?queue=true" ${authorization} | sed -E 's/^."name":"([^"]*)".*/\\1/')`;
+/** The name in what a command prints. */
+const nameIn = (command: string) =>
+	`$(${command} | sed -E 's/^."name":"([^"]*)".*/\\1/')`;
+
+const started = nameIn(
+	`curl -sS -X POST "$TIDEMILL_API_URL/pipelines/orders/run?queue=true" ${authorization}`,
+);
+
+/** Waits until the answer to a GET has this. */
+const until = (path: string, member: string) =>
+	`until curl -sS "$TIDEMILL_API_URL/${path}" ${authorization} | grep -q '${member}'; do sleep 1; done`;
+
+const untilSucceeded = (operation: string) =>
+	until(`operations/${operation}`, '"status":"Succeeded"');
 
 /** A Run that is accepted at once, and one that is waited for. */
 const queries: Record<string, string> = {
@@ -45,14 +58,12 @@ const queries: Record<string, string> = {
 /** What stands before or around a command, by the endpoint's id. */
 const around: Record<string, (command: string) => string> = {
 	sendTestEvent: (command) =>
-		`until curl -sS "$TIDEMILL_API_URL/sources/shop" ${authorization} | grep -q '"webhookURL"'; do sleep 1; done\nevent=$(${command} | sed -E 's/.*"eventId":"([^"]*)".*/\\1/')`,
-	startRun: (command) =>
-		`run=$(${command} | sed -E 's/^."name":"([^"]*)".*/\\1/')`,
-	listExportFiles: (command) =>
-		`until curl -sS "$TIDEMILL_API_URL/operations/for-analysts" ${authorization} | grep -q '"status":"Succeeded"'; do sleep 1; done\n${command}`,
+		`${until("sources/shop", '"webhookURL"')}\nevent=$(${command} | sed -E 's/.*"eventId":"([^"]*)".*/\\1/')`,
+	startRun: (command) => `run=${nameIn(command)}`,
+	listExportFiles: (command) => `${untilSucceeded("for-analysts")}\n${command}`,
 	// An Export has no Pod that could write a log.
 	getOperationLogs: (command) =>
-		`curl -sS -X POST "$TIDEMILL_API_URL/operations" ${authorization} -H 'Content-Type: application/json' -d '${JSON.stringify(draft)}'\nuntil curl -sS "$TIDEMILL_API_URL/operations/${draft.name}" ${authorization} | grep -q '"status":"Succeeded"'; do sleep 1; done\n${command}`,
+		`curl -sS -X POST "$TIDEMILL_API_URL/operations" ${authorization} -H 'Content-Type: application/json' -d '${JSON.stringify(draft)}'\n${untilSucceeded(draft.name)}\n${command}`,
 	cancelRun: (command) => `other=${started}\n${command}`,
 };
 
