@@ -170,9 +170,7 @@ export class PostgresLoad {
 					await this.#copy(day, found!, session, relation, transaction);
 					return { ...found!, unfit: this.#files.unfitOf(day) ?? {} };
 				}),
-			).catch(async (error) => {
-				throw await this.#sized(error, found!, session);
-			}),
+			).catch((error) => this.#withLargest(error, found!, session)),
 		);
 	}
 
@@ -191,20 +189,20 @@ export class PostgresLoad {
 		);
 	}
 
-	/** An error that names which values may be meant, if the server has refused one of the day's for its size. */
-	async #sized(
+	/** A refusal for the size of a row or a value names those of the day that may be meant. */
+	async #withLargest(
 		error: unknown,
 		found: LoadDay,
 		session: Session,
-	): Promise<unknown> {
+	): Promise<never> {
 		const cause = error instanceof PostgresFailure ? error.cause : error;
-		if (!isOfSize(cause)) return error;
+		if (!isOfSize(cause)) throw error;
 		const { columns, options } = this.#input.table;
 		const { indexes = [] }: PostgresTableOptions = options ?? {};
 		const isOfIndex = /\bindex\b/i.test(cause.message);
 		const among = isOfIndex ? indexes.flat() : undefined;
 		const words = await largestValues([found], columns, session, among);
-		return error instanceof PostgresFailure
+		throw error instanceof PostgresFailure
 			? new PostgresFailure(error.code, `${error.what} ${words}`, { cause })
 			: new SizeRefused(cause, words);
 	}
@@ -330,9 +328,7 @@ export class PostgresLoad {
 						);
 					}
 					await this.#copy(day, found!, session, relation, transaction).catch(
-						async (error) => {
-							throw await this.#sized(error, found!, session);
-						},
+						(error) => this.#withLargest(error, found!, session),
 					);
 				});
 			done += day.rows;
