@@ -135,6 +135,7 @@ export class Lake {
 			...settings.lists,
 			bucket: settings.store.bucket,
 			shards: this.#shards,
+			retentions: this.#retention.retentions,
 			objectsDone: async (stream) =>
 				(await this.#context.progress()).objectsDone(stream),
 		});

@@ -149,9 +149,13 @@ export class ObjectKeys {
 		return `${this.earlyOfSource(folder)}date=${folder.date}/${name}`;
 	}
 
+	allErasures(): string {
+		return `${this.#prefix}erasures/`;
+	}
+
 	/** What was erased of a source; see lake/erasure/erasure-store.ts. */
 	erasuresOfSource({ account, sourceKey }: SourceName): string {
-		return `${this.#prefix}erasures/account=${account}/source=${sourceKey}/`;
+		return `${this.allErasures()}account=${account}/source=${sourceKey}/`;
 	}
 
 	tombstone({ account, sourceKey }: SourceName): string {

@@ -18,10 +18,12 @@ export interface ListWriteOptions {
 /** A list whose length isn't what it should be. */
 export interface OutdatedList {
 	key: string;
-	/** Undefined if there is none. */
-	listedBytes: number | undefined;
+	/** 0 if there is none. */
+	listedBytes: number;
 	/** Keys of its objects. */
 	objects: () => Promise<string[]>;
+	/** Is called once the bucket has so many bytes of it. */
+	onWritten?: (bytes: number) => void;
 }
 
 /** Writes lists, several at a time. One that fails holds up no others: the next look finds it again. */
@@ -68,18 +70,30 @@ export class ListWrites {
 		});
 	}
 
-	async #write({ key, listedBytes, objects }: OutdatedList): Promise<void> {
+	async #write({
+		key,
+		listedBytes,
+		objects,
+		onWritten,
+	}: OutdatedList): Promise<void> {
 		const { store, bucket } = this.#options;
 		const lines = (await objects()).map((object) => lineOf(bucket, object));
 		const text = lines.join("");
-		if (Buffer.byteLength(text) === (listedBytes ?? 0)) return;
+		const bytes = Buffer.byteLength(text);
+		if (bytes === listedBytes) return;
 		// Readers of Parquet take no empty list.
 		if (text === "") await store.remove([key]);
 		else await store.put(key, text, "text/plain");
+		onWritten?.(bytes);
 		this.#written++;
 	}
 }
 
-export function lineOf(bucket: string, key: string): string {
+function lineOf(bucket: string, key: string): string {
 	return `s3://${bucket}/${key}\n`;
+}
+
+/** How long the line of an object with this key is. */
+export function lineBytes(bucket: string, key: string): number {
+	return Buffer.byteLength(lineOf(bucket, key));
 }

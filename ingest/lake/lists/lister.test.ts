@@ -6,6 +6,7 @@ import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { Tombstones } from "../../archive/write/tombstones.ts";
+import { CompactionStore } from "../compaction/record.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
@@ -47,16 +48,17 @@ function bucket(has: [source: typeof shop, age: number][]) {
 	});
 	let isCurrent = true;
 	const tombstones = new Tombstones(store);
-	const options: ListerOptions = {
+	const options = {
 		store,
 		bucket: "b",
 		shards: [{ number: 0, index, isCurrent: async () => isCurrent }],
 		intervalMs: 1,
 		objectsDone: async () => 0,
 		tombstones,
+		retentions: new RetentionStore(store),
 		metrics: { listFailures },
 		log: pino({ level: "silent" }),
-	};
+	} satisfies ListerOptions;
 	const listOf = (source: typeof shop, age: number, name: string | number) =>
 		store.objects.get(
 			store.keys.list({ ...source, date: addDays(today, -age) }, name),
@@ -65,6 +67,7 @@ function bucket(has: [source: typeof shop, age: number][]) {
 		store,
 		index,
 		tombstones,
+		retentions: options.retentions,
 		options,
 		listOf,
 		lister: new Lister(options),
@@ -98,7 +101,7 @@ async function noteRelease(store: MemoryStore, age: number, number: number) {
 }
 
 test("dates that a Run would load are listed, by their own sources' retention", async () => {
-	const { store, lister, listOf } = bucket([
+	const { store, retentions, lister, listOf } = bucket([
 		[shop, 30],
 		[bank, 31],
 	]);
@@ -110,7 +113,7 @@ test("dates that a Run would load are listed, by their own sources' retention", 
 	);
 	expect(listOf(shop, 30, 0)).toBe(`s3://b/${key}\n`);
 	expect(listOf(bank, 31, 0)).toBeUndefined();
-	await new RetentionStore(store).write(1, {
+	await retentions.write(1, {
 		version: 1,
 		...bank,
 		days: 400,
@@ -292,4 +295,85 @@ test("a look lists the releases of the sources that have new ones alone, however
 	const other = new Lister(options);
 	await other.lookBack(Date.now(), signal);
 	expect(listOf(shop, 1, "released")).toBe(`s3://b/${late}\n`);
+});
+
+test("where comparing takes many requests, most looks list nothing of what was listed and compacted, however much the bucket keeps", async () => {
+	const { store, index, options, listOf } = bucket([[shop, 1]]);
+	const lister = new Lister({ ...options, mostRequests: 2 });
+	const years = Array.from({ length: 3_000 }, (_, age) => age + 40);
+	for (const age of years) {
+		const group = { ...shop, date: addDays(today, -age) };
+		await store.put(store.keys.list(group, 0), "x");
+		await store.put(store.keys.compaction(group), "{}");
+	}
+	const listed = () => {
+		const { allLists, compactions } = store.keys;
+		const prefixes = [allLists, compactions].map((of) => of.call(store.keys));
+		return store.lists.filter((prefix) => prefixes.includes(prefix)).length;
+	};
+	let read = 0;
+	const { list } = store;
+	store.list = async function* (...args) {
+		for await (const object of list.apply(store, args)) {
+			read++;
+			yield object;
+		}
+	};
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	// A page of each, and then from the index's first date on.
+	expect(read).toBeLessThan(2_100);
+	expect(listed()).toBe(4);
+	[read, store.lists.length] = [0, 0];
+	const { objects } = index.source(shop.account, shop.sourceKey)!;
+	objects.get(addDays(today, -1))!.add({ stream, first: 9, rows: 1 });
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 1, 0)).toContain("9.parquet");
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	expect(read).toBe(0);
+	expect(listed()).toBe(0);
+	// What another archive has done meanwhile.
+	await store.put(
+		store.keys.list({ ...shop, date: addDays(today, -1) }, 0),
+		"",
+	);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(read).toBeGreaterThan(0);
+});
+
+test("a look compares with the bucket at least once in twelve times", async () => {
+	const { store, options, listOf } = bucket([[shop, 1]]);
+	const lister = new Lister({ ...options, mostRequests: 0.001 });
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	const right = listOf(shop, 1, 0);
+	const key = store.keys.list({ ...shop, date: addDays(today, -1) }, 0);
+	await store.put(key, "late");
+	for (let look = 1; look < 12; look++)
+		expect(await lister.look(Date.now(), signal)).toBe(0);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 1, 0)).toBe(right);
+});
+
+test("a compaction that the index knows is listed by the next look", async () => {
+	const { store, index, options, listOf } = bucket([[shop, 1]]);
+	const lister = new Lister({ ...options, mostRequests: 0.001 });
+	const { objects } = index.source(shop.account, shop.sourceKey)!;
+	const date = addDays(today, -1);
+	objects.get(date)!.add({ stream, first: 2, rows: 1 });
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	const folder = store.keys.eventsOfDate({ ...shop, date });
+	const inputs = [1, 2].map((first) =>
+		store.keys.events({ ...shop, date }, stream, first).slice(folder.length),
+	);
+	const name = `${"0".repeat(64)}.parquet`;
+	const outputs = [{ name, rows: 2, bytes: 1, sha256: "", inputs }];
+	const record = { version: 1, ...shop, date, outputs } as const;
+	await new CompactionStore(store).decide(record);
+	const replaced = [1, 2].map((first) => ({ stream, first }));
+	const left = objects.get(date)!.replace([{ rows: 2, inputs: replaced }])!;
+	objects.set(date, left);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 1, 0)).toBe(`s3://b/${folder}${name}\n`);
+	store.reads.length = 0;
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	expect(store.reads).toEqual([]);
 });

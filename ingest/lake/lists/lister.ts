@@ -5,18 +5,18 @@ import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { DateFolder, SourceName } from "../../archive/s3/object-keys.ts";
-import type { ListedObject } from "../../archive/s3/object-store.ts";
+import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { CompactionStore } from "../compaction/record.ts";
-import { ReleaseStore } from "../release/release-store.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
+import { listInParts } from "../retention/listing.ts";
 import {
 	type RetentionRecord,
 	RetentionStore,
 } from "../retention/source-retention.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
-import { type ListWriteOptions, ListWrites, lineOf } from "./list-writes.ts";
+import { type ListWriteOptions, ListWrites, lineBytes } from "./list-writes.ts";
+import { dateOf, type ListPass, ReleasedLists } from "./released-lists.ts";
 import {
 	compactionOfShard,
 	expectedBytes,
@@ -28,9 +28,12 @@ import { pathOf, SourceCursor, sourceAt } from "./source-cursor.ts";
 const firstLookMs = 10_000;
 const maxTombstonesAgeMs = 60_000;
 const datesAtOnce = 8;
-
-/** The name of the list of a date's released and imported rows. The other lists are named by their shards. */
-const releasedList = "released";
+/** A look that compares may be as rare as one of so many: once an hour, at the usual interval. */
+const mostLooksBetween = 12;
+/** So many a look, on average, compare with the bucket: as many as 50,000 lists take, and as many records of compactions. */
+const usualRequests = 100;
+/** Of an hour. Each takes two requests. */
+const mostRetentionsListed = 1_000;
 
 /** What the lists need of a shard. */
 export interface ListedShard {
@@ -47,19 +50,29 @@ export interface ListerOptions extends ListWriteOptions {
 	/** The stream's sequence through which all objects are in the store. */
 	objectsDone: (stream: string) => Promise<number>;
 	tombstones: Tombstones;
+	/** Those through which this process changes a source's retention: others' changes are found by the next look that compares. */
+	retentions?: RetentionStore;
+	/** How many requests a look takes on average at most, unless that leaves too much time between two that compare. */
+	mostRequests?: number;
 }
 
-/** What one look knows of a source. */
-interface SourcePass {
-	source: SourceName;
+/** What the bucket has of one shard's list of a date, as far as this archive knows. */
+interface KnownList {
+	/** 0 for none. */
+	bytes: number;
+	/** What the date's compaction record says of the shard. A record never changes. */
+	compaction: ListedCompaction | undefined;
+}
+
+/** Of one shard: by the path of its source, and by date. */
+type KnownLists = Map<string, Map<UtcDate, KnownList>>;
+
+/** What a look that compares has found in the bucket. */
+interface FoundLists {
 	/** Lengths of the lists, by key. */
 	bytesOf: ReadonlyMap<string, number>;
-	/** Keys of its compaction records. */
+	/** Keys of compaction records. */
 	records: ReadonlySet<string>;
-	/** What this look and the one before know of their contents. */
-	recorded: Map<string, ListedCompaction>;
-	isKept(group: DateFolder): boolean;
-	writes: ListWrites;
 }
 
 /**
@@ -68,26 +81,27 @@ interface SourcePass {
  * an object of the same list, and a list is replaced by one PUT, so each event is found once at every moment, in whatever order
  * a reader reads the lists; see docs/decisions/0031-readers-of-the-bucket-follow-lists.md.
  *
- * Lists follow from what the bucket has. A look compares lengths, so it also finds what a restart, a failed write or an archive
- * that woke up late has left behind.
+ * Lists follow from what the bucket has. A look compares lengths with the bucket's, so it also finds what a restart, a failed write or
+ * an archive that woke up late has left behind. Where that takes many requests, some looks compare with what this archive has found
+ * and written since, and list nothing: so what looks cost is bounded, however many lists the bucket keeps.
  */
 export class Lister {
 	readonly #options: ListerOptions;
 	readonly #compactions: CompactionStore;
-	readonly #releases: ReleaseStore;
+	readonly #released: ReleasedLists;
 	readonly #retentions: RetentionStore;
 	readonly #dateLedgers: DateLedgers;
-	/** Paths of sources whose releases were changed since a look that wrote all lists; "all" before the first one. */
-	#changed: Set<string> | "all" = "all";
-	/** What compaction records say of shards. A record never changes. */
-	#recorded = new Map<string, ListedCompaction>();
+	/** By the numbers of the shards whose lists this archive writes. */
+	readonly #known = new Map<number, KnownLists>();
+	/** How many looks need not compare with the bucket. */
+	#looksLeft = 0;
 
 	constructor(options: ListerOptions) {
 		this.#options = options;
 		const { store } = options;
 		this.#compactions = new CompactionStore(store);
-		this.#releases = new ReleaseStore(store);
-		this.#retentions = new RetentionStore(store);
+		this.#released = new ReleasedLists(options);
+		this.#retentions = options.retentions ?? new RetentionStore(store);
 		this.#dateLedgers = new DateLedgers(store);
 	}
 
@@ -107,139 +121,174 @@ export class Lister {
 
 	/** Writes the lists that aren't as they should be. Returns how many. */
 	async look(nowMs: number, signal: AbortSignal): Promise<number> {
-		const { store, tombstones, objectsDone } = this.#options;
+		const { tombstones, objectsDone } = this.#options;
 		const writes = new ListWrites(this.#options, signal);
 		const shards: ListedShard[] = [];
 		for (const shard of this.#options.shards)
 			await writes.attempt(`lists of shard ${shard.number}`, async () => {
 				if (await shard.isCurrent(objectsDone, signal)) shards.push(shard);
 			});
+		// Another archive writes the others' lists meanwhile.
+		for (const number of this.#known.keys())
+			if (!shards.some((shard) => shard.number === number))
+				this.#known.delete(number);
 		// An archive that stands by leaves the lists of releases to the others, too.
 		if (shards.length === 0) return 0;
 		await tombstones.refresh(maxTombstonesAgeMs);
-		const retentions = await this.#retentions.all();
+		const changed = await this.#released.changed();
+		const isCompared =
+			this.#looksLeft === 0 ||
+			changed === "all" ||
+			shards.some(({ number }) => !this.#known.has(number));
+		const retentions = await this.#retentions.all({ isAnew: isCompared });
 		const isKept = keptDates(
 			retentions.map(({ record }) => record),
 			utcDate(nowMs),
 		);
+		const pass = { isKept, writes };
+		if (changed !== "all" && !isCompared) {
+			await this.#follow(shards, pass, changed);
+			this.#looksLeft--;
+		} else {
+			// One that fails is done again.
+			this.#looksLeft = 0;
+			const requests = await this.#compare(shards, pass, changed);
+			const { mostRequests = usualRequests } = this.#options;
+			const looks = Math.ceil(requests / mostRequests);
+			this.#looksLeft = Math.min(looks, mostLooksBetween) - 1;
+		}
+		const written = await writes.finish();
+		if (writes.failures === 0) this.#released.forgetChanged();
+		return written;
+	}
+
+	/** Compares with the bucket, from the earliest date of each source on that the indexes hold. Returns how many requests that took. */
+	async #compare(
+		shards: readonly ListedShard[],
+		pass: Omit<ListPass, "source">,
+		changed: ReadonlySet<string> | "all",
+	): Promise<number> {
+		const { store, tombstones } = this.#options;
 		const { keys } = store;
-		const lists = new SourceCursor(store.list(keys.allLists()));
-		const compactions = new SourceCursor(store.list(keys.compactions()));
-		const releases = new SourceCursor(await this.#changedReleases());
-		const recorded = new Map<string, ListedCompaction>();
+		const open = (prefix: string) => new SourceCursor(store, prefix);
+		const lists = open(keys.allLists());
+		const compactions = open(keys.compactions());
+		const releases = open(keys.allReleases());
+		const changedPaths = changed === "all" ? [] : changed;
+		const before = new Map(this.#known);
+		for (const { number } of shards) this.#known.set(number, new Map());
 		const indexed = shards.flatMap(({ index }) => [...index.sources()]);
-		const paths = [...new Set(indexed.map(pathOf))].sort().values();
+		const paths = [...new Set([...indexed.map(pathOf), ...changedPaths])]
+			.sort()
+			.values();
 		let own = paths.next().value;
 		for (;;) {
-			const [path] = [own, await releases.path()]
+			const released = changed === "all" ? await releases.path() : undefined;
+			const [path] = [own, released]
 				.filter((path) => path !== undefined)
 				.sort();
 			if (path === undefined) break;
 			if (path === own) own = paths.next().value;
-			const listed = await lists.take(path);
-			const pass: SourcePass = {
-				source: sourceAt(path),
+			const source = sourceAt(path);
+			const { account, sourceKey } = source;
+			const added =
+				changed === "all"
+					? await releases.take(path)
+					: changed.has(path)
+						? await this.#released.of(source)
+						: [];
+			const [from] = [
+				...shards.flatMap(({ index }) => [
+					...(index.source(account, sourceKey)?.objects.keys() ?? []),
+				]),
+				...added.slice(0, 1).map(({ key }) => dateOf(key)),
+			].sort();
+			const listed = await lists.take(path, from);
+			const found: FoundLists = {
 				bytesOf: new Map(listed.map(({ key, bytes }) => [key, bytes])),
 				// Before the objects, among which is what a record replaces.
-				records: new Set((await compactions.take(path)).map(({ key }) => key)),
-				recorded,
-				isKept,
-				writes,
+				records: new Set(
+					(await compactions.take(path, from)).map(({ key }) => key),
+				),
 			};
-			const added = await releases.take(path);
-			if (tombstones.has(pass.source)) continue;
-			for (const shard of shards) await this.#lookAtShard(shard, pass);
-			await this.#lookAtReleases(added, pass);
+			if (tombstones.has(source)) continue;
+			const ofSource = { source, ...pass };
+			for (const shard of shards) {
+				const known = before.get(shard.number)?.get(path) ?? new Map();
+				await this.#lookAtShard(shard, ofSource, known, found);
+			}
+			await this.#released.compare(added, found.bytesOf, ofSource);
 		}
-		this.#recorded = recorded;
-		const written = await writes.finish();
-		if (writes.failures === 0) this.#changed = new Set();
-		return written;
+		return lists.requests + compactions.requests;
 	}
 
-	/** The releases of all sources at first, and later those of the sources that have new ones. */
-	async #changedReleases(): Promise<AsyncIterable<ListedObject>> {
-		const { store } = this.#options;
-		await this.#releases.log.follow({
-			learn: (source) => {
-				if (this.#changed !== "all") this.#changed.add(pathOf(source));
-			},
-			learnAll: async () => {
-				this.#changed = "all";
-			},
-		});
-		const changed = this.#changed;
-		if (changed === "all") return store.list(store.keys.allReleases());
-		return (async function* () {
-			for (const path of [...changed].sort())
-				yield* store.list(store.keys.releasesOfSource(sourceAt(path)));
-		})();
+	/** Compares with what is known of the bucket. */
+	async #follow(
+		shards: readonly ListedShard[],
+		pass: Omit<ListPass, "source">,
+		changed: ReadonlySet<string>,
+	): Promise<void> {
+		const { tombstones } = this.#options;
+		for (const shard of shards) {
+			const known = this.#known.get(shard.number)!;
+			for (const source of shard.index.sources()) {
+				if (tombstones.has(source)) continue;
+				const ofSource = known.get(pathOf(source)) ?? new Map();
+				await this.#lookAtShard(shard, { source, ...pass }, ofSource);
+			}
+		}
+		for (const path of [...changed].sort())
+			await this.#released.lookAt({ source: sourceAt(path), ...pass });
 	}
 
-	async #lookAtShard(shard: ListedShard, pass: SourcePass): Promise<void> {
+	/** @param found undefined if only what this archive knows is compared. */
+	async #lookAtShard(
+		shard: ListedShard,
+		{ source, isKept, writes }: ListPass,
+		known: Map<UtcDate, KnownList>,
+		found?: FoundLists,
+	): Promise<void> {
 		const { keys } = this.#options.store;
-		const { account, sourceKey } = pass.source;
-		const dates = shard.index.source(account, sourceKey)?.objects ?? [];
+		const { account, sourceKey } = source;
+		const dates = shard.index.source(account, sourceKey)?.objects;
+		if (!dates) return;
+		for (const date of known.keys()) if (!dates.has(date)) known.delete(date);
+		this.#known.get(shard.number)!.set(pathOf(source), known);
 		await mapConcurrently([...dates], datesAtOnce, async ([date, ofDate]) => {
 			const group = { account, sourceKey, date };
-			if (!pass.isKept(group)) return;
+			if (!isKept(group)) return;
 			const key = keys.list(group, shard.number);
-			const listedBytes = pass.bytesOf.get(key);
+			const list: KnownList = known.get(date) ?? noList();
+			known.set(date, list);
+			if (found) list.bytes = found.bytesOf.get(key) ?? 0;
 			const folder = keys.eventsOfDate(group);
+			// The index forgets what is replaced once the record is in the bucket.
+			const hasRecord = found
+				? found.records.has(keys.compaction(group))
+				: (list.compaction ?? ofDate.replaced) !== undefined;
+			if (!hasRecord) list.compaction = undefined;
+			else
+				list.compaction ??= compactionOfShard(
+					await this.#compactions.of(group),
+					shard.number,
+				);
 			const expected = expectedBytes(
 				ofDate,
 				this.#nameIn(group),
-				await this.#compactionOf(group, shard.number, pass),
+				list.compaction,
 				(name) => this.#lineBytes(folder + name),
 			);
-			if (expected === (listedBytes ?? 0)) return;
+			if (expected === list.bytes) return;
 			const objects = () => this.#objectsOf(group, shard.number, [...ofDate]);
-			await pass.writes.add({ key, listedBytes, objects });
+			await writes.add({
+				key,
+				listedBytes: list.bytes,
+				objects,
+				onWritten: (bytes) => {
+					list.bytes = bytes;
+				},
+			});
 		});
-	}
-
-	async #compactionOf(
-		group: DateFolder,
-		shard: number,
-		{ records, recorded }: SourcePass,
-	): Promise<ListedCompaction | undefined> {
-		const record = this.#options.store.keys.compaction(group);
-		if (!records.has(record)) return undefined;
-		const name = `${shard} ${record}`;
-		const found =
-			this.#recorded.get(name) ??
-			compactionOfShard(await this.#compactions.of(group), shard);
-		recorded.set(name, found);
-		return found;
-	}
-
-	/** @param added What is in the source's folder: records with numbers, and objects that all have names of one length. */
-	async #lookAtReleases(
-		added: readonly ListedObject[],
-		{
-			source,
-			bytesOf,
-			isKept,
-			writes,
-		}: Pick<SourcePass, "source" | "bytesOf" | "isKept" | "writes">,
-	): Promise<void> {
-		const { keys } = this.#options.store;
-		const byDate = Map.groupBy(
-			added.filter(({ key }) => key.endsWith(".json")),
-			({ key }) => dateOf(key),
-		);
-		for (const [date, records] of byDate) {
-			const group = { ...source, date };
-			if (!isKept(group)) continue;
-			const key = keys.list(group, releasedList);
-			const listedBytes = bytesOf.get(key);
-			const sample = keys.released(group, 1, "0".repeat(16));
-			if (records.length * this.#lineBytes(sample) === (listedBytes ?? 0))
-				continue;
-			const objects = async () =>
-				(await this.#releases.read({ records })).map(({ key }) => key);
-			await writes.add({ key, listedBytes, objects });
-		}
 	}
 
 	/**
@@ -256,47 +305,51 @@ export class Lister {
 			retentions.map(({ record }) => record),
 			today,
 		);
-		const releases = new SourceCursor(store.list(store.keys.allReleases()));
-		for (;;) {
-			const path = await releases.path();
-			if (path === undefined) break;
-			const source = sourceAt(path);
-			const added = await releases.take(path);
-			if (tombstones.has(source)) continue;
-			const bytesOf = new Map<string, number>();
-			const listed = store.list(store.keys.listsOfSource(source));
-			for await (const { key, bytes } of listed) bytesOf.set(key, bytes);
-			const pass = { source, bytesOf, isKept, writes };
-			await this.#lookAtReleases(added, pass);
-		}
-		for (const { record } of retentions) {
-			if (tombstones.has(record)) continue;
-			const { account, sourceKey } = record;
-			const dates = await this.#dateLedgers.datesOf(record);
-			const listed = new Set<UtcDate>();
-			for await (const { key } of store.list(store.keys.listsOfSource(record)))
-				if (/\/\d+\.txt$/.test(key)) listed.add(dateOf(key));
-			for (const date of dates) {
-				const isOlder = date < keptFrom(undefined, today);
-				if (!isOlder || date < keptFrom(record, today) || listed.has(date))
-					continue;
-				const group = { account, sourceKey, date };
-				await writes.attempt(store.keys.list(group, "*"), async () => {
-					const ledger = await this.#dateLedgers.require(group);
-					const shards = Map.groupBy(
-						ledger.objects() ?? [],
-						({ stream }) => shardOfStream(stream) ?? 0,
-					);
-					for (const [shard, ofShard] of shards)
-						await writes.add({
-							key: store.keys.list(group, shard),
-							listedBytes: undefined,
-							objects: () => this.#objectsOf(group, shard, ofShard),
-						});
-				});
-			}
-		}
+		await this.#released.lookBack({ isKept, writes });
+		await listInParts(store, "older-lists", [store.keys.allRetentions()], {
+			mostListed: mostRetentionsListed,
+			work: async (some) => {
+				const paths = new Set<string>();
+				for await (const { key } of some)
+					paths.add(/account=[^/]+\/source=[^/]+\//.exec(key)?.[0] ?? "");
+				for (const { record } of retentions)
+					if (paths.has(pathOf(record)) && !tombstones.has(record))
+						await this.#lookBackAtDates(record, today, writes);
+			},
+		});
 		return writes.finish();
+	}
+
+	async #lookBackAtDates(
+		record: RetentionRecord,
+		today: UtcDate,
+		writes: ListWrites,
+	): Promise<void> {
+		const { store } = this.#options;
+		const { account, sourceKey } = record;
+		const dates = await this.#dateLedgers.datesOf(record);
+		const listed = new Set<UtcDate>();
+		for await (const { key } of store.list(store.keys.listsOfSource(record)))
+			if (/\/\d+\.txt$/.test(key)) listed.add(dateOf(key));
+		for (const date of dates) {
+			const isOlder = date < keptFrom(undefined, today);
+			if (!isOlder || date < keptFrom(record, today) || listed.has(date))
+				continue;
+			const group = { account, sourceKey, date };
+			await writes.attempt(store.keys.list(group, "*"), async () => {
+				const ledger = await this.#dateLedgers.require(group);
+				const shards = Map.groupBy(
+					ledger.objects() ?? [],
+					({ stream }) => shardOfStream(stream) ?? 0,
+				);
+				for (const [shard, ofShard] of shards)
+					await writes.add({
+						key: store.keys.list(group, shard),
+						listedBytes: 0,
+						objects: () => this.#objectsOf(group, shard, ofShard),
+					});
+			});
+		}
 	}
 
 	/** Keys. The objects are known before the record is read, which names all that was replaced of them. */
@@ -319,12 +372,12 @@ export class Lister {
 	}
 
 	#lineBytes(key: string): number {
-		return Buffer.byteLength(lineOf(this.#options.bucket, key));
+		return lineBytes(this.#options.bucket, key);
 	}
 }
 
-function dateOf(key: string): UtcDate {
-	return /\/date=([\d-]+)\//.exec(key)?.[1] ?? "";
+function noList(): KnownList {
+	return { bytes: 0, compaction: undefined };
 }
 
 /** Whether a Run would load a date. Archive removes its objects a day later. */

@@ -1,6 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 import { streamName } from "../../../packages/contracts/nats.ts";
+import { addDays } from "../../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
@@ -202,4 +203,27 @@ test("of a date whose events were all lost, an object that comes later doesn't c
 	for (const each of [day, apart])
 		await store.putNew(keys.events(each, stream, 1), "");
 	expect(await rowsIn(store, ledgers)).toEqual([0, 0]);
+});
+
+test("a Source that keeps its events for years has no more of its ledgers listed than of the index's dates", async () => {
+	const store = new MemoryStore("tidemill");
+	for (let age = 0; age < 2_000; age++) {
+		const group = { ...source, date: addDays(date, -age) };
+		await store.putNew(keys.ledgerOfDate(group, 0), "{}");
+	}
+	let listed = 0;
+	const { list } = store;
+	store.list = async function* (...args) {
+		for await (const object of list.apply(store, args)) {
+			listed++;
+			yield object;
+		}
+	};
+	const kept = await new DateLedgers(store).keep(index, {
+		shard: 0,
+		drainedAt: settledAt,
+		nowMs: settledMs,
+		staysLonger: () => true,
+	});
+	expect([kept, listed]).toEqual([0, 1]);
 });

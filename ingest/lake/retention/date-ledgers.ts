@@ -66,13 +66,18 @@ export class DateLedgers {
 		let written = 0;
 		for (const source of index.sources()) {
 			if (!staysLonger(source)) continue;
-			const known = new Set<string>();
-			for await (const { key } of this.#store.list(
-				this.#store.keys.datesOfSource(source),
-			))
-				known.add(key);
 			const { account, sourceKey, objects, quarantined } = source;
-			const dates = new Set([...objects.keys(), ...quarantined.keys()]);
+			const dates = [
+				...new Set([...objects.keys(), ...quarantined.keys()]),
+			].sort();
+			const [earliest] = dates;
+			if (earliest === undefined || earliest > settled) continue;
+			const known = new Set<string>();
+			const prefix = this.#store.keys.datesOfSource(source);
+			// A Source may keep events for ever, and the index holds the last weeks.
+			const after = `${prefix}date=${earliest}`;
+			for await (const { key } of this.#store.list(prefix, after))
+				known.add(key);
 			for (const date of dates) {
 				const group = { account, sourceKey, date };
 				const key = this.#store.keys.ledgerOfDate(group, shard);

@@ -92,9 +92,9 @@ async function* firstOf(
 	}
 }
 
-/** The folder of the dates of one source, in a key that names a date. */
+/** The folder of the dates of one source, in a key that names a date; otherwise the object's folder. */
 export function datesFolderOf(key: string): string {
-	return key.slice(0, key.lastIndexOf("/date=") + 1);
+	return key.slice(0, key.lastIndexOf("/date=") + 1) || folderOf(key);
 }
 
 /** The folder of an object. */

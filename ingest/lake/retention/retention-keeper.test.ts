@@ -113,11 +113,14 @@ test("memory holds a page of all cut records, and those that stay aren't listed"
 	const [expired, staying] = [8_000, 12_000];
 	for (let first = 0; first < expired + staying; first++)
 		store.add(store.keys.cut(streams[0]!, first), first < expired ? 40 : 10);
+	for (let first = 1; first <= 3_000; first++)
+		store.add(store.keys.loss(streams[0]!, first), 10);
 	const archive = archiveOf(store, [0]);
 	await archive.keepInTurn(nowMs);
 	expect(store.keysIn(store.keys.cutsOfStream(streams[0]!))).toHaveLength(
 		staying,
 	);
+	expect(store.listed.get(store.keys.lossesOfShard(0))).toBe(1_000);
 	expect(Math.max(...store.removals)).toBe(1_000);
 	const prefix = store.keys.cutsOfShard(0);
 	expect(store.listed.get(prefix)).toBe(expired + 1_000);
@@ -157,6 +160,27 @@ test("events, lists and records go by their dates, whichever shard had them: one
 	store.listed.clear();
 	await archives[0]!.keepInTurn(nowMs + 3_600_000);
 	expect(store.listed.get(keys.allEvents())).toBe(2 * 1_000);
+});
+
+test("what was erased of a date goes with the date; that there was an erasure stays", async () => {
+	const store = agedStore();
+	const { keys } = store;
+	for (const sourceKey of ["a", "b"]) {
+		const folder = keys.erasuresOfSource({ account: "shop", sourceKey });
+		for (let erasure = 1; erasure <= 1_200; erasure++)
+			store.add(`${folder}asked/${erasure}.json`, 60);
+		for (const age of [60, 40, 20])
+			store.add(`${folder}dates/date=${addDays(today, -age)}/1.json`, age);
+	}
+	await archiveOf(store, []).keepInTurn(nowMs);
+	const left = store.keysIn(keys.allErasures());
+	expect(left.filter((key) => key.includes("/asked/"))).toHaveLength(2_400);
+	expect(left.filter((key) => key.includes("/dates/"))).toEqual(
+		["a", "b"].map((sourceKey) => {
+			const folder = keys.erasuresOfSource({ account: "shop", sourceKey });
+			return `${folder}dates/date=${addDays(today, -20)}/1.json`;
+		}),
+	);
 });
 
 test("what sorts by no time is looked through in parts, and each turn goes on where the one before ended, in whichever archive", async () => {

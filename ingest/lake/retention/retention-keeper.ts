@@ -63,11 +63,11 @@ export type RetentionEnforcer = "lifecycle" | "sweep";
 /** Enforces retention. */
 export class RetentionKeeper {
 	readonly #options: RetentionKeeperOptions;
-	readonly #retentions: RetentionStore;
+	readonly retentions: RetentionStore;
 
 	constructor(options: RetentionKeeperOptions) {
 		this.#options = options;
-		this.#retentions = new RetentionStore(options.store);
+		this.retentions = new RetentionStore(options.store);
 	}
 
 	/** Does an hour's work, and that on the whole bucket if it is this archive's turn. */
@@ -141,7 +141,12 @@ export class RetentionKeeper {
 			);
 			await this.#remove(expiredCuts(cuts, witnesses), () => true, round);
 			// As many days as any object's age is counted by.
-			const losses = store.list(store.keys.lossesOfShard(shard.number));
+			const losses = fromOldest(
+				store,
+				store.keys.lossesOfShard(shard.number),
+				folderOf,
+				staysFor(longest),
+			);
 			await this.#remove(losses, (o) => isAged(o, witnesses, longest), round);
 		}
 	}
@@ -177,6 +182,8 @@ export class RetentionKeeper {
 				(o) => isAged(o, witnesses, daysOf(o.key)),
 				round,
 			);
+		// Nobody asks what was erased of a date that no Run loads. That there was an erasure stays.
+		await this.#remove(ofDates(keys.allErasures()), isGone, round);
 		await this.#removeSome(round);
 		for (const log of [keys.deletions(), keys.additions()])
 			await this.#remove(
@@ -267,7 +274,7 @@ export class RetentionKeeper {
 	/** The newest records, after those whose reprieve is over were lowered. */
 	async #lowered(witnesses: TimeWitnesses): Promise<KeptRecord[]> {
 		const { log } = this.#options;
-		const retentions = this.#retentions;
+		const retentions = this.retentions;
 		const kept = await retentions.all();
 		let isChanged = false;
 		for (const one of kept) {

@@ -16,7 +16,7 @@ import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import type { LakeShard } from "../shards/lake-shard.ts";
 import { flushShares } from "../shards/shares.ts";
 import type { RetentionKeeper } from "./retention-keeper.ts";
-import { RetentionStore, recordFor, retentionOf } from "./source-retention.ts";
+import { recordFor, retentionOf } from "./source-retention.ts";
 
 /** Two archives and a sweep may write the next record at once. */
 const attempts = 5;
@@ -36,7 +36,7 @@ export function answerRetention(
 }
 
 async function setRetention(
-	{ store, tombstones, progress, log }: LakeContext,
+	{ tombstones, progress, log }: LakeContext,
 	shard: LakeShard,
 	keeper: RetentionKeeper,
 	{ days, ...source }: RetentionRequest,
@@ -44,7 +44,7 @@ async function setRetention(
 ): Promise<RetentionAnswer> {
 	await tombstones.refresh();
 	requireUndeleted(tombstones, source);
-	const retentions = new RetentionStore(store);
+	const { retentions } = keeper;
 	// Only now the index is sure to have the source's first date.
 	const flushed = await flushShares(shard, source, task);
 	requireSameClocks(flushed, "days that are kept would count as deleted");

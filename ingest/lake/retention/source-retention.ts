@@ -102,6 +102,8 @@ export class RetentionStore {
 	readonly #store: ObjectStore;
 	/** Those that {@link all} has read, by their keys. A record never changes. */
 	#known = new Map<string, KeptRecord>();
+	/** Whether {@link all} has listed since this wrote a record. */
+	#isListed = false;
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
@@ -112,8 +114,13 @@ export class RetentionStore {
 		return this.#newestIn(this.#store.keys.retentionsOfSource(source));
 	}
 
-	/** Of all sources that have any. Again, it reads only what is new. */
-	async all(): Promise<KeptRecord[]> {
+	/**
+	 * Of all sources that have any. Again, it reads only what is new.
+	 * @param options.isAnew false if what was listed before is enough, unless this has written a record since.
+	 */
+	async all({ isAnew = true } = {}): Promise<KeptRecord[]> {
+		if (this.#isListed && !isAnew) return [...this.#known.values()];
+		this.#isListed = true;
 		const newest = new Map<string, ListedObject>();
 		for await (const object of this.#store.list(
 			this.#store.keys.allRetentions(),
@@ -135,9 +142,11 @@ export class RetentionStore {
 	}
 
 	/** Writes the source's next record. Returns false if another archive was first. */
-	write(number: number, record: RetentionRecord): Promise<boolean> {
+	async write(number: number, record: RetentionRecord): Promise<boolean> {
 		const folder = this.#store.keys.retentionsOfSource(record);
-		return this.#recordsIn(folder).write(number, record);
+		const isNewest = await this.#recordsIn(folder).write(number, record);
+		this.#isListed = false;
+		return isNewest;
 	}
 
 	async #newestIn(
