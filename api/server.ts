@@ -36,6 +36,7 @@ import {
 	type Endpoint,
 	type IdempotentRequest,
 	isObject,
+	type RateClass,
 } from "./http/endpoint.ts";
 import { requestErrorOf } from "./http/error-translation.ts";
 import { problemType, RequestError } from "./http/errors.ts";
@@ -64,6 +65,8 @@ export interface ApiOptions {
 	stopping: AbortSignal;
 }
 
+/** 200 people whose tokens are of one namespace, or one who looks through the bodies of many events. */
+const pages: RateClass = { name: "console", times: 20 };
 /** etcd's limit for one object, less its metadata. */
 const maxBodyBytes = 1024 * 1024;
 
@@ -95,8 +98,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	const authenticate = (
 		request: FastifyRequest,
 		reply: FastifyReply,
-		ownRate?: string,
-	) => authenticator.authenticate(request, () => closeOf(reply), ownRate);
+		rateClass?: RateClass,
+	) => authenticator.authenticate(request, () => closeOf(reply), rateClass);
 	const visitors = options.console && new Console(options.console);
 	const identityOf = (request: FastifyRequest) =>
 		authentications.get(request)!.requireIdentity();
@@ -114,11 +117,10 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		reply.header("x-request-id", request.id);
 		if (visitors && isConsoleFile(request)) return;
 		// Pages that are open cost the account's programs no request.
-		const isVisitor = visitors?.admit(request);
-		const ownRate =
-			request.routeOptions.config?.ownRate ??
-			(isVisitor ? "console" : undefined);
-		const authentication = await authenticate(request, reply, ownRate);
+		const rateClass = visitors?.admit(request)
+			? pages
+			: request.routeOptions.config?.rateClass;
+		const authentication = await authenticate(request, reply, rateClass);
 		authentications.set(request, authentication);
 		const { rate, isAuthenticated } = authentication;
 		reply.headers(rateHeaders(rate));
@@ -179,7 +181,7 @@ function serve(
 		method,
 		url: fastifyPath(path),
 		schema: schemaOf(endpoint),
-		config: endpoint.hasOwnRate ? { ownRate: endpoint.id } : {},
+		config: endpoint.hasOwnRate ? { rateClass: { name: endpoint.id } } : {},
 		// Before the body is read, so that a caller without access need not send it.
 		onRequest: async (request) => {
 			identityOf(request);

@@ -7,6 +7,7 @@ import {
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { ownUser } from "../../packages/kube/client/self-review.ts";
+import type { RateClass } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
 import { type CallerIdentity, rateSubjectOf } from "./account.ts";
@@ -47,12 +48,12 @@ export class Authenticator {
 
 	/**
 	 * @param gone makes a signal that fires when the client has disconnected.
-	 * @param ownRate what the request counts as in the rate limit, beside all others; undefined if it counts among them.
+	 * @param rateClass as what the request counts in the rate limit; undefined if it counts among all others.
 	 */
 	async authenticate(
 		request: FastifyRequest,
 		gone: () => AbortSignal,
-		ownRate: string | undefined,
+		rateClass: RateClass | undefined,
 	): Promise<Authentication> {
 		const network = networkOf(request.ip);
 		try {
@@ -62,7 +63,8 @@ export class Authenticator {
 			);
 			const subject = rateSubjectOf(identity);
 			const rate = await this.#rateLimit.count(
-				ownRate === undefined ? subject : `${ownRate} ${subject}`,
+				rateClass ? `${rateClass.name} ${subject}` : subject,
+				rateClass?.times,
 			);
 			return {
 				requireIdentity: () => ({ identity, token }),

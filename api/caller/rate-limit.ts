@@ -54,15 +54,18 @@ export class RateLimit {
 			options.shared && new BatchedCounter(options.shared, reserve);
 	}
 
-	/** Counts a request of the subject. */
-	async count(subject: string): Promise<RateStatus> {
+	/**
+	 * Counts a request of the subject.
+	 * @param times how many times the usual limit the subject has.
+	 */
+	async count(subject: string, times = 1): Promise<RateStatus> {
 		const window = this.#currentWindow();
 		const own = (this.#counts.get(subject) ?? 0) + 1;
 		this.#counts.set(subject, own);
 		const count = (await this.#sharedCount(window, subject)) ?? own;
 		if (window === this.#window)
 			this.#counts.set(subject, Math.max(count, this.#counts.get(subject)!));
-		return this.#status(window, count);
+		return this.#status(window, count, times);
 	}
 
 	/** The subject's standing as far as this replica knows. Counts nothing and excludes nobody. */
@@ -95,8 +98,9 @@ export class RateLimit {
 		return window;
 	}
 
-	#status(window: number, count: number): RateStatus {
-		const { limit, windowMs } = this.#options;
+	#status(window: number, count: number, times = 1): RateStatus {
+		const { windowMs } = this.#options;
+		const limit = this.#options.limit * times;
 		const leftMs = Math.max(0, (window + 1) * windowMs - this.#now());
 		return {
 			limit,

@@ -49,6 +49,13 @@ export interface Endpoint {
 	errors: number[];
 }
 
+/** Requests that are counted apart from all others of the same caller. */
+export interface RateClass {
+	name: string;
+	/** How many times the usual limit they have; once by default. */
+	times?: number;
+}
+
 /** Performs an endpoint's work and returns the body of the answer. Throws errors that `requestErrorOf` knows. */
 export type Handler = (
 	request: ApiRequest,
@@ -73,7 +80,7 @@ declare module "fastify" {
 	}
 	interface FastifyContextConfig {
 		/** What the requests of this route count as in the rate limit, beside all others. */
-		ownRate?: string;
+		rateClass?: RateClass;
 	}
 	interface FastifyRequest {
 		/** Acts with the caller's token and nothing else. */

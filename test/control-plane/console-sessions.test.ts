@@ -26,6 +26,7 @@ const ownPage = {
 	origin: `http://${host}`,
 };
 
+const keys = new SealKey(randomBytes(32));
 let directory: string;
 let codes: string;
 let server: TestApi;
@@ -48,7 +49,7 @@ beforeAll(async () => {
 		isProxy: (address) => address === "127.0.0.1",
 		console: {
 			directory: join(directory, "dist"),
-			keys: new SealKey(randomBytes(32)),
+			keys,
 			hosts: new Set(loopbackNames),
 			codes,
 			version: "1.2.3",
@@ -137,6 +138,39 @@ describe("a session", () => {
 				status,
 				expect.anything(),
 			]);
+		}
+	});
+
+	test("has twenty times the requests that an account's programs have, and spends none of theirs", async () => {
+		const { api } = await startApi(undefined, {
+			rateLimit: { limit: 2, windowMs: 3_600_000, now: () => 0 },
+			console: {
+				directory: join(directory, "dist"),
+				keys,
+				hosts: new Set(loopbackNames),
+				version: "1.2.3",
+			},
+		});
+		const statuses = async (headers: Headers, requests: number) => {
+			const answers = [];
+			for (let n = 0; n < requests; n++) {
+				const path = n % 2 ? "/v1/sources" : "/v1/changes?kinds=nothing";
+				answers.push(await api.inject({ method: "GET", url: path, headers }));
+			}
+			return answers.map(({ statusCode }) => statusCode);
+		};
+		try {
+			const visitor = { ...ownPage, ...(await signIn(viewer)) };
+			const seen = await statuses(visitor, 41);
+			expect(seen.filter((status) => status !== 429)).toHaveLength(40);
+			expect(seen.at(-1)).toBe(429);
+			const program = { authorization: `Bearer ${viewer}` };
+			// Streams of changes have a limit of their own.
+			expect(await statuses(program, 6)).toEqual([
+				...[400, 200, 400, 200, 429, 429],
+			]);
+		} finally {
+			await api.close();
 		}
 	});
 
