@@ -13,6 +13,8 @@ import {
 
 const purpose = "console sign-in at a provider";
 const path = "/console/session/oidc";
+/** More doesn't fit into a cookie beside the rest, and the visitor comes to the console's start. */
+const maxPageLength = 1_500;
 
 interface OidcParts {
 	options: OidcOptions;
@@ -27,10 +29,16 @@ interface OidcParts {
 	): Promise<void>;
 }
 
+/** What a browser keeps of a sign-in, with the page that it comes back to. */
+interface KeptAttempt extends OidcAttempt {
+	/** Below the console. */
+	page: string;
+}
+
 /**
  * `GET /console/session/oidc` sends the browser to the provider, which sends it back to `…/callback`. What belongs together stands
  * in a sealed cookie of the same browser, so nobody can end a sign-in that another one has begun. The cookie comes along from
- * another site's page, so it is SameSite=Lax.
+ * another site's page, so it is SameSite=Lax. `?page=` is where in the console the visitor wants to be afterwards.
  */
 export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 	const { keys, hosts, isProxy, open } = parts;
@@ -39,6 +47,15 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 		hostCookie("tidemill-console-oidc", request);
 	const home = (request: FastifyRequest) =>
 		`${request.protocol}://${request.host}${pathPrefix(request, isProxy)}/console/`;
+	/** An address below the console; empty for any other, which somebody else may have written into a link. */
+	const pageOf = (page: unknown, request: FastifyRequest) => {
+		const start = home(request);
+		if (typeof page !== "string" || !URL.canParse(page, start)) return "";
+		const { href } = new URL(page, start);
+		const below = href.slice(start.length);
+		const isPage = href.startsWith(start) && !/^session\b/.test(below);
+		return isPage && below.length <= maxPageLength ? below : "";
+	};
 	const redirectUri = (request: FastifyRequest) =>
 		`${home(request)}session/oidc/callback`;
 	const fail = (
@@ -69,7 +86,9 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 		requireOwnHost(request, hosts);
 		try {
 			const { location, attempt } = await provider.begin(redirectUri(request));
-			reply.setCookie(cookie(request), sealedValue(keys, purpose, attempt), {
+			const { page } = request.query as { page?: unknown };
+			const kept: KeptAttempt = { ...attempt, page: pageOf(page, request) };
+			reply.setCookie(cookie(request), sealedValue(keys, purpose, kept), {
 				...cookieAttributes(request, "lax"),
 				expires: new Date(attempt.expiresAtMs),
 			});
@@ -85,7 +104,7 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 		try {
 			const header = request.headers.cookie ?? "";
 			const value = request.server.parseCookie(header)[cookie(request)] ?? "";
-			const attempt = openedValue<OidcAttempt>(keys, purpose, value);
+			const attempt = openedValue<KeptAttempt>(keys, purpose, value);
 			const { searchParams } = new URL(request.url, home(request));
 			const token = await provider.end(
 				searchParams,
@@ -95,7 +114,7 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 			await open(request, reply, token);
 			return reply
 				.header("cache-control", "no-store")
-				.redirect(home(request), 303);
+				.redirect(home(request) + pageOf(attempt.page, request), 303);
 		} catch (error) {
 			return fail(request, reply, error);
 		}

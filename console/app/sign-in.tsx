@@ -4,6 +4,8 @@ import { signIn } from "../api/session.ts";
 import { TextField } from "../components/field.tsx";
 import { shell } from "../messages/shell.ts";
 import { signInWords as words } from "../messages/sign-in.ts";
+import { address } from "../router/navigation.ts";
+import { addressText } from "../router/route.ts";
 import { Waves } from "./shell.tsx";
 
 /** The sign-in. It stands at the address that the visitor wanted, so that they get there. */
@@ -54,7 +56,7 @@ export function SignIn({
 				)}
 				{ways.oidc && (
 					<>
-						<a class="button button-primary" href="session/oidc">
+						<a class="button button-primary" href={oidcAddress()}>
 							{words.oidc}
 						</a>
 						<p class="or">{words.or}</p>
@@ -83,6 +85,14 @@ export function SignIn({
 			</div>
 		</main>
 	);
+}
+
+/** The provider's page takes the place of this one, so the API has to know where the visitor wants to be. */
+function oidcAddress(): string {
+	const { path, query } = address.value;
+	return addressText("session/oidc", {
+		page: addressText(path, Object.fromEntries(query)),
+	});
 }
 
 const spentCode = { hasFailed: false };

@@ -175,3 +175,22 @@ test("behind a proxy with a path prefix and TLS the provider sends the browser b
 	);
 	expect((await get(begin, { host: "evil.example" })).statusCode).toBe(403);
 });
+
+test.each([
+	["pipelines/orders?namespace=shop", "pipelines/orders?namespace=shop"],
+	["sources/k%C3%A4se?text=a%26b", "sources/k%C3%A4se?text=a%26b"],
+	["https://evil.example/", ""],
+	["//evil.example/console/", ""],
+	["../docs", ""],
+	["/console/../v1/sources", ""],
+	["javascript:alert(1)", ""],
+	// It would begin another sign-in.
+	["session/oidc", ""],
+	["x".repeat(10_000), ""],
+])("who wanted the page %s is sent to the console's “%s”", async (page, to) => {
+	const sent = await get(`${begin}?page=${encodeURIComponent(page)}`);
+	const back = await get(await comeBack(sent.headers.location as string), {
+		cookie: cookieOf(sent),
+	});
+	expect(back.headers.location).toBe(`http://${host}/console/${to}`);
+});
