@@ -68,6 +68,9 @@ export const pipelines = {
 	format: "Format",
 	formatZone: "Time zone of the values",
 	removeColumn: (name: string) => `Remove the column ${name}`,
+	rejectedValues: "Keep values that don't fit in a table of their own",
+	rejectedValuesHelp: (table: string) =>
+		`${table === "" ? "<table>" : table}_rejected: the event, the column, the value as it was sent, and why it doesn't fit.`,
 	example: "Example",
 	strategyTitle: "Strategy",
 	strategy: {

@@ -6,12 +6,15 @@ import type { FormContext } from "../resource/resource-form.tsx";
 import { columnTypes, suggestedColumns } from "./columns.ts";
 import {
 	bodyColumns,
+	chosenTable,
 	eventColumns,
+	keepsRejectedValues,
 	numberOf,
 	strategyOf,
 	tickedColumns,
 	withBodyColumns,
 	withColumn,
+	withRejectedValues,
 	withType,
 } from "./form.ts";
 import type { RecentEvents } from "./recent-events.ts";
@@ -68,6 +71,7 @@ function BodyColumns({
 }) {
 	const chosen = bodyColumns(draft);
 	const error = errorAt("table.bodyColumns");
+	const rejectedError = errorAt("table.rejectedValues");
 	const replace = (at: number, column: PipelineBodyColumn | undefined) =>
 		onDraft(
 			withBodyColumns(
@@ -95,6 +99,17 @@ function BodyColumns({
 			{error && (
 				<p class="error" role="alert">
 					{error}
+				</p>
+			)}
+			<CheckField
+				label={words.rejectedValues}
+				help={words.rejectedValuesHelp(chosenTable(draft))}
+				checked={keepsRejectedValues(draft)}
+				onChange={(isTicked) => onDraft(withRejectedValues(draft, isTicked))}
+			/>
+			{rejectedError && (
+				<p class="error" role="alert">
+					{rejectedError}
 				</p>
 			)}
 			<div class="actions">

@@ -6,6 +6,7 @@ import {
 	eventTypes,
 	generatedTable,
 	integrationName,
+	keepsRejectedValues,
 	newPipeline,
 	numberOf,
 	resourceName,
@@ -16,6 +17,7 @@ import {
 	withColumn,
 	withEventTypes,
 	withIntegrationName,
+	withRejectedValues,
 	withScheduleType,
 	withType,
 } from "./form.ts";
@@ -99,6 +101,13 @@ test("another type of schedule has what it needs and nothing of the one before",
 	expect(withScheduleType(cron, "Manual").spec.schedule).toEqual({
 		type: "Manual",
 	});
+});
+
+test("values that don't fit are kept while that is ticked, and the field is gone without", () => {
+	const ticked = withRejectedValues(newPipeline(), true);
+	expect(ticked.spec).toMatchObject({ table: { rejectedValues: true } });
+	expect(keepsRejectedValues(ticked)).toBe(true);
+	expect(withRejectedValues(ticked, false)).toEqual(newPipeline());
 });
 
 test("another type of column leaves out what was for the one before", () => {

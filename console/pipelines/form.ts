@@ -40,6 +40,7 @@ export const formFields = [
 	"table.name",
 	"table.columns",
 	"table.bodyColumns",
+	"table.rejectedValues",
 	"dateRange.start",
 	"dateRange.end",
 	"overwritePeriodDays",
@@ -181,6 +182,20 @@ export function withType(
 		...(type !== "" && { type }),
 		...Object.fromEntries(kept),
 	} as PipelineBodyColumn;
+}
+
+/** Whether values that no column could hold are written down beside the table. */
+export function keepsRejectedValues({ spec }: Draft): boolean {
+	return valueAt(spec, "table.rejectedValues") === true;
+}
+
+export function withRejectedValues(draft: Draft, isTicked: boolean): Draft {
+	return withField(draft, "table.rejectedValues", isTicked || undefined);
+}
+
+/** The table of a Pipeline: its own name, or the generated one. */
+export function chosenTable(draft: Draft): string {
+	return textAt(draft.spec, "table.name") || generatedTable(draft);
 }
 
 export function strategyOf(draft: Draft): Strategy {

@@ -107,10 +107,17 @@ export function RunTable({
 							key: "dates",
 							title: words.dates,
 							render: ({ dates }) =>
-								dates &&
-								(dates.start === dates.end
-									? dates.start
-									: `${dates.start} – ${dates.end}`),
+								dates && (
+									<>
+										<span class="date">{dates.start}</span>
+										{dates.start !== dates.end && (
+											<>
+												{" – "}
+												<span class="date">{dates.end}</span>
+											</>
+										)}
+									</>
+								),
 						},
 						{
 							key: "created",
