@@ -5,6 +5,7 @@ import {
 	loadedState,
 	progressOf,
 	type SourceDay,
+	waitBeforeReadMs,
 	weeksOf,
 } from "./activity.ts";
 
@@ -78,4 +79,12 @@ test("a Run of the Source's own Pipelines is progress", () => {
 	expect(progressOf(shop, [pipeline("shop", "orders-2")])).not.toBe(before);
 	const of = (run: string) => progressOf(shop, [pipeline("other", run)]);
 	expect(of("orders-1")).toBe(of("orders-2"));
+});
+
+test("three reads follow at once, and the next when the first is a minute old", () => {
+	expect(waitBeforeReadMs([], 5)).toBe(0);
+	expect(waitBeforeReadMs([1, 2], 5)).toBe(0);
+	expect(waitBeforeReadMs([1, 2, 3], 5)).toBe(59_996);
+	expect(waitBeforeReadMs([1, 2, 3], 60_001)).toBe(0);
+	expect(waitBeforeReadMs([1, 2, 3, 4], 5)).toBe(59_997);
 });

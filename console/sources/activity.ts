@@ -120,3 +120,18 @@ export function progressOf(
 		);
 	return [archivedThrough, ...loads.sort()].join("\n");
 }
+
+/** Each read of the days and of the open event is three requests, and a tab makes ten in a minute at most. */
+export const readsAMinute = 3;
+
+/**
+ * How long the next read has to wait.
+ * @param readsMs when the last ones were, the oldest first
+ */
+export function waitBeforeReadMs(
+	readsMs: readonly number[],
+	nowMs: number,
+): number {
+	const oldest = readsMs.at(-readsAMinute);
+	return oldest === undefined ? 0 : Math.max(0, oldest + 60_000 - nowMs);
+}

@@ -17,7 +17,12 @@ import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
 import { address, namespace, navigate } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
-import { currentRate, progressOf } from "./activity.ts";
+import {
+	currentRate,
+	progressOf,
+	readsAMinute,
+	waitBeforeReadMs,
+} from "./activity.ts";
 import { EventTail } from "./event-tail.tsx";
 import { RefusedRequests } from "./refused-requests.tsx";
 import { SourceDaysCalendar } from "./source-days.tsx";
@@ -28,6 +33,9 @@ import { StoredEvents } from "./stored-events.tsx";
 export function SourcePage({ params }: PageProps) {
 	const name = params.name!;
 	const source = live("sources").get(name);
+	const progress = useBounded(
+		source ? progressOf(source, live("pipelines").values()) : "",
+	);
 	if (!source)
 		return isReady.value ? (
 			<NotFound path={`sources/${name}`} />
@@ -37,7 +45,6 @@ export function SourcePage({ params }: PageProps) {
 			</Page>
 		);
 	const { status = "Pending", managedBy } = source;
-	const progress = progressOf(source, live("pipelines").values());
 	const seesEvents = can("sources/events", "get");
 	return (
 		<Page
@@ -75,6 +82,24 @@ export function SourcePage({ params }: PageProps) {
 			)}
 		</Page>
 	);
+}
+
+/** The value, which changes a few times in a minute at most: what is read again for it costs requests. */
+function useBounded(value: string): string {
+	const [shown, setShown] = useState(value);
+	const reads = useRef<number[]>([]);
+	useEffect(() => {
+		if (value === shown) return;
+		const timer = setTimeout(
+			() => {
+				reads.current = [...reads.current, Date.now()].slice(-readsAMinute);
+				setShown(value);
+			},
+			waitBeforeReadMs(reads.current, Date.now()),
+		);
+		return () => clearTimeout(timer);
+	}, [value, shown]);
+	return shown;
 }
 
 function path(name: string): string {
