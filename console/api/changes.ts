@@ -10,7 +10,9 @@ import type {
 } from "../generated/types.ts";
 import { namespace } from "../router/navigation.ts";
 import type { ConnectionState } from "./event-stream.ts";
-import { can, loadSession, session } from "./session.ts";
+import { ApiProblem } from "./problem.ts";
+import { api } from "./request.ts";
+import { boundTo, can, loadSession, session } from "./session.ts";
 import { followShared } from "./shared-stream.ts";
 
 /** What the store holds, by plural. */
@@ -26,14 +28,16 @@ export interface LiveKinds {
 
 export type LiveKind = keyof LiveKinds;
 
-const kinds: LiveKind[] = [
-	"sources",
-	"destinations",
-	"pipelines",
-	"runs",
-	"trackingplans",
-	"operations",
-];
+/** With the path of each kind's list in the API. */
+const paths: Record<LiveKind, string> = {
+	sources: "sources",
+	destinations: "destinations",
+	pipelines: "pipelines",
+	runs: "runs",
+	trackingplans: "tracking-plans",
+	operations: "operations",
+};
+const kinds = Object.keys(paths) as LiveKind[];
 
 type ObjectMap<K extends LiveKind> = ReadonlyMap<string, LiveKinds[K]>;
 
@@ -62,8 +66,17 @@ export function remember<K extends LiveKind>(
 	apply([{ type: "object", kind, object }]);
 }
 
+/** What the visitor may list and not watch: the store holds the first page of each, as it is every minute. */
+export const unwatched = computed(() =>
+	kinds.filter((kind) => can(kind, "list") && !can(kind, "watch")),
+);
+
+/** The API's largest page. */
+const listedAtMost = 1_000;
+const listAgainMs = 60_000;
+
 /** The right may be given again, and then nothing else says so. */
-const refusedAgainMs = 15_000;
+export const refusedAgainMs = 15_000;
 /** Another number follows anew. */
 const round = signal(0);
 
@@ -72,32 +85,81 @@ export function startStore(): void {
 	let following = new AbortController();
 	const key = computed(() => {
 		const visitor = session.value;
-		if (!visitor) return "";
+		if (!visitor || boundTo.value) return "";
 		// As the API asks: the stream is refused whole if one kind may not be watched.
 		const seen = kinds.filter(
 			(kind) => can(kind, "list") && can(kind, "watch"),
 		);
-		return JSON.stringify([visitor.user, namespace.value, seen, round.value]);
+		return JSON.stringify([
+			...[visitor.user, namespace.value],
+			...[seen, unwatched.value, round.value],
+		]);
 	});
 	effect(() => {
 		following.abort();
 		following = new AbortController();
 		const { signal: ended } = following;
-		if (key.value === "") return;
-		const [, , seen] = JSON.parse(key.value) as [string, string, LiveKind[]];
-		for (const kind of kinds) stores[kind].value = new Map();
-		ready.value = false;
-		if (seen.length === 0) {
-			ready.value = true;
-			connectionState.value = "live";
+		if (key.value === "") {
+			connectionState.value = "connecting";
 			return;
 		}
-		void follow(seen, ended);
+		const [, , seen, listed] = JSON.parse(key.value) as [
+			...[string, string],
+			...[LiveKind[], LiveKind[]],
+		];
+		for (const kind of kinds) stores[kind].value = new Map();
+		ready.value = false;
+		const isListed = listAgainAndAgain(listed, ended);
+		if (seen.length > 0) return void follow(seen, isListed, ended);
+		connectionState.value = "connecting";
+		void isListed.then(() => {
+			if (ended.aborted) return;
+			ready.value = true;
+			connectionState.value = "live";
+		});
 	});
 }
 
+/** Settles once the store has a first page of each kind. */
+async function listAgainAndAgain(
+	listed: LiveKind[],
+	ended: AbortSignal,
+): Promise<void> {
+	if (listed.length === 0) return;
+	const list = async (kind: LiveKind) => {
+		const { items } = await api.get<{ items: { name: string }[] }>(
+			paths[kind],
+			{ query: { limit: listedAtMost }, signal: ended },
+		);
+		const map = new Map(items.map((object) => [object.name, object]));
+		(stores[kind] as Signal<ReadonlyMap<string, unknown>>).value = map;
+	};
+	const listAll = async () => {
+		try {
+			await Promise.all(listed.map(list));
+		} catch (error) {
+			if (ended.aborted) return;
+			if (!(error instanceof ApiProblem)) throw error;
+			// The next round asks again; a right that is gone changes what is asked.
+			void loadSession();
+		}
+	};
+	const timer = setInterval(
+		() => !document.hidden && void listAll(),
+		listAgainMs,
+	);
+	ended.addEventListener("abort", () => clearInterval(timer));
+	await listAll();
+}
+
 /** A snapshot replaces what is there when it is complete, so that a page doesn't blink when the connection comes back. */
-async function follow(seen: LiveKind[], ended: AbortSignal): Promise<void> {
+async function follow(
+	seen: LiveKind[],
+	isListed: Promise<void>,
+	ended: AbortSignal,
+): Promise<void> {
+	await isListed;
+	if (ended.aborted) return;
 	let snapshot: StoreChange[] | undefined = [];
 	await followShared(
 		"changes",

@@ -28,8 +28,9 @@ export async function followStream(
 	signal: AbortSignal,
 ): Promise<void> {
 	let lastId: string | undefined;
+	listener.onState("connecting");
 	for (let failures = 0; !signal.aborted; failures++) {
-		listener.onState(failures === 0 ? "connecting" : "lost");
+		let problem: ApiProblem | undefined;
 		const attempt = new AbortController();
 		const stop = () => attempt.abort();
 		signal.addEventListener("abort", stop);
@@ -58,14 +59,16 @@ export async function followStream(
 			}
 		} catch (error) {
 			if (signal.aborted) return;
-			const isFinal =
-				error instanceof ApiProblem &&
-				[400, 401, 403, 404].includes(error.status);
-			if (isFinal) return listener.onState("refused", error);
+			if (error instanceof ApiProblem) problem = error;
+			if (problem && [400, 401, 403, 404].includes(problem.status))
+				return listener.onState("refused", problem);
 		} finally {
 			clearTimeout(silence);
 			signal.removeEventListener("abort", stop);
 		}
+		if (signal.aborted) return;
+		// With the reason if there is one, such as too many readers of one Source.
+		listener.onState("lost", problem);
 		const pauseMs = Math.min(1000 * 2 ** failures, longestPauseMs);
 		await pause(failures === 0 ? 1000 : pauseMs, signal);
 	}

@@ -17,6 +17,8 @@ export type RightVerb =
 export interface VisitorSession {
 	user: string;
 	namespace: string;
+	/** The namespace of the address when the API was asked. */
+	asked: string;
 	/** Those that the visitor may see. */
 	namespaces: string[];
 	expiresAt: string | null;
@@ -41,6 +43,12 @@ export const session = computed(() => {
 	return state.kind === "signedIn" ? state.session : undefined;
 });
 
+/** The namespace of the visitor's ServiceAccount, if the address names another one: nothing of that is theirs to see. */
+export const boundTo = computed(() => {
+	const { asked, namespace: own } = session.value ?? {};
+	return asked === namespace.value && own !== asked ? own : undefined;
+});
+
 /** Whether the API serves a newer console than this page. */
 export const isOutdated = computed(() => {
 	const build = session.value?.build;
@@ -63,9 +71,10 @@ const awayAgainMs = 5_000;
 export async function loadSession(): Promise<void> {
 	const wasSignedIn = sessionState.peek().kind === "signedIn";
 	try {
-		const query = { namespace: namespace.peek() };
+		const asked = namespace.peek();
+		const query = { namespace: asked };
 		const answer = await send("GET", "console/session", { query });
-		setSession(await answer.json());
+		setSession({ ...(await answer.json()), asked });
 	} catch (error) {
 		if (!(error instanceof ApiProblem)) throw error;
 		if (error.status === 401)
@@ -87,11 +96,12 @@ export async function loadSession(): Promise<void> {
 export async function signIn(
 	credential: { token: string } | { code: string },
 ): Promise<void> {
+	const asked = namespace.peek();
 	const answer = await send("POST", "console/session", {
 		body: credential,
-		query: { namespace: namespace.peek() },
+		query: { namespace: asked },
 	});
-	setSession(await answer.json());
+	setSession({ ...(await answer.json()), asked });
 	tabs.postMessage("changed");
 }
 

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { can, loadSession, sessionState } from "../api/session.ts";
+import { boundTo, can, loadSession, sessionState } from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { NotFound } from "../components/not-found.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
@@ -16,7 +16,7 @@ import {
 } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { pageOf } from "./pages.ts";
-import { Shell } from "./shell.tsx";
+import { firstPage, Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 
 /** The console: the sign-in, or the page of the address inside the shell. */
@@ -26,7 +26,7 @@ export function App() {
 	const isSignedIn = state.kind === "signedIn";
 	useEffect(() => {
 		if (isSignedIn && path === "")
-			void navigate("sources", {}, { replace: true });
+			void navigate(firstPage(), {}, { replace: true });
 	}, [isSignedIn, path]);
 	if (state.kind === "unknown")
 		return (
@@ -78,10 +78,24 @@ function CurrentPage({ path }: { path: string }) {
 		};
 	}, [load]);
 	if (!found) return <NotFound path={path} />;
+	if (boundTo.value) return <OtherNamespace own={boundTo.value} />;
 	const { right } = found.page;
 	if (right && !can(...right)) return <NoRight what={right[0]} />;
 	if (error) throw error;
 	return loaded ? <loaded.of params={found.params} /> : <Skeleton />;
+}
+
+function OtherNamespace({ own }: { own: string }) {
+	return (
+		<Page title={words.noRightTitle}>
+			<p>{words.otherNamespace(own, namespace.value)}</p>
+			<p>
+				<a href={href(firstPage(), { namespace: own })}>
+					{words.toNamespace(own)}
+				</a>
+			</p>
+		</Page>
+	);
 }
 
 function NoRight({ what }: { what: string }) {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { connection } from "../api/changes.ts";
+import { connection, unwatched } from "../api/changes.ts";
 import { can, isOutdated, session, signOut } from "../api/session.ts";
 import { SelectField } from "../components/field.tsx";
 import { Toasts } from "../components/toast.tsx";
@@ -16,6 +16,15 @@ const links = [
 	["tokens", words.tokens, "tokens"],
 	["search", words.search, "sources/events"],
 ] as const;
+
+function visibleLinks() {
+	return links.filter(([, , right]) => can(right, "list") || can(right, "get"));
+}
+
+/** Where the console begins: at the first page that the visitor may see. */
+export function firstPage(): string {
+	return visibleLinks()[0]?.[0] ?? "sources";
+}
 
 const themes: readonly (readonly [Theme, string])[] = [
 	["auto", words.themeAuto],
@@ -74,18 +83,16 @@ function Navigation() {
 	return (
 		<nav class="side" aria-label={words.navigation}>
 			<ul>
-				{links
-					.filter(([, , right]) => can(right, "list") || can(right, "get"))
-					.map(([path, title]) => (
-						<li key={path}>
-							<a
-								href={href(path)}
-								aria-current={here === path ? "page" : undefined}
-							>
-								{title}
-							</a>
-						</li>
-					))}
+				{visibleLinks().map(([path, title]) => (
+					<li key={path}>
+						<a
+							href={href(path)}
+							aria-current={here === path ? "page" : undefined}
+						>
+							{title}
+						</a>
+					</li>
+				))}
 			</ul>
 		</nav>
 	);
@@ -113,9 +120,14 @@ function NamespaceSwitcher() {
 /** What a visitor must know on every page. */
 function Announcements() {
 	const isLost = ["lost", "refused"].includes(connection.value);
+	const shown = links
+		.filter(([, , kind]) => unwatched.value.some((one) => one === kind))
+		.map(([, title]) => title)
+		.join(", ");
 	return (
 		<div role="status">
 			{isLost && <p class="banner banner-warning">{words.connectionLost}</p>}
+			{shown && <p class="banner">{words.notLive(shown.toLowerCase())}</p>}
 			{isOutdated.value && (
 				<p class="banner">
 					{words.outdated}{" "}

@@ -22,6 +22,8 @@ export const shell = {
 	retry: "Try again",
 	connectionLost:
 		"Connection lost. What you see may be out of date; this page reconnects by itself.",
+	notLive: (lists: string) =>
+		`Your role may list ${lists}, but not watch them: what you see of them here is at most a minute old.`,
 	outdated:
 		"Tidemill was upgraded: the server has a newer version of this page.",
 	reload: "Reload",
@@ -31,6 +33,9 @@ export const shell = {
 	noRightTitle: "No access",
 	noRight: (what: string, namespace: string) =>
 		`You may not see ${what} in the namespace “${namespace}”. Ask an administrator to bind a role such as tidemill-viewer.`,
+	otherNamespace: (own: string, other: string) =>
+		`Your token is of the namespace “${own}”, and shows nothing of “${other}”.`,
+	toNamespace: (own: string) => `Go to ${own}`,
 	pageBroken: "This page failed",
 	leaveTitle: "Leave without saving?",
 	leaveText:

@@ -123,6 +123,8 @@ export const sources = {
 	goOn: "Go on",
 	follow: "Follow new events",
 	following: "New events show here as they come.",
+	followsAgain:
+		"No new events show until the API allows it again. This page asks again by itself.",
 	paused: (count: number) =>
 		count === 1
 			? "1 event came meanwhile."

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { refusedAgainMs } from "../api/changes.ts";
 import type { ApiProblem } from "../api/problem.ts";
 import { can } from "../api/session.ts";
 import { followShared } from "../api/shared-stream.ts";
@@ -32,19 +33,30 @@ function Tail({ source }: { source: string }) {
 	const [tail, setTail] = useState(emptyTail);
 	const [problem, setProblem] = useState<ApiProblem>();
 	const [text, setText] = useState("");
+	const [round, setRound] = useState(0);
 	useEffect(() => {
 		const leaving = new AbortController();
+		let again: ReturnType<typeof setTimeout>;
 		void followShared(
 			`sources/${encodeURIComponent(source)}/events/tail`,
 			{ refused: true, ...(can("sources/bodies", "get") && { body: true }) },
 			{
 				onEvents: (piece) => setTail((before) => afterPiece(before, piece)),
-				onState: (_state, refused) => setProblem(refused),
+				onState: (state, refused) => {
+					// While it connects again, nothing says yet that it may.
+					if (state !== "connecting") setProblem(refused);
+					if (state !== "refused") return;
+					clearTimeout(again);
+					again = setTimeout(() => setRound(round + 1), refusedAgainMs);
+				},
 			},
 			leaving.signal,
 		);
-		return () => leaving.abort();
-	}, [source]);
+		return () => {
+			leaving.abort();
+			clearTimeout(again);
+		};
+	}, [source, round]);
 	const rows = useMemo(
 		() => tail.rows.filter((row) => includes(row, text)),
 		[tail.rows, text],
@@ -52,7 +64,9 @@ function Tail({ source }: { source: string }) {
 	const { isPaused, held, leftOut, waiting } = tail;
 	return (
 		<>
-			{problem && <ProblemBox problem={problem} />}
+			{problem && (
+				<ProblemBox problem={problem} onRetry={() => setRound(round + 1)} />
+			)}
 			<div class="filters">
 				<button type="button" onClick={() => setTail(afterPause)}>
 					{isPaused ? words.goOn : words.pause}
@@ -65,7 +79,10 @@ function Tail({ source }: { source: string }) {
 				/>
 			</div>
 			<p class="quiet" role="status">
-				{waiting ?? (isPaused ? words.paused(held.length) : words.following)}
+				{problem
+					? words.followsAgain
+					: (waiting ??
+						(isPaused ? words.paused(held.length) : words.following))}
 				{leftOut > 0 && ` ${words.leftOut(leftOut.toLocaleString("en"))}`}
 			</p>
 			<ol class="tail">

@@ -9,7 +9,7 @@ import {
 	openConsole,
 } from "./browser.ts";
 import { withMouse } from "./hands.ts";
-import { applySourceAndDestination, createPipeline } from "./shop.ts";
+import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
 
 /* What goes wrong while a page is open, each with the real thing. */
 
@@ -122,6 +122,54 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		},
 	);
 
+	test("a tail that is refused says so, and goes on by itself when it is allowed", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		let isRefused = true;
+		await page.route(/\/events\/tail\?/, (route) =>
+			isRefused
+				? route.fulfill({ status: 403, json: forbidden })
+				: route.continue(),
+		);
+		await open("sources/shop");
+		await hands.press("Follow new events");
+		const live = page.getByRole("region", { name: "Live" });
+		await live.getByText("The apiserver is starting.").waitFor();
+		await live.getByText(/^No new events show until/).waitFor();
+		expect(await axeFindings(page)).toEqual([]);
+		isRefused = false;
+		await live.getByText("New events show here as they come.").waitFor(aWhile);
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		await send(visitor, { note: "after the refusal" });
+		await live.getByText("after the refusal").waitFor();
+		expect(await live.getByRole("alert").count()).toBe(0);
+		expect(complaints).toEqual([]);
+	});
+
+	test("what a visitor may list and not watch is listed, with a word that it isn't live", async () => {
+		const { local } = visitor;
+		await local.run(
+			...(["kubectl", "create", "clusterrole", "console-lists"] as const),
+			...["--verb=get,list", "--resource=sources.tidemill.dev"],
+		);
+		const lister = await openConsole(local.namespace, ["console-lists"], local);
+		try {
+			const { page, open, complaints } = lister;
+			await page.getByRole("link", { name: "shop", exact: true }).waitFor();
+			await page
+				.getByText(/^Your role may list sources, but not watch/)
+				.waitFor();
+			await expectPage(page, "Sources");
+			await open("sources/shop");
+			await expectPage(page, "shop");
+			await open("pipelines");
+			await expectPage(page, "No access");
+			expect(complaints).toEqual([]);
+		} finally {
+			await lister.close();
+		}
+	});
+
 	test("a right that is taken away while a form is open is said by the API, then by the page, which comes back with the right", async () => {
 		const { page, open, local, complaints } = visitor;
 		const hands = withMouse(page);
@@ -155,6 +203,11 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		expect(complaints).toEqual([]);
 	});
 });
+
+const forbidden = {
+	...{ status: 403, code: "Forbidden", title: "Forbidden" },
+	detail: "The apiserver is starting.",
+};
 
 const account = "--serviceaccount=console-errors:visitor-editor";
 /** As openConsole calls it. */
