@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runKind } from "../../crds/generated/types.ts";
+import { runKind, trackingPlanKind } from "../../crds/generated/types.ts";
 import {
 	axeFindings,
 	type ConsoleSession,
@@ -8,7 +8,12 @@ import {
 	openConsole,
 } from "./browser.ts";
 import { type Hands, withKeyboard } from "./hands.ts";
-import { applySourceAndDestination, createPipeline } from "./shop.ts";
+import {
+	applySourceAndDestination,
+	createPipeline,
+	patch,
+	send,
+} from "./shop.ts";
 
 /* Dialogs on the keyboard: the focus goes in, stays inside in the order of what is read, and goes back to where it was. */
 
@@ -34,6 +39,7 @@ describe.skipIf(noBrowser)("dialogs of the console", () => {
 		} as never);
 		run = created.metadata.name!;
 		await local.run("tidemill", "tokens", "create", "robot", "--scope=read");
+		await quarantineOne(visitor);
 	});
 	afterAll(() => visitor?.close());
 
@@ -96,6 +102,28 @@ describe.skipIf(noBrowser)("dialogs of the console", () => {
 			(hands) => hands.press("Run other dates…"),
 			["Load only these UTC dates", "From", "To", "Cancel", "Start run"],
 		],
+		[
+			"Release 1 event?",
+			() => "tracking-plans/strict",
+			async (hands) => {
+				await hands.press("Show events in quarantine");
+				await hands.press("Release all of them");
+			},
+			["Cancel", "Release"],
+		],
+		[
+			"Somebody else changed this",
+			() => "pipelines/orders/edit",
+			async (hands) => {
+				await hands.fill("Overwrite period", "5");
+				await patch(visitor, "orders", { overwritePeriodDays: 3 });
+				await hands.press("Save");
+			},
+			[
+				"Keep yours for overwritePeriodDays",
+				...["Back to the form", "Discard mine", "Save both changes"],
+			],
+		],
 	])("%s", async (title, path, openDialog, stops) => {
 		const { page, open, complaints } = visitor;
 		await open(path());
@@ -113,6 +141,33 @@ describe.skipIf(noBrowser)("dialogs of the console", () => {
 		expect(complaints).toEqual([]);
 	});
 });
+
+/** One event that the plan of its Source holds back. */
+async function quarantineOne(visitor: ConsoleSession): Promise<void> {
+	const { local } = visitor;
+	const { namespace } = local;
+	const spec = {
+		eventType: { bodyPointer: "/type" },
+		events: [],
+		onUnplannedEvent: "Quarantine",
+	};
+	await local.client.apply(
+		trackingPlanKind,
+		{ metadata: { name: "strict", namespace }, spec } as never,
+		{ fieldManager: "somebody" },
+	);
+	await local.run(
+		...(["kubectl", "patch", "source/shop", "--type=merge", "-p"] as const),
+		JSON.stringify({
+			spec: { webhook: { trackingPlanRef: { name: "strict" } } },
+		}),
+	);
+	await local.run(
+		...(["kubectl", "wait", "--for=condition=PlanCurrent"] as const),
+		...["--timeout=120s", "source/shop"],
+	);
+	await send(visitor, { type: "unplanned" });
+}
 
 const mostTabs = 50;
 

@@ -7,6 +7,7 @@ import {
 	onTestFinished,
 	test,
 } from "vitest";
+import { pipelineKind } from "../../crds/generated/types.ts";
 import {
 	type AttackedShop,
 	attack,
@@ -23,6 +24,7 @@ import {
 	untilLoaded,
 } from "./browser.ts";
 import { withMouse } from "./hands.ts";
+import { createPipeline } from "./shop.ts";
 
 /* What strangers write is a text on every page that shows it: no script runs, no element is made, no policy has to stop anything. */
 
@@ -196,6 +198,104 @@ describe.skipIf(noBrowser)("what strangers write", () => {
 			expect(complaints).toEqual([]);
 		},
 	);
+
+	test("YAML that somebody pastes, right and wrong", async () => {
+		const { page, open, complaints } = visitor;
+		await open("pipelines/new");
+		await openYaml(page);
+		const pasted = (spec: object) =>
+			JSON.stringify({
+				...{ apiVersion: "tidemill.dev/v1alpha1", kind: "Pipeline" },
+				metadata: { name: attack, labels: { [attack]: attack } },
+				spec: { sourceRef: { name: attack }, ...spec },
+			});
+		const paste = (text: string) =>
+			withMouse(page).write("YAML of this Pipeline", text);
+		await paste(pasted({ displayName: attack, table: { name: attack } }));
+		await page
+			.getByText(/The text has hidden characters/)
+			.first()
+			.waitFor();
+		expect(await page.getByLabel("Table name").inputValue()).toBe(attack);
+		expect(await leftOfAttack(page)).toEqual([]);
+		await paste(pasted({ [attack]: attack }));
+		await page
+			.getByText(/spec has no field/)
+			.first()
+			.waitFor();
+		expect(await leftOfAttack(page)).toEqual([]);
+		await paste(`kind: ${attack}\n: - [${attack}`);
+		await page.getByText(/The form doesn't follow/).waitFor();
+		expect(await leftOfAttack(page)).toEqual([]);
+		expect(complaints).toEqual([]);
+	});
+
+	test("what the API says of fields, also of those that a form doesn't have", async () => {
+		const { page, open, complaints } = visitor;
+		onTestFinished(() => page.unrouteAll({ behavior: "ignoreErrors" }));
+		await open("pipelines/new?source=strange&destination=warehouse");
+		// The API names what was sent; this one names it everywhere.
+		await page.route(/\/v1\/pipelines(\?|$)/, (route) =>
+			route.fulfill({
+				status: 422,
+				contentType: "application/problem+json",
+				json: {
+					...{ code: "InvalidResource", status: 422, title: attack },
+					detail: attack,
+					details: [
+						{ path: "table.name", message: attack },
+						{ path: attack, message: attack },
+					],
+				},
+			}),
+		);
+		await openYaml(page);
+		const hands = withMouse(page);
+		await hands.fill("Integration name", "refused");
+		await hands.press("Create");
+		const alert = page
+			.getByRole("alert")
+			.filter({ hasText: "That didn't work" });
+		await alert.getByText(turned).first().waitFor();
+		const field = page.getByLabel("Table name", { exact: true });
+		const described = (await field.getAttribute("aria-describedby"))!;
+		const error = page.locator(`[id="${described.split(" ").at(-1)}"]`);
+		for (const text of [tag, turned])
+			await error.filter({ hasText: text }).waitFor();
+		expect(await leftOfAttack(page)).toEqual([]);
+		expect(complaints).toEqual([]);
+	});
+
+	test("what somebody else changed meanwhile", async () => {
+		const { page, open, local, complaints } = visitor;
+		const hands = withMouse(page);
+		await createPipeline(visitor, "disputed");
+		await open("pipelines/disputed/edit");
+		await hands.fill("Integration name", "Mine");
+		await local.client.apply(
+			pipelineKind,
+			{
+				metadata: { name: "disputed", namespace: local.namespace },
+				spec: {
+					displayName: attack,
+					sourceRef: { name: "shop" },
+					destinationRef: { name: "warehouse" },
+					table: {
+						bodyColumns: [
+							{ name: "strange", bodyPointer: `/${attack}`, type: "String" },
+						],
+					},
+				},
+			} as never,
+			{ fieldManager: "stranger", force: true },
+		);
+		await hands.press("Save");
+		const question = page.getByRole("dialog");
+		for (const text of [tag, turned])
+			await question.filter({ hasText: text }).waitFor();
+		expect(await leftOfAttack(page)).toEqual([]);
+		expect(complaints).toEqual([]);
+	});
 
 	const inAddress = encodeURIComponent(attack);
 	const addresses = [
