@@ -57,6 +57,25 @@ test("a Job without an end has no result", () => {
 	});
 });
 
+test("a success counts before Kubernetes says that the Job is complete; a failure waits, since another attempt may follow", () => {
+	const job: Job = { metadata: { name: "job" } };
+	const failed = pod(0, exited(75, JSON.stringify(busy)));
+	const ended = (exitCode: number, message: string, phase: string) =>
+		pod(9, { ...exited(exitCode, message, "Completed"), phase });
+	const good = ended(0, JSON.stringify(succeeded), "Succeeded");
+	expect(jobOutcome(job, [failed, good])).toMatchObject({
+		finished: true,
+		result: succeeded,
+	});
+	for (const odd of [
+		failed,
+		ended(0, "no result", "Succeeded"),
+		ended(1, JSON.stringify(succeeded), "Failed"),
+		ended(0, JSON.stringify(succeeded), "Running"),
+	])
+		expect(jobOutcome(job, [odd])).toEqual({ finished: false });
+});
+
 test("a Pod that can't start says what it waits for", () => {
 	const message = 'persistentvolumeclaim "files" not found';
 	expect(

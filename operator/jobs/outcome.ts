@@ -31,7 +31,8 @@ export type JobOutcome =
  */
 export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
-	const ended = endOf(job) ?? (latest && endBesideSidecar(latest));
+	const ended =
+		endOf(job) ?? endWithSuccess(pods) ?? (latest && endBesideSidecar(latest));
 	if (!ended) {
 		const waitingFor = latest && waitingReason(latest);
 		return { finished: false, ...(waitingFor && { waitingFor }) };
@@ -129,6 +130,25 @@ function attemptEnd(
 				: silentEnd({ type: "Failed", status: "True" }, pod),
 		...(log !== undefined && { log }),
 	};
+}
+
+/**
+ * The work is done, its result is there and its Pod has ended. Kubernetes gathers what happens to a Job's Pods for a second before it says that the Job is
+ * complete (`syncJobBatchPeriod` of its Job controller), and a person waits for the row.
+ */
+function endWithSuccess(pods: Pod[]): JobCondition | undefined {
+	const ours = pods
+		.filter(({ status }) => status?.phase === "Succeeded")
+		.filter((pod) => resultOf(pod)?.outcome === "Succeeded")
+		.map(terminated)
+		.find((process) => process?.exitCode === 0);
+	return (
+		ours && {
+			type: "Complete",
+			status: "True",
+			...(ours.finishedAt && { lastTransitionTime: ours.finishedAt }),
+		}
+	);
 }
 
 /**

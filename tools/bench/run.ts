@@ -27,6 +27,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	"load-start": () => import("./load/start.ts"),
 	compaction: () => import("./compaction/bench.ts"),
 	operator: () => import("./operator/bench.ts"),
+	"run-path": () => import("./run-path/bench.ts"),
 	"waiting-runs": () => import("./operator/waiting-runs.ts"),
 	"ended-runs": () => import("./operator/ended-runs.ts"),
 	api: () => import("./api/bench.ts"),

@@ -202,15 +202,18 @@ class Manifests {
 			? await this.#objects.early.write({ account, sourceKey }, early)
 			: [];
 		const cuts = cutsBeforeEarly(early, cutsOf(shares));
-		await this.#manifests.noteContents(run, { cuts, early: ownEarly });
 		const { follows } = request;
-		const followed = follows && (await this.#manifests.contentsOf(follows.run));
-		const released = await this.#releases.ofSource(request);
-		const erased = await this.#erasures.ofSource(request);
+		// A person waits, and each is a request or two to the store.
+		const [, followed, released, erased, retention] = await Promise.all([
+			this.#manifests.noteContents(run, { cuts, early: ownEarly }),
+			follows && this.#manifests.contentsOf(follows.run),
+			this.#releases.ofSource(request),
+			this.#erasures.ofSource(request),
+			this.#retentions.of(request),
+		]);
 		const changes = withErasures(released, erased);
 		const also = await this.#changedSince(request, changes, shares);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
-		const retention = await this.#retentions.of(request);
 		// An index without a snapshot knows only the cuts of a month.
 		const [earliest] = retention
 			? await this.#dateLedgers.datesOf(request)
