@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { connection, unwatched } from "../api/changes.ts";
 import { can, isOutdated, session, signOut } from "../api/session.ts";
 import { SelectField } from "../components/field.tsx";
@@ -80,8 +81,15 @@ export function Shell({ children }: { children: ComponentChildren }) {
 
 function Navigation() {
 	const [here] = address.value.path.split("/");
+	const bar = useRef<HTMLElement>(null);
+	// On a phone the links are one line, which scrolls.
+	useEffect(() => {
+		bar.current
+			?.querySelector("[aria-current]")
+			?.scrollIntoView({ block: "nearest", inline: "nearest" });
+	}, [here]);
 	return (
-		<nav class="side" aria-label={words.navigation}>
+		<nav class="side" aria-label={words.navigation} ref={bar}>
 			<ul>
 				{visibleLinks().map(([path, title]) => (
 					<li key={path}>

@@ -129,7 +129,8 @@ export function ResourceForm({
 			/>
 			{!isReadOnly && (
 				<div class="actions">
-					<button type="submit" class="button-primary" disabled={isBusy}>
+					{/* A disabled button would lose the focus, and a question that follows could not give it back. */}
+					<button type="submit" class="button-primary" aria-disabled={isBusy}>
 						{isBusy ? words.saving : base ? words.save : words.create}
 					</button>
 					{hasChanges && base && (

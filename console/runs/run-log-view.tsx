@@ -3,6 +3,7 @@ import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { CheckField } from "../components/field.tsx";
+import { Skeleton } from "../components/page.tsx";
 import { runs as words } from "../messages/runs.ts";
 import { emptyLog, endedLog, type LogTail, withText } from "./log.ts";
 
@@ -117,6 +118,9 @@ export function RunLogView({
 						</li>
 					))}
 				</ol>
+			)}
+			{hasEnded && state === "reading" && log.lines.length === 0 && (
+				<Skeleton lines={3} />
 			)}
 			<p class="quiet" role="status">
 				{state === "missing" && (hasEnded ? words.noLog : words.noLogYet)}

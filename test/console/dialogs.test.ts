@@ -107,7 +107,7 @@ describe.skipIf(noBrowser)("dialogs of the console", () => {
 			() => "tracking-plans/strict",
 			async (hands) => {
 				await hands.press("Show events in quarantine");
-				await hands.press("Release all of them");
+				await hands.press("Release all…");
 			},
 			["Cancel", "Release"],
 		],
