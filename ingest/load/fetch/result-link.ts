@@ -10,7 +10,7 @@ import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { retry } from "../../../packages/warehouses/load/retry.ts";
 import type { JobContext } from "../../job/process.ts";
 import { encodeResult } from "../../job/result.ts";
-import { LinkError, reasonAt, reasonOf } from "./link-reader.ts";
+import { answerTo, LinkError, reasonAt, reasonOf } from "./link-reader.ts";
 
 /** Short: the Pod is about to end, and its termination message has the result already. */
 const deadlineMs = 10_000;
@@ -124,15 +124,16 @@ async function put(
 				),
 		},
 		async () => {
-			const response = await fetch(url, {
+			const both = AbortSignal.any([signal, AbortSignal.timeout(30_000)]);
+			const response = await answerTo(url, both, {
 				method: "PUT",
-				headers,
+				headers: { ...headers, "content-length": Buffer.byteLength(body) },
 				body,
-				redirect: "error",
-				signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
 			});
-			await response.body?.cancel();
-			if (!response.ok) throw new LinkError(response.status, "");
+			response.resume();
+			const { statusCode = 0 } = response;
+			if (statusCode < 200 || statusCode > 299)
+				throw new LinkError(statusCode, "");
 		},
 	);
 }
