@@ -80,6 +80,8 @@ test("a Run's process reads and puts links without loading all of fetch", async 
 	const here = (file: string) =>
 		JSON.stringify(new URL(file, import.meta.url).href);
 	const script = `
+		// The command line, which starts each Job, knows what an apiserver refuses.
+		await import(${here("../../../packages/kube/client/client.ts")});
 		const { LinkReader } = await import(${here("./link-reader.ts")});
 		const { storeResult } = await import(${here("./result-link.ts")});
 		const log = { warn() {} };

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import { SettingError } from "../../service/settings.ts";
 
 /**
@@ -24,6 +23,8 @@ export class KubeApiError extends Error {
 		request?: { method: string; path: string },
 	) {
 		const answer = asStatus(body);
+		// Not imported: that would load all of fetch into each process that knows this error, as in transport.ts.
+		const { STATUS_CODES } = process.getBuiltinModule("node:http");
 		const reason = answer.reason || (STATUS_CODES[status] ?? "Unknown");
 		super(answer.message || `the apiserver answered ${status} ${reason}`);
 		this.status = status;

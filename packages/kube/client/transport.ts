@@ -1,11 +1,15 @@
-import http from "node:http";
-import https from "node:https";
+import type { IncomingMessage } from "node:http";
+import type { RequestOptions } from "node:https";
 // @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
 // Types only: loading it costs 70 MB, which a process without credentials of its own need not pay.
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parseExact } from "../../service/exact-json.ts";
 import { metrics } from "../metrics.ts";
 import { KubeApiError, TransportError } from "./errors.ts";
+
+// An import of node:http makes its WebSocket, and with it loads all of fetch: 60 ms of CPU that each command would pay.
+const http = process.getBuiltinModule("node:http");
+const https = process.getBuiltinModule("node:https");
 
 export interface KubeRequest {
 	method: string;
@@ -49,7 +53,7 @@ export class Transport {
 	 * Sends the request and returns the answer's stream once its status is 2xx.
 	 * Throws {@link KubeApiError} for any other status, else {@link TransportError}.
 	 */
-	async open(request: KubeRequest): Promise<http.IncomingMessage> {
+	async open(request: KubeRequest): Promise<IncomingMessage> {
 		const response = await this.#send(request);
 		const status = response.statusCode!;
 		if (status >= 200 && status < 300) return response;
@@ -80,12 +84,12 @@ export class Transport {
 		}
 	}
 
-	async #send(request: KubeRequest): Promise<http.IncomingMessage> {
+	async #send(request: KubeRequest): Promise<IncomingMessage> {
 		const { server } = this.#access;
 		const secure = server.protocol === "https:";
 		const body =
 			request.body === undefined ? undefined : JSON.stringify(request.body);
-		const options: https.RequestOptions = {
+		const options: RequestOptions = {
 			hostname: server.hostname.replace(/^\[|\]$/g, ""),
 			port: server.port,
 			path: pathOf(server, request),
@@ -107,7 +111,7 @@ export class Transport {
 		const count = (code: string) =>
 			metrics.requests.inc({ code, method: request.method, host: server.host });
 		return new Promise((resolve, reject) => {
-			let answer: http.IncomingMessage | undefined;
+			let answer: IncomingMessage | undefined;
 			const outgoing = (secure ? https : http).request(options, (got) => {
 				answer = got;
 				count(String(got.statusCode));
@@ -145,7 +149,7 @@ export class Transport {
 /** Uses events: `node:stream/consumers` costs an iterator and a dozen listeners per answer. */
 function textOf(
 	request: KubeRequest,
-	response: http.IncomingMessage,
+	response: IncomingMessage,
 ): Promise<string> {
 	return new Promise((resolve, reject) => {
 		let text = "";
@@ -189,7 +193,7 @@ function pathOf(server: URL, { path, query = {} }: KubeRequest): string {
 export interface ClusterAccess {
 	readonly server: URL;
 	/** Adds credentials to the options of one request, and the agent if it needs a special one. */
-	sign(options: https.RequestOptions): Promise<void> | void;
+	sign(options: RequestOptions): Promise<void> | void;
 }
 
 /** With the credentials of a kubeconfig's user. */
