@@ -19,7 +19,9 @@ export async function refusalAdvice(refusal: RestRefusal): Promise<string> {
 	const { status, reason, identity } = refusal;
 	if (status === 401) return `. ${await aboutToken(refusal)}`;
 	if (status !== 403) return "";
-	const account = serviceAccountOf(identity.token);
+	// The command's own ServiceAccount goes in minutes: rights are for the person.
+	const account =
+		identity.from === "own" ? undefined : serviceAccountOf(identity.token);
 	const user = account
 		? `system:serviceaccount:${account.namespace}:${account.name}`
 		: await userOf(refusal);
@@ -65,12 +67,12 @@ async function leadsThere({ options, url }: RestRefusal): Promise<boolean> {
 	}
 }
 
-/** Who the kubeconfig's token is of; undefined of another token. */
+/** Who the kubeconfig is of, if its token was sent or one made with it; undefined of another token. */
 async function userOf({
 	identity,
 	options,
 }: RestRefusal): Promise<string | undefined> {
-	if (identity.from !== "kubeconfig") return undefined;
+	if (!["kubeconfig", "own"].includes(identity.from)) return undefined;
 	const { chooseCluster } = await import("./cluster.ts");
 	const { client } = await chooseCluster(options);
 	return ownUser(client).then(

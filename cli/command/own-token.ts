@@ -2,7 +2,13 @@ import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { hasRight } from "../../api/caller/account.ts";
-import { bindingOf, labelsOf, objectName } from "../../api/resources/token.ts";
+import {
+	bindingOf,
+	labelsOf,
+	objectName,
+	type TokenScope,
+	tokenScopes,
+} from "../../api/resources/token.ts";
 import { requestToken } from "../../api/resources/tokens.ts";
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
@@ -23,8 +29,8 @@ import {
 } from "../../packages/kube/resource.ts";
 
 const lifeSeconds = 900;
-/** No more than the built-in role `edit` of the namespace could take for itself. */
-const scope = "edit";
+/** No more than the built-in role `edit` of the namespace could take for itself. Who may not give the first gets the second. */
+const scopes = ["edit", "read"] as const satisfies TokenScope[];
 /** The apiserver counts a new binding a moment later. */
 const settling = { most: 50, pauseMs: 100 };
 
@@ -42,9 +48,9 @@ export interface OwnToken {
 }
 
 /**
- * A token of 15 minutes with the rights of the role tidemill-editor in the namespace, made with the person's own kubeconfig:
- * Kubernetes decides whether they may, and its escalation check whether they have those rights. All commands of one person share
- * its ServiceAccount. That and its binding are owned by an empty Secret, which the operator removes once the token that expires
+ * A token of 15 minutes with the rights of the role tidemill-editor in the namespace, or else of tidemill-viewer, made with the
+ * person's own kubeconfig: Kubernetes decides whether they may, and its escalation check which of these rights they have. All
+ * commands of one person share its ServiceAccount. That and its binding are owned by an empty Secret, which the operator removes once the token that expires
  * last has expired (decision 46), whether or not this command still runs. Throws KubeApiError if they may not.
  *
  * @param anew doesn't trust what is there: a token of it was refused.
@@ -54,14 +60,15 @@ export async function makeOwnToken(
 	anew: boolean,
 ): Promise<OwnToken> {
 	const place = { client, namespace, name: await ownName(client) };
-	const kept = anew ? undefined : await prolonged(place);
+	const scope = await grantable(place);
+	const kept = anew ? undefined : await prolonged(place, scope);
 	if (kept) return kept;
 	const secret = await ensureSecret(place);
 	try {
-		const account = await ensureAccount(place, secret);
+		const account = await ensureAccount(place, secret, scope);
 		const made = await issue(place);
-		await ensureBinding(place, account, made.expires);
-		await untilPermitted(place, config, made.token);
+		await ensureBinding(place, account, scope, made.expires);
+		await untilPermitted(place, config, made.token, scope);
 		return made;
 	} catch (error) {
 		// Kubernetes removes with it what it owns.
@@ -90,8 +97,36 @@ function issue({ client, namespace, name }: TokenPlace): Promise<OwnToken> {
 	return requestToken({ client, account: namespace }, name, lifeSeconds);
 }
 
-/** One more token of the ServiceAccount that is there. Its binding first says so, and then stays as long. */
-async function prolonged(place: TokenPlace): Promise<OwnToken | undefined> {
+/** The first scope whose role the person may bind now, which the apiserver says without storing anything. Throws what it said of the first. */
+async function grantable(place: TokenPlace): Promise<TokenScope> {
+	const account = {
+		...{ apiVersion: "v1", kind: "ServiceAccount" },
+		// No uid is needed for the answer.
+		metadata: { ...metadataOf(place), uid: "0" },
+	};
+	let refusal: unknown;
+	for (const scope of scopes) {
+		try {
+			await place.client.create<RoleBinding>(
+				kinds.roleBinding,
+				bindingOf(account, scope, {}),
+				{ fieldManager: "tidemill", dryRun: true },
+			);
+			return scope;
+		} catch (error) {
+			if (hasReason(error, "AlreadyExists")) return scope;
+			if (!hasReason(error, "Forbidden")) throw error;
+			refusal ??= error;
+		}
+	}
+	throw refusal;
+}
+
+/** One more token of the ServiceAccount that is there with that scope. Its binding first says so, and then stays as long. */
+async function prolonged(
+	place: TokenPlace,
+	scope: TokenScope,
+): Promise<OwnToken | undefined> {
 	const { client, namespace, name } = place;
 	const expires = new Date(Date.now() + lifeSeconds * 1_000).toISOString();
 	const binding = await client.get<RoleBinding>(
@@ -100,6 +135,7 @@ async function prolonged(place: TokenPlace): Promise<OwnToken | undefined> {
 		namespace,
 	);
 	if (!binding?.metadata.labels?.[label.token]) return undefined;
+	if (binding.roleRef.name !== tokenScopes[scope]) return undefined;
 	try {
 		await keepUntil(place, expires);
 		return await issue(place);
@@ -124,6 +160,7 @@ function ensureSecret(place: TokenPlace): Promise<Secret> {
 function ensureAccount(
 	place: TokenPlace,
 	{ metadata: { name, uid } }: Secret,
+	scope: TokenScope,
 ): Promise<ServiceAccount> {
 	return ensure<ServiceAccount>(
 		place,
@@ -148,6 +185,7 @@ function ensureAccount(
 async function ensureBinding(
 	place: TokenPlace,
 	account: ServiceAccount,
+	scope: TokenScope,
 	expires: string,
 ): Promise<void> {
 	const wanted = bindingOf(account, scope, {
@@ -211,9 +249,11 @@ async function untilPermitted(
 	{ namespace }: TokenPlace,
 	config: KubeConfig,
 	token: string,
+	scope: TokenScope,
 ): Promise<void> {
 	const client = tokenClients(config.getCurrentCluster()!)(token);
-	const right = { verb: "get", resource: "sources", subresource: "bodies" };
+	const subresource = scope === "edit" ? "bodies" : "events";
+	const right = { verb: "get", resource: "sources", subresource };
 	for (let look = 0; look < settling.most; look++) {
 		if (await hasRight(client, namespace, right).catch(() => false)) return;
 		await sleep(settling.pauseMs);

@@ -149,11 +149,27 @@ async function person(role: string): Promise<{ user: string; path: string }> {
 
 /** What asks the REST API for bodies. */
 function bodies(path: string, url = api.url): Promise<Answer> {
+	return event(["--body", "--kubeconfig", path], url);
+}
+
+function event(options: string[], url = api.url): Promise<Answer> {
 	vi.stubEnv("TIDEMILL_API_URL", url);
 	return inProcess(
 		...["events", "get", "shop", "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11"],
-		...["--body", "--kubeconfig", path],
+		...options,
 	);
+}
+
+/** The role of the only binding that commands made for themselves. */
+async function ownRole(): Promise<string> {
+	const { items } = await admin.list<RoleBinding>(kinds.roleBinding, {
+		namespace: account,
+	});
+	const own = items.filter(({ metadata }) =>
+		metadata.name.startsWith("tidemill-token-cli-"),
+	);
+	expect(own).toHaveLength(1);
+	return own[0]!.roleRef.name;
 }
 
 /** The names of what commands made for themselves. */
@@ -280,6 +296,53 @@ test("who may bind no roles is told what an administrator does, and nothing is l
 	);
 	expect(exitCode).toBe(1);
 	await vi.waitFor(async () => expect(await left()).toEqual([]), soon);
+});
+
+test("who has the viewer's rights alone gets a token with these, and the editor's as long as they have those", async () => {
+	const { path, user } = await person("tidemill-viewer");
+	await applyYaml(
+		account,
+		`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: own-tokens, namespace: ${account} }
+rules:
+  - { apiGroups: [""], resources: [secrets, serviceaccounts], verbs: [create, get, delete] }
+  - { apiGroups: [""], resources: [serviceaccounts/token], verbs: [create] }
+  - { apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings], verbs: [create, get, patch, delete] }
+`,
+	);
+	const permit = (kind: string, role: string) =>
+		admin.create<RoleBinding>(kinds.roleBinding, {
+			metadata: { name: role, namespace: account },
+			roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: role },
+			subjects: [
+				{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user },
+			],
+		});
+	await permit("Role", "own-tokens");
+	await vi.waitFor(
+		async () => expect(await event(["--kubeconfig", path])).toMatchObject(got),
+		soon,
+	);
+	expect(await ownRole()).toBe("tidemill-viewer");
+	const name = user.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+	// The person lasts, and the ServiceAccount doesn't.
+	expect((await bodies(path)).stderr).toContain(
+		`kubectl create rolebinding ${name}-editor --clusterrole=tidemill-editor --user=${user} -n ${account}\n`,
+	);
+	await permit("ClusterRole", "tidemill-editor");
+	await vi.waitFor(
+		async () => expect(await bodies(path)).toMatchObject(got),
+		soon,
+	);
+	expect(await ownRole()).toBe("tidemill-editor");
+	await admin.delete(kinds.roleBinding, "tidemill-editor", account);
+	await vi.waitFor(
+		async () => expect((await bodies(path)).stderr).toContain("sources/bodies"),
+		soon,
+	);
+	expect(await ownRole()).toBe("tidemill-viewer");
 });
 
 test("an API that the cluster doesn't call its own gets no token, not even an administrator's", async () => {
