@@ -21,7 +21,7 @@ const kubectl = kubectlOf(
  * The operator starts again, since it reads the URL at its start.
  */
 async function changePublicURL(text: string): Promise<number> {
-	const url = publicURLOf(text);
+	const url = publicURLOf(text, "URL");
 	const supervisor = await readOwner(home.lock);
 	if (supervisor === undefined || !isRunning(supervisor))
 		throw new LocalError(

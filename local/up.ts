@@ -11,7 +11,12 @@ import { checkSpace, type LocalHome, locateHome } from "./machine/home.ts";
 import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
-import { publicURLOf, writePublicURL } from "./public-url.ts";
+import {
+	changeNotice,
+	publicURLOf,
+	readPublicURL,
+	writePublicURL,
+} from "./public-url.ts";
 import {
 	chosenWarehouses,
 	type WarehouseServer,
@@ -28,10 +33,14 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 	process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
 	await mkdir(home.directory, { recursive: true, mode: 0o700 });
 	await checkSpace(home.directory);
-	const publicURL = publicURLOf(process.env.TIDEMILL_PUBLIC_URL);
+	const publicURL = publicURLOf(
+		process.env.TIDEMILL_PUBLIC_URL,
+		"TIDEMILL_PUBLIC_URL",
+	);
 	const lock = await tryLock(home.lock);
 	if ("owner" in lock)
 		throw problem.alreadyRunning(home.directory, lock.owner.pid);
+	const notice = changeNotice(readPublicURL(home), publicURL);
 	writePublicURL(home, publicURL);
 	const records = new ChildRecords(home.children);
 	const supervisor = new Supervisor(home, records, terminal);
@@ -45,6 +54,7 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 		if (started) {
 			terminal.settle();
 			terminal.say(welcome(home, started, publicURL));
+			if (notice) terminal.say(notice);
 			buildConsole(home, terminal, stop);
 			await untilAborted(stop, new Promise(() => {}));
 		}
