@@ -15,7 +15,7 @@ export const forms = {
 	renamed: (name: string) =>
 		`metadata.name must stay ${name}: a resource can't be renamed.`,
 	line: (line: number) => `Line ${line}`,
-	yamlProblems: "The form doesn't follow, because",
+	yamlProblems: "The form can't show this YAML:",
 	noRight: "You may see this, but not change it.",
 	conflictTitle: "Somebody else changed this",
 	conflictText: (name: string) =>

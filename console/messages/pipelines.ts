@@ -23,7 +23,7 @@ export const pipelines = {
 	choose: "Choose one",
 	eventTypes: "Event types",
 	eventTypesHelp:
-		"One a line, as the source's tracking plan finds them. Empty: all events.",
+		"One per line, as the source's tracking plan finds them. Empty: all events.",
 	tableName: "Table name",
 	tableHelp: (generated: string) =>
 		generated === ""

@@ -9,7 +9,7 @@ export const signInWords = {
 	or: "or",
 	hasEnded: "Your session has ended. Sign in again to continue where you were.",
 	codeInvalid:
-		"The code in the link is spent or older than 10 minutes. Print another with `tidemill console`.",
+		"The code in the link is used or older than 10 minutes. Print another with `tidemill console`.",
 	local:
 		"On the machine where Tidemill runs, `tidemill console` prints a link that signs you in.",
 	needed: "Paste a token.",

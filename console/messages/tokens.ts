@@ -7,7 +7,7 @@ export const tokens = {
 	nameHelp: "Lower-case letters, digits and hyphens, such as airflow.",
 	nameMissing: "Give the token a name.",
 	nameInvalid:
-		"A name has 1 to 63 lower-case letters, digits and hyphens, and begins and ends with a letter or a digit.",
+		"A name has 1 to 40 lower-case letters, digits and hyphens, and begins and ends with a letter or a digit.",
 	scope: "Scope",
 	scopes: {
 		read: "Read: see everything",
@@ -36,7 +36,7 @@ export const tokens = {
 	expires: "Expires",
 	never: "never",
 	emptyTitle: "No tokens",
-	empty: "No program has a token of this namespace.",
+	empty: "No program has a token for this namespace.",
 	madeTitle: (name: string) => `Token ${name} is ready`,
 	shownOnce:
 		"Copy the token now: nobody can read it again, not even an administrator. If it is lost, revoke it and create another.",

@@ -40,7 +40,7 @@ export const trackingPlans = {
 	schemasHelp:
 		"Write the schemas here, in YAML. Ctrl-Space completes; what is wrong is marked at its line.",
 	checking: "Checking…",
-	checked: "The API would take this plan.",
+	checked: "The API accepts this plan.",
 
 	draftTitle: "Draft from recent events",
 	draftHelp:
@@ -56,7 +56,7 @@ export const trackingPlans = {
 	tryHelp:
 		"Validates stored events by the plan as it is in this form, and says what it would have done. Nothing changes.",
 	days: "Days",
-	daysHelp: "Of how many days until today, 1 to 30.",
+	daysHelp: "How many days until today, 1 to 30.",
 	tryPlan: "Try the plan",
 	working: (status: string) => `${status}…`,
 	stop: "Stop",
@@ -76,7 +76,7 @@ export const trackingPlans = {
 	kind: "Kind",
 	path: "Path",
 	problem: "Problem",
-	example: "Such as event",
+	example: "Example event",
 	otherFindings: (count: number) => `and ${count} more`,
 
 	sourcesTitle: "Sources with this plan",
@@ -127,6 +127,6 @@ export const trackingPlans = {
 
 	edit: "The plan",
 	deleteLoss:
-		"Its schemas and policies. A source that names it keeps it until you take it away there, and the deletion waits for that.",
+		"Its schemas and policies are deleted. While a source names the plan, the deletion waits: remove it from the source first.",
 	deleting: (name: string) => `${name} is being deleted.`,
 };

@@ -3,13 +3,13 @@ import { tokenNameError, tokenRequest, tokenUsage } from "./token-form.ts";
 
 test.each([
 	["", "Give the token a name."],
-	["Airflow", "A name has 1 to 63"],
-	["-a", "A name has 1 to 63"],
-	["a-", "A name has 1 to 63"],
-	["a".repeat(64), "A name has 1 to 63"],
+	["Airflow", "A name has 1 to 40"],
+	["-a", "A name has 1 to 40"],
+	["a-", "A name has 1 to 40"],
+	["a".repeat(41), "A name has 1 to 40"],
 	["a", undefined],
 	["air-flow2", undefined],
-	["a".repeat(63), undefined],
+	["a".repeat(40), undefined],
 ])("the name %j is %s", (name, message) => {
 	const error = tokenNameError(name);
 	if (message) expect(error).toContain(message);

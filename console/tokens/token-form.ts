@@ -19,7 +19,7 @@ export const emptyTokenDraft: TokenDraft = {
 /** What is wrong with the name, before the API is asked; the API has the last word. */
 export function tokenNameError(name: string): string | undefined {
 	if (name === "") return words.nameMissing;
-	const isLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+	const isLabel = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
 	return isLabel ? undefined : words.nameInvalid;
 }
 

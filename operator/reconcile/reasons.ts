@@ -94,7 +94,7 @@ export const reasons = {
 			RetentionPending:
 				"Archive is being asked to keep events as long as `spec.retentionDays` says. Until it has answered, they stay as long as before.",
 			RetentionLowered:
-				"`spec.retentionDays` was lowered. That holds a week later; the message says from when.",
+				"`spec.retentionDays` was lowered. It takes effect a week later; the message says from when.",
 			InvalidRetention:
 				"`spec.retentionDays` is more than the operator's setting `MAX_RETENTION_DAYS` allows. Events stay as long as before.",
 			RetentionUnavailable:
@@ -312,7 +312,7 @@ export const reasons = {
 			EraseBefore:
 				"Another Operation of the Source that erases, releases or adds events was created before, and comes first.",
 			TablesPending:
-				"Archive has none of the events any more. Runs take them out of the tables: `status.erase.tables` says of which they have.",
+				"Archive has none of the events any more. Runs take them out of the tables: `status.erase.tables` says which tables are done.",
 			Working:
 				"The Job is running, or archive is releasing, adding or erasing events.",
 			NotPermitted: `${notPermitted} The time that the Operation may wait counts.`,

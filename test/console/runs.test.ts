@@ -31,7 +31,7 @@ describe.skipIf(noBrowser)("Runs in the console", () => {
 		expect(page.url()).toContain("status=Succeeded");
 		await expectPage(page, "Runs");
 		await hands.choose("Status", "Failed");
-		await page.getByText("No run is as the filter says.").waitFor();
+		await page.getByText("No run matches the filter.").waitFor();
 		await hands.choose("Status", "");
 		await hands.choose("View", "calendar");
 		const today = new Date().toISOString().slice(0, 10);

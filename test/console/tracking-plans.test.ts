@@ -44,7 +44,7 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 			await hands.choose("Try it on history: Source", "shop");
 			await hands.press("Try the plan");
 			await page.getByText(/^The plan would have/).waitFor();
-			await page.getByText("The API would take this plan.").waitFor();
+			await page.getByText("The API accepts this plan.").waitFor();
 			await expectPage(page, "New tracking plan");
 			await hands.press("Create");
 			await page.getByRole("heading", { level: 1, name }).waitFor();
