@@ -25,7 +25,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { createResourceLoop } from "../reconcile/resource-loop.ts";
 import type { NotPermittedReport } from "../reconcile/while-permitted.ts";
 import type { RequestOutcomes } from "./kind.ts";
-import { ArchiveQuestions, type AskAction } from "./questions.ts";
+import { ArchiveQuestions, isQuestion } from "./questions.ts";
 import { isInForce, nameTaken } from "./refusal.ts";
 import type { JobOwner, JobSlots } from "./slots.ts";
 import type { JobWithInput } from "./template.ts";
@@ -119,7 +119,9 @@ export function createJobLoop<
 		decide: of.decide,
 		objectIn: of.objectIn,
 		onDecision(key, actions, state, refusal) {
-			const isUnderWay = actions.some(({ type }) => stepsToJob.has(type));
+			const isUnderWay = actions.some(
+				(action) => isQuestion(action) || stepsToJob.has(action.type),
+			);
 			// The answer stays while Kubernetes refuses the Job: archive isn't asked again and again.
 			if (!state || !(isUnderWay || isInForce(refusal))) questions.drop(key);
 			if (!state || !(isUnderWay || of.hasJob(state)))
@@ -127,14 +129,12 @@ export function createJobLoop<
 		},
 		async apply(own, object, state) {
 			const each = own as Action;
+			if (isQuestion(each)) {
+				questions.ask(object, each);
+				return object;
+			}
 			const action = each as unknown as AnyAction<T>;
 			switch (action.type) {
-				case "askManifest":
-				case "askResult":
-				case "askRelease":
-				case "askImport":
-					questions.ask(object, action as AskAction);
-					return object;
 				case "startJob": {
 					const { job, dryRun, age } = action;
 					// Only now, so that nobody holds a slot while archive is slow. The place is part of the next look's state.
@@ -179,10 +179,6 @@ export function createJobLoop<
 }
 
 const stepsToJob: ReadonlySet<string> = new Set<JobAction["type"]>([
-	"askManifest",
-	"askResult",
-	"askRelease",
-	"askImport",
 	"startJob",
 	"awaitSlot",
 ]);

@@ -58,6 +58,11 @@ export type PositiveAnswer<Type extends QuestionType> = Extract<
 	{ ok: true }
 >;
 
+/** Whether an action asks archive something, whatever it is. */
+export function isQuestion(action: { type: string }): action is AskAction {
+	return Object.hasOwn(questions, action.type);
+}
+
 /** Archive's last answer about an object. `about` says which question. */
 export interface ArchiveAnswer {
 	about: string;

@@ -239,6 +239,25 @@ test("a Release is archive's work: it has no Job, and its result is in the statu
 	).rejects.toThrow("filter can't change; create another Operation");
 });
 
+test("an Erase is archive's work, which forgets what it looked for once no table has a row of it", async () => {
+	const match = { bodyPointer: "/email", equals: "ada@example.com" };
+	const erase = { mode: "RemoveRow", confirm: "orders", match };
+	await scene.createOperation("erase", { type: "Erase", erase });
+	await becomes("erase", "Succeeded");
+	const asked = { account: scene.namespace, sourceKey };
+	expect(scene.erasures).toMatchObject([
+		{ ...asked, erasure: { mode: "RemoveRow", match } },
+		{ ...asked, isLoaded: true },
+	]);
+	const { summary, erase: done } = await statusOf("erase");
+	expect(summary).toBe("2 rows erased in the bucket, 0 tables done");
+	expect(done?.places).toEqual(
+		expect.arrayContaining([{ place: "Events", count: 2 }]),
+	);
+	const { namespace } = scene;
+	expect((await client.list(kinds.job, { namespace })).items).toEqual([]);
+});
+
 test.each([
 	["type", { type: "Draft", eventType: { constant: "a" } }],
 	["dates", { ...dryRun, dates: { start: "2026-01-01", end: "2026-01-02" } }],
