@@ -17,16 +17,18 @@ import type { Bench, Measurement, Say } from "../measure/measurement.ts";
 import { partsOf } from "../receive/leg.ts";
 import { firstView } from "./first-view.ts";
 import { longTail } from "./long-tail.ts";
+import { manyRuns } from "./many-runs.ts";
+import { manyTabs } from "./many-tabs.ts";
 
 const measures: Record<
-	"view" | "tail",
+	"view" | "tail" | "tabs" | "runs",
 	(visitor: ConsoleSession, say: Say) => Promise<Measurement[]>
-> = { view: firstView, tail: longTail };
+> = { view: firstView, tail: longTail, tabs: manyTabs, runs: manyRuns };
 
 /** On a whole local Tidemill, with Debian's Chromium, which shares the cores with it. */
 export const bench: Bench = {
 	about:
-		"the console in Chromium: its first view, and a tab that follows events",
+		"the console in Chromium: its first view, a tab that follows events, 200 tabs and 10,000 Runs",
 	run: async (say) => {
 		if (noBrowser) throw new Error(noBrowser);
 		const project = join(import.meta.dirname, "../../..");

@@ -9,7 +9,7 @@ import { roundsOf } from "../measure/rounds.ts";
 const rounds = roundsOf(7);
 
 /** In the page: notes when the first row of a list is there, in milliseconds since the navigation began. */
-const noteFirstRow = `new MutationObserver((_, observer) => {
+export const noteFirstRow = `new MutationObserver((_, observer) => {
 	if (!document.querySelector("main th a")) return;
 	observer.disconnect();
 	requestAnimationFrame(() => { globalThis.shownAfterMs = performance.now(); });
