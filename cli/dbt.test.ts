@@ -20,6 +20,38 @@ function sourcesOf(
 		.sources;
 }
 
+test("each table of an event type is one, with the Pipeline's columns and freshness", () => {
+	const [typed] = sourcesOf([
+		pipelineOf(
+			{ table: { ...pipelineOf().spec.table, perEventType: true } },
+			{
+				status: {
+					eventTypeTables: {
+						table: "load_orders",
+						types: [{ type: "order/paid", table: "load_orders_order_paid" }],
+					},
+				},
+			},
+		),
+	]);
+	const [plain] = sourcesOf([pipelineOf()]);
+	const { name: _, description: __, ...same } = plain!.tables[0]!;
+	expect(typed!.tables).toEqual([
+		{
+			...same,
+			name: "load_orders_order_paid",
+			description:
+				"Events of type order/paid of Source orders, loaded by Pipeline load-orders.",
+		},
+		{
+			...same,
+			name: "load_orders_other",
+			description:
+				"Events of other types of Source orders, loaded by Pipeline load-orders.",
+		},
+	]);
+});
+
 function freshnessOf(schedule: PipelineSchedule, suspend = false) {
 	const [source] = sourcesOf([pipelineOf({ schedule, suspend })]);
 	const [table] = source!.tables;

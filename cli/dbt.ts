@@ -10,10 +10,12 @@ import { parseSchedule } from "../crds/schedule.ts";
 import {
 	columnNames,
 	headerColumnOf,
+	otherTypesTableOf,
 	parameterColumnOf,
 	quarantineTableOf,
 	rejectedTableOf,
 	tableNameOf,
+	typeTablesOf,
 } from "../crds/table-name.ts";
 import type { TableColumn } from "../packages/contracts/job.ts";
 import { parameterField } from "../packages/contracts/route.ts";
@@ -124,7 +126,7 @@ function byName(a: Destination, b: Destination): number {
 }
 
 function tablesOf(
-	{ metadata, spec }: Pipeline,
+	{ metadata, spec, status }: Pipeline,
 	source: Source | undefined,
 	now: number,
 ) {
@@ -144,16 +146,25 @@ function tablesOf(
 			description: columnWords(column),
 		})),
 	});
-	return [
-		{
-			...table(name, `Events of ${about}.`, columns),
-			...(isTimed && {
-				config: {
-					loaded_at_field: "timestamp",
-					freshness: freshnessOf(spec, now),
-				},
-			}),
+	const freshness = isTimed && {
+		config: {
+			loaded_at_field: "timestamp",
+			freshness: freshnessOf(spec, now),
 		},
+	};
+	const own = spec.table.perEventType
+		? [
+				...typeTablesOf({ metadata, spec, ...(status && { status }) }).map(
+					({ type, table }) => [table, `Events of type ${type} of ${about}.`],
+				),
+				[otherTypesTableOf(name), `Events of other types of ${about}.`],
+			]
+		: [[name, `Events of ${about}.`]];
+	return [
+		...own.map(([name, description]) => ({
+			...table(name!, description!, columns),
+			...freshness,
+		})),
 		...(spec.table.quarantine
 			? [
 					table(

@@ -42,6 +42,14 @@ test.each([
 			},
 		},
 	],
+	[
+		{ perEventType: true, typeHeader: "X-Topic", eventType: ["a"] },
+		{
+			filter: { types: ["a"], eventType: { header: "x-topic" } },
+			table: { perEventType: true, eventType: { header: "x-topic" } },
+		},
+	],
+	[{ perEventType: true }, { table: { perEventType: true } }],
 	[{ match: "/a=" }, { filter: { match: { bodyPointer: "/a", equals: "" } } }],
 	[{ cron: "0 * * * *" }, { schedule: { type: "Cron", cron: "0 * * * *" } }],
 ])("the options %j make the spec of a Pipeline", (options, spec) => {

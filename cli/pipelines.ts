@@ -59,6 +59,7 @@ export function define(pipelines: CommandGroup): void {
 			"--match <condition>",
 			"load only the events whose bodies have this value, as /pointer=value, such as /order/status=paid",
 		)
+		.option("--per-event-type", "load each event type into a table of its own")
 		.option(
 			"--quarantine",
 			"also load the events in quarantine, into a table of their own",
@@ -93,6 +94,7 @@ export function define(pipelines: CommandGroup): void {
 				"tidemill pipelines create charges --source stripe --destination lake --every 15m --body-column amount=/data/object/amount:Integer",
 				"tidemill pipelines create orders --source shop --destination lake --daily 06:30 --time-zone Europe/Berlin",
 				"tidemill pipelines create refunds --source stripe --destination lake --event-type charge.refunded --every 1h",
+				"tidemill pipelines create github --source github --destination lake --per-event-type --type-header x-github-event --every 1h",
 				"tidemill pipelines create -f pipeline.yaml",
 			),
 		)
@@ -202,19 +204,27 @@ function bodyColumnOf(text: string): object {
 	);
 }
 
-function filterOf({
-	eventType: types,
+/** Where an event's type is. */
+function placeOf({
+	eventType,
+	perEventType,
 	typePointer: bodyPointer,
 	typeHeader,
-	match,
 }: FilterOptions): object | undefined {
-	const place = bodyPointer
-		? { bodyPointer }
-		: typeHeader && { header: typeHeader.toLowerCase() };
-	if (place && !types)
+	if (bodyPointer === undefined && typeHeader === undefined) return undefined;
+	if (!eventType && !perEventType)
 		throw new UsageError(
-			"--type-pointer and --type-header are for --event-type",
+			"--type-pointer and --type-header are for --event-type and --per-event-type",
 		);
+	return bodyPointer === undefined
+		? { header: typeHeader!.toLowerCase() }
+		: { bodyPointer };
+}
+
+function filterOf(
+	{ eventType: types, match }: FilterOptions,
+	place: object | undefined,
+): object | undefined {
 	if (!types && match === undefined) return undefined;
 	return {
 		...(types && { types: [...new Set(types)] }),
@@ -235,6 +245,7 @@ interface FilterOptions {
 	eventType?: string[] | undefined;
 	typePointer?: string | undefined;
 	typeHeader?: string | undefined;
+	perEventType?: boolean | undefined;
 	match?: string | undefined;
 }
 
@@ -255,11 +266,15 @@ export function specOf(
 	const { displayName, source, destination, table } = options;
 	const { columns, bodyColumn, quarantine, rejectedValues } = options;
 	const schedule = scheduleOf(options);
-	const filter = filterOf(options);
+	const { perEventType } = options;
+	const place = placeOf(options);
+	const filter = filterOf(options, place);
 	const tableSpec = {
 		...(table && { name: table }),
 		...(columns && { columns: columns.split(",").map(columnNamed) }),
 		...(bodyColumn && { bodyColumns: bodyColumn.map(bodyColumnOf) }),
+		...(perEventType && { perEventType }),
+		...(perEventType && place && { eventType: place }),
 		...(quarantine && { quarantine }),
 		...(rejectedValues && { rejectedValues }),
 	};

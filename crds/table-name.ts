@@ -1,3 +1,5 @@
+import type { Pipeline, PipelineEventTypeTables } from "./generated/types.ts";
+
 /** The table of events in quarantine. Queries of several tables by a wildcard, such as `orders_*`, don't find it. */
 export function quarantineTableOf(table: string): string {
 	return `quarantine_${table}`;
@@ -6,6 +8,16 @@ export function quarantineTableOf(table: string): string {
 /** The table of the values that columns of a table couldn't hold. */
 export function rejectedTableOf(table: string): string {
 	return `${table}_rejected`;
+}
+
+/** The table of events of other types, where each type has one. */
+export function otherTypesTableOf(table: string): string {
+	return `${table}_other`;
+}
+
+/** How a table is named to people that stands for one of each type. */
+export function anyTypesTableOf(table: string): string {
+	return `${table}_*`;
 }
 
 /**
@@ -19,6 +31,20 @@ export function tableNameOf(
 	if (wanted) return wanted;
 	const name = pipeline.replaceAll("-", "_");
 	return /^\d/.test(name) ? `_${name}` : name;
+}
+
+/** The types that have a table under the Pipeline's name of today. */
+export function typeTablesOf({
+	metadata,
+	spec: { table },
+	status,
+}: Pick<
+	Pipeline,
+	"metadata" | "spec" | "status"
+>): PipelineEventTypeTables["types"] {
+	const known = status?.eventTypeTables;
+	const isSame = known?.table === tableNameOf(metadata.name, table.name);
+	return isSame ? known.types : [];
 }
 
 /** What the columns of `spec.table.columns` are called in the table. */

@@ -136,7 +136,9 @@ export const eventSchemas: Record<string, SchemaObject> = {
 			"What each pipeline of the source did with it. Absent if you may not see pipelines or runs.",
 			object(undefined, {
 				pipeline: text("Name of the pipeline."),
-				table: text("Name of the table."),
+				table: text(
+					"Name of the table. With an asterisk for the type if the pipeline has a table for each.",
+				),
 				state: text(
 					"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
 				),

@@ -157,3 +157,10 @@ test("a table of a filter has an event only if it matches", () => {
 	// What the last Run loaded counts, and not what the next one will.
 	expect(loadOf(event, of, [last])).not.toHaveProperty("filtered");
 });
+
+test("where each event type has a table, an event's is named without its type", () => {
+	const typed = run("typed", "2026-03-02T00:00:00.000Z", {
+		layout: { ...layout, eventTypes: "e".repeat(16) },
+	});
+	expect(loadOf(event, pipeline(), [typed]).table).toBe(`${layout.table}_*`);
+});

@@ -6,7 +6,11 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { quarantineTableOf, tableNameOf } from "../../crds/table-name.ts";
+import {
+	anyTypesTableOf,
+	quarantineTableOf,
+	tableNameOf,
+} from "../../crds/table-name.ts";
 import {
 	type FoundEvent,
 	maxSourcesAsked,
@@ -143,6 +147,7 @@ async function readLoads(
 /** Where a Pipeline has an event, or why it hasn't. */
 interface EventLoad {
 	pipeline: string;
+	/** With an asterisk for the type where each type of event has a table: a body may be needed to know it. */
 	table: string;
 	/** `Loaded`, `Waiting` for a Run, `Held` in quarantine, or `Excluded` by the Pipeline's dates. */
 	state: "Loaded" | "Waiting" | "Held" | "Excluded";
@@ -213,7 +218,11 @@ export function loadOf(
 	if (layout)
 		return {
 			pipeline,
-			table: isHeld ? quarantineTableOf(table) : table,
+			table: isHeld
+				? quarantineTableOf(table)
+				: layout.eventTypes === undefined
+					? table
+					: anyTypesTableOf(table),
 			state: "Loaded",
 			...filtered,
 			...(layout.strategy === "Incremental" && { partition: date }),

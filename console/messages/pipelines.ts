@@ -24,6 +24,9 @@ export const pipelines = {
 	eventTypes: "Event types",
 	eventTypesHelp:
 		"One per line, as the source's tracking plan finds them. Empty: all events.",
+	perEventType: "A table for each event type",
+	perEventTypeHelp:
+		"Their names begin with the table's. The types are those that the source's tracking plan finds, unless the resource says where they are.",
 	tableName: "Table name",
 	tableHelp: (generated: string) =>
 		generated === ""

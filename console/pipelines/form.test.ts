@@ -17,6 +17,7 @@ import {
 	withColumn,
 	withEventTypes,
 	withIntegrationName,
+	withPerEventType,
 	withRejectedValues,
 	withScheduleType,
 	withType,
@@ -61,6 +62,13 @@ test("event types are a line each, as they are typed, and none is no filter", ()
 	const match = { bodyPointer: "/a", equals: "b" };
 	const others = withField(typed, "filter.match", match);
 	expect(withEventTypes(others, "").spec).toMatchObject({ filter: { match } });
+});
+
+test("what only goes with a table for each event type leaves with it", () => {
+	const isOn = withPerEventType(newPipeline(), true);
+	expect(isOn.spec).toMatchObject({ table: { perEventType: true } });
+	const more = withField(isOn, "table.maxEventTypes", 3);
+	expect(withPerEventType(more, false)).toEqual(newPipeline());
 });
 
 test("the generated table is that of the operator", () => {

@@ -38,6 +38,7 @@ export const formFields = [
 	"destinationRef.name",
 	"filter.types",
 	"table.name",
+	"table.perEventType",
 	"table.columns",
 	"table.bodyColumns",
 	"table.rejectedValues",
@@ -110,6 +111,16 @@ export function withEventTypes(draft: Draft, text: string): Draft {
 				undefined,
 			)
 		: withField(draft, "filter.types", text.split("\n"));
+}
+
+/** Without it, nothing may stand beside it that only makes sense with it. */
+export function withPerEventType(draft: Draft, isOn: boolean): Draft {
+	if (isOn) return withField(draft, "table.perEventType", true);
+	const fields = ["perEventType", "maxEventTypes", "eventType"];
+	return fields.reduce(
+		(left, field) => withField(left, `table.${field}`, undefined),
+		draft,
+	);
 }
 
 /** The table's name if the form leaves it empty. */

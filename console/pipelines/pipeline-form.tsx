@@ -1,8 +1,18 @@
 import { useId, useState } from "preact/hooks";
 import { live } from "../api/changes.ts";
-import { Field, SelectField, TextField } from "../components/field.tsx";
+import {
+	CheckField,
+	Field,
+	SelectField,
+	TextField,
+} from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { type Draft, type ResourceView, withField } from "../resource/draft.ts";
+import {
+	type Draft,
+	type ResourceView,
+	valueAt,
+	withField,
+} from "../resource/draft.ts";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import { ColumnFields } from "./column-fields.tsx";
@@ -15,6 +25,7 @@ import {
 	textAt,
 	withEventTypes,
 	withIntegrationName,
+	withPerEventType,
 } from "./form.ts";
 import { Preview } from "./preview.tsx";
 import { useRecentEvents } from "./recent-events.ts";
@@ -126,6 +137,12 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 					error={errorAt("table.name")}
 					value={textAt(spec, "table.name")}
 					onInput={set("table.name")}
+				/>
+				<CheckField
+					label={words.perEventType}
+					help={words.perEventTypeHelp}
+					checked={valueAt(spec, "table.perEventType") === true}
+					onChange={(isOn) => onDraft(withPerEventType(draft, isOn))}
 				/>
 			</section>
 			<ColumnFields form={form} recent={recent} />

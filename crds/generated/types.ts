@@ -837,6 +837,12 @@ export interface PipelineTable {
 	quarantine?: boolean;
 	/** Whether Runs also write down each value that a column of the table couldn't hold, in a table `<table>_rejected`: the event's id and date, the column, the value as it was sent (at most 1,024 bytes) and why it doesn't fit. It holds the same days as the table. */
 	rejectedValues?: boolean;
+	/** Whether each type of event has a table of its own, `<table>_<type>`, in place of one table for all. The tables have the same columns and options, and one Run loads them all. A type that appears gets its table; the events of other types, and those without a type, are in `<table>_other`. `status.eventTypeTables` has the names. */
+	perEventType?: boolean;
+	/** How many types get a table of their own. 100 if it is absent. If it changes, the next Run loads every date again. A table that a type has got stays. */
+	maxEventTypes?: number;
+	/** Where an event's type is. Set exactly one field. Without it, where `filter.eventType` says, or else where the Source's TrackingPlan finds it. */
+	eventType?: PipelineEventType;
 	/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 	bigQuery?: PipelineBigQuery;
 	/** Options of the table in ClickHouse. The table of events in quarantine gets them, too. */
@@ -975,6 +981,8 @@ export interface Layout {
 	quarantine?: boolean;
 	/** A digest of the Pipeline's `spec.filter`, and of where an event's type is. Absent without a filter. */
 	filter?: string;
+	/** A digest of `table.maxEventTypes` and of where an event's type is. Only with `perEventType`. */
+	eventTypes?: string;
 }
 
 /** What the table has held since the latest successful Run. The days of the next Run follow from it. */
@@ -993,6 +1001,21 @@ export interface PipelineLastSuccess {
 	dates?: PipelineDates;
 	/** What was loaded where. When it changes, the next Run loads every date. */
 	layout: Layout;
+}
+
+export interface PipelineType {
+	/** The type, as events have it. */
+	type: string;
+	/** Name of its table. */
+	table: string;
+}
+
+/** The tables of types of events, if `spec.table.perEventType` is set. A type keeps its table. */
+export interface PipelineEventTypeTables {
+	/** What the names begin with, as `tableName`. */
+	table: string;
+	/** Each type that has a table, in the order in which Runs found them. */
+	types: PipelineType[];
 }
 
 /** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
@@ -1048,6 +1071,8 @@ export interface PipelineStatus {
 	lastRun?: PipelineLastRun;
 	/** What the table has held since the latest successful Run. The days of the next Run follow from it. */
 	lastSuccess?: PipelineLastSuccess;
+	/** The tables of types of events, if `spec.table.perEventType` is set. A type keeps its table. */
+	eventTypeTables?: PipelineEventTypeTables;
 	/** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
 	adoptedTable?: PipelineAdoptedTable;
 	/** Why the last Run left the table as it is. It stays until another Run ends. */
@@ -1076,6 +1101,14 @@ export interface RunSpec {
 	full?: boolean;
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
+}
+
+/** What the Run put into the table `<table>_other` of events that have a type, because as many types as the Pipeline's `table.maxEventTypes` have a table already. Absent if there is nothing. */
+export interface RunOtherTypes {
+	/** Rows loaded. */
+	rows: number;
+	/** How many types they have, at most 10,000. */
+	types: number;
 }
 
 export interface RunUnfitValue {
@@ -1146,6 +1179,10 @@ export interface RunStatus {
 	repairedDates?: string[];
 	/** Rows of dates that the Run didn't load, which stay in the table: those that were loaded before the Pipeline's `dateRange` was narrowed, or whose events aren't kept any more. Only of a Run with the extent `Whole`; absent if there are none. */
 	otherRows?: number;
+	/** Types of events without a table that a Job of the Run has found. The Pipeline gives them tables, and the Run goes on with the extent `Whole`. */
+	eventTypes?: string[];
+	/** What the Run put into the table `<table>_other` of events that have a type, because as many types as the Pipeline's `table.maxEventTypes` have a table already. Absent if there is nothing. */
+	otherTypes?: RunOtherTypes;
 	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
 	quarantinedRows?: number;
 	/** Bytes read from the bucket. */

@@ -1,5 +1,9 @@
 import { rename, rm } from "node:fs/promises";
-import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
+import type {
+	EventTypeTables,
+	LoadInput,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
 import {
@@ -28,7 +32,7 @@ import {
 } from "../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import type { JobContext } from "../job/process.ts";
-import { chosenEvents } from "./event-filter.ts";
+import { chosenEvents, defineTypes, typeOfEvent } from "./event-filter.ts";
 import { downloadObjects, filesOf } from "./fetch/download.ts";
 import { checkObjects } from "./fetch/object-check.ts";
 import {
@@ -49,13 +53,14 @@ export class DownloadedDays implements DayFiles {
 	readonly #context: JobContext;
 	readonly #hasErased: boolean;
 	readonly #filter: LoadInput["filter"];
+	readonly #eventTypes: LoadInput["eventTypes"];
 	readonly #unfit = new Map<LoadDay, UnfitRows>();
 	#session: Promise<Session> | undefined;
 	readonly #inTurn = oneAtATime();
 
 	/** @param erasures of the manifest. */
 	constructor(
-		{ table: { name, columns }, filter }: LoadInput,
+		{ table: { name, columns }, filter, eventTypes }: LoadInput,
 		{ erasures }: Pick<Manifest, "erasures">,
 		directory: string,
 		context: JobContext,
@@ -66,6 +71,7 @@ export class DownloadedDays implements DayFiles {
 		this.#context = context;
 		this.#hasErased = erasures !== undefined;
 		this.#filter = filter;
+		this.#eventTypes = eventTypes;
 	}
 
 	/** Gets all days; returns them as they are on disk. */
@@ -129,7 +135,7 @@ export class DownloadedDays implements DayFiles {
 		const left = await withoutHeld(whole, this.#table, session);
 		const filter = this.#filter;
 		const objects = filter ? await chosenEvents(left, filter, session) : left;
-		await leaveOutOmitted(day, session);
+		await leaveOutOmitted(day, session, this.#eventTypes?.place);
 		const files = objects.map(({ file }) => file);
 		const unfit = await countUnfit(this.#columns, files, session);
 		this.#unfit.set(day, unfit);
@@ -147,28 +153,45 @@ export class DownloadedDays implements DayFiles {
 	}
 }
 
+/** No header's name: the type of an event whose body lacks what a tracking plan omits, as the body had it. */
+export const sentType = ":event-type";
+
 /** In a text of JSON each quotation mark has a backslash, so this is the field's name: see packages/contracts/tracking-plan.ts. */
 const omits = `contains(violations, '"omit":')`;
 
 /**
  * Leaves out of the bodies in a day's files what the tracking plan omits. The objects in the bucket keep it. A file without
  * such events stays as it is, and so does every other body.
+ * @param place Of the events' types, which such events keep among their headers: a body may lose its type.
  */
-async function leaveOutOmitted(day: LoadDay, session: Session): Promise<void> {
+async function leaveOutOmitted(
+	day: LoadDay,
+	session: Session,
+	place: EventTypeTables["place"] | undefined,
+): Promise<void> {
 	if (day.rows === 0) return;
 	session.define("without_omitted", withoutOmitted);
 	const files = day.objects.map(({ file }) => file);
 	const found = await session.rows<{ filename: string }>(
 		`SELECT DISTINCT filename FROM ${parquetRows(files, { filename: true })} WHERE ${omits}`,
 	);
+	session.define("with_sent_type", withSentType);
+	if (place) defineTypes(session);
+	const kept = place
+		? `, CASE WHEN ${omits} THEN with_sent_type(coalesce(headers, ''), coalesce(${typeOfEvent(place)}, '')) ELSE headers END AS headers`
+		: "";
 	for (const { filename } of found) {
 		const made = `${filename}.omitted`;
 		await session.run(
-			`COPY (SELECT * REPLACE (CASE WHEN ${omits} THEN without_omitted(body, violations) ELSE body END AS body)` +
+			`COPY (SELECT * REPLACE (CASE WHEN ${omits} THEN without_omitted(body, violations) ELSE body END AS body${kept})` +
 				` FROM ${parquetRows([filename])}) TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
 		);
 		await rename(made, filename);
 	}
+}
+
+function withSentType(headers: string, type: string): string {
+	return JSON.stringify({ ...JSON.parse(headers || "{}"), [sentType]: type });
 }
 
 function withoutOmitted(body: string, violations: string): string {

@@ -1,10 +1,13 @@
 import type { EventFilter } from "../../packages/contracts/job.ts";
-import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
+import type {
+	PlanDocument,
+	ValidationRecord,
+} from "../../packages/contracts/tracking-plan.ts";
 import { quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import {
 	bodyHasText,
-	bodyTextIsOneOf,
+	bodyText,
 	defineBodyValues,
 	headerValueFunction,
 } from "../../packages/warehouses/load/body-values.ts";
@@ -21,8 +24,7 @@ export async function chosenEvents(
 	session: Session,
 ): Promise<DayObject[]> {
 	if (objects.length === 0) return [];
-	defineBodyValues(session);
-	session.define(recordedType, typeIn, { isConstant: true });
+	defineTypes(session);
 	const conditions = [
 		...(types ? [isOfType(types)] : []),
 		...(match ? [bodyHasText("body", match)] : []),
@@ -43,11 +45,19 @@ function typeIn(violations: string): string {
 }
 
 function isOfType({ oneOf, place }: NonNullable<EventFilter["types"]>): string {
-	const list = oneOf.map(quoteText).join(", ");
-	if ("constant" in place) return `${quoteText(place.constant)} IN (${list})`;
-	if ("bodyPointer" in place)
-		return bodyTextIsOneOf("body", place.bodyPointer, oneOf);
+	return `${typeOfEvent(place)} IN (${oneOf.map(quoteText).join(", ")})`;
+}
+
+/** An event's type, in SQL; NULL if it has none. It needs {@link defineTypes}. */
+export function typeOfEvent(place: PlanDocument["eventType"]): string {
+	if ("constant" in place) return quoteText(place.constant);
+	if ("bodyPointer" in place) return bodyText("body", place.bodyPointer);
 	const header = `${headerValueFunction}(headers, ${quoteText(place.header)})`;
 	const captured = `CASE WHEN ${header} <> '?' THEN substr(${header}, 2) END`;
-	return `coalesce(${captured}, ${recordedType}(violations, '')) IN (${list})`;
+	return `coalesce(${captured}, nullif(${recordedType}(violations, ''), ''))`;
+}
+
+export function defineTypes(session: Session): void {
+	defineBodyValues(session);
+	session.define(recordedType, typeIn, { isConstant: true });
 }

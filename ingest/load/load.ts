@@ -22,6 +22,7 @@ import {
 	unfitValues,
 } from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
+import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import { readManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
@@ -78,6 +79,8 @@ class Attempt {
 	readonly #directory: string;
 	readonly #context: JobContext;
 	#warehouse: Warehouse | undefined;
+	/** The same, where there is a table for each type of event. */
+	#split: EventTypeWarehouse | undefined;
 	#repaired: UtcDate[] = [];
 	readonly #rejectedTable: LoadInput["table"] | undefined;
 	/** Tables with rows that couldn't be erased. */
@@ -144,6 +147,7 @@ class Attempt {
 			const otherRows = isWhole && all !== undefined ? all - own : 0;
 			// A warehouse counts by the days that it was given, unless all were on disk before.
 			const loaded = takesDaysOneByOne(this.#input) ? ready.days : plans.days;
+			const otherTypes = this.#split?.otherTypes;
 			const unfit = unfitValues(
 				addUnfit(
 					plans.days.flatMap((day, index) => [
@@ -162,6 +166,7 @@ class Attempt {
 				...counted,
 				...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
 				...(otherRows > 0 && { otherRows }),
+				...(otherTypes && { otherTypes }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
 				...(unfit.length > 0 && { unfitValues: unfit }),
 				...(this.#warning !== undefined && { warning: this.#warning }),
@@ -281,10 +286,18 @@ class Attempt {
 
 	/** Late for a load that replaces, so that its downloads begin early. */
 	async #open(): Promise<Warehouse> {
-		this.#warehouse ??= await openWarehouse(
-			this.#input.destination,
-			this.#context,
-		);
+		if (this.#warehouse) return this.#warehouse;
+		const input = this.#input;
+		const { eventTypes } = input;
+		const opened = await openWarehouse(input.destination, this.#context);
+		if (eventTypes)
+			this.#split = new EventTypeWarehouse(
+				opened,
+				input,
+				eventTypes,
+				takesDaysOneByOne(input),
+			);
+		this.#warehouse = this.#split ?? opened;
 		return this.#warehouse;
 	}
 }

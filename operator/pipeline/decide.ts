@@ -91,6 +91,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		values: valuesFindingOf(pipeline, runs),
 		notifications: state.notifications,
 		kept: notifications.kept,
+		eventTypeTables: state.eventTypeTables,
 		incompatibility,
 		problem,
 		readiness: readinessOf(pipeline, problem, now),

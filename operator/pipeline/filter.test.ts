@@ -5,7 +5,7 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { filterDigest, filterOf } from "./filter.ts";
+import { choiceDigest, filterOf } from "./filter.ts";
 import { isSameLayout } from "./plan-dates.ts";
 import type { PipelineReferences } from "./state.ts";
 
@@ -100,7 +100,7 @@ test("the order of types is no other layout, and another type, place or value is
 	const layoutOf = (filter: PipelineFilter) => {
 		const found = filteredBy(filter);
 		if ("problem" in found) throw new Error(found.problem);
-		return { ...layout, filter: filterDigest(found.filter!) };
+		return { ...layout, filter: choiceDigest(found.filter!) };
 	};
 	const eventType = { bodyPointer: "/t" };
 	const one = layoutOf({ types: ["a", "b"], eventType });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { PipelineEventType } from "../../crds/generated/types.ts";
 import type { EventFilter } from "../../packages/contracts/job.ts";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import type { PipelineReferences } from "./state.ts";
@@ -18,7 +19,7 @@ export function filterOf(
 	if (!filter) return { filter: undefined };
 	const { types, match } = filter;
 	if (!types) return { filter: { ...(match && { match }) } };
-	const found = placeOfType(references);
+	const found = placeOfType(references, "filter", filter.eventType);
 	if ("problem" in found) return found;
 	return {
 		filter: {
@@ -28,24 +29,32 @@ export function filterOf(
 	};
 }
 
-/** As a layout names it: another filter is another layout. A list of types may be longer than a status. */
-export function filterDigest(filter: EventFilter): string {
+/** Where a Pipeline with a table for each type finds an event's type; or why that isn't known and what to do about it. */
+export function placeForTables(references: FilterReferences) {
+	const { table, filter } = references.pipeline.spec;
+	return table.eventType || !filter?.eventType
+		? placeOfType(references, "table", table.eventType)
+		: placeOfType(references, "filter", filter.eventType);
+}
+
+/** As a layout names what the events are chosen by: another choice is another layout. A list of types may be longer than a status. */
+export function choiceDigest(choice: EventFilter | object): string {
 	return createHash("sha256")
-		.update(JSON.stringify(filter))
+		.update(JSON.stringify(choice))
 		.digest("hex")
 		.slice(0, 16);
 }
 
-function placeOfType({
-	pipeline,
-	source,
-	trackingPlan,
-}: FilterReferences):
+/** @param field Of the spec, which has `eventType`. */
+function placeOfType(
+	{ source, trackingPlan }: FilterReferences,
+	field: "filter" | "table",
+	eventType: PipelineEventType | undefined,
+):
 	| { place: PlanDocument["eventType"] }
 	| { problem: string; isPlanMissing: boolean } {
 	const { webhook } = source?.spec ?? {};
 	const plan = webhook?.trackingPlanRef?.name;
-	const { eventType } = pipeline.spec.filter!;
 	const planned =
 		trackingPlan && "eventType" in trackingPlan
 			? trackingPlan.eventType
@@ -59,7 +68,7 @@ function placeOfType({
 					? `TrackingPlan "${plan}" can't be read: ${trackingPlan.fault.replace(/\.$/, "")}`
 					: `there is no TrackingPlan "${plan}", which would say where an event's type is`;
 		return {
-			problem: `spec.filter has types, and ${why}. Set spec.filter.eventType.`,
+			problem: `spec.${field} has ${field === "filter" ? "types" : "perEventType"}, and ${why}. Set spec.${field}.eventType.`,
 			isPlanMissing: plan !== undefined && !trackingPlan,
 		};
 	}
@@ -70,7 +79,7 @@ function placeOfType({
 	if (isRecorded || webhook?.capturedHeaders?.includes(header))
 		return { place: { header } };
 	return {
-		problem: `spec.filter.eventType.header is "${header}", which Source "${source?.metadata.name}" doesn't store. Add it to that Source's spec.webhook.capturedHeaders.`,
+		problem: `spec.${field}.eventType.header is "${header}", which Source "${source?.metadata.name}" doesn't store. Add it to that Source's spec.webhook.capturedHeaders.`,
 		isPlanMissing: false,
 	};
 }

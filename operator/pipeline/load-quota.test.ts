@@ -98,6 +98,29 @@ test("the tables of events in quarantine and of rejected values have each the qu
 	);
 });
 
+test("each table that an event type may get counts for the project's quota", () => {
+	const table = {
+		columns: ["Body" as const, "Date" as const],
+		onIncompatible: "Fail" as const,
+		perEventType: true,
+		eventType: { bodyPointer: "/type" },
+	};
+	const ofTypes = (interval: string, maxEventTypes?: number) =>
+		problemOf(every(interval), 1, bigQueryOf(), {
+			table: { ...table, ...(maxEventTypes && { maxEventTypes }) },
+		});
+	expect(ofTypes("4m")).toBeUndefined();
+	expect(ofTypes("3m")).toMatchObject({
+		reason: "TooManyLoadJobs",
+		message:
+			'480 runs a day with overwritePeriodDays 1 would make 96960 load jobs a day in up to 101 tables "load_orders_*". BigQuery allows 100000 for all tables, of which 4000 stay for retries and Runs by hand. The shortest interval that fits is 4m: set it in spec.schedule.interval, or spec.overwritePeriodDays of at most 0, or lower spec.table.maxEventTypes.',
+	});
+	expect(ofTypes("3m", 99)).toBeUndefined();
+	expect(ofTypes("1m", 3)?.message).toContain(
+		'2880 load jobs a day in each of tables "load_orders_*"',
+	);
+});
+
 test("a DuckDB file has no quota", () => {
 	expect(problemOf(cron("* * * * *"), 30, destinationOf())).toBeUndefined();
 });

@@ -144,6 +144,7 @@ export function isSameLayout(a: Layout, b: Layout): boolean {
 		a.table === b.table &&
 		a.quarantine === b.quarantine &&
 		a.filter === b.filter &&
+		a.eventTypes === b.eventTypes &&
 		a.columns.toSorted().join() === b.columns.toSorted().join()
 	);
 }

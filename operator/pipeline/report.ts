@@ -6,7 +6,7 @@ import type {
 	Run,
 } from "../../crds/generated/types.ts";
 import { rowsText } from "../../crds/run.ts";
-import { tableNameOf } from "../../crds/table-name.ts";
+import { anyTypesTableOf, tableNameOf } from "../../crds/table-name.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
 import {
 	type ConditionStatus,
@@ -44,6 +44,7 @@ export interface PipelineVerdict {
 	notifications: NotificationState;
 	/** Notifications that wait until a webhook is usable. */
 	kept: Notification[];
+	eventTypeTables: PipelineStatus["eventTypeTables"];
 	/** Name of the Run that is created now. */
 	scheduledRun: string | undefined;
 	/** The Run of another Pipeline that has the name of the Run that is due. */
@@ -56,7 +57,7 @@ export function statusOf(
 	now: number,
 ): PipelineStatus {
 	const { history, incompatibility, problem, readiness, timing } = findings;
-	const { lateness, notifications, kept } = findings;
+	const { lateness, notifications, kept, eventTypeTables } = findings;
 	const { metadata, spec, status: before } = pipeline;
 	const observedGeneration = metadata.generation ?? 0;
 	const tableName = tableNameOf(metadata.name, spec.table.name);
@@ -66,7 +67,11 @@ export function statusOf(
 		Ready: {
 			status: readiness,
 			reason: problem?.reason ?? "Resolved",
-			message: problem?.message ?? `Runs load into table "${tableName}".`,
+			message:
+				problem?.message ??
+				(spec.table.perEventType
+					? `Runs load into tables "${anyTypesTableOf(tableName)}", one for each type of event.`
+					: `Runs load into table "${tableName}".`),
 		},
 		RunSucceeded: runFindingOf(history),
 		RunOnTime: latenessFindingOf(pipeline, lateness),
@@ -86,6 +91,7 @@ export function statusOf(
 		...(activeRun && { activeRun }),
 		...(history.lastRun && { lastRun: history.lastRun }),
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
+		...(eventTypeTables && { eventTypeTables }),
 		...(adoptedTable && { adoptedTable }),
 		...(incompatibility && { incompatibility }),
 		...(kept.length > 0 && { pendingNotifications: kept }),

@@ -1,6 +1,7 @@
 import {
 	type Destination,
 	type Pipeline,
+	type PipelineEventTypeTables,
 	type Run,
 	runKind,
 	type Source,
@@ -14,11 +15,12 @@ import {
 	readNotifications,
 } from "../notification/state.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
-import { secretNamesOf } from "../reconcile/informers.ts";
+import { secretNamesOf, tableKeyOf } from "../reconcile/informers.ts";
 import {
 	type PlannedEvents,
 	plannedEvents,
 } from "../tracking-plan/document.ts";
+import { eventTypeTables } from "./event-type-tables.ts";
 import { type TableOwner, TableOwners } from "./table-owners.ts";
 
 /** All that a decision about one Pipeline rests on. */
@@ -26,6 +28,8 @@ export interface PipelineState extends PipelineReferences {
 	/** The Pipeline's Runs, except those that are being deleted. */
 	runs: Run[];
 	notifications: NotificationState;
+	/** With the types that Runs have found since the status was written; undefined if there are none. */
+	eventTypeTables?: PipelineEventTypeTables | undefined;
 	/** Why Kubernetes would not take a Run's Job. */
 	jobRefusal?: string | undefined;
 	/** A Run of another Pipeline that has the name of a scheduled Run, if one was found. */
@@ -62,10 +66,18 @@ export async function readPipeline(
 	{ handedOver, namesake }: PipelineOutcome = {},
 ): Promise<PipelineState> {
 	const references = referencesOf(context, pipeline);
+	const runs = await runsOf(context, pipeline);
+	const { intoTable } = context.informers.pipelines;
+	const { name, namespace } = pipeline.metadata;
+	const isTaken = (table: string) =>
+		intoTable(tableKeyOf(namespace!, table)).some(
+			({ metadata }) => metadata.name !== name,
+		);
 	return {
 		...references,
+		eventTypeTables: eventTypeTables(pipeline, runs, isTaken),
 		jobRefusal: await trials.refusalOf(references),
-		runs: await runsOf(context, pipeline),
+		runs,
 		notifications: await readNotifications(context, pipeline, handedOver),
 		...(namesake && { namesake }),
 	};
@@ -109,7 +121,11 @@ export function referencesOf(
 /** Whether the Pipeline's table depends on what a TrackingPlan says. */
 export function dependsOnPlan({ spec: { table, filter } }: Pipeline): boolean {
 	const isUntyped = table.bodyColumns?.some(({ type }) => type === undefined);
-	return isUntyped === true || filter?.types !== undefined;
+	return (
+		isUntyped === true ||
+		table.perEventType === true ||
+		filter?.types !== undefined
+	);
 }
 
 function present<T extends KubeObject>(object: T | undefined): T | undefined {

@@ -136,6 +136,35 @@ test("a Pipeline has the table of its rejected values, too", async () => {
 	expect(await of(rejecting, young)).toEqual([ownName, table]);
 });
 
+test("a Pipeline has the tables of its event types, and that of the others", async () => {
+	const own = destinationOf();
+	const typed = pipelineOf(
+		{ table: { ...pipelineOf().spec.table, perEventType: true } },
+		{
+			status: {
+				eventTypeTables: {
+					table: "load_orders",
+					types: [{ type: "paid", table: "load_orders_paid" }],
+				},
+			},
+		},
+	);
+	for (const table of ["load_orders_paid", "load_orders_other"]) {
+		const of = async (pipeline: Pipeline, other: Pipeline) => {
+			const { owner } = await found(pipeline, other, [own]);
+			return [owner?.pipeline.metadata.name, owner?.table];
+		};
+		const old = contenderOf({ createdAt: older, table, destination: own });
+		expect(await of(typed, old)).toEqual(["contender", table]);
+		const young = contenderOf({ createdAt: younger, table, destination: own });
+		expect(await of(young, typed)).toEqual([ownName, table]);
+		// A name that the Pipeline's tables had before is nobody's.
+		typed.spec.table.name = "renamed";
+		expect(await of(young, typed)).toEqual(["contender", table]);
+		delete typed.spec.table.name;
+	}
+});
+
 test("what is being deleted has no table, and without a Destination there is none to have", async () => {
 	const contender = contenderOf({ createdAt: older, destination: own });
 	contender.metadata.deletionTimestamp = "2026-03-31T12:00:00Z";

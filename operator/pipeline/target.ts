@@ -5,12 +5,15 @@ import type {
 	Source,
 } from "../../crds/generated/types.ts";
 import {
+	otherTypesTableOf,
 	quarantineTableOf,
 	rejectedTableOf,
 	tableNameOf,
+	typeTablesOf,
 } from "../../crds/table-name.ts";
 import type {
 	EventFilter,
+	EventTypeTables,
 	Strategy,
 	TableColumn,
 } from "../../packages/contracts/job.ts";
@@ -22,7 +25,8 @@ import { accessTo } from "../destination/warehouse.ts";
 import { type JobTemplate, podTemplateProblem } from "../jobs/template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
-import { filterDigest, filterOf } from "./filter.ts";
+import { mostTypeTables } from "./event-type-tables.ts";
+import { choiceDigest, filterOf, placeForTables } from "./filter.ts";
 import type { PipelineReferences } from "./state.ts";
 import { tableOptionsProblem, warehouseNameOf } from "./warehouse.ts";
 
@@ -33,6 +37,8 @@ export interface LoadTarget {
 	columns: TableColumn[];
 	/** Which events the tables have; absent for all. */
 	filter?: EventFilter;
+	/** The tables in place of the one, if each type of event has its own. */
+	eventTypes?: EventTypeTables;
 	/** The table of events in quarantine, if there shall be one. */
 	quarantine?: { tableName: string; columns: TableColumn[] };
 	/** The table of values that don't fit their columns, if there shall be one. */
@@ -115,6 +121,21 @@ export function resolveTarget(
 			chosen.isPlanMissing ? "missing" : undefined,
 		);
 	const { filter } = chosen;
+	const found = table.perEventType ? placeForTables(references) : undefined;
+	if (found && "problem" in found)
+		return problem(
+			"EventTypeUnknown",
+			found.problem,
+			found.isPlanMissing ? "missing" : undefined,
+		);
+	const most = mostTypeTables(pipeline);
+	const tables = typeTablesOf(pipeline);
+	const eventTypes: EventTypeTables | undefined = found && {
+		place: found.place,
+		tables,
+		other: otherTypesTableOf(tableName),
+		free: Math.max(0, most - tables.length),
+	};
 	const options = tableOptionsProblem(pipeline, destination, columns);
 	if (options !== undefined) return problem("TableOptionsInvalid", options);
 	return {
@@ -123,6 +144,7 @@ export function resolveTarget(
 			tableName,
 			columns,
 			...(filter && { filter }),
+			...(eventTypes && { eventTypes }),
 			...(table.quarantine && {
 				quarantine: {
 					tableName: quarantineTableOf(tableName),
@@ -140,7 +162,10 @@ export function resolveTarget(
 				columns: columns.map(layoutNameOf),
 				strategy,
 				...(table.quarantine && { quarantine: true }),
-				...(filter && { filter: filterDigest(filter) }),
+				...(filter && { filter: choiceDigest(filter) }),
+				...(found && {
+					eventTypes: choiceDigest({ place: found.place, most }),
+				}),
 			},
 		},
 	};

@@ -14,7 +14,12 @@ import {
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { rejectedTableOf, tableNameOf } from "../../crds/table-name.ts";
+import {
+	otherTypesTableOf,
+	rejectedTableOf,
+	tableNameOf,
+	typeTablesOf,
+} from "../../crds/table-name.ts";
 import type {
 	KubeClient,
 	ListScope,
@@ -142,15 +147,28 @@ function withDestinationLookups(destinations: Informer<Destination>) {
 	});
 }
 
+/** What Pipelines into a table of the same name in any warehouse have in common. Ignores case. */
+export function tableKeyOf(namespace: string, table: string): string {
+	return `${namespace}/${table.toLowerCase()}`;
+}
+
 function withPipelineLookups(pipelines: Informer<Pipeline>) {
-	const tablesOf = ({ metadata, spec }: Pipeline) => {
+	const tablesOf = (pipeline: Pipeline) => {
+		const { metadata, spec } = pipeline;
 		const name = tableNameOf(metadata.name, spec.table.name);
-		const names = spec.table.rejectedValues
-			? [name, rejectedTableOf(name)]
-			: [name];
+		const names = [
+			name,
+			...(spec.table.rejectedValues ? [rejectedTableOf(name)] : []),
+			...(spec.table.perEventType
+				? [
+						otherTypesTableOf(name),
+						...typeTablesOf(pipeline).map(({ table }) => table),
+					]
+				: []),
+		];
 		return names.map((name) => ({
 			name,
-			key: `${metadata.namespace}/${name.toLowerCase()}`,
+			key: tableKeyOf(metadata.namespace!, name),
 		}));
 	};
 	const intoTable = pipelines.index((pipeline) =>
@@ -160,8 +178,7 @@ function withPipelineLookups(pipelines: Informer<Pipeline>) {
 		ofSource: byName(pipelines, ({ spec }) => [spec.sourceRef.name]),
 		ofDestination: byName(pipelines, ({ spec }) => [spec.destinationRef.name]),
 		/**
-		 * The tables that Runs write to, but for that of quarantine, whose name no other table may have. The key is what Pipelines into a table of
-		 * the same name in any warehouse have in common: namespace and name. Ignores case.
+		 * The tables that Runs write to, but for that of quarantine, whose name no other table may have; with their {@link tableKeyOf}.
 		 */
 		tablesOf,
 		/** The Pipelines into a table, by its key. */

@@ -376,6 +376,8 @@ export const kubeEventReasons = {
 		RunFailed: "The Run failed; the note has the error's code and message.",
 		WholeWindow:
 			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
+		EventTypesFound:
+			"There are events of types that have no table yet. They get tables, and the Run loads the whole window.",
 		WaitingForQuota:
 			"A quota of the warehouse is used up. The note says when the Run tries again.",
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",

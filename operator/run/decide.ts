@@ -7,7 +7,9 @@ import {
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
+import { otherTypesTableOf } from "../../crds/table-name.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
+import { maxEventTypes } from "../../packages/contracts/job.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
@@ -70,6 +72,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	succeed({ run }, result, facts, now) {
 		const { rows, bytes, objects, addedRows, unchangedDates } = result;
 		const { repairedDates, otherRows, quarantinedRows, unfitValues } = result;
+		const { otherTypes } = result;
 		const loaded = {
 			rows,
 			bytes,
@@ -78,6 +81,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			...(unchangedDates !== undefined && { unchangedDates }),
 			...(repairedDates && { repairedDates }),
 			...(otherRows !== undefined && { otherRows }),
+			...(otherTypes && { otherTypes }),
 			...(quarantinedRows !== undefined && { quarantinedRows }),
 			...(unfitValues && { unfitValues }),
 		};
@@ -89,6 +93,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	},
 	startAnew({ run, job, references }, error, now) {
 		if (error.waits) return waitForQuota(run, references, error.message, now);
+		if (error.eventTypes) return foundTypes(run, error.eventTypes);
 		// The status may be ahead of the Job, which goes after the status is written.
 		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
 		if (error.code !== "TableIncomplete" || !isPart) return undefined;
@@ -129,6 +134,20 @@ export function decide(state: RunState, now: number): RunAction[] {
 		...(isAdoptable ? [{ type: "adopt" } as const] : []),
 		...work.decide(state, now),
 	];
+}
+
+/**
+ * The tables get names first, which last whatever becomes of the Run. They are new, and so need all days. The status may be ahead of the
+ * Job, which goes after the status is written.
+ */
+function foundTypes({ status }: Run, types: readonly string[]) {
+	const count = types.length > 1 ? `${types.length} types` : "It";
+	const all = [...new Set([...(status?.eventTypes ?? []), ...types])];
+	return {
+		message: `There are events of types without a table, such as "${types[0]}". ${count} get${types.length > 1 ? "" : "s"} one, and the Run loads the whole window.`,
+		facts: { extent: "Whole", eventTypes: all.slice(-maxEventTypes) },
+		event: "EventTypesFound" as const,
+	};
 }
 
 /** Failed load jobs count against a quota, too, and it comes back bit by bit or at midnight. */
@@ -206,6 +225,18 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 		const error = { ...plan.problem, retryable: false };
 		return transition.fail(run, "DatesNotLoadable", error, {}, now);
 	}
+	const { eventTypes: tables } = target;
+	const named = new Set(tables?.tables.map(({ type }) => type));
+	if (
+		tables &&
+		tables.free > 0 &&
+		run.status?.layout?.table === target.tableName &&
+		run.status?.eventTypes?.some((type) => !named.has(type))
+	)
+		return [
+			...wait("Preparing", "New types of events get tables."),
+			{ type: "requeueAfter", afterMs: 1_000 },
+		];
 	const { retryTime } = run.status ?? {};
 	const quotaMs = Date.parse(retryTime ?? "") - now;
 	if (quotaMs > 0) {
@@ -394,7 +425,10 @@ function loadedMessage(status: RunStatus): string {
 			? ""
 			: ` The table keeps ${rowsText(otherRows)} of other dates${dates ? `, outside ${dates.start} to ${dates.end}` : ""}.`;
 	const unfit = unfitText(unfitColumns(status));
-	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}${unfit && ` ${unfit}`}`;
+	const others = status.otherTypes
+		? ` Put ${rowsText(status.otherTypes.rows)} of ${status.otherTypes.types} more types of events into table "${otherTypesTableOf(status.layout!.table)}": spec.table.maxEventTypes types of the Pipeline have a table.`
+		: "";
+	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}${others}${unfit && ` ${unfit}`}`;
 }
 
 const mostListed = 5;

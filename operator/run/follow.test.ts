@@ -9,6 +9,7 @@ import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import {
 	layout,
+	pipelineOf,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
@@ -484,6 +485,53 @@ test.each([
 	expect(statusOf(decide(state, now))).toMatchObject({
 		phase: "Failed",
 		error: { code: "TableIncomplete" },
+	});
+});
+
+test("a Run that finds types without a table comes back once they have names, with the whole window", () => {
+	const error = {
+		...{ code: "EventTypesFound", message: "", retryable: false },
+		eventTypes: ["a", "b"],
+	};
+	const run = loading({
+		layout: { ...layout, table: "load_orders" },
+		eventTypes: ["z"],
+	});
+	const pods = [podWith({ version: 1, outcome: "Failed", error }, 65)];
+	const found = { run, job: jobOf("Whole"), pods };
+	const actions = decide(stateOf(found), now);
+	const status = statusOf(actions);
+	expect(status).toMatchObject({
+		...{ phase: "Pending", extent: "Whole", eventTypes: ["z", "a", "b"] },
+	});
+	expect(types(actions)).toContain("removeJob");
+	// The status is ahead of its Job's removal.
+	const again = { ...found, run: owned(runOf("r", status)) };
+	expect(statusOf(decide(stateOf(again), now))).toEqual(status);
+
+	const pipeline = pipelineOf({
+		table: {
+			...pipelineOf().spec.table,
+			perEventType: true,
+			eventType: { bodyPointer: "/type" },
+		},
+	});
+	const nextOf = (known: string[]) => {
+		pipeline.status = {
+			eventTypeTables: {
+				table: "load_orders",
+				types: known.map((type) => ({ type, table: `load_orders_${type}` })),
+			},
+		};
+		const run = owned(runOf("r", status));
+		const state = stateOf({ run });
+		const references = { ...state.references!, pipeline };
+		return decide({ ...state, references }, now);
+	};
+	expect(types(nextOf(["z", "a"]))).toEqual(["writeStatus", "requeueAfter"]);
+	expect(nextOf(["z", "a", "b"]).at(-1)).toMatchObject({
+		type: "askManifest",
+		question: { extent: "Whole" },
 	});
 });
 

@@ -63,6 +63,8 @@ export interface LoadInput {
 	rejectedTable?: { name: string; description: string; options?: object };
 	/** Which events the tables have. Absent: all. */
 	filter?: EventFilter;
+	/** In place of `table`, a table for each type of event. Its name stands for all of them. Absent: there is one table. */
+	eventTypes?: EventTypeTables;
 	strategy: Strategy;
 	/**
 	 * Insert only the objects of a date that the table doesn't hold yet, where that can be known. Absent: replace each date, as
@@ -91,7 +93,27 @@ export interface EventFilter {
 	};
 	/** What a JSON Pointer (RFC 6901) names in the body has this text: a string, or a number or a boolean as it is written. */
 	match?: { bodyPointer: string; equals: string };
+	/** Of one of the tables for types: those of a type, or of none of these. Load sets it, so that records tell. */
+	table?: { place: PlanDocument["eventType"] } & (
+		| { type: string }
+		| { noneOf: string[] }
+	);
 }
+
+/** The tables of a Pipeline with one for each type of event. */
+export interface EventTypeTables {
+	place: PlanDocument["eventType"];
+	/** The types that have a table. */
+	tables: { type: string; table: string }[];
+	/** The table of all other events. */
+	other: string;
+	/** How many more types may get a table: load ends before it changes anything if it finds some, and says which. */
+	free: number;
+}
+
+/** The most tables that a Pipeline has for types of events, beside that of the others, and the longest type in characters. */
+export const maxEventTypes = 100;
+export const maxEventTypeLength = 200;
 
 export interface TableColumn {
 	/** Name in the table: `event_id`, `timestamp`, `body`, `date`, `header_x_github_event`, … */
@@ -184,6 +206,8 @@ export type JobResult = (
 			repairedDates?: UtcDate[];
 			/** Rows of other dates, which stay in the table beside a whole window. Absent if there are none. */
 			otherRows?: number;
+			/** Rows that the Run put into the table of other types, of events that have one, and how many types these have. */
+			otherTypes?: { rows: number; types: number };
 			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
 			quarantinedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };
@@ -227,6 +251,8 @@ export interface JobError {
 	retryable: boolean;
 	/** Another attempt within minutes can't help: a Run waits, and starts another Job. No status has it. */
 	waits?: true;
+	/** Of `EventTypesFound`: types that have no table and may get one. */
+	eventTypes?: string[];
 }
 
 /** Exit codes of `tidemill load` and `tidemill check` (sysexits.h). The Job's podFailurePolicy fails at once on `permanent`. */

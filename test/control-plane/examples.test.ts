@@ -30,6 +30,13 @@ test("the example of two Pipelines with filters can be applied", async () => {
 	);
 });
 
+test("the example of a table for each event type can be applied", async () => {
+	const folder = join(examples, "event-types");
+	expect(
+		await kubectlDone([...inNamespace, "apply", `--filename=${folder}`]),
+	).toBe("pipeline.tidemill.dev/by-type created\n");
+});
+
 test("the examples of senders can be applied as a folder", async () => {
 	const folder = join(examples, "senders");
 	const applied = await kubectlDone([

@@ -6,7 +6,7 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { kinds } from "../../packages/kube/kinds.ts";
+import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import { resourcePath, rfc3339 } from "../../packages/kube/resource.ts";
 import { Informer } from "../../packages/kube/watch/informer.ts";
 import { createLog } from "../../packages/service/log.ts";
@@ -29,8 +29,12 @@ import {
 
 const scene = RunScene.use();
 
-async function startRun(name: string): Promise<string> {
+async function startRun(
+	name: string,
+	table?: Pipeline["spec"]["table"],
+): Promise<string> {
 	await scene.createPipeline("p", {
+		...(table && { table }),
 		runTemplate: { activeDeadlineSeconds: 3600, retries: 0 },
 	});
 	await scene.createRun(name, "p");
@@ -272,6 +276,54 @@ test("a Run whose table turns out to lack days loads the whole window, and the n
 	await scene.createRun("next", "p");
 	await scene.phaseBecomes("next", "Running");
 	expect(extentsAsked()).toEqual(["Whole", "Rest", "Whole", "Rest"]);
+});
+
+test("types that a Run finds get names that stay, and the Run goes on with the whole window", async () => {
+	const { namespace } = scene;
+	await startRun("finds", {
+		columns: ["EventID", "Body", "Date"],
+		onIncompatible: "Fail",
+		perEventType: true,
+		eventType: { bodyPointer: "/type" },
+	});
+	const error = {
+		...{ code: "EventTypesFound", message: "", retryable: false },
+		eventTypes: ["a/b", "a.b"],
+	};
+	await scene.endPod("finds", 65, { version: 1, outcome: "Failed", error });
+	await vi.waitFor(async () => {
+		const found = await client.get<Pipeline>(pipelineKind, "p", namespace);
+		expect(found?.status?.eventTypeTables?.types).toEqual([
+			{ type: "a/b", table: "p_a_b" },
+			{ type: "a.b", table: expect.stringMatching(/^p_a_b_[0-9a-f]{8}$/) },
+		]);
+	}, wait);
+	await vi.waitFor(async () => {
+		const { status } = await scene.podOf("finds");
+		expect(status?.phase).toBe("Pending");
+	}, wait);
+	const input = await client.get<Secret>(
+		kinds.secret,
+		"finds-input",
+		namespace,
+	);
+	const text = Buffer.from(input!.data!["input.json"]!, "base64").toString();
+	expect(JSON.parse(text).eventTypes).toMatchObject({
+		tables: [{ type: "a/b", table: "p_a_b" }, { type: "a.b" }],
+		other: "p_other",
+		free: 98,
+	});
+	const result = { ...succeeded, ...{ otherTypes: { rows: 2, types: 1 } } };
+	await scene.endPod("finds", 0, result);
+	await scene.phaseBecomes("finds", "Succeeded");
+	const { otherTypes, extent } = await scene.statusOfRun("finds");
+	expect({ otherTypes, extent }).toEqual({
+		otherTypes: { rows: 2, types: 1 },
+		extent: "Whole",
+	});
+	expect(await eventReasons(client, runKind, namespace, "finds")).toContain(
+		"EventTypesFound",
+	);
 });
 
 /** In order. A question that is asked again, as after a Job that Kubernetes was too slow to take, counts once. */

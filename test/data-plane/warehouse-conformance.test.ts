@@ -1,76 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import type {
 	Manifest,
 	ManifestErasure,
 } from "../../packages/contracts/manifest.ts";
 import {
-	bigQuery,
 	type ConformingWarehouse,
-	clickHouse,
-	duckDB,
+	everyWarehouse,
 	type HandChange,
-	postgres,
 	type RowCounts,
 } from "../support/fixtures/data-plane/conforming-warehouses.ts";
 import {
 	columns,
 	eventsOf,
 } from "../support/fixtures/data-plane/load-fixture.ts";
-import {
-	type ClickHouseServer,
-	startClickHouse,
-} from "../support/servers/clickhouse/server.ts";
-import {
-	isPgBouncerHere,
-	startPgBouncer,
-} from "../support/servers/pgbouncer.ts";
-import {
-	type PostgresServer,
-	startPostgres,
-} from "../support/servers/postgres.ts";
-import { hasPython } from "../support/servers/python.ts";
-import type { TestServer } from "../support/servers/test-server.ts";
 
 /* What every type of warehouse promises, tried on each. A new type has a line here, and its own way in conforming-warehouses.ts. */
 
-let postgresServer: PostgresServer;
-let oldestPostgres: PostgresServer;
-let pooler: TestServer & { port: number };
-let clickHouseServer: ClickHouseServer;
-const isClickHouseHere = await hasPython();
-beforeAll(async () => {
-	postgresServer = await startPostgres();
-	oldestPostgres = await startPostgres({ version: "14.23.0-beta.17" });
-	if (isPgBouncerHere) pooler = await startPgBouncer(oldestPostgres);
-	if (isClickHouseHere) clickHouseServer = await startClickHouse();
-});
-afterAll(async () => {
-	await postgresServer?.stop();
-	await pooler?.stop();
-	await oldestPostgres?.stop();
-	await clickHouseServer?.stop();
-});
+const types = await everyWarehouse();
 afterEach(() => void vi.unstubAllEnvs());
-
-const types: [string, () => Promise<ConformingWarehouse>][] = [
-	["DuckDB", duckDB],
-	["BigQuery", bigQuery],
-	["Postgres", () => postgres(postgresServer)],
-	[
-		`Postgres 14${isPgBouncerHere ? " behind PgBouncer" : ""}`,
-		() => postgres(oldestPostgres, pooler),
-	],
-	...(isClickHouseHere
-		? [
-				["ClickHouse", () => clickHouse(clickHouseServer)] satisfies [
-					string,
-					() => Promise<ConformingWarehouse>,
-				],
-			]
-		: []),
-];
 
 const [first, second, third] = [
 	"2026-03-01",

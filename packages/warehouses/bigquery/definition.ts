@@ -95,8 +95,9 @@ export const definition = {
 		}
 		return undefined;
 	},
-	// Load jobs, failed ones included (cloud.google.com/bigquery/quotas#load_jobs).
+	// Load jobs, failed ones included, of a table and of a project (cloud.google.com/bigquery/quotas#load_jobs).
 	loadsPerTableAndDay: 1_500,
+	loadsPerDay: 100_000,
 
 	secretFields: [
 		{

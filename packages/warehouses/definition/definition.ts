@@ -60,6 +60,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	optionsOfColumns?: readonly string[];
 	/** How often a table may be loaded in a day, each day of its rows counted, if the warehouse limits that. */
 	loadsPerTableAndDay?: number;
+	/** How often all tables together may be loaded in a day, likewise. */
+	loadsPerDay?: number;
 
 	/** Where a row stays for some time that a statement has deleted, in words that follow "in "; undefined if nowhere. */
 	deletedRows?: string;

@@ -37,17 +37,12 @@ export function bodyHasText(
 	body: string,
 	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
 ): string {
-	return bodyTextIsOneOf(body, bodyPointer, [equals]);
+	return `${bodyText(body, bodyPointer)} = ${quoteText(equals)}`;
 }
 
-/** The same with several texts. */
-export function bodyTextIsOneOf(
-	body: string,
-	bodyPointer: string,
-	texts: readonly string[],
-): string {
-	const [value] = valuesSql(body, [{ bodyPointer, type: "String" }]);
-	return isOneOf(value!, texts);
+/** The text itself, in SQL: a string, or a number or a boolean as it is written; NULL if there is none. */
+export function bodyText(body: string, bodyPointer: string): string {
+	return textOf(valuesSql(body, [{ bodyPointer, type: "String" }])[0]!);
 }
 
 /** The same, of a string alone: a number's text is none. */
@@ -56,7 +51,7 @@ export function bodyHasString(
 	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
 ): string {
 	const [value, json] = valuesSql(body, asStringAndJson(bodyPointer));
-	return `(${isOneOf(value!, [equals])} AND substr(${json}, 2, 1) = '"')`;
+	return `(${textOf(value!)} = ${quoteText(equals)} AND substr(${json}, 2, 1) = '"')`;
 }
 
 /** As {@link bodyHasString}, of a body that is here. */
@@ -84,8 +79,8 @@ function valuesSql(body: string, columns: BodyColumn[]): string[] {
 }
 
 /** Of several members with one name, the last counts, as in columns; it begins with an exclamation mark. */
-function isOneOf(value: string, texts: readonly string[]): string {
-	return `(substr(${value}, 2) IN (${texts.map(quoteText).join(", ")}) AND left(${value}, 1) IN ('=', '!'))`;
+function textOf(value: string): string {
+	return `CASE WHEN left(${value}, 1) IN ('=', '!') THEN substr(${value}, 2) END`;
 }
 
 /** What a pointer names in a body, as it is written; undefined if the body isn't JSON. */

@@ -44,6 +44,8 @@ export const jobErrors = {
 	TableIncomplete: permanent(
 		"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",
 	),
+	// The operator answers with tables for them.
+	EventTypesFound: permanent("The tables are unchanged. Start a new Run."),
 	OutOfMemory: permanent(
 		"Every day in the table is complete. Set limits.memory in spec.runTemplate.resources of the Pipeline (of an Operation: in spec.jobTemplate.resources) to more than it is, or to 1Gi or more if there is none.",
 		"Set limits.memory in the Destination's spec.checkTemplate.resources to more than it is, or to 1Gi or more if there is none.",
@@ -93,6 +95,8 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	readonly code: Code;
 	/** A sentence, without advice. */
 	readonly what: string;
+	/** See {@link JobError}. */
+	eventTypes: string[] | undefined;
 	readonly #rule: ErrorRule;
 
 	constructor(
@@ -119,7 +123,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	}
 
 	toJobError(role?: JobRole): JobError {
-		const { code, message, retryable } = this;
+		const { code, message, retryable, eventTypes } = this;
 		const { checkAdvice, waits } = this.#rule;
 		const advice = role === "check" ? checkAdvice : undefined;
 		return {
@@ -128,6 +132,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 			retryable,
 			// A check is repeated by the operator's own backoff.
 			...(role !== "check" && waits && { waits }),
+			...(eventTypes && { eventTypes }),
 		};
 	}
 }

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import type {
+	Pipeline,
+	PipelineEventTypeTables,
+	Run,
+} from "../../crds/generated/types.ts";
+import {
+	otherTypesTableOf,
+	rejectedTableOf,
+	tableNameOf,
+	typeTablesOf,
+} from "../../crds/table-name.ts";
+import { maxEventTypes } from "../../packages/contracts/job.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
+
+/** Postgres cuts off a longer name. */
+const maxNameLength = 63;
+
+/** How many types of the Pipeline's events may get a table. */
+export function mostTypeTables({ spec: { table } }: Pick<Pipeline, "spec">) {
+	return table.maxEventTypes ?? maxEventTypes;
+}
+
+/**
+ * The types that have a table, with those that Runs have found since, as far as there may be more. Each keeps its name for ever: of two
+ * types that would have the same name, the one that is found later gets another.
+ * @param isTaken Whether another Pipeline has a table of the name.
+ */
+export function eventTypeTables(
+	pipeline: Pipeline,
+	runs: readonly Run[],
+	isTaken: (table: string) => boolean,
+): PipelineEventTypeTables | undefined {
+	const { metadata, spec, status } = pipeline;
+	// What was turned off may be turned on again.
+	if (!spec.table.perEventType) return status?.eventTypeTables;
+	const table = tableNameOf(metadata.name, spec.table.name);
+	const types = [...typeTablesOf(pipeline)];
+	const names = new Set(
+		[
+			otherTypesTableOf(table),
+			rejectedTableOf(table),
+			...types.map(({ table }) => table),
+		].map((name) => name.toLowerCase()),
+	);
+	const found = runs
+		.filter(({ status }) => status?.layout?.table === table)
+		.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
+		.flatMap(({ status }) => status?.eventTypes ?? []);
+	for (const type of found) {
+		if (types.length >= mostTypeTables(pipeline)) break;
+		if (types.some((known) => known.type === type)) continue;
+		const name = nameFor(
+			table,
+			type,
+			(name) => names.has(name.toLowerCase()) || isTaken(name),
+		);
+		names.add(name.toLowerCase());
+		types.push({ type, table: name });
+	}
+	return { table, types };
+}
+
+function nameFor(
+	table: string,
+	type: string,
+	isTaken: (name: string) => boolean,
+): string {
+	const words = type
+		.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+		.toLowerCase()
+		.replaceAll(/[^a-z0-9]+/g, "_")
+		.replaceAll(/^_|_$/g, "");
+	const plain = `${table}_${words}`;
+	if (words !== "" && plain.length <= maxNameLength && !isTaken(plain))
+		return plain;
+	for (let tries = 0; ; tries++) {
+		const digest = createHash("sha256")
+			.update(JSON.stringify([type, tries]))
+			.digest("hex")
+			.slice(0, 8);
+		const begin = plain.slice(0, maxNameLength - 9).replace(/_$/, "");
+		const name = `${begin}_${digest}`;
+		if (!isTaken(name)) return name;
+	}
+}
