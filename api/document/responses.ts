@@ -34,10 +34,25 @@ export function responsesOf(
 	};
 }
 
-const textExamples = {
-	"text/plain":
-		'{"level":"info","time":"2026-03-01T12:00:01.204Z","msg":"Loaded 2 rows of 2026-03-01."}\n',
-	"text/event-stream": "event: ready\ndata: {}\n\n",
+const texts = {
+	"text/plain": {
+		schema: { type: "string" },
+		example:
+			'{"level":"info","time":"2026-03-01T12:00:01.204Z","msg":"Loaded 2 rows of 2026-03-01."}\n',
+	},
+	// Of each event: what a stream is as a whole, OpenAPI 3.1 can't say.
+	"text/event-stream": {
+		schema: {
+			type: "object",
+			properties: {
+				event: { type: "string" },
+				data: { type: "string", contentMediaType: "application/json" },
+				id: { type: "string" },
+				retry: { type: "integer" },
+			},
+		},
+		example: "event: ready\ndata: {}\n\n",
+	},
 };
 
 /** The error responses by name, one for each status. */
@@ -107,15 +122,7 @@ function contentOf(
 	schema: string | undefined,
 	exampleOf: (schema: string) => unknown,
 ): object {
-	if (produces)
-		return {
-			content: {
-				[produces]: {
-					schema: { type: "string" },
-					example: textExamples[produces],
-				},
-			},
-		};
+	if (produces) return { content: { [produces]: texts[produces] } };
 	if (!schema) return {};
 	return {
 		content: {

@@ -36,7 +36,13 @@ async function fuzz({ url, token, account }: typeof api) {
 
 function done(command: string, args: string[]): Promise<number> {
 	return new Promise((resolve, reject) => {
-		const child = spawn(command, args, { stdio: "inherit" });
+		const child = spawn(command, args, {
+			stdio: "inherit",
+			env: {
+				...process.env,
+				SCHEMATHESIS_HOOKS: join(import.meta.dirname, "hooks.py"),
+			},
+		});
 		child.once("error", reject);
 		child.once("close", (code) => resolve(code ?? 1));
 	});
