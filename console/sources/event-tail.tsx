@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ServerEvent } from "../../packages/service/event-stream.ts";
 import { refusedAgainMs } from "../api/changes.ts";
 import type { ApiProblem } from "../api/problem.ts";
 import { can } from "../api/session.ts";
@@ -9,6 +10,9 @@ import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
 import { sources as words } from "../messages/sources.ts";
 import { afterPause, afterPiece, emptyTail, type TailRow } from "./tail.ts";
+
+/** A person follows no list that changes more often, and each change lays out 200 rows anew. */
+const showEveryMs = 200;
 
 /** New events as they come, from when the visitor asks for them. */
 export function EventTail({ source }: { source: string }) {
@@ -36,12 +40,23 @@ function Tail({ source }: { source: string }) {
 	const [round, setRound] = useState(0);
 	useEffect(() => {
 		const leaving = new AbortController();
-		let again: ReturnType<typeof setTimeout>;
+		let again: ReturnType<typeof setTimeout> | undefined;
+		let showing: ReturnType<typeof setTimeout> | undefined;
+		let came: ServerEvent[] = [];
+		const show = () => {
+			const piece = came;
+			came = [];
+			showing = undefined;
+			setTail((before) => afterPiece(before, piece));
+		};
 		void followShared(
 			`sources/${encodeURIComponent(source)}/events/tail`,
 			{ refused: true, ...(can("sources/bodies", "get") && { body: true }) },
 			{
-				onEvents: (piece) => setTail((before) => afterPiece(before, piece)),
+				onEvents: (piece) => {
+					came.push(...piece);
+					showing ??= setTimeout(show, showEveryMs);
+				},
 				onState: (state, refused) => {
 					// While it connects again, nothing says yet that it may.
 					if (state !== "connecting") setProblem(refused);
@@ -55,6 +70,7 @@ function Tail({ source }: { source: string }) {
 		return () => {
 			leaving.abort();
 			clearTimeout(again);
+			clearTimeout(showing);
 		};
 	}, [source, round]);
 	const rows = useMemo(
