@@ -38,7 +38,7 @@ describe.skipIf(noBrowser)(
 			proxy = await startProxy();
 			issuer = await startOidcIssuer({
 				redirectUri: `${proxy.url}/console/session/oidc/callback`,
-				groupOf: (login) => (login === "ada" ? "engineers" : "others"),
+				groupsOf: (login) => [login === "ada" ? "engineers" : "others"],
 			});
 			setDefaultCACertificates([...getCACertificates("default"), issuer.ca]);
 			controlPlane = await startControlPlane(issuer);

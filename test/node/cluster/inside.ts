@@ -14,6 +14,7 @@ import {
 import { type ClusterSubject, ensurePki } from "../../../local/servers/pki.ts";
 import { kubectlOf } from "../../../local/servers/resources.ts";
 import { network, nodeName, ports } from "./addresses.ts";
+import { authenticationConfig } from "./authentication.ts";
 import { locateNodeHome } from "./node-home.ts";
 import type { Plan } from "./plan.ts";
 import {
@@ -89,6 +90,7 @@ await start(
 			`--advertise-address=${network.node}`,
 			"--endpoint-reconciler-type=lease",
 			`--service-cluster-ip-range=${network.services}`,
+			`--authentication-config=${configs.authentication}`,
 		],
 	}),
 );
@@ -181,6 +183,8 @@ async function writeConfigs() {
 		}),
 	);
 	return {
+		// The apiserver reads it again when a test has added a provider.
+		authentication: config("authentication.json", authenticationConfig([])),
 		admin: user("admin", pki.admin, network.node),
 		controllerManager: user("controller-manager", pki.controllerManager),
 		scheduler: user("scheduler", pki.scheduler),

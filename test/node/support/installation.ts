@@ -43,11 +43,10 @@ export async function installAsDocumented(...args: string[]): Promise<void> {
 }
 
 /** Installs the chart, or upgrades what is installed; settles when all Pods are ready. */
-export async function installChart({
-	image,
-	chart,
-	values,
-} = thisVersion): Promise<void> {
+export async function installChart(
+	{ image, chart, values } = thisVersion,
+	...args: string[]
+): Promise<void> {
 	await onCluster(
 		"upgrade",
 		release,
@@ -56,6 +55,7 @@ export async function installChart({
 		"--create-namespace",
 		`--values=${values}`,
 		...ofLab(image),
+		...args,
 		"--wait",
 		"--timeout=4m",
 	);

@@ -19,6 +19,8 @@ export interface OidcIssuer {
 	url: string;
 	/** Of the authority that signs the issuer's certificate. */
 	ca: string;
+	/** Of the host, for other servers on it. */
+	certificate: { certFile: string; keyFile: string };
 	/** The client whose ID tokens the apiserver takes. It may send browsers back to one address alone, {@link redirectUri} unless the test says another. */
 	clientId: string;
 	clientSecret: string;
@@ -38,16 +40,21 @@ export const redirectUri =
  * (kubernetes.io/docs/reference/access-authn-authz/authentication/#openid-connect-tokens).
  */
 export async function startOidcIssuer({
+	host = "127.0.0.1",
 	redirectUri: mayReturnTo = redirectUri,
-	groupOf = () => "engineers",
+	groupsOf = () => ["engineers"],
 }: {
+	/** An address of this machine. */
+	host?: string;
 	redirectUri?: string;
 	/** Of somebody who signs in. */
-	groupOf?: (login: string) => string;
+	groupsOf?: (login: string) => string[];
 } = {}): Promise<OidcIssuer> {
 	const directory = await temporaryDirectory("oidc");
-	const pki = await ensurePki(join(directory, "pki"));
-	const url = `https://127.0.0.1:${await freePort()}`;
+	const pki = await ensurePki(join(directory, "pki"), Date.now(), {
+		issuer: { issuer: "ca", name: "CN=issuer", hosts: [host] },
+	});
+	const url = `https://${host}:${await freePort()}`;
 	const secret = randomBytes(16).toString("hex");
 	const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 	const provider = new Provider(url, {
@@ -74,7 +81,7 @@ export async function startOidcIssuer({
 		claims: { openid: ["sub", "groups"] },
 		findAccount: (_, sub) => ({
 			accountId: sub,
-			claims: () => ({ sub, groups: [groupOf(sub)] }),
+			claims: () => ({ sub, groups: groupsOf(sub) }),
 		}),
 		jwks: { keys: [privateKey.export({ format: "jwk" })] },
 		cookies: { keys: [randomBytes(16).toString("hex")] },
@@ -94,9 +101,9 @@ export async function startOidcIssuer({
 			},
 		},
 	});
-	const { cert, key } = pki.apiserver;
+	const { cert, key, certFile, keyFile } = pki.issuer;
 	const server = createServer({ cert, key }, provider.callback());
-	server.listen(Number(new URL(url).port), "127.0.0.1");
+	server.listen(Number(new URL(url).port), host);
 	await once(server, "listening");
 	return {
 		apiserverFlags: [
@@ -110,6 +117,7 @@ export async function startOidcIssuer({
 		],
 		url,
 		ca: pki.ca.cert,
+		certificate: { certFile, keyFile },
 		clientId: expectedAudience,
 		clientSecret: secret,
 		signIn: (authorizationUrl, login) =>
