@@ -23,6 +23,27 @@ test.each([
 			},
 		},
 	],
+	[
+		{
+			postgres: "db.example.com:5433",
+			postgresSecret: "pg",
+			sslMode: "require",
+		},
+		{
+			type: "Postgres",
+			postgres: {
+				...{ host: "db.example.com", port: 5433, sslMode: "require" },
+				credentials: { secretRef: { name: "pg" } },
+			},
+		},
+	],
 ])("the options %j make the spec of a Destination", (options, spec) => {
 	expect(specOf(options)).toEqual(spec);
+});
+
+test("a mode of TLS that Postgres doesn't have is told with those it has", () => {
+	const options = { postgres: "db", postgresSecret: "pg", sslMode: "prefer" };
+	expect(() => specOf(options)).toThrow(
+		'--ssl-mode is "prefer", but must be one of verify-full, verify-ca, require, disable',
+	);
 });

@@ -16,6 +16,7 @@ import {
 const defaultPort = 5432;
 const defaultSchema = "public";
 const defaultMode = "verify-full";
+const sslModes = ["verify-full", "verify-ca", "require", "disable"] as const;
 
 /** Keys of a Secret, as CloudNativePG makes it, and the field that wins over each. */
 const inSecret = { host: "host", port: "port", dbname: "database" } as const;
@@ -129,10 +130,17 @@ export const definition = {
 				"--postgres-secret <secret>",
 				"the Secret with the keys `username` and `password`",
 			],
+			[
+				"--ssl-mode <mode>",
+				"verify-full, verify-ca, require or disable; else verify-full",
+			],
 		],
 		example:
 			"--postgres db.example.com --postgres-database analytics --postgres-secret postgres --wait",
-		specOf({ postgres, postgresDatabase, schema, postgresSecret }) {
+		specOf({ postgres, postgresDatabase, schema, postgresSecret, sslMode }) {
+			const mode = sslModes.find((one) => one === sslMode);
+			if (sslMode !== undefined && !mode)
+				return `--ssl-mode is "${sslMode}", but must be one of ${sslModes.join(", ")}`;
 			if (!postgresSecret) return "--postgres needs --postgres-secret";
 			const [, host, port] =
 				/^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/
@@ -143,6 +151,7 @@ export const definition = {
 				...(port && { port: Number(port) }),
 				...(postgresDatabase && { database: String(postgresDatabase) }),
 				...(schema && { schema: String(schema) }),
+				...(mode && { sslMode: mode }),
 				credentials: { secretRef: { name: String(postgresSecret) } },
 			};
 		},
@@ -165,7 +174,7 @@ export const definition = {
 			sslMode: {
 				label: "TLS mode",
 				help: "verify-full checks the server's certificate and its name; disable sends events and the password unencrypted.",
-				kind: ["verify-full", "verify-ca", "require", "disable"],
+				kind: [...sslModes],
 			},
 			"caSecretRef.name": authoritiesField,
 		},
