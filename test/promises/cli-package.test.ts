@@ -1,23 +1,29 @@
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import Stripe from "stripe";
 import { beforeAll, expect, test } from "vitest";
 import { locateHome } from "../../local/machine/home.ts";
+import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import { writePackage } from "../../tools/npm/package.ts";
 import { outputOf } from "../ecosystem/program.ts";
 import { npmPackages } from "../ecosystem/typescript/npm-packages.ts";
 import { send } from "../support/senders/http-client.ts";
-import { openLocalMode } from "../support/servers/local-mode.ts";
+import {
+	type LocalMode,
+	openLocalMode,
+} from "../support/servers/local-mode.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
+import { hasPostgres } from "./setup.ts";
 
 const secret = "whsec_0123456789abcdefghij";
 const versions = ["22.23.3", "24.21.0"];
 
-/** The machine of somebody who has the package alone. */
+/** The machine of somebody who has the package alone, and of somebody who has DuckDB's library beside it. */
 let installed: string;
+let withDuckDB: string;
 let tarball: string;
 
 beforeAll(async () => {
@@ -31,10 +37,20 @@ beforeAll(async () => {
 	);
 	tarball = join(folder, packed.filename);
 	installed = join(folder, "machine");
-	await outputOf("npm", [
-		...["install", "--offline", "--no-audit", "--prefix", installed, tarball],
-	]);
+	await install(installed, "--offline", tarball);
+	withDuckDB = join(folder, "machine-with-duckdb");
+	const { dependencies } = JSON.parse(
+		readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"),
+	);
+	const duckDB = `@duckdb/node-api@${dependencies["@duckdb/node-api"]}`;
+	await install(withDuckDB, "--prefer-offline", tarball, duckDB);
 });
+
+function install(prefix: string, ...words: string[]): Promise<string> {
+	return outputOf("npm", [
+		...["install", "--no-audit", "--no-fund", "--prefix", prefix, ...words],
+	]);
+}
 
 /** An old name of npm's for Node's binaries has every version. */
 async function nodeOf(version: string): Promise<string> {
@@ -48,11 +64,12 @@ async function shell(
 	node: string,
 	script: string,
 	env: Record<string, string> = {},
+	machine = installed,
 ): Promise<string> {
 	const folder = await temporaryDirectory("empty");
 	await mkdir(join(folder, "home"));
 	const path = [
-		join(installed, "node_modules/.bin"),
+		join(machine, "node_modules/.bin"),
 		dirname(node),
 		"/usr/bin",
 		"/bin",
@@ -64,55 +81,69 @@ async function shell(
 	return stdout;
 }
 
+/** A shell as above in a namespace of a running Tidemill, of which it has the API's address and a kubeconfig. */
+async function machineOf(local: LocalMode, node: string) {
+	const { home, namespace } = local;
+	const { kube } = locateHome({ TIDEMILL_HOME: home });
+	const api = await local.run("sh", "-c", "echo $TIDEMILL_API_URL");
+	const env = {
+		KUBECONFIG: join(kube, `${namespace}.kubeconfig`),
+		TIDEMILL_API_URL: api.trim(),
+	};
+	return (script: string, machine?: string) =>
+		shell(
+			node,
+			script,
+			// Where a file of DuckDB is on this machine.
+			machine ? { ...env, TIDEMILL_HOME: home } : env,
+			machine,
+		);
+}
+
+const createSource = `echo ${secret} | tidemill sources create pay --provider stripe --secret-stdin --wait`;
+const createPipeline =
+	"tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --columns EventID,date --wait > /dev/null";
+const runPipeline = "tidemill pipelines run payments --wait";
+
+/** Stripe's own library signs. Returns the event's id. */
+async function pay(url: string): Promise<string> {
+	const payload = JSON.stringify({
+		...{ id: "evt_1", object: "event", type: "payment_intent.succeeded" },
+		data: { object: { amount: 1999, currency: "eur" } },
+	});
+	const signature = new Stripe(
+		"sk_test_none",
+	).webhooks.generateTestHeaderString({ payload, secret });
+	const { status, json } = await send(url, {
+		headers: {
+			"content-type": "application/json",
+			"stripe-signature": signature,
+		},
+		body: payload,
+	});
+	expect(status).toBe(200);
+	return json.event_id;
+}
+
 test.each(versions)(
 	"from an empty folder, four commands of the npm package on Node %s lead from Stripe's SDK to a row",
 	async (version) => {
-		const namespace = `package-${version.split(".")[0]}`;
-		const node = await nodeOf(version);
-		const local = await openLocalMode(namespace);
-		const kubeconfig = join(
-			locateHome({ TIDEMILL_HOME: local.home }).kube,
-			`${namespace}.kubeconfig`,
-		);
-		const api = await local.run("sh", "-c", "echo $TIDEMILL_API_URL");
-		const tidemill = (script: string) =>
-			shell(node, script, {
-				KUBECONFIG: kubeconfig,
-				TIDEMILL_API_URL: api.trim(),
-			});
+		const local = await openLocalMode(`package-${version.split(".")[0]}`);
+		const tidemill = await machineOf(local, await nodeOf(version));
 		const said = await tidemill(`
-echo ${secret} | tidemill sources create pay --provider stripe --secret-stdin --wait
+${createSource}
 tidemill destinations create lake --duckdb lake.duckdb --wait > /dev/null
-tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --columns EventID,date --wait > /dev/null`);
-		const url = said.split("\n")[1]!;
-		const payload = JSON.stringify({
-			...{ id: "evt_1", object: "event", type: "payment_intent.succeeded" },
-			data: { object: { amount: 1999, currency: "eur" } },
-		});
-		const signature = new Stripe(
-			"sk_test_none",
-		).webhooks.generateTestHeaderString({ payload, secret });
-		const { status, json } = await send(url, {
-			headers: {
-				"content-type": "application/json",
-				"stripe-signature": signature,
-			},
-			body: payload,
-		});
-		expect(status).toBe(200);
-		await tidemill("tidemill pipelines run payments --wait");
-		// This machine has the file, and the clone has DuckDB.
-		const rows = await local.run(
-			...["tidemill", "sql", "-d", "lake", "-o", "json"],
-			"select event_id, amount from payments",
+${createPipeline}`);
+		const eventID = await pay(said.split("\n")[1]!);
+		await tidemill(runPipeline);
+		const rows = await tidemill(
+			"tidemill sql -o json 'select event_id, amount from payments'",
+			withDuckDB,
 		);
-		expect(JSON.parse(rows)).toEqual({
-			event_id: json.event_id,
-			amount: 1999,
-		});
+		expect(JSON.parse(rows)).toEqual({ event_id: eventID, amount: 1999 });
 		// The kubeconfig alone says who asks the REST API.
 		expect(
-			await tidemill(`tidemill events get pay ${json.event_id} --body`),
+			await tidemill(`tidemill events get pay ${eventID} --body`),
 		).toContain("eur");
 		expect(await tidemill("kubectl-tidemill get pipelines -o name")).toBe(
 			"pipeline/payments\n",
@@ -126,6 +157,37 @@ tidemill pipelines create payments --source pay --destination lake --every 15m -
 				"tidemill sources create other --provider paddle --dry-run -o yaml",
 			),
 		).toContain("kind: Source");
+	},
+);
+
+test.runIf(hasPostgres)(
+	"the row is in Postgres, and the package alone reads it",
+	async () => {
+		const local = await openLocalMode("package-postgres");
+		const tidemill = await machineOf(local, await nodeOf(versions[0]!));
+		const secretOf = (namespace: string) =>
+			local.client.get<Secret>(kinds.secret, "postgres", namespace);
+		const { type, data, metadata } = (await secretOf("default"))!;
+		await local.client.create<Secret>(kinds.secret, {
+			metadata: {
+				...{ name: "postgres", namespace: local.namespace },
+				labels: metadata.labels!,
+			},
+			...{ type: type!, data: data! },
+		});
+		const [host, port] = ["host", "port"].map((key) =>
+			Buffer.from(data![key]!, "base64").toString(),
+		);
+		const said = await tidemill(`
+${createSource}
+tidemill destinations create lake --postgres ${host}:${port} --postgres-secret postgres --ssl-mode disable --wait > /dev/null
+${createPipeline}`);
+		const eventID = await pay(said.split("\n")[1]!);
+		await tidemill(runPipeline);
+		const rows = await tidemill(
+			"tidemill sql -o json 'select event_id, amount from payments'",
+		);
+		expect(JSON.parse(rows)).toEqual({ event_id: eventID, amount: 1999 });
 	},
 );
 

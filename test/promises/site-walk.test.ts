@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { walk } from "../../docs/.vitepress/sidebar.ts";
+import { freePort } from "../../local/machine/ports.ts";
 import {
 	type ConsoleExample,
 	consoleExamples,
@@ -32,12 +33,17 @@ const pages = walk
 
 test('each page prints what it shows, one after the other along the "next" links, in one shell', async () => {
 	expect(pages.map(({ page }) => page)).toEqual(
-		expect.arrayContaining(["quickstart", "tutorial", "operations", "cli"]),
+		expect.arrayContaining([
+			...["quickstart", "tutorial", "senders", "laptop", "events"],
+			...["debug-a-webhook", "tracking-plans", "operations", "columns"],
+			...["reload", "cli"],
+		]),
 	);
 	// Where a person begins, and no other test does.
 	const local = await openLocalMode("default");
+	const port = await freePort();
 	const script = pages.flatMap(({ page, examples }) =>
-		scriptOf(page, examples),
+		scriptOf(page, examples, port),
 	);
 	let failure: (Error & { stdout: string }) | undefined;
 	const said = await local
@@ -58,11 +64,21 @@ test('each page prints what it shows, one after the other along the "next" links
 	if (failure) throw failure;
 });
 
-/** What each command prints ends with a NUL. */
-function scriptOf(page: string, examples: ConsoleExample[]): string[] {
+/**
+ * What each command prints ends with a NUL.
+ * @param port on which the reader's own handler listens, in place of 3000.
+ */
+function scriptOf(
+	page: string,
+	examples: ConsoleExample[],
+	port: number,
+): string[] {
+	const here = (command: string) =>
+		command
+			.replaceAll(".tidemill/", '"$TIDEMILL_HOME"/')
+			.replaceAll(/(localhost:|listen\()3000\b/g, `$1${port}`);
 	const lines = examples.map(
-		({ command }) =>
-			`${inTime(command.replace("source .tidemill/env", 'source "$TIDEMILL_HOME/env"'))}\nprintf '\\0'`,
+		({ command }) => `${inTime(here(command), port)}\nprintf '\\0'`,
 	);
 	return terminals.includes(page)
 		? ["exec 3>&2 2>&1", ...lines, "exec 2>&3"]
@@ -70,7 +86,9 @@ function scriptOf(page: string, examples: ConsoleExample[]): string[] {
 }
 
 /** The same, as late as a person types it: what the page shows comes a moment after the command before it. */
-function inTime(command: string): string {
+function inTime(command: string, port: number): string {
+	if (command.includes("listen("))
+		return `${command}\nuntil curl -sS localhost:${port} >&2; do sleep 0.1; done`;
 	if (/^kubectl get .*pipelines/.test(command)) {
 		const said = "jsonpath='{.status.lastRun.phase}'=Succeeded";
 		return `kubectl wait pipelines --all --for=${said} --timeout=120s >&2\n${command}`;
