@@ -92,9 +92,9 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		await vi.waitFor(
 			async () => {
 				await open(`sources/orders-by-keys?event=${again}`);
-				await body.waitFor({ timeout: 2_000 });
+				await body.waitFor({ timeout: 15_000 });
 			},
-			{ timeout: 60_000 },
+			{ timeout: 180_000 },
 		);
 		expect(await body.textContent()).toBe(
 			'{\n  "2": 9007199254740993,\n  "1": 1.10\n}',
