@@ -225,7 +225,7 @@ describe.skipIf(noBrowser)("what strangers write", () => {
 			.waitFor();
 		expect(await leftOfAttack(page)).toEqual([]);
 		await paste(`kind: ${attack}\n: - [${attack}`);
-		await page.getByText(/The form doesn't follow/).waitFor();
+		await page.getByText(/The form can't show this YAML/).waitFor();
 		expect(await leftOfAttack(page)).toEqual([]);
 		expect(complaints).toEqual([]);
 	});
