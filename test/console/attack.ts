@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
+import { expect, vi } from "vitest";
 import {
 	destinationKind,
 	pipelineKind,
@@ -84,10 +85,14 @@ export async function attackShop(
 		const answer = await send(status.webhookURL, JSON.stringify(body));
 		return ((await answer.json()) as { event_id: string }).event_id;
 	};
+	// What is no JSON is refused once receive has the plan.
+	await vi.waitFor(
+		async () =>
+			expect((await send(status.webhookURL, attack)).status).toBe(400),
+		{ timeout: 60_000 },
+	);
 	const planned = await post(attack);
 	const quarantined = await post(`unplanned ${attack}`);
-	const refused = await send(status.webhookURL, attack);
-	if (refused.status !== 400) throw new Error(`Not refused: ${refused.status}`);
 	await local.run("tidemill", "pipelines", "run", "strange", "--wait");
 	return {
 		...{ planned, quarantined },
