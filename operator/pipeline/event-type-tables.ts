@@ -13,7 +13,7 @@ import {
 import { maxEventTypes } from "../../packages/contracts/job.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 
-/** Postgres cuts off a longer name. */
+/** Some warehouses cut off a longer name. */
 const maxNameLength = 63;
 
 /** How many types of the Pipeline's events may get a table. */
