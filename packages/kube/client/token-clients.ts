@@ -7,11 +7,7 @@ import type { Cluster } from "@kubernetes/client-node";
 import { KubeClient } from "./client.ts";
 import type { KubeClientOptions } from "./client-options.ts";
 import type { ClusterAccess } from "./transport.ts";
-import { keepAlive, Transport } from "./transport.ts";
-
-// An import of node:http makes its WebSocket, and with it loads all of fetch: 60 ms of CPU that each command would pay.
-const http = process.getBuiltinModule("node:http");
-const https = process.getBuiltinModule("node:https");
+import { http, https, keepAlive, Transport } from "./transport.ts";
 
 /**
  * Clients of one apiserver that act with a caller's bearer token and nothing else. They share kept connections: the token

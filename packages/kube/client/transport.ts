@@ -8,8 +8,8 @@ import { metrics } from "../metrics.ts";
 import { KubeApiError, TransportError } from "./errors.ts";
 
 // An import of node:http makes its WebSocket, and with it loads all of fetch: 60 ms of CPU that each command would pay.
-const http = process.getBuiltinModule("node:http");
-const https = process.getBuiltinModule("node:https");
+export const http = process.getBuiltinModule("node:http");
+export const https = process.getBuiltinModule("node:https");
 
 export interface KubeRequest {
 	method: string;
