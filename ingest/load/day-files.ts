@@ -175,8 +175,10 @@ async function leaveOutOmitted(
 	const found = await session.rows<{ filename: string }>(
 		`SELECT DISTINCT filename FROM ${parquetRows(files, { filename: true })} WHERE ${omits}`,
 	);
-	session.define("with_sent_type", withSentType);
-	if (place) defineTypes(session);
+	if (place) {
+		session.define("with_sent_type", withSentType);
+		defineTypes(session);
+	}
 	const kept = place
 		? `, CASE WHEN ${omits} THEN with_sent_type(coalesce(headers, ''), coalesce(${typeOfEvent(place)}, '')) ELSE headers END AS headers`
 		: "";

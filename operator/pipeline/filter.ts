@@ -38,7 +38,7 @@ export function placeForTables(references: FilterReferences) {
 }
 
 /** As a layout names what the events are chosen by: another choice is another layout. A list of types may be longer than a status. */
-export function choiceDigest(choice: EventFilter | object): string {
+export function choiceDigest(choice: object): string {
 	return createHash("sha256")
 		.update(JSON.stringify(choice))
 		.digest("hex")
