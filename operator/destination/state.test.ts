@@ -71,8 +71,23 @@ test("the Pods of a check come from memory until it is over", async () => {
 	]);
 });
 
-async function checksAmong(job: Job) {
-	return (await stateWith(job)).jobs;
+test("a check that is over has lost its Pod only if Kubernetes still has it", async () => {
+	const conditions = [{ type: "Complete", status: "True" }];
+	const over = { ...check, status: { conditions } } as Job;
+	const known = (...jobs: Job[]) =>
+		checksAmong(over, storedObjects(jobs.map((job) => [kinds.job, job])));
+	expect(await known(over)).toEqual([over]);
+	expect(await known()).toEqual([]);
+	const { metadata } = over;
+	const deletionTimestamp = "2026-03-01T12:00:00Z";
+	for (const other of [{ uid: "later" }, { deletionTimestamp }])
+		expect(
+			await known({ ...over, metadata: { ...metadata, ...other } }),
+		).toEqual([]);
+});
+
+async function checksAmong(job: Job, objects = storedObjects([])) {
+	return (await stateWith(job, objects)).jobs;
 }
 
 async function stateWith(job: Job, { client } = storedObjects([])) {

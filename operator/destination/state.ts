@@ -1,6 +1,13 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import type { Job, Pod, Secret } from "../../packages/kube/kinds.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import {
+	isOver,
+	type Job,
+	kinds,
+	type Pod,
+	type Secret,
+} from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { podsOfJob } from "../jobs/controller.ts";
 import type { RequestOutcomes } from "../jobs/kind.ts";
@@ -55,15 +62,25 @@ export async function readDestination(
 	const checks = jobs.filter(
 		(job) => !job.metadata.deletionTimestamp && isCheckOf(destination, job),
 	);
-	const pods = await Promise.all(
-		checks.map((job) =>
-			podsOfJob(client, informers.pods, job, `${label.destination}=${name}`),
-		),
+	const looked = await Promise.all(
+		checks.map(async (job) => {
+			const pods = await podsOfJob(
+				client,
+				informers.pods,
+				job,
+				`${label.destination}=${name}`,
+			);
+			// A check is recorded when its Pod has ended, and removed. Memory may then hear that it is over: it isn't one that lost its Pod.
+			const isRemoved =
+				isOver(job) && pods.length === 0 && !(await isThere(client, job));
+			return isRemoved ? [] : [{ job, pods }];
+		}),
 	);
+	const found = looked.flat();
 	return {
 		destination,
-		jobs: checks,
-		pods: pods.flat(),
+		jobs: found.map(({ job }) => job),
+		pods: found.flatMap(({ pods }) => pods),
 		credentials: secrets.filter((secret) => secret !== undefined),
 		volumeClaim: informers.volumeClaims.get(
 			namespace!,
@@ -80,4 +97,10 @@ export async function readDestination(
 		place,
 		refusal,
 	};
+}
+
+async function isThere(client: KubeClient, { metadata }: Job) {
+	const { name, namespace, uid } = metadata;
+	const job = await client.get(kinds.job, name, namespace);
+	return job?.metadata.uid === uid && !job?.metadata.deletionTimestamp;
 }

@@ -59,19 +59,20 @@ test("a Job without an end has no result", () => {
 
 test("a success counts before Kubernetes says that the Job is complete; a failure waits, since another attempt may follow", () => {
 	const job: Job = { metadata: { name: "job" } };
+	const complete = ended("Complete");
 	const failed = pod(0, exited(75, JSON.stringify(busy)));
-	const ended = (exitCode: number, message: string, phase: string) =>
+	const endedPod = (exitCode: number, message: string, phase: string) =>
 		pod(9, { ...exited(exitCode, message, "Completed"), phase });
-	const good = ended(0, JSON.stringify(succeeded), "Succeeded");
-	expect(jobOutcome(job, [failed, good])).toMatchObject({
-		finished: true,
-		result: succeeded,
-	});
+	const good = endedPod(0, JSON.stringify(succeeded), "Succeeded");
+	const before = jobOutcome(job, [failed, good]);
+	expect(before).toMatchObject({ finished: true, result: succeeded });
+	// A check is removed once this end of it is recorded.
+	expect(jobOutcome(complete, [failed, good])).toEqual(before);
 	for (const odd of [
 		failed,
-		ended(0, "no result", "Succeeded"),
-		ended(1, JSON.stringify(succeeded), "Failed"),
-		ended(0, JSON.stringify(succeeded), "Running"),
+		endedPod(0, "no result", "Succeeded"),
+		endedPod(1, JSON.stringify(succeeded), "Failed"),
+		endedPod(0, JSON.stringify(succeeded), "Running"),
 	])
 		expect(jobOutcome(job, [odd])).toEqual({ finished: false });
 });

@@ -31,8 +31,9 @@ export type JobOutcome =
  */
 export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
+	// The Pod's success first: it is the same end before and after Kubernetes says that the Job is complete.
 	const ended =
-		endOf(job) ?? endWithSuccess(pods) ?? (latest && endBesideSidecar(latest));
+		endWithSuccess(pods) ?? endOf(job) ?? (latest && endBesideSidecar(latest));
 	if (!ended) {
 		const waitingFor = latest && waitingReason(latest);
 		return { finished: false, ...(waitingFor && { waitingFor }) };
