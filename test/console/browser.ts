@@ -6,6 +6,7 @@ import {
 	type Browser,
 	type BrowserContextOptions,
 	chromium,
+	type Locator,
 	type Page,
 } from "playwright-core";
 import { expect } from "vitest";
@@ -42,7 +43,7 @@ export interface ConsoleSession {
 }
 
 /** Without it, a test on a slow machine fails where a person would only wait. */
-const patienceMs = 120_000;
+export const aWhile = { timeout: 180_000 };
 
 /**
  * @param roles of Tidemill, such as `tidemill-editor`, in the namespace
@@ -80,7 +81,7 @@ export async function openPage(
 		...options,
 	});
 	const page = await context.newPage();
-	page.setDefaultTimeout(patienceMs);
+	page.setDefaultTimeout(aWhile.timeout);
 	const complaints: string[] = [];
 	page.on("pageerror", (error) => complaints.push(String(error.stack)));
 	page.on("dialog", (dialog) => {
@@ -184,6 +185,11 @@ export async function expectPage(page: Page, title: string | RegExp) {
 	const exact = typeof title === "string";
 	await page.getByRole("heading", { level: 1, name: title, exact }).waitFor();
 	expect(await axeFindings(page), String(title)).toEqual([]);
+}
+
+/** Waits until a field says that its value is wrong. */
+export async function expectInvalid(field: Locator): Promise<void> {
+	await field.and(field.page().locator('[aria-invalid="true"]')).waitFor();
 }
 
 /** Of the page and of all that it has loaded since, as they came over the network or would without a cache: bodies, compressed. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
 	type ConsoleSession,
+	expectInvalid,
 	expectPage,
 	noBrowser,
 	openConsole,
@@ -72,10 +73,6 @@ describe.skipIf(noBrowser)("Destinations in the console", () => {
 		await hands.choose("Type", "DuckDB");
 		await hands.fill("Path of the file", "../outside.duckdb");
 		await hands.press("Create");
-		await vi.waitFor(async () =>
-			expect(
-				await page.getByLabel("Path of the file").getAttribute("aria-invalid"),
-			).toBe("true"),
-		);
+		await expectInvalid(page.getByLabel("Path of the file"));
 	});
 });

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { trackingPlanKind } from "../../crds/generated/types.ts";
 import {
+	aWhile,
 	axeFindings,
 	type ConsoleSession,
 	expectPage,
@@ -14,7 +15,6 @@ import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
 /* What goes wrong while a page is open, each with the real thing. */
 
 /** A role that is taken away or given shows within a minute, and on a busy machine later. */
-const aWhile = { timeout: 180_000 };
 
 describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 	let visitor: ConsoleSession;

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
+	aWhile,
 	type ConsoleSession,
+	expectInvalid,
 	expectPage,
 	noBrowser,
 	openConsole,
@@ -75,10 +77,8 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 		await hands.fill("Table name", "no table!");
 		await hands.press("Create");
 		const field = page.getByLabel("Table name", { exact: true });
-		await vi.waitFor(async () => {
-			expect(await field.getAttribute("aria-invalid")).toBe("true");
-			expect(await field.evaluate(isFocused)).toBe(true);
-		});
+		await expectInvalid(field);
+		await field.and(page.locator(":focus")).waitFor();
 		await expectPage(page, "New pipeline");
 		await hands.fill("Table name", "a_table");
 		await hands.press("Create");
@@ -98,8 +98,12 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 			.waitFor();
 		await expectPage(page, "New pipeline");
 		await hands.write("YAML of this Pipeline", manifest("overwritePeriodDays"));
-		await vi.waitFor(async () =>
-			expect(await page.getByLabel("Overwrite period").inputValue()).toBe("4"),
+		await vi.waitFor(
+			async () =>
+				expect(await page.getByLabel("Overwrite period").inputValue()).toBe(
+					"4",
+				),
+			aWhile,
 		);
 		await hands.press("Create");
 		await expectPage(page, "pasted");
@@ -194,10 +198,12 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 		await dialog.getByRole("textbox").fill("deleted");
 		await confirm.click();
 		await expectPage(page, "Pipelines");
-		await vi.waitFor(async () =>
-			expect(
-				await local.run("kubectl", "get", "pipelines", "-o", "name"),
-			).not.toContain("pipeline.tidemill.dev/deleted\n"),
+		await local.run(
+			"kubectl",
+			"wait",
+			"--for=delete",
+			"--timeout=120s",
+			"pipeline/deleted",
 		);
 	});
 
@@ -225,12 +231,6 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 		}
 	});
 });
-
-function isFocused(element: {
-	ownerDocument: { activeElement: unknown };
-}): boolean {
-	return element.ownerDocument.activeElement === element;
-}
 
 async function fillForm(hands: Hands, name: string): Promise<void> {
 	await hands.fill("Integration name", name);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
 	axeFindings,
 	type ConsoleSession,
+	expectInvalid,
 	expectPage,
 	noBrowser,
 	openConsole,
@@ -59,9 +60,7 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		await hands.fill("Custom token", "short");
 		await hands.press("Create");
 		const field = page.getByLabel("Custom token", { exact: true });
-		await vi.waitFor(async () => {
-			expect(await field.getAttribute("aria-invalid")).toBe("true");
-		});
+		await expectInvalid(field);
 		await hands.press("Generate a token");
 		const token = await field.inputValue();
 		expect(token.length).toBeGreaterThan(31);

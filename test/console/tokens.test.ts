@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
 	type ConsoleSession,
+	expectInvalid,
 	expectPage,
 	noBrowser,
 	openConsole,
@@ -71,9 +72,7 @@ describe.skipIf(noBrowser)("Tokens in the console", () => {
 		await hands.fill("Token name", "No Name");
 		await hands.press("Create");
 		const field = page.getByLabel("Token name", { exact: true });
-		await vi.waitFor(async () =>
-			expect(await field.getAttribute("aria-invalid")).toBe("true"),
-		);
+		await expectInvalid(field);
 		await expectPage(page, "New token");
 		await hands.fill("Token name", "twice");
 		await hands.press("Create");

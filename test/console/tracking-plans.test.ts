@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
 	type ConsoleSession,
+	expectInvalid,
 	expectPage,
 	noBrowser,
 	openConsole,
@@ -124,13 +125,7 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 			.first()
 			.waitFor();
 		await hands.press("Create");
-		await vi.waitFor(async () =>
-			expect(
-				await page
-					.getByLabel("Pointer into the body")
-					.getAttribute("aria-invalid"),
-			).toBe("true"),
-		);
+		await expectInvalid(page.getByLabel("Pointer into the body"));
 	});
 });
 
