@@ -70,6 +70,7 @@ test("each Destination is a source with the tables of its Pipelines", () => {
 				bodyColumns: [{ name: "id", bodyPointer: "/order/id" }],
 				quarantine: true,
 				rejectedValues: true,
+				latestBy: ["id"],
 			},
 		},
 		{ name: "paid" },
@@ -123,6 +124,10 @@ test("each Destination is a source with the tables of its Pipelines", () => {
 						expect.objectContaining({ name: "id" }),
 						expect.objectContaining({ name: "header_x_event" }),
 					],
+				}),
+				expect.objectContaining({
+					name: "paid_latest",
+					description: "The latest row of table paid for each id: a view.",
 				}),
 				{
 					name: "paid_rejected",

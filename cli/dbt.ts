@@ -10,6 +10,7 @@ import { parseSchedule } from "../crds/schedule.ts";
 import {
 	columnNames,
 	headerColumnOf,
+	latestViewOf,
 	otherTypesTableOf,
 	parameterColumnOf,
 	quarantineTableOf,
@@ -165,6 +166,15 @@ function tablesOf(
 			...table(name!, description!, columns),
 			...freshness,
 		})),
+		...(spec.table.latestBy
+			? [
+					table(
+						latestViewOf(name),
+						`The latest row of table ${name} for each ${spec.table.latestBy.join(", ")}: a view.`,
+						columns,
+					),
+				]
+			: []),
 		...(spec.table.quarantine
 			? [
 					table(

@@ -49,6 +49,10 @@ test.each([
 			table: { perEventType: true, eventType: { header: "x-topic" } },
 		},
 	],
+	[
+		{ latestBy: "order_id,region" },
+		{ table: { latestBy: ["order_id", "region"] } },
+	],
 	[{ perEventType: true }, { table: { perEventType: true } }],
 	[{ match: "/a=" }, { filter: { match: { bodyPointer: "/a", equals: "" } } }],
 	[{ cron: "0 * * * *" }, { schedule: { type: "Cron", cron: "0 * * * *" } }],

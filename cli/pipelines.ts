@@ -68,6 +68,10 @@ export function define(pipelines: CommandGroup): void {
 			"--rejected-values",
 			"also write down each value that a column couldn't hold, in a table of their own",
 		)
+		.option(
+			"--latest-by <columns>",
+			"make a view <table>_latest with the latest row for each value of these columns, such as order_id",
+		)
 		.addOption(
 			new Option(
 				"--daily <time>",
@@ -260,11 +264,13 @@ export function specOf(
 		bodyColumn?: string[] | undefined;
 		quarantine?: boolean | undefined;
 		rejectedValues?: boolean | undefined;
+		latestBy?: string | undefined;
 	} & FilterOptions &
 		ScheduleOptions,
 ): object | undefined {
 	const { displayName, source, destination, table } = options;
 	const { columns, bodyColumn, quarantine, rejectedValues } = options;
+	const { latestBy } = options;
 	const schedule = scheduleOf(options);
 	const { perEventType } = options;
 	const place = placeOf(options);
@@ -277,6 +283,7 @@ export function specOf(
 		...(perEventType && place && { eventType: place }),
 		...(quarantine && { quarantine }),
 		...(rejectedValues && { rejectedValues }),
+		...(latestBy && { latestBy: latestBy.split(",") }),
 	};
 	const spec = {
 		...(displayName && { displayName }),

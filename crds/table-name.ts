@@ -10,6 +10,11 @@ export function rejectedTableOf(table: string): string {
 	return `${table}_rejected`;
 }
 
+/** The view of the latest rows of a table. */
+export function latestViewOf(table: string): string {
+	return `${table}_latest`;
+}
+
 /** The table of events of other types, where each type has one. */
 export function otherTypesTableOf(table: string): string {
 	return `${table}_other`;

@@ -837,6 +837,8 @@ export interface PipelineTable {
 	quarantine?: boolean;
 	/** Whether Runs also write down each value that a column of the table couldn't hold, in a table `<table>_rejected`: the event's id and date, the column, the value as it was sent (at most 1,024 bytes) and why it doesn't fit. It holds the same days as the table. */
 	rejectedValues?: boolean;
+	/** Columns that tell which object an event is about, such as `order_id`, for senders that repeat objects. A view `<table>_latest` then has one row for each of their values: the one with the latest `timestamp`, and of several of these the one with the largest `event_id`. NULL counts as a value. Without this field, Runs remove the view that they have made. */
+	latestBy?: string[];
 	/** Whether each type of event has a table of its own, `<table>_<type>`, in place of one table for all. The tables have the same columns and options, and one Run loads them all. A type that appears gets its table; the events of other types, and those without a type, are in `<table>_other`. `status.eventTypeTables` has the names. */
 	perEventType?: boolean;
 	/** How many types get a table of their own. 100 if it is absent. If it changes, the next Run loads every date again. A table that a type has got stays. */

@@ -118,23 +118,29 @@ test.each([
 	expect(await ownerBeside(contender, lake, alias)).toBe(owner);
 });
 
-test("a Pipeline has the table of its rejected values, too", async () => {
-	const own = destinationOf();
-	const rejecting = pipelineOf({
-		table: { ...pipelineOf().spec.table, rejectedValues: true },
-	});
-	const of = async (pipeline: Pipeline, other: Pipeline) => {
-		const { owner } = await found(pipeline, other, [own]);
-		return [owner?.pipeline.metadata.name, owner?.table];
-	};
-	const table = "load_orders_rejected";
-	const old = contenderOf({ createdAt: older, table, destination: own });
-	expect(await of(rejecting, old)).toEqual(["contender", table]);
-	expect(await of(pipelineOf(), old)).toEqual([ownName, "load_orders"]);
-	const young = contenderOf({ createdAt: younger, table, destination: own });
-	expect(await of(young, rejecting)).toEqual([ownName, table]);
-	expect(await of(rejecting, young)).toEqual([ownName, table]);
-});
+test.each([
+	["rejected", { rejectedValues: true }],
+	["latest", { latestBy: ["event_id"] }],
+])(
+	"a Pipeline has the table or view of its %s values, too",
+	async (end, option) => {
+		const own = destinationOf();
+		const rejecting = pipelineOf({
+			table: { ...pipelineOf().spec.table, ...option },
+		});
+		const of = async (pipeline: Pipeline, other: Pipeline) => {
+			const { owner } = await found(pipeline, other, [own]);
+			return [owner?.pipeline.metadata.name, owner?.table];
+		};
+		const table = `load_orders_${end}`;
+		const old = contenderOf({ createdAt: older, table, destination: own });
+		expect(await of(rejecting, old)).toEqual(["contender", table]);
+		expect(await of(pipelineOf(), old)).toEqual([ownName, "load_orders"]);
+		const young = contenderOf({ createdAt: younger, table, destination: own });
+		expect(await of(young, rejecting)).toEqual([ownName, table]);
+		expect(await of(rejecting, young)).toEqual([ownName, table]);
+	},
+);
 
 test("a Pipeline has the tables of its event types, and that of the others", async () => {
 	const own = destinationOf();

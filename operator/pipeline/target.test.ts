@@ -95,6 +95,32 @@ test("columns from the body follow the others, each of its own type or of the on
 	]);
 });
 
+test.each([
+	["total", "Integer", undefined],
+	["header_x_event", "Integer", undefined],
+	["total", "JSON", 'spec.table.latestBy has "total", a column of JSON'],
+	["total", "Number", 'spec.table.latestBy has "total", a column of Number'],
+	["violations", "Integer", "a column of Violations, which is no key."],
+	[
+		"price",
+		"Integer",
+		'spec.table.latestBy has "price", which is no column of the table. Its columns are event_id, violations, date, total, header_x_event.',
+	],
+] as const)(
+	"the latest rows may be those for each %s, of %s: %s",
+	(key, type, problem) => {
+		const references = withBodyColumns([{ ...total, type }]);
+		references.pipeline!.spec.table.latestBy = ["event_id", key];
+		const resolved = resolveTarget({ ...settled, ...references });
+		expect("problem" in resolved && resolved.problem).toEqual(
+			problem !== undefined && {
+				reason: "TableOptionsInvalid",
+				message: expect.stringContaining(problem),
+			},
+		);
+	},
+);
+
 test("a decimal has 38 digits, 9 of them after the point, unless the column says otherwise, and another precision or scale is another layout", () => {
 	const decimal = { ...total, type: "Decimal" } as const;
 	const columnOf = (more: { precision?: number; scale?: number }) => {

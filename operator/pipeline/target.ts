@@ -136,7 +136,9 @@ export function resolveTarget(
 		other: otherTypesTableOf(tableName),
 		free: Math.max(0, most - tables.length),
 	};
-	const options = tableOptionsProblem(pipeline, destination, columns);
+	const options =
+		keyProblem(pipeline, columns) ??
+		tableOptionsProblem(pipeline, destination, columns);
 	if (options !== undefined) return problem("TableOptionsInvalid", options);
 	return {
 		target: {
@@ -169,6 +171,25 @@ export function resolveTarget(
 			},
 		},
 	};
+}
+
+/** Why the view of latest rows can't have its key, and what to do about it; undefined if it can. */
+function keyProblem(
+	{ spec: { table } }: Pipeline,
+	columns: readonly TableColumn[],
+): string | undefined {
+	for (const name of table.latestBy ?? []) {
+		const column = columns.find((column) => column.name === name);
+		const field = `spec.table.latestBy has "${name}", `;
+		if (!column)
+			return `${field}which is no column of the table. Its columns are ${columns.map(({ name }) => name).join(", ")}.`;
+		const { from } = column;
+		// Not every warehouse compares such values.
+		const kind = typeof from === "object" ? "type" in from && from.type : from;
+		if (kind && ["Body", "Violations", "JSON", "Number"].includes(kind))
+			return `${field}a column of ${kind}, which is no key. Name one of String, Integer, Decimal, Boolean, Timestamp or Date, or of a header.`;
+	}
+	return undefined;
 }
 
 /** What the Job of a Run that loads into the target is like. */

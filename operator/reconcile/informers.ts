@@ -15,6 +15,7 @@ import {
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import {
+	latestViewOf,
 	otherTypesTableOf,
 	rejectedTableOf,
 	tableNameOf,
@@ -159,6 +160,7 @@ function withPipelineLookups(pipelines: Informer<Pipeline>) {
 		const names = [
 			name,
 			...(spec.table.rejectedValues ? [rejectedTableOf(name)] : []),
+			...(spec.table.latestBy ? [latestViewOf(name)] : []),
 			...(spec.table.perEventType
 				? [
 						otherTypesTableOf(name),

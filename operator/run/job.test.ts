@@ -55,6 +55,17 @@ test("a Run's Job gets the options of its table, those but the description for t
 	expect(others.rejectedTable?.options).not.toHaveProperty("clusterBy");
 });
 
+test("a Run's Job hears of the view that its table shall have, or that it shall have none", () => {
+	const latestOf = (option: object) =>
+		inputOf(({ spec }) => Object.assign(spec.table, option)).table.latest;
+	const name = "load_orders_latest";
+	expect(latestOf({ latestBy: ["event_id"] })).toEqual({
+		name,
+		by: ["event_id"],
+	});
+	expect(latestOf({})).toEqual({ name, by: [] });
+});
+
 test("a Run's Job may adopt its table while the Pipeline says so and hasn't used it up", () => {
 	expect(inputOf(() => undefined)).not.toHaveProperty("adopt");
 	const adopting = inputOf(({ spec }) => (spec.table.adopt = true));

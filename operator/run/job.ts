@@ -6,6 +6,7 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
+import { latestViewOf } from "../../crds/table-name.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
@@ -91,6 +92,12 @@ function loadInput(
 			columns: target.columns,
 			description: `Events of ${words}`,
 			...(options && { options }),
+			...(!eventTypes && {
+				latest: {
+					name: latestViewOf(target.tableName),
+					by: table.latestBy ?? [],
+				},
+			}),
 		},
 		...(quarantine && {
 			quarantineTable: {

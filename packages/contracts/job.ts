@@ -47,6 +47,8 @@ export interface LoadInput {
 		description: string;
 		/** What the table shall have beside its columns: each type of warehouse has its own options. */
 		options?: object;
+		/** Absent for a table that never has a view. */
+		latest?: LatestView;
 	};
 	/** A second table, for the events of the same days that are in quarantine; absent for none. */
 	quarantineTable?: {
@@ -81,6 +83,13 @@ export interface LoadInput {
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
 	authorities?: string;
+}
+
+/** A view of a table with one row for each value of some columns: the latest. */
+export interface LatestView {
+	name: string;
+	/** Names of columns. None: there shall be no view, and one that loads have made goes. */
+	by: string[];
 }
 
 /** An event must match each field that is there. */

@@ -110,6 +110,62 @@ test("a full reload replaces the table at once, and keeps what people gave to it
 	expect(await sql("SELECT count(*) FROM webhooks.recent")).toEqual([["5"]]);
 });
 
+test("a full reload keeps the grants on the view of latest rows and the views of it, and a table that isn't for Tidemill's eyes stops no Run", async () => {
+	const { manifest, load, sql, database } = await postgresFixture(server);
+	const inputOf = (
+		by: string[],
+		type: "Integer" | "String" = "Integer",
+	): Partial<LoadInput> => ({
+		strategy: "FullReload",
+		rebuild: true,
+		table: {
+			name: "orders",
+			columns: [
+				...columns.filter(({ from }) => from !== "Date"),
+				{ name: "id", from: { bodyPointer: "/index", type } },
+			],
+			description: "",
+			latest: { name: "orders_latest", by },
+		},
+	});
+	const days = await manifest({
+		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
+	});
+	const loaded = async (input: Partial<LoadInput>) => {
+		const end = await load({ ...days, run: crypto.randomUUID() }, { input });
+		expect(end.exitCode, end.log).toBe(0);
+	};
+	await loaded(inputOf(["id"]));
+	await sql(
+		`CREATE ROLE viewer_${database}; GRANT SELECT ON webhooks.orders_latest TO viewer_${database};
+		CREATE VIEW webhooks.mine AS SELECT event_id FROM webhooks.orders_latest`,
+	);
+	const facts = () =>
+		sql(
+			"SELECT relacl::text, (SELECT count(*) FROM webhooks.mine) FROM pg_class WHERE oid = 'webhooks.orders_latest'::regclass",
+		);
+	const before = await facts();
+	expect(before[0]![0]).toContain(`viewer_${database}=r`);
+	for (const by of [["id"], ["event_id"]]) await loaded(inputOf(by));
+	expect(await facts()).toEqual([[before[0]![0], "3"]]);
+	// A view with another column can't be replaced under one that reads it.
+	const refused = await load(days, { input: inputOf(["id"], "String") });
+	expect(refused.result).toMatchObject({
+		error: {
+			code: "TableInUse",
+			message: expect.stringContaining("view webhooks.mine"),
+		},
+	});
+	await sql("DROP VIEW webhooks.mine");
+	await loaded(inputOf(["id"], "String"));
+	await sql("CREATE VIEW webhooks.mine AS SELECT 1 AS one");
+	expect((await facts())[0]![0]).toBe(before[0]![0]);
+	await sql(
+		`DROP VIEW webhooks.orders_latest; CREATE TABLE webhooks.orders_latest (); ALTER TABLE webhooks.orders_latest OWNER TO viewer_${database}`,
+	);
+	await loaded(inputOf([]));
+});
+
 const odd: [what: string, json: string, fits: boolean][] = [
 	["an object", '{"a": [1, "\\u00e9"], "b": 1.50}', true],
 	["NUL", '{"a":"\\u0000"}', false],

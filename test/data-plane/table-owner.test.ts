@@ -71,7 +71,10 @@ const warehouses = {
 			];
 			const tableReference = reference(name);
 			if (view) {
-				await double.warehouse.createTable({ tableReference, view: { query } });
+				await double.warehouse.createTable({
+					tableReference,
+					view: { query, useLegacySql: false },
+				});
 				return;
 			}
 			await double.warehouse.createTable({

@@ -40,6 +40,9 @@ export const jobErrors = {
 	TableNotOurs: permanent(
 		"Set the Pipeline's spec.table.name to another name; or set spec.table.adopt: true to take the table over (if it is true already, a Run has used it up: remove it first); or drop the table and start a Run.",
 	),
+	ViewNotOurs: permanent(
+		"Rename or drop what has the view's name; or remove the Pipeline's spec.table.latestBy. Then start a Run.",
+	),
 	// The operator answers with the whole window, so people see this only if the Run's time is over.
 	TableIncomplete: permanent(
 		"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",

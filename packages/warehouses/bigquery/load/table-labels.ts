@@ -16,6 +16,8 @@ export const label = {
 	source: "tidemill-source",
 	/** On a table: the date of {@link TableMark} `holds`; empty while it has none. */
 	through: "tidemill-through",
+	/** On a view of latest rows: a digest of what it selects. */
+	view: "tidemill-view",
 	/** On a job: a digest of the table that it writes to. */
 	table: "tidemill-table",
 } as const;

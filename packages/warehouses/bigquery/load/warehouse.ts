@@ -19,6 +19,7 @@ import type {
 import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { defaultExpiration, tableExpiration } from "./expiration.ts";
+import { viewChanger } from "./latest-view.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
 import { bigQueryUse, jobIdOf, partitionOf, planBigQuery } from "./plan.ts";
@@ -91,9 +92,11 @@ class BigQueryWarehouse implements Warehouse {
 			await this.#dataset.ensure();
 			const table = this.#tableOf(input, manifest);
 			const plan = planBigQuery(input, manifest, days, await table.find());
+			const changeView = await viewChanger(input, this.#dataset);
 			const work = { input, manifest, files };
 			const load = new BigQueryLoad(this.#dataset, table, work, this.#context);
 			const loaded = await load.carryOut(plan);
+			await changeView?.();
 			const { partitionExpirationDays }: BigQueryTableOptions =
 				input.table.options ?? {};
 			const found = tableExpiration(loaded, partitionExpirationDays);

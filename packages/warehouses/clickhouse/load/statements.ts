@@ -127,6 +127,22 @@ export class Statements {
 		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${change} WHERE ${condition} SETTINGS mutations_sync = 2`;
 	}
 
+	/**
+	 * @param isThere whether it takes the place of one (clickhouse.com/docs/sql-reference/statements/create/view).
+	 */
+	writeView(
+		view: string,
+		select: string,
+		comment: string,
+		isThere: boolean,
+	): string {
+		return `CREATE ${isThere ? "OR REPLACE " : ""}VIEW ${this.of(view)}${this.onCluster} AS ${select} COMMENT ${quoteText(comment)}`;
+	}
+
+	dropView(view: string): string {
+		return `DROP VIEW IF EXISTS ${this.of(view)}${this.onCluster} SYNC`;
+	}
+
 	exchange(table: string, other: string): string {
 		return `EXCHANGE TABLES ${this.of(table)} AND ${this.of(other)}${this.onCluster}`;
 	}

@@ -5,9 +5,10 @@ import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { type ErasingDialect, erasingRows } from "../../load/erased-rows.ts";
 import { newColumns } from "../../load/incompatibility.ts";
+import { latestSql, viewChange, viewMarkIn } from "../../load/latest-view.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
-import { readComment } from "../../load/table-comment.ts";
+import { readComment, writeComment } from "../../load/table-comment.ts";
 import type {
 	DayFiles,
 	Warehouse,
@@ -25,7 +26,7 @@ import {
 	recordOf,
 	rowsByDate,
 } from "./record.ts";
-import { hasJSON } from "./schema.ts";
+import { hasJSON, typeOf } from "./schema.ts";
 import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
 import {
 	quoteName,
@@ -85,6 +86,7 @@ class ClickHouseWarehouse implements Warehouse {
 			? await this.#heldIn(existing, input, manifest)
 			: undefined;
 		const plan = planClickHouse(input, manifest, days, existing, held);
+		const view = await this.#viewStatement(input);
 		await this.#dropStaging(name);
 		if (plan.record !== undefined)
 			await this.#connection.run(createRecord(this.#sql));
@@ -98,6 +100,8 @@ class ClickHouseWarehouse implements Warehouse {
 			const now = await this.#find(name);
 			if (now) clickHouseUse(input, manifest, now);
 		});
+		// Of the columns that the table has now.
+		if (view !== undefined) await this.#connection.run(view);
 		const [all] = await this.#connection.rows<{ rows: string }>(
 			`SELECT toString(count()) AS rows FROM ${this.#sql.of(name)}`,
 		);
@@ -275,6 +279,35 @@ class ClickHouseWarehouse implements Warehouse {
 			if (found) held.set(date, found);
 		}
 		return held;
+	}
+
+	/** What changes the view of the table's latest rows; undefined for nothing. Throws what {@link viewChange} throws. */
+	async #viewStatement(input: LoadInput): Promise<string | undefined> {
+		const { name, columns, latest } = input.table;
+		if (!latest) return undefined;
+		const { database } = this.#connection.input;
+		const [found] = await this.#connection.rows<{
+			engine: string;
+			comment: string;
+		}>(
+			`SELECT engine, comment FROM system.tables WHERE database = ${quoteText(database)} AND name = ${quoteText(latest.name)}`,
+		);
+		const isView = found?.engine === "View";
+		const { all, key, newest } = latestSql(columns, latest, quoteName);
+		const select = `SELECT ${all} FROM ${this.#sql.of(name)} ORDER BY ${newest} LIMIT 1 BY ${key}`;
+		const change = viewChange(
+			input,
+			found && {
+				kind: isView ? "view" : `table of the engine ${found.engine}`,
+				mark: isView ? viewMarkIn(found.comment) : undefined,
+			},
+			// The server keeps the types of a view's columns.
+			[select, columns.map(typeOf)],
+		);
+		if (!change) return undefined;
+		if (change.do === "Drop") return this.#sql.dropView(change.name);
+		const comment = writeComment(change.words, change.mark);
+		return this.#sql.writeView(change.name, select, comment, isView);
 	}
 
 	/** What earlier attempts and Runs left. One that still runs fails then, and changes nothing. */

@@ -70,7 +70,9 @@ export type LoadStep =
 	| { do: "Publish"; replaces?: "table" | "view"; keeps?: true }
 	/** The table must now have `rows` rows: on `date`, or in all if absent. */
 	| { do: "CheckRows"; date?: UtcDate; rows: number }
-	| { do: "Record"; change: RecordChange };
+	| { do: "Record"; change: RecordChange }
+	| { do: "WriteView"; name: string; sql: string; comment: string }
+	| { do: "DropView"; name: string };
 
 export interface LoadPlan {
 	table: string;

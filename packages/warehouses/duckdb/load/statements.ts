@@ -36,6 +36,13 @@ export function statements(
 			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
 		case "SkipDictionary":
 			return ["SET disabled_compression_methods = 'dictionary'"];
+		case "WriteView":
+			return [
+				`CREATE OR REPLACE VIEW ${quoteName(step.name)} AS ${step.sql}`,
+				`COMMENT ON VIEW ${quoteName(step.name)} IS ${quoteText(step.comment)}`,
+			];
+		case "DropView":
+			return [`DROP VIEW ${quoteName(step.name)}`];
 		case "Record":
 			return recordStatements(table, step.change);
 		case "Insert":

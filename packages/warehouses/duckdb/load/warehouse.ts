@@ -22,6 +22,7 @@ import type {
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
+import { viewSteps } from "./latest-view.ts";
 import { type DuckDBTable, duckDBUse, planLoad } from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";
 import { carryOut } from "./transaction.ts";
@@ -75,7 +76,9 @@ class DuckDBWarehouse implements Warehouse {
 				const held = days.some(({ kept }) => kept)
 					? await heldDates(input, manifest, existing, session)
 					: undefined;
-				return planLoad(input, manifest, days, existing, held, isStaged);
+				const plan = planLoad(input, manifest, days, existing, held, isStaged);
+				const view = await viewSteps(input, session);
+				return { ...plan, steps: [...plan.steps, ...view] };
 			};
 			await carryOut(planned, session, this.#context.log, isStaged);
 			const [all] = await session.rows<{ rows: bigint }>(

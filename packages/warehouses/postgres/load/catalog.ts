@@ -18,7 +18,8 @@ export interface PostgresTable {
 	defaultPartition: string | undefined;
 }
 
-const kinds: Readonly<Record<string, string>> = {
+/** By `relkind`. Others are tables. */
+export const kinds: Readonly<Record<string, string>> = {
 	v: "view",
 	m: "materialized view",
 	f: "foreign table",

@@ -89,9 +89,11 @@ export function planPostgres(
 /** Postgres cuts a longer name, and would then find another table. */
 const maxNameBytes = 63;
 
-function requireNames({ table: { name, columns } }: LoadInput): void {
+function requireNames({ table: { name, columns, latest } }: LoadInput): void {
+	const hasView = latest && latest.by.length > 0;
 	for (const [what, text] of [
 		["The table's name", name],
+		...(hasView ? [["The view's name", latest.name]] : []),
 		...columns.map(({ name }) => ["The column's name", name]),
 	] as [string, string][])
 		if (Buffer.byteLength(text) > maxNameBytes)

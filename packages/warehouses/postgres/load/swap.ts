@@ -6,16 +6,19 @@ import { PostgresFailure } from "./failure.ts";
 /**
  * Throws {@link PostgresFailure} TableInUse, which names what a new table in the old one's place couldn't keep: what refers to the
  * table itself, and not to its name.
+ * @param view Oid of one that is written anew.
  */
 export async function requireReplaceable(
 	transaction: Transaction,
 	oid: string,
 	table: string,
+	view?: string,
 ): Promise<void> {
 	const found = await transaction.rows<{ what: string }>(
 		`SELECT DISTINCT format('view %I.%I', n.nspname, v.relname) AS what
 			FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class JOIN pg_namespace n ON n.oid = v.relnamespace
 			WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 AND v.oid <> $1
+				AND v.oid IS DISTINCT FROM $2::oid
 		UNION ALL SELECT format('rule %I', rulename) FROM pg_rewrite WHERE ev_class = $1
 		UNION ALL SELECT format('trigger %I', tgname) FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal
 		UNION ALL SELECT format('policy %I', polname) FROM pg_policy WHERE polrelid = $1
@@ -26,7 +29,7 @@ export async function requireReplaceable(
 		UNION ALL SELECT format('table %s, which inherits from it', inhrelid::regclass) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 			WHERE inhparent = $1 AND NOT c.relispartition
 		ORDER BY 1 LIMIT 10`,
-		[oid],
+		[oid, view ?? null],
 	);
 	if (found.length > 0)
 		throw new PostgresFailure(
@@ -86,27 +89,10 @@ export async function belongingsOf(
 	const [before, after]: string[][] = [[], []];
 	const found = async (sql: string) =>
 		(await transaction.rows<{ sql: string; name: string }>(sql, [oid])) ?? [];
-	// A role that a default privilege has given rights to has those of the old table instead.
 	before!.push(
-		...(
-			await transaction.rows<{ sql: string }>(
-				`SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', $1::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END) AS sql
-				FROM pg_class c, aclexplode(c.relacl) WHERE c.oid = $1::text::regclass AND grantee <> c.relowner`,
-				[next],
-			)
-		).map(({ sql }) => sql),
+		...(await revokesOf(transaction, next!)),
+		...(await grantsOf(transaction, oid, next!, columns)),
 	);
-	const grants = await transaction.rows<{ sql: string }>(
-		`SELECT format('GRANT %s ON %s TO %s%s', privilege_type, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
-			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS sql
-		FROM pg_class c, aclexplode(c.relacl) WHERE c.oid = $1 AND grantee <> c.relowner
-		UNION ALL
-		SELECT format('GRANT %s (%I) ON %s TO %s%s', privilege_type, attname, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
-			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-		FROM pg_attribute a, aclexplode(a.attacl) WHERE a.attrelid = $1 AND NOT attisdropped AND attname::text = ANY($3::text[])`,
-		[oid, next, columns],
-	);
-	before!.push(...grants.map(({ sql }) => sql));
 	const comments = await transaction.rows<{ column: string; comment: string }>(
 		`SELECT attname::text AS column, col_description(attrelid, attnum) AS comment FROM pg_attribute
 		WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND col_description(attrelid, attnum) IS NOT NULL AND attname::text = ANY($2::text[])`,
@@ -173,6 +159,39 @@ export async function belongingsOf(
 			`ALTER TABLE ${next} ALTER COLUMN ${quoteName(column)} SET DEFAULT ${value}`,
 		);
 	return { before: before!, after: after! };
+}
+
+/** Takes what default privileges have given to roles, which get the old table's rights instead. */
+export async function revokesOf(
+	transaction: Transaction,
+	next: string,
+): Promise<string[]> {
+	const found = await transaction.rows<{ sql: string }>(
+		`SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', $1::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END) AS sql
+		FROM pg_class c, aclexplode(c.relacl) WHERE c.oid = $1::text::regclass AND grantee <> c.relowner`,
+		[next],
+	);
+	return found.map(({ sql }) => sql);
+}
+
+/** @param next the table or view that shall have the rights of this one. */
+export async function grantsOf(
+	transaction: Transaction,
+	oid: string,
+	next: string,
+	columns: readonly string[],
+): Promise<string[]> {
+	const found = await transaction.rows<{ sql: string }>(
+		`SELECT format('GRANT %s ON %s TO %s%s', privilege_type, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS sql
+		FROM pg_class c, aclexplode(c.relacl) WHERE c.oid = $1 AND grantee <> c.relowner
+		UNION ALL
+		SELECT format('GRANT %s (%I) ON %s TO %s%s', privilege_type, attname, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+		FROM pg_attribute a, aclexplode(a.attacl) WHERE a.attrelid = $1 AND NOT attisdropped AND attname::text = ANY($3::text[])`,
+		[oid, next, columns],
+	);
+	return found.map(({ sql }) => sql);
 }
 
 /** A name as the server itself writes it. */

@@ -26,6 +26,7 @@ import {
 import { copyDay } from "./copy.ts";
 import type { Database, Transaction } from "./database.ts";
 import { isOfSize, PostgresFailure, SizeRefused } from "./failure.ts";
+import { PostgresView } from "./latest-view.ts";
 import {
 	isChanged,
 	type PostgresPlan,
@@ -72,10 +73,10 @@ export class PostgresLoad {
 	}
 
 	async carryOut(days: LoadDay[]): Promise<void> {
-		const plan = await this.#planned((transaction, plan) =>
+		const plan = await this.#planned((transaction, plan, view) =>
 			plan.publish === "Swap"
-				? this.#swap(plan, days, transaction)
-				: this.#prepare(plan, transaction),
+				? this.#swap(plan, days, transaction, view)
+				: this.#prepare(plan, transaction, view),
 		);
 		if (plan.publish === "Swap") return;
 		const changed = await this.#changeDays(plan, days);
@@ -91,7 +92,11 @@ export class PostgresLoad {
 
 	/** Plans and acts in one transaction, so that the plan rests on the table that it changes. */
 	#planned(
-		act: (transaction: Transaction, plan: PostgresPlan) => Promise<void>,
+		act: (
+			transaction: Transaction,
+			plan: PostgresPlan,
+			view: PostgresView,
+		) => Promise<void>,
 	): Promise<PostgresPlan> {
 		return this.#locked(async (transaction) => {
 			const existing = await findTable(
@@ -100,7 +105,13 @@ export class PostgresLoad {
 				this.#input.table.name,
 			);
 			const plan = planPostgres(this.#input, this.#manifest, existing);
-			await act(transaction, plan);
+			const view = await PostgresView.find(
+				transaction,
+				this.#schema,
+				this.#input,
+				plan.publish === "Swap" ? undefined : existing?.oid,
+			);
+			await act(transaction, plan, view);
 			return plan;
 		});
 	}
@@ -117,9 +128,14 @@ export class PostgresLoad {
 		});
 	}
 
-	async #prepare(plan: PostgresPlan, transaction: Transaction): Promise<void> {
+	async #prepare(
+		plan: PostgresPlan,
+		transaction: Transaction,
+		view: PostgresView,
+	): Promise<void> {
 		const { name, columns, options } = this.#input.table;
 		const table = nameOf(this.#schema, name);
+		await view.lock();
 		await lock(transaction, nameOf(this.#schema, recordTable));
 		await transaction.run(createRecord(this.#schema));
 		if (plan.creates)
@@ -132,6 +148,7 @@ export class PostgresLoad {
 			);
 		await this.#commentColumns(plan, transaction);
 		for (const sql of this.#indexes(name)) await transaction.run(sql);
+		await view.write();
 		await transaction.run(this.#comment(name, plan.during));
 	}
 
@@ -303,13 +320,14 @@ export class PostgresLoad {
 		plan: PostgresPlan,
 		days: LoadDay[],
 		transaction: Transaction,
+		view: PostgresView,
 	): Promise<void> {
 		const { name, columns, options } = this.#input.table;
 		const staging = `_tidemill_${randomUUID().slice(0, 13)}`;
 		const [old, next] = [name, staging].map((one) => nameOf(this.#schema, one));
 		const existing = await findTable(transaction, this.#schema, name);
 		if (existing && existing.otherKind === undefined)
-			await requireReplaceable(transaction, existing.oid, name);
+			await requireReplaceable(transaction, existing.oid, name, view.oid);
 		await transaction.run(
 			`CREATE TABLE ${next} (${definitions(columns, options)})${partitionBy(columns)}`,
 		);
@@ -334,9 +352,10 @@ export class PostgresLoad {
 			done += day.rows;
 			this.#log.info(progressOf(days, done), "loading days");
 		}
+		await view.lock();
 		if (existing && existing.otherKind === undefined) {
 			await lockForDrop(transaction, old!);
-			await requireReplaceable(transaction, existing.oid, name);
+			await requireReplaceable(transaction, existing.oid, name, view.oid);
 			const kept = await belongingsOf(
 				transaction,
 				existing.oid,
@@ -344,6 +363,8 @@ export class PostgresLoad {
 				columns.map(({ name }) => name),
 			);
 			for (const sql of kept.before) await transaction.run(sql);
+			// It reads the new table from now on.
+			await view.write(staging);
 			await transaction.run(`DROP TABLE ${old}`);
 			await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
 			for (const sql of kept.after) await transaction.run(sql);
@@ -353,6 +374,7 @@ export class PostgresLoad {
 					`DROP ${existing.otherKind!.toUpperCase()} ${old}`,
 				);
 			await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
+			await view.write();
 		}
 		for (const [part, date] of partitions) {
 			const free = await this.#freeName(partitionName(name, date), transaction);

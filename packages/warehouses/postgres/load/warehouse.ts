@@ -24,6 +24,7 @@ import { findTable, literal, nameOf, partitionOf } from "./catalog.ts";
 import { unheldValues } from "./copy.ts";
 import { Database } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
+import { PostgresView } from "./latest-view.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
 import { heldDate, recordedLoads, recordOf } from "./record.ts";
 import { requireReplaceable } from "./swap.ts";
@@ -86,8 +87,14 @@ class PostgresWarehouse implements Warehouse {
 				const { name } = input.table;
 				const existing = await findTable(transaction, schema, name);
 				const plan = planPostgres(input, manifest, existing);
-				if (existing && plan.publish === "Swap")
-					await requireReplaceable(transaction, existing.oid, name);
+				if (!existing || plan.publish !== "Swap") return;
+				const view = await PostgresView.find(
+					transaction,
+					schema,
+					input,
+					undefined,
+				);
+				await requireReplaceable(transaction, existing.oid, name, view.oid);
 			}),
 		);
 	}

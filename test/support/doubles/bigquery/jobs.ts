@@ -159,23 +159,13 @@ export class Jobs {
 
 	/**
 	 * A DELETE or UPDATE, which may ask another table and changes all of its rows or none
-	 * (cloud.google.com/bigquery/docs/reference/standard-sql/dml-syntax), by DuckDB's functions of the same meaning.
+	 * (cloud.google.com/bigquery/docs/reference/standard-sql/dml-syntax).
 	 */
 	#change(query: string): Promise<number> {
 		const { projectId, datasetId, tableId } = dmlTarget(query);
 		const reference = { projectId, datasetId, tableId };
 		requireTable(this.#warehouse.require(reference));
-		const sql = query
-			.replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoteText(JSON.parse(text)))
-			.replaceAll("JSON_VALUE(", "json_extract_string(")
-			.replace(/JSON_QUERY\(([^)]*)\)/g, "json_extract($1)::VARCHAR")
-			.replaceAll(
-				/`([\w-]+)\.([\w-]+)\.([\w-]+)`/g,
-				(_, projectId, datasetId, tableId) =>
-					this.#warehouse.sqlName({ projectId, datasetId, tableId }),
-			)
-			.replaceAll("`", '"');
-		return this.#warehouse.run(sql);
+		return this.#warehouse.run(this.#warehouse.sqlOf(query));
 	}
 
 	#requireQuota({ destinationTable }: Load): void {

@@ -95,6 +95,8 @@ export function permissionsFor(
 		needed: [
 			`tables.${verb ?? "get"}`,
 			...(setsTags ? ["tables.setCategory"] : []),
+			// cloud.google.com/bigquery/docs/views#required_permissions
+			...(body?.view ? ["tables.getData"] : []),
 		],
 		dataset,
 	};

@@ -13,11 +13,6 @@ import type {
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 
-/** What tables.insert takes. A query is in DuckDB's SQL here. */
-type NewTable = BigQueryTable & {
-	view?: { query: string; useLegacySql?: boolean };
-};
-
 export interface TableAccess {
 	/** Ids (cloud.google.com/bigquery/docs/reference/rest/v2/rowAccessPolicies). */
 	rowAccessPolicies: string[];
@@ -180,12 +175,13 @@ export class Warehouse {
 		return [...this.#tables.keys()];
 	}
 
-	createTable(table: NewTable): Promise<BigQueryTable> {
+	createTable(table: BigQueryTable): Promise<BigQueryTable> {
 		return this.alone(() => this.#create(table));
 	}
 
-	async #create({ view, ...table }: NewTable): Promise<BigQueryTable> {
-		requireKnown({ ...table, ...(view && { view }) }, creatable, "table");
+	async #create(table: BigQueryTable): Promise<BigQueryTable> {
+		requireKnown(table, creatable, "table");
+		const { view } = table;
 		const reference = table.tableReference;
 		const location = this.requireDataset(reference.datasetId);
 		if (!/^[\w-]{1,1024}$/.test(reference.tableId))
@@ -225,6 +221,14 @@ export class Warehouse {
 					`Provided Schema does not match Table. Field ${gone.name} is missing in new schema`,
 				);
 			const changed = this.patchTable(reference, changes, ifMatch);
+			const { type, view } = changes.view ? this.require(reference) : {};
+			if (view && type !== "VIEW")
+				throw invalid(`Table ${idOf(reference)} is not a view`);
+			if (changed && view) {
+				const fields = await this.#makeView(reference, view);
+				this.setFields(reference, fields);
+				return this.require(reference);
+			}
 			for (const { name, type } of changed ? after : [])
 				if (!before.some((field) => field.name === name))
 					await this.run(
@@ -342,12 +346,25 @@ export class Warehouse {
 		this.access.set(idOf(reference), { roles, rowAccessPolicies: [] });
 	}
 
+	/**
+	 * A query that can't be run makes no view (cloud.google.com/bigquery/docs/views). Without useLegacySql: false it is one of
+	 * legacy SQL (reference of the resource Table, ViewDefinition).
+	 */
 	async #makeView(
 		reference: TableReference,
-		{ query }: NonNullable<NewTable["view"]>,
+		view: NonNullable<BigQueryTable["view"]>,
 	): Promise<BigQueryField[]> {
+		const {
+			query,
+			useLegacySql = true,
+		}: { query: string; useLegacySql?: boolean } = view;
+		if (useLegacySql) throw invalid("Only GoogleSQL is known here");
 		const name = this.sqlName(reference);
-		await this.run(`CREATE VIEW ${name} AS ${query}`);
+		try {
+			await this.run(`CREATE OR REPLACE VIEW ${name} AS ${this.sqlOf(query)}`);
+		} catch (error) {
+			throw new Fault(400, "invalidQuery", (error as Error).message);
+		}
 		const columns = await this.sql(
 			`SELECT column_name, column_type FROM (DESCRIBE ${name})`,
 		);
@@ -365,6 +382,20 @@ export class Warehouse {
 		await this.run(
 			`CREATE OR REPLACE TABLE ${this.sqlName(tableReference)} (${columns.join(", ")})`,
 		);
+	}
+
+	/** GoogleSQL by DuckDB's functions of the same meaning. */
+	sqlOf(query: string): string {
+		return query
+			.replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoteText(JSON.parse(text)))
+			.replaceAll("JSON_VALUE(", "json_extract_string(")
+			.replace(/JSON_QUERY\(([^)]*)\)/g, "json_extract($1)::VARCHAR")
+			.replaceAll(
+				/`([\w-]+)\.([\w-]+)\.([\w-]+)`/g,
+				(_, projectId, datasetId, tableId) =>
+					this.sqlName({ projectId, datasetId, tableId }),
+			)
+			.replaceAll("`", '"');
 	}
 
 	sqlName({ datasetId, tableId }: TableReference): string {
@@ -442,7 +473,7 @@ const creatable = [
 ];
 /** What a change may name. The ETag is output only (reference of the resource Table), and Google's client for Node sends it. */
 const patchable = [
-	...creatable.filter((name) => !["tableReference", "view"].includes(name)),
+	...creatable.filter((name) => name !== "tableReference"),
 	"etag",
 ];
 

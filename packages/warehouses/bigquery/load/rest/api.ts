@@ -32,6 +32,8 @@ export interface BigQueryTable {
 	/** TABLE, VIEW, EXTERNAL, … Read only. */
 	type?: string;
 	etag?: string;
+	/** Of a view. */
+	view?: { query: string; useLegacySql: false };
 	/** Without those in the streaming buffer. Zero for a view. Read only. */
 	numRows?: string;
 	/** There while rows that were streamed aren't stored with the others. Read only. */

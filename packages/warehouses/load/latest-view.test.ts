@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import type { LoadInput } from "../../contracts/job.ts";
+import { type FoundView, viewChange, viewMarkIn } from "./latest-view.ts";
+import { writeComment } from "./table-comment.ts";
+
+const inputOf = (by = ["id"], adopt?: true) =>
+	({
+		run: { name: "r", uid: "u", account: "shop", pipeline: "orders" },
+		table: {
+			name: "orders",
+			columns: [],
+			description: "",
+			latest: { name: "orders_latest", by },
+		},
+		...(adopt && { adopt }),
+	}) satisfies Pick<LoadInput, "run" | "table" | "adopt">;
+
+const made = viewChange(inputOf(), undefined, "SELECT 1");
+if (made?.do !== "Write") throw new Error("A view is made.");
+const ours: FoundView = { kind: "view", mark: made.mark };
+const others: FoundView = {
+	kind: "view",
+	mark: { ...made.mark, pipeline: "shop/other" },
+};
+const mine: FoundView = { kind: "table", mark: undefined };
+
+test.each([
+	["nothing is there", undefined, ["id"], "Write"],
+	["it is as it shall be", ours, ["id"], undefined],
+	["it has another key", ours, ["id", "region"], "Write"],
+	["no view is wanted", ours, [], "Drop"],
+	["no view is wanted, and another Pipeline's is there", others, [], undefined],
+	["no view is wanted, and a person's table is there", mine, [], undefined],
+	["another Pipeline's is there", others, ["id"], "ViewNotOurs"],
+	["a person's table is there", mine, ["id"], "ViewNotOurs"],
+] as const)("if %s", (_, found, by, end) => {
+	const change = () =>
+		viewChange(
+			inputOf([...by]),
+			found,
+			by.length > 1 ? "SELECT 2" : "SELECT 1",
+		);
+	if (end === "ViewNotOurs")
+		expect(change).toThrow(expect.objectContaining({ code: end }));
+	else expect(change()?.do).toBe(end);
+});
+
+test("a Pipeline that adopts takes over another's view, and no person's", () => {
+	const adopting = inputOf(["id"], true);
+	expect(viewChange(adopting, others, "SELECT 1")).toEqual(made);
+	expect(() => viewChange(adopting, mine, "SELECT 1")).toThrow("orders_latest");
+});
+
+test("a view that reads another table is written anew, and one of no key is dropped all the same", () => {
+	expect(viewChange(inputOf(), ours, "SELECT 1", true)?.do).toBe("Write");
+	expect(viewChange(inputOf([]), ours, "SELECT 1", true)?.do).toBe("Drop");
+});
+
+test("a comment tells the view's mark, and that of a table is none", () => {
+	const { words, mark } = made;
+	expect(viewMarkIn(writeComment(words, mark))).toEqual(mark);
+	const table = { run: "u", snapshotMs: 1, pipeline: "shop/orders" };
+	expect(viewMarkIn(writeComment(words, table))).toBeUndefined();
+	expect(viewMarkIn("Mine.")).toBeUndefined();
+	expect(viewMarkIn(null)).toBeUndefined();
+});

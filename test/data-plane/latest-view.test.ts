@@ -1,0 +1,221 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import {
+	type ConformingWarehouse,
+	everyWarehouse,
+} from "../support/fixtures/data-plane/conforming-warehouses.ts";
+import { columns } from "../support/fixtures/data-plane/load-fixture.ts";
+
+/* The view of a table's latest rows, in every type of warehouse. */
+
+const types = await everyWarehouse();
+afterEach(() => void vi.unstubAllEnvs());
+
+const [first, second] = ["2026-03-01", "2026-03-02"] as const;
+let seconds = 0;
+
+const ofBody = (
+	name: string,
+	type: "String" | "Integer" = "String",
+): TableColumn => ({ name, from: { bodyPointer: `/${name}`, type } });
+
+const inputOf = (
+	by: string[] = ["order_id"],
+	more: TableColumn[] = [],
+): Partial<LoadInput> => ({
+	table: {
+		name: "orders",
+		columns: [...columns, ofBody("order_id", "Integer"), ...more],
+		description: "",
+		latest: { name: "orders_latest", by },
+	},
+});
+
+/** The same without a date, so that each Run replaces the table. */
+const reloading = (
+	by: string[] = ["order_id"],
+	more: TableColumn[] = [],
+): Partial<LoadInput> => {
+	const { table } = inputOf(by, more);
+	return {
+		strategy: "FullReload",
+		table: {
+			...table!,
+			columns: table!.columns.filter(({ from }) => from !== "Date"),
+		},
+	};
+};
+
+type Sent = [id: string, second: number, body: object];
+
+async function daysOf(
+	warehouse: ConformingWarehouse,
+	days: Record<string, Sent[]>,
+): Promise<Manifest> {
+	const found = await warehouse.manifest(
+		Object.fromEntries(
+			Object.entries(days).map(([date, events]) => [
+				date,
+				[
+					events.map(([event_id, second, body]) => ({
+						event_id,
+						timestampMs: Date.parse(date) + second * 1_000,
+						body: JSON.stringify(body),
+					})),
+				],
+			]),
+		),
+	);
+	return {
+		...found,
+		snapshotTime: new Date(Date.UTC(2026, 2, 4, 0, 0, seconds++)).toISOString(),
+	};
+}
+
+async function loaded(
+	warehouse: ConformingWarehouse,
+	manifest: Manifest,
+	input: Partial<LoadInput>,
+): Promise<void> {
+	const end = await warehouse.load(manifest, { input });
+	expect(end.exitCode, end.log).toBe(0);
+}
+
+const latest = async (warehouse: ConformingWarehouse, what = "order_id") =>
+	(
+		await warehouse.rows(
+			`SELECT event_id, ${what} FROM orders_latest ORDER BY event_id`,
+		)
+	).map((row) => row.map((value) => value && String(value)));
+
+const orders: Record<string, Sent[]> = {
+	[first]: [
+		["a1", 1, { order_id: 1, region: "eu" }],
+		["a2", 2, { order_id: 2, region: "eu" }],
+		["a3", 3, { region: "eu" }],
+		["a4", 9, { order_id: 3, region: "eu" }],
+	],
+	[second]: [
+		["b1", 1, { order_id: 1, region: "us" }],
+		["b3", 5, { order_id: 2, region: "us" }],
+		["b2", 5, { order_id: 2, region: "us" }],
+		["b4", 6, {}],
+	],
+};
+
+test.each(types)(
+	"%s: the view has the latest row for each key, of several at once that with the largest id, and one for NULL",
+	async (_, open) => {
+		const warehouse = await open();
+		const manifest = await daysOf(warehouse, orders);
+		await loaded(warehouse, manifest, inputOf());
+		const expected = [
+			["a4", "3"],
+			["b1", "1"],
+			["b3", "2"],
+			["b4", null],
+		];
+		expect(await latest(warehouse)).toEqual(expected);
+		expect(
+			await warehouse.rows("SELECT count(*) FROM orders").then(String),
+		).toBe("8");
+		// The next Run finds it as it is, and what is new is in it at once.
+		const more = await daysOf(warehouse, {
+			...orders,
+			[second]: [...orders[second]!, ["b9", 9, { order_id: 3 }]],
+		});
+		await loaded(warehouse, more, inputOf());
+		expect(await latest(warehouse)).toEqual([
+			...expected.slice(1),
+			["b9", "3"],
+		]);
+		// Another key, and a column more.
+		const wider = inputOf(["region", "order_id"], [ofBody("region")]);
+		await loaded(warehouse, { ...more, run: crypto.randomUUID() }, wider);
+		expect(await latest(warehouse, "region")).toEqual([
+			["a1", "eu"],
+			["a2", "eu"],
+			["a3", "eu"],
+			["a4", "eu"],
+			["b1", "us"],
+			["b3", "us"],
+			["b4", null],
+			["b9", null],
+		]);
+	},
+);
+
+test.each(types)(
+	"%s: a full reload keeps the view, and a column of another type is in it",
+	async (_, open) => {
+		const warehouse = await open();
+		const amount = (type: "String" | "Integer") => [ofBody("amount", type)];
+		const days = await daysOf(warehouse, {
+			[first]: [
+				["a1", 1, { order_id: 1, amount: "7" }],
+				["a2", 2, { order_id: 1, amount: "8" }],
+			],
+		});
+		await loaded(warehouse, days, reloading(["order_id"], amount("String")));
+		expect(await latest(warehouse, "amount")).toEqual([["a2", "8"]]);
+		const more = await daysOf(warehouse, {
+			[first]: [["a3", 3, { order_id: 1, amount: 9 }]],
+		});
+		await loaded(warehouse, more, reloading(["order_id"], amount("String")));
+		expect(await latest(warehouse, "amount")).toEqual([["a3", "9"]]);
+		await loaded(
+			warehouse,
+			{ ...more, run: crypto.randomUUID() },
+			{ ...reloading(["order_id"], amount("Integer")), rebuild: true },
+		);
+		expect(await latest(warehouse, "amount + 1")).toEqual([["a3", "10"]]);
+		// One column less.
+		await loaded(
+			warehouse,
+			{ ...more, run: crypto.randomUUID() },
+			{ ...reloading(), rebuild: true },
+		);
+		expect(await latest(warehouse)).toEqual([["a3", "1"]]);
+	},
+);
+
+test.each(types)(
+	"%s: without a key the view goes, and what people have made under its name is never touched",
+	async (_, open) => {
+		const warehouse = await open();
+		const days = await daysOf(warehouse, orders);
+		for (const input of [inputOf, reloading]) {
+			await loaded(warehouse, days, { ...input(), rebuild: true });
+			expect(await latest(warehouse)).toHaveLength(4);
+			const next = { ...days, run: crypto.randomUUID() };
+			await loaded(warehouse, next, input([]));
+			await expect(latest(warehouse)).rejects.toThrow();
+		}
+		await warehouse.makeView("orders_latest", "SELECT 'mine' AS event_id");
+		const mine = () => warehouse.rows("SELECT event_id FROM orders_latest");
+		await loaded(
+			warehouse,
+			{ ...days, run: crypto.randomUUID() },
+			reloading([]),
+		);
+		expect(await mine()).toEqual([["mine"]]);
+		const more = await daysOf(warehouse, {
+			[first]: [["new", 1, { order_id: 1 }]],
+		});
+		const end = await warehouse.load(more, { input: reloading() });
+		expect(end.result).toMatchObject({
+			outcome: "Failed",
+			error: {
+				code: "ViewNotOurs",
+				message: expect.stringMatching(
+					/table orders can't be made.* a view orders_latest is there/,
+				),
+			},
+		});
+		expect(await mine()).toEqual([["mine"]]);
+		expect(
+			await warehouse.rows("SELECT count(*) FROM orders").then(String),
+		).toBe("8");
+	},
+);
