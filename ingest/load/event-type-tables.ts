@@ -54,9 +54,11 @@ export class EventTypeWarehouse implements Warehouse {
 		return this.#warehouse.warning;
 	}
 
-	async requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
-		for (const one of this.#tablesOf(input))
-			await this.#warehouse.requireUsable(one, manifest);
+	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		return this.#together(async () => {
+			for (const one of this.#tablesOf(input))
+				await this.#warehouse.requireUsable(one, manifest);
+		});
 	}
 
 	unheld(table: LoadInput["table"], session: Session) {
@@ -76,19 +78,21 @@ export class EventTypeWarehouse implements Warehouse {
 		const split = new SplitDays(input.table, this.#types, files);
 		for (const day of days) await split.add(day, !this.#takesDaysOneByOne);
 		this.otherTypes = split.otherTypes(this.#types.free);
-		let all: number | undefined = 0;
-		for (const [index, one] of this.#tablesOf(input).entries()) {
-			const held = this.#held.get(one.table.name);
-			const rows = await this.#warehouse.load(
-				one,
-				manifest,
-				split.daysOf(index, held),
-				split,
-			);
-			await split.remove(index);
-			all = all === undefined || rows === undefined ? undefined : all + rows;
-		}
-		return all;
+		return this.#together(async () => {
+			let all: number | undefined = 0;
+			for (const [index, one] of this.#tablesOf(input).entries()) {
+				const held = this.#held.get(one.table.name);
+				const rows = await this.#warehouse.load(
+					one,
+					manifest,
+					split.daysOf(index, held),
+					split,
+				);
+				await split.remove(index);
+				all = all === undefined || rows === undefined ? undefined : all + rows;
+			}
+			return all;
+		});
 	}
 
 	async erase(
@@ -110,6 +114,10 @@ export class EventTypeWarehouse implements Warehouse {
 				all = all === undefined || rows === undefined ? undefined : all + rows;
 			}
 		return all;
+	}
+
+	#together<T>(work: () => Promise<T>): Promise<T> {
+		return this.#warehouse.together?.(work) ?? work();
 	}
 
 	check(): Promise<void> {
@@ -152,12 +160,14 @@ export class EventTypeWarehouse implements Warehouse {
 	async #heldIn(input: LoadInput, manifest: Manifest) {
 		const all: ReadonlyMap<UtcDate, HeldDate>[] = [];
 		let isKnown = true;
-		for (const one of this.#tablesOf(input)) {
-			const held = await this.#warehouse.held!(one, manifest);
-			if (held) all.push(held);
-			else isKnown = false;
-			this.#held.set(one.table.name, held ?? new Map());
-		}
+		await this.#together(async () => {
+			for (const one of this.#tablesOf(input)) {
+				const held = await this.#warehouse.held!(one, manifest);
+				if (held) all.push(held);
+				else isKnown = false;
+				this.#held.set(one.table.name, held ?? new Map());
+			}
+		});
 		if (!isKnown) return undefined;
 		return new Map(
 			manifest.dates.flatMap(({ date }) => {

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type {
 	EventTypeTables,
 	LoadInput,
@@ -12,7 +13,10 @@ import {
 	type ConformingWarehouse,
 	everyWarehouse,
 } from "../support/fixtures/data-plane/conforming-warehouses.ts";
-import { columns } from "../support/fixtures/data-plane/load-fixture.ts";
+import {
+	columns,
+	loadFixture,
+} from "../support/fixtures/data-plane/load-fixture.ts";
 
 /* What holds of a table holds of each, where a Pipeline has one for each type of event. Tried on every type of warehouse. */
 
@@ -217,6 +221,35 @@ test.each(types)(
 		await loaded(warehouse, later(more), { ...adding, ...withOdd });
 		expect(await allCounts(warehouse)).toEqual({ ...counts, other: {} });
 		expect(await countsIn(warehouse, "odd")).toEqual({ [second]: 2 });
+	},
+);
+
+test.each(types)(
+	"%s: an event is in one table whatever types have had one, also if a table and its record are still there",
+	async (_, open) => {
+		const warehouse = await open();
+		const days = await daysOf(warehouse, {
+			[first]: { a: { paid: 3, sent: 2, odd: 1 } },
+		});
+		const countOf = async (table: string) =>
+			(await countsIn(warehouse, table))[first];
+		// With it, the ledger can't tell how many rows there should be.
+		const filter = {
+			match: { bodyPointer: "/tag", equals: "a" },
+		};
+		// A Pipeline that was deleted and applied again knows its tables no more, and finds them.
+		for (const [names, others] of [
+			[["paid", "sent"], 1],
+			[["paid"], 3],
+			[["paid", "sent"], 1],
+		] as const) {
+			const eventTypes = tablesFor(...names);
+			const input = { eventTypes, filter, adds: true as const };
+			await loaded(warehouse, later(days), input);
+			expect(await countOf("other")).toBe(others);
+			for (const name of names)
+				expect(await countOf(name)).toBe(name === "paid" ? 3 : 2);
+		}
 	},
 );
 
@@ -466,4 +499,34 @@ test("a type counts as it was sent, also if the tracking plan leaves it out of t
 	]);
 	expect(await ids("5")).toEqual(['2 {"type":5}', "3 {}"]);
 	expect(await ids("other")).toHaveLength(6);
+});
+
+test("a DuckDB file is opened as often for many types as for one, and each table is compressed as its own bodies are best", async () => {
+	const { load, manifest, rows, file } = await loadFixture();
+	const opened = vi.spyOn(DuckDBInstance, "create");
+	onTestFinished(() => opened.mockRestore());
+	const events = Array.from({ length: 6_000 }, (_, index) => ({
+		event_id: `e${index}`,
+		timestampMs: Date.parse(first) + index,
+		body: JSON.stringify(
+			index % 2 ? { type: "sent" } : { type: "paid", index, key: index ** 3 },
+		),
+	}));
+	const days = await manifest({ [first]: [events] });
+	const opens: number[] = [];
+	for (const types of [["paid"], ["paid", "odd", "sent"]]) {
+		opened.mockClear();
+		const end = await load(later(days), {
+			input: { eventTypes: tablesFor(...types) },
+		});
+		expect(end.exitCode, end.log).toBe(0);
+		opens.push(opened.mock.calls.filter(([path]) => path === file).length);
+	}
+	expect(opens).toEqual([2, 2]);
+	const compressions = (table: string) =>
+		rows(
+			`SELECT DISTINCT compression FROM pragma_storage_info('orders_${table}') WHERE column_name = 'body' AND segment_type = 'VARCHAR'`,
+		);
+	expect(await compressions("sent")).toEqual([["Dictionary"]]);
+	expect(await compressions("paid")).toEqual([["FSST"]]);
 });

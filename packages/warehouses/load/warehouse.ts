@@ -112,6 +112,8 @@ export interface Warehouse {
 		erasure: ManifestErasure,
 		by?: LoadInput["table"],
 	): Promise<number | undefined>;
+	/** Opens once what each of several calls would open for itself, and closes it after `work`. Absent where that is no matter. */
+	together?<T>(work: () => Promise<T>): Promise<T>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 	/** Ends what it has open, which would keep the process. */

@@ -41,6 +41,8 @@ const checkWaitMs = 5_000;
 class DuckDBWarehouse implements Warehouse {
 	readonly #path: string;
 	readonly #context: WarehouseContext;
+	/** While the file is open for several calls. */
+	#session: Session | undefined;
 
 	constructor(path: string, context: WarehouseContext) {
 		this.#path = path;
@@ -48,14 +50,14 @@ class DuckDBWarehouse implements Warehouse {
 	}
 
 	held(input: LoadInput, manifest: Manifest) {
-		return withDestinationFile(this.#path, this.#context, async (session) => {
+		return this.#with(async (session) => {
 			const existing = await existingTable(input.table.name, session);
 			return heldDates(input, manifest, existing, session);
 		});
 	}
 
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
-		return withDestinationFile(this.#path, this.#context, async (session) => {
+		return this.#with(async (session) => {
 			const existing = await existingTable(input.table.name, session);
 			if (existing) duckDBUse(input, manifest, existing);
 		});
@@ -66,7 +68,9 @@ class DuckDBWarehouse implements Warehouse {
 		manifest: Manifest,
 		days: LoadDay[],
 	): Promise<number> {
-		return withDestinationFile(this.#path, this.#context, async (session) => {
+		return this.#with(async (session) => {
+			// A load before in this session may have set it for its own rows.
+			await session.run("RESET disabled_compression_methods");
 			await dropStaged(session);
 			const room = vectorRoom();
 			const objects = days.flatMap(({ objects }) => objects);
@@ -94,7 +98,7 @@ class DuckDBWarehouse implements Warehouse {
 		erasure: ManifestErasure,
 		by?: LoadInput["table"],
 	): Promise<number | undefined> {
-		return withDestinationFile(this.#path, this.#context, async (session) => {
+		return this.#with(async (session) => {
 			const found = erasingSql(
 				table.columns,
 				erasure,
@@ -105,6 +109,23 @@ class DuckDBWarehouse implements Warehouse {
 			defineBodyValues(session);
 			return session.run(erasingStatement(quoteName(table.name), found));
 		});
+	}
+
+	together<T>(work: () => Promise<T>): Promise<T> {
+		return this.#with(async (session) => {
+			this.#session = session;
+			try {
+				return await work();
+			} finally {
+				this.#session = undefined;
+			}
+		});
+	}
+
+	#with<T>(work: (session: Session) => Promise<T>): Promise<T> {
+		return this.#session
+			? work(this.#session)
+			: withDestinationFile(this.#path, this.#context, work);
 	}
 
 	/**
