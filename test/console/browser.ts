@@ -141,7 +141,14 @@ export async function tokenOf(
 			`--clusterrole=${role}`,
 			`--serviceaccount=${local.namespace}:${account}`,
 		);
-	const token = await local.run("kubectl", "create", "token", account);
+	// A session ends with its token, and a bench follows a tail for an hour.
+	const token = await local.run(
+		"kubectl",
+		"create",
+		"token",
+		account,
+		"--duration=2h",
+	);
 	return token.trim();
 }
 
