@@ -179,7 +179,7 @@ export const endpoints: Endpoint[] = [
 		answers: {
 			200: {
 				about:
-					"Server-sent events. First `object` for each object that is there, with its `kind` and the `object` as its own path shows it; of runs and operations, the newest 500. Then `ready`. Then `object` for what is new or has changed, `deleted` with the `kind` and the `name` for what is gone, and `end` with the reason. A slow reader gets the latest state of what changed, not each state between. This request spends none of the rate limit of others.",
+					"Server-sent events. First `object` for each object that is there, with its `kind` and the `object` as its own path shows it; of runs and operations, the newest 500; `listed` with the `kind` after all of its objects. Then `ready`. Then `object` for what is new or has changed, `deleted` with the `kind` and the `name` for what is gone, and `end` with the reason. A slow reader gets the latest state of what changed, not each state between. This request spends none of the rate limit of others.",
 			},
 		},
 		produces: "text/event-stream",

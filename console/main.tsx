@@ -6,8 +6,9 @@ import { sessionLost } from "./api/request.ts";
 import { loadSession, session, sessionState } from "./api/session.ts";
 import { App } from "./app/app.tsx";
 import { showHiddenCharacters } from "./app/hidden-characters.ts";
+import { loadPage, pageOf } from "./app/pages.ts";
 import { spendCode } from "./app/sign-in.tsx";
-import { namespace, startNavigation } from "./router/navigation.ts";
+import { address, namespace, startNavigation } from "./router/navigation.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -17,7 +18,16 @@ import "./styles/forms.css";
 showHiddenCharacters();
 startNavigation();
 render(<App />, document.getElementById("console")!);
-if (!(await spendCode())) await loadSession();
+const signIn = async () => {
+	if (!(await spendCode())) await loadSession();
+};
+const signingIn = signIn();
+// Meanwhile, and behind that request: a browser opens few connections. If the file doesn't come, the page says so when it is shown.
+setTimeout(() => {
+	const first = pageOf(address.value.path);
+	if (first) loadPage(first.page).catch(() => undefined);
+});
+await signingIn;
 startStore();
 
 // The rights are those of one namespace.

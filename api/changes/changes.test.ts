@@ -18,6 +18,8 @@ let api: ReturnType<typeof createApi>;
 let url: string;
 let stopping: AbortController;
 let objects: KubeObject[];
+/** Of which there are none, once they have been listed. */
+let runsListed: PromiseWithResolvers<void>;
 /** Of the watch that runs: the next event, or none yet. */
 let next: PromiseWithResolvers<KubeObject>;
 
@@ -42,10 +44,13 @@ function clientOf(token: string): KubeClient {
 						},
 					},
 		rawText: async () => "ok",
-		list: async () => ({
-			items: structuredClone(objects),
-			metadata: { resourceVersion: "1" },
-		}),
+		list: async ({ plural }: { plural: string }) => {
+			if (plural === "runs") await runsListed.promise;
+			return {
+				items: plural === "runs" ? [] : structuredClone(objects),
+				metadata: { resourceVersion: "1" },
+			};
+		},
 		async *watch(_: unknown, { signal }: { signal: AbortSignal }) {
 			const gone = once(signal, "abort").then(() => undefined);
 			for (;;) {
@@ -60,6 +65,7 @@ function clientOf(token: string): KubeClient {
 
 beforeEach(async () => {
 	objects = [];
+	runsListed = Promise.withResolvers();
 	next = Promise.withResolvers();
 	stopping = new AbortController();
 	const log = createLog("test");
@@ -99,8 +105,11 @@ function source(name: string, displayName: string, version: number) {
 	} as KubeObject;
 }
 
-async function open(token: string): Promise<IncomingMessage> {
-	const request = get(`${url}/v1/changes?kinds=sources`, {
+async function open(
+	token: string,
+	kinds = "sources",
+): Promise<IncomingMessage> {
+	const request = get(`${url}/v1/changes?kinds=${kinds}`, {
 		headers: { authorization: `Bearer ${token}` },
 	});
 	const [answer] = (await once(request, "response")) as [IncomingMessage];
@@ -140,6 +149,28 @@ test("a reader that takes nothing for a while is told of each object once, as it
 	expect(text.match(/"name":"s-0"/g)!.length).toBeLessThan(60);
 	quick.destroy();
 }, 120_000);
+
+test("a kind of thousands, which takes long to list, holds up no other", async () => {
+	objects = [source("one", "One", 1)];
+	const answer = await open("one", "runs,sources");
+	let text = "";
+	answer.setEncoding("utf8");
+	answer.on("data", (chunk) => {
+		text += chunk;
+	});
+	const said = () =>
+		[...text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(
+			([, event, data]) => `${event} ${JSON.parse(data!).kind ?? ""}`,
+		);
+	const sources = ["object sources", "listed sources"];
+	await expect.poll(said, soon).toEqual(sources);
+	next.resolve(source("one", "Another", 2));
+	runsListed.resolve();
+	await expect
+		.poll(said, soon)
+		.toEqual([...sources, "object sources", "listed runs", "ready "]);
+	answer.destroy();
+});
 
 test("streams of changes spend none of the account's rate limit, and have one of their own", async () => {
 	const list = () =>

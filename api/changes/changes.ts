@@ -76,7 +76,9 @@ class PendingChanges {
 	readonly #views: Map<string, SharedView>;
 	/** `<kind>/<name>` each. */
 	readonly #pending = new Set<string>();
-	#hasBegun = false;
+	/** Kinds whose objects that are there are pending, or were sent. */
+	readonly #begun = new Set<string>();
+	readonly #left = Promise.withResolvers<void>();
 	#wake = Promise.withResolvers<void>();
 
 	constructor(
@@ -87,7 +89,7 @@ class PendingChanges {
 	) {
 		this.#stream = stream;
 		this.#views = new Map(
-			kinds.map((kind) => [
+			inOrder(kinds).map((kind) => [
 				kind,
 				server.sharedWatches.join(watchedKinds.get(kind)!, account, {
 					client,
@@ -98,25 +100,25 @@ class PendingChanges {
 		);
 		const leave = () => {
 			for (const view of this.#views.values()) view.leave();
+			this.#left.resolve();
 			this.#wake.resolve();
 		};
 		if (stream.signal.aborted) leave();
 		else stream.signal.addEventListener("abort", leave);
 	}
 
-	/** Sends what is there, that this was all, and then what changes, until the stream ends. */
+	/** Sends what is there kind by kind, that this was all, and then what changes, until the stream ends. */
 	async run(): Promise<void> {
 		const { signal } = this.#stream;
-		const listed = [...this.#views.values()].map(({ listed }) => listed);
-		// Whoever leaves first is woken.
-		await Promise.race([Promise.all(listed), this.#wake.promise]);
-		if (signal.aborted) return;
-		this.#hasBegun = true;
 		for (const [kind, view] of this.#views) {
+			await Promise.race([view.listed, this.#left.promise]);
+			if (signal.aborted) return;
+			this.#begun.add(kind);
 			const names = view.names().slice(0, watchedKinds.get(kind)!.first);
 			for (const name of names) this.#pending.add(`${kind}/${name}`);
+			await this.#sendPending();
+			this.#stream.send("listed", { kind });
 		}
-		await this.#sendPending();
 		this.#stream.send("ready", {});
 		while (!signal.aborted) {
 			await this.#sendPending();
@@ -127,7 +129,7 @@ class PendingChanges {
 	}
 
 	#add(kind: string, name: string): void {
-		if (!this.#hasBegun) return;
+		if (!this.#begun.has(kind)) return;
 		this.#pending.add(`${kind}/${name}`);
 		if (this.#pending.size > maxPending)
 			this.#stream.end(
@@ -150,6 +152,12 @@ class PendingChanges {
 				this.#stream.sendJson("object", `{"kind":"${kind}","object":${json}}`);
 		}
 	}
+}
+
+/** Those of which there may be thousands last: listing them takes long, and holds up no other kind. */
+function inOrder(kinds: readonly string[]): string[] {
+	const isLong = (kind: string) => watchedKinds.get(kind)!.first !== undefined;
+	return kinds.toSorted((a, b) => Number(isLong(a)) - Number(isLong(b)));
 }
 
 /** The kinds that are asked for, or all that the caller may list and watch. Throws a 403 if the caller may not see one. */

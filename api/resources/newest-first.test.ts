@@ -22,7 +22,10 @@ function runs(count: number) {
 			const end = start + limit!;
 			return {
 				items: items.slice(start, end),
-				metadata: end < count ? { continue: String(end) } : {},
+				metadata:
+					end < count
+						? { continue: String(end), remainingItemCount: count - end }
+						: {},
 			};
 		},
 	} as unknown as KubeClient;
@@ -84,9 +87,19 @@ test("beyond 1,000 the list has the order of the apiserver, whose cursors go on"
 	expect(first).toEqual({
 		names: items.slice(0, 2).map(({ metadata }) => metadata.name),
 		cursor: "2",
+		total: 1_001,
 	});
 	const { names } = await list({ limit: "2", cursor: "2" });
 	expect(names).toEqual(items.slice(2, 4).map(({ metadata }) => metadata.name));
+});
+
+test("thousands cost no more than the page that is asked for, since the apiserver says how many are left", async () => {
+	const { items, list, limits } = runs(3_000);
+	const { names } = await list({});
+	expect(names).toEqual(
+		items.slice(0, 100).map(({ metadata }) => metadata.name),
+	);
+	expect(limits).toEqual([100]);
 });
 
 test("a list that has grown beyond 1,000 between two pages begins again", async () => {

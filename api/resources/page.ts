@@ -180,8 +180,11 @@ export async function newestFirst<T extends KubeObject>(
 	const after = ageIn(query.cursor);
 	if (query.cursor !== undefined && after === undefined)
 		return page(listed, query, view);
-	const all = await readAll(listed);
-	if (!all && after === undefined) return page(listed, query, view);
+	const { all, first } = await readAll(listed);
+	if (!all && after === undefined) {
+		if (size !== defaultPageSize) return page(listed, query, view);
+		return { ...first, items: first.items.map(view) };
+	}
 	if (!all)
 		throw new RequestError(
 			"CursorExpired",
@@ -199,15 +202,15 @@ export async function newestFirst<T extends KubeObject>(
 	};
 }
 
-/** Undefined if there are too many to sort. Most lists are short, and then need no turn among the large ones. */
+/** All, unless there are too many to sort, and the first page. Most lists are short, and then need no turn among the large ones. */
 async function readAll<T extends KubeObject>(
 	listed: Listed<T>,
-): Promise<T[] | undefined> {
-	for (const size of [defaultPageSize, newestBound]) {
-		const { items, cursor } = await readPage(listed, size);
-		if (cursor === undefined) return items;
-	}
-	return undefined;
+): Promise<{ all: T[] | undefined; first: Page<T> }> {
+	const first = await readPage(listed, defaultPageSize);
+	if (first.cursor === undefined) return { all: first.items, first };
+	if ((first.total ?? 0) > newestBound) return { all: undefined, first };
+	const { items, cursor } = await readPage(listed, newestBound);
+	return { all: cursor === undefined ? items : undefined, first };
 }
 
 /** The apiserver's cursors are base64, without a colon. */

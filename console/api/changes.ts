@@ -45,13 +45,15 @@ const stores = Object.fromEntries(
 	kinds.map((kind) => [kind, signal<ReadonlyMap<string, unknown>>(new Map())]),
 ) as { [K in LiveKind]: Signal<ObjectMap<K>> };
 const connectionState = signal<ConnectionState>("connecting");
-const ready = signal(false);
+const complete = signal<ReadonlySet<LiveKind>>(new Set());
 
 /** Of the stream that feeds the store. */
 export const connection = computed(() => connectionState.value);
 
-/** Whether the store holds everything that was there when it began. */
-export const isReady = computed(() => ready.value);
+/** Whether the store holds all of the kind that was there when it began. */
+export function isReady(kind: LiveKind): boolean {
+	return complete.value.has(kind);
+}
 
 /** All objects of the kind in the namespace of the address, by name, as they are now. */
 export function live<K extends LiveKind>(kind: K): ObjectMap<K> {
@@ -108,14 +110,15 @@ export function startStore(): void {
 			...[LiveKind[], LiveKind[]],
 		];
 		for (const kind of kinds) stores[kind].value = new Map();
-		ready.value = false;
+		complete.value = new Set();
 		const isListed = listAgainAndAgain(listed, ended);
-		if (seen.length > 0) return void follow(seen, isListed, ended);
-		connectionState.value = "connecting";
+		const isFollowing = seen.length > 0;
+		if (isFollowing) void follow(seen, ended);
+		else connectionState.value = "connecting";
 		void isListed.then(() => {
 			if (ended.aborted) return;
-			ready.value = true;
-			connectionState.value = "live";
+			completed(isFollowing ? listed : kinds);
+			if (!isFollowing) connectionState.value = "live";
 		});
 	});
 }
@@ -133,6 +136,7 @@ async function listAgainAndAgain(
 		);
 		const map = new Map(items.map((object) => [object.name, object]));
 		(stores[kind] as Signal<ReadonlyMap<string, unknown>>).value = map;
+		completed([kind]);
 	};
 	const listAll = async () => {
 		try {
@@ -152,22 +156,38 @@ async function listAgainAndAgain(
 	await listAll();
 }
 
-/** A snapshot replaces what is there when it is complete, so that a page doesn't blink when the connection comes back. */
-async function follow(
-	seen: LiveKind[],
-	isListed: Promise<void>,
-	ended: AbortSignal,
-): Promise<void> {
-	await isListed;
-	if (ended.aborted) return;
-	let snapshot: StoreChange[] | undefined = [];
+function completed(more: readonly LiveKind[]): void {
+	complete.value = new Set([...complete.peek(), ...more]);
+}
+
+/** What the stream begins with, of each kind that isn't complete yet. */
+type Arriving = Map<LiveKind, ObjectChange[]>;
+
+/** What is there of a kind is replaced when its list is complete, so that a page doesn't blink when the connection comes back. */
+async function follow(seen: LiveKind[], ended: AbortSignal): Promise<void> {
+	const nothing = (): Arriving => new Map(seen.map((kind) => [kind, []]));
+	let arriving = nothing();
+	const take = (change: StoreChange): ObjectChange[] => {
+		if (change.type === "ready") {
+			completed(kinds.filter((kind) => !unwatched.peek().includes(kind)));
+			return [];
+		}
+		const before = arriving.get(change.kind);
+		if (change.type !== "listed") return before?.push(change) ? [] : [change];
+		if (!before) return [];
+		arriving.delete(change.kind);
+		stores[change.kind].value = new Map();
+		apply(before);
+		completed([change.kind]);
+		return [];
+	};
 	await followShared(
 		"changes",
 		{ kinds: seen.join(",") },
 		{
 			onState: (state) => {
 				if (ended.aborted) return;
-				if (state !== "live") snapshot = [];
+				if (state !== "live") arriving = nothing();
 				connectionState.value = state;
 				if (state !== "refused") return;
 				void loadSession();
@@ -175,62 +195,59 @@ async function follow(
 			},
 			onEvents: (events) => {
 				if (ended.aborted) return;
-				const changes = events.flatMap(changesOf);
-				if (!snapshot) return apply(changes);
-				const end = changes.findIndex(({ type }) => type === "ready");
-				snapshot.push(...(end < 0 ? changes : changes.slice(0, end)));
-				if (end < 0) return;
-				const later = changes.slice(end + 1);
-				batch(() => {
-					for (const kind of seen) stores[kind].value = new Map();
-					apply([...snapshot!, ...later]);
-					ready.value = true;
-				});
-				snapshot = undefined;
+				batch(() => apply(events.flatMap(changesOf).flatMap(take)));
 			},
-			snapshot: () => (snapshot ? [] : snapshotOf(seen)),
+			snapshot: () => snapshotOf(seen, arriving),
 		},
 		ended,
 	);
 }
 
-/** What the store holds, as the stream would begin. */
-function snapshotOf(seen: LiveKind[]): ServerEvent[] {
-	const objects = seen.flatMap((kind) =>
-		[...stores[kind].peek().values()].map((object) => ({
-			event: "object",
-			data: JSON.stringify({ kind, object }),
-			id: undefined,
-		})),
-	);
-	return [...objects, { event: "ready", data: "{}", id: undefined }];
+/** What the store holds and what has arrived, as the stream would begin. */
+function snapshotOf(seen: LiveKind[], arriving: Arriving): ServerEvent[] {
+	const said = (event: string, data: object): ServerEvent => ({
+		...{ event, data: JSON.stringify(data), id: undefined },
+	});
+	const events = seen.flatMap((kind) => {
+		const arrived = arriving.get(kind);
+		if (arrived) return arrived.map(({ type, ...data }) => said(type, data));
+		const held = [...stores[kind].peek().values()];
+		return [
+			...held.map((object) => said("object", { kind, object })),
+			said("listed", { kind }),
+		];
+	});
+	return arriving.size === 0 ? [...events, said("ready", {})] : events;
 }
 
-type StoreChange =
+type ObjectChange =
 	| { type: "object"; kind: LiveKind; object: { name: string } }
-	| { type: "deleted"; kind: LiveKind; name: string }
+	| { type: "deleted"; kind: LiveKind; name: string };
+
+type StoreChange =
+	| ObjectChange
+	| { type: "listed"; kind: LiveKind }
 	| { type: "ready" };
 
+const changeTypes = ["object", "deleted", "listed", "ready"];
+
 function changesOf({ event, data }: ServerEvent): StoreChange[] {
-	if (event === "ready") return [{ type: "ready" }];
-	if (event !== "object" && event !== "deleted") return [];
-	const change = { type: event, ...JSON.parse(data) };
-	return kinds.includes(change.kind) ? [change] : [];
+	if (!changeTypes.includes(event)) return [];
+	const change = { type: event, ...JSON.parse(data) } as StoreChange;
+	return change.type === "ready" || kinds.includes(change.kind) ? [change] : [];
 }
 
 /** One new map for each kind, however many objects changed. */
-function apply(changes: StoreChange[]): void {
+function apply(changes: readonly ObjectChange[]): void {
 	batch(() => {
 		for (const kind of kinds) {
-			const own = changes.filter(
-				(one) => one.type !== "ready" && one.kind === kind,
-			);
+			const own = changes.filter((one) => one.kind === kind);
 			if (own.length === 0) continue;
 			const map = new Map<string, unknown>(stores[kind].peek());
 			for (const change of own)
 				if (change.type === "object")
 					map.set(change.object.name, change.object);
-				else if (change.type === "deleted") map.delete(change.name);
+				else map.delete(change.name);
 			(stores[kind] as Signal<ReadonlyMap<string, unknown>>).value = map;
 		}
 	});

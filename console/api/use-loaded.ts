@@ -1,4 +1,4 @@
-import { type Inputs, useEffect, useState } from "preact/hooks";
+import { type Inputs, useLayoutEffect, useState } from "preact/hooks";
 import { ApiProblem } from "./problem.ts";
 
 /**
@@ -11,7 +11,8 @@ export function useLoaded<Answer>(
 ): { answer: Answer | undefined; problem: ApiProblem | undefined } {
 	const [answer, setAnswer] = useState<Answer>();
 	const [problem, setProblem] = useState<ApiProblem>();
-	useEffect(() => {
+	// Before the browser paints, which may take longer than the answer.
+	useLayoutEffect(() => {
 		const leaving = new AbortController();
 		load(leaving.signal).then(
 			(loaded) => {

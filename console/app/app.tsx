@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { boundTo, can, loadSession, sessionState } from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { NotFound } from "../components/not-found.tsx";
@@ -14,8 +13,7 @@ import {
 	namespace,
 	navigate,
 } from "../router/navigation.ts";
-import type { PageProps } from "../router/route.ts";
-import { pageOf } from "./pages.ts";
+import { type ConsolePage, loadedPage, loadPage, pageOf } from "./pages.ts";
 import { firstPage, Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 
@@ -64,25 +62,27 @@ export function App() {
 
 function CurrentPage({ path }: { path: string }) {
 	const found = pageOf(path);
-	const [loaded, setLoaded] = useState<{ of: ComponentType<PageProps> }>();
+	const [, setLoaded] = useState<ConsolePage>();
 	const [error, setError] = useState<unknown>();
-	const load = found?.page.load;
-	useEffect(() => {
+	const page = found?.page;
+	useLayoutEffect(() => {
+		if (!page || loadedPage(page)) return;
 		let isWanted = true;
-		load?.().then(
-			(of) => isWanted && setLoaded({ of }),
+		loadPage(page).then(
+			() => isWanted && setLoaded(page),
 			(cause: unknown) => isWanted && setError(cause),
 		);
 		return () => {
 			isWanted = false;
 		};
-	}, [load]);
+	}, [page]);
 	if (!found) return <NotFound path={path} />;
 	if (boundTo.value) return <OtherNamespace own={boundTo.value} />;
 	const { right } = found.page;
 	if (right && !can(...right)) return <NoRight what={right[0]} />;
 	if (error) throw error;
-	return loaded ? <loaded.of params={found.params} /> : <Skeleton />;
+	const Loaded = loadedPage(found.page);
+	return Loaded ? <Loaded params={found.params} /> : <Skeleton />;
 }
 
 function OtherNamespace({ own }: { own: string }) {

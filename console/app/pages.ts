@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import { matchPath, type PageProps } from "../router/route.ts";
 
-interface ConsolePage {
+export interface ConsolePage {
 	pattern: string;
 	/** A right without which the page has nothing to show. */
 	right?: readonly [resource: string, verb: "list" | "get" | "create"];
@@ -128,6 +128,24 @@ export const pages: ConsolePage[] = [
 		load: async () => (await import("../search/search-page.tsx")).SearchPage,
 	},
 ];
+
+const loadedPages = new Map<ConsolePage, ComponentType<PageProps>>();
+
+/** Loads the page's file. Rejects if it doesn't come. */
+export async function loadPage(
+	page: ConsolePage,
+): Promise<ComponentType<PageProps>> {
+	const loaded = await page.load();
+	loadedPages.set(page, loaded);
+	return loaded;
+}
+
+/** The page, if its file has been loaded. */
+export function loadedPage(
+	page: ConsolePage,
+): ComponentType<PageProps> | undefined {
+	return loadedPages.get(page);
+}
 
 /** The page of the address, or undefined if there is none. */
 export function pageOf(path: string) {

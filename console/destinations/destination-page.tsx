@@ -27,7 +27,7 @@ export function DestinationPage({ params }: PageProps) {
 	const [isChecking, setChecking] = useState(false);
 	const parents = [["destinations", words.title]] as const;
 	if (!destination)
-		return isReady.value ? (
+		return isReady("destinations") ? (
 			<NotFound path={`destinations/${name}`} />
 		) : (
 			<Page title={name} parents={parents}>

@@ -33,7 +33,7 @@ export function PipelinePage({ params }: PageProps) {
 		body: RunStart;
 	}>();
 	if (!pipeline)
-		return isReady.value ? (
+		return isReady("pipelines") ? (
 			<NotFound path={`pipelines/${name}`} />
 		) : (
 			<Page title={name} parents={[["pipelines", words.title]]}>

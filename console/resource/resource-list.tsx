@@ -54,7 +54,7 @@ export function ResourceList<K extends ListedKind>({
 	};
 	return (
 		<Page title={words.title} actions={create}>
-			{!isReady.value ? (
+			{!isReady(kind) ? (
 				<Skeleton />
 			) : rows.length === 0 ? (
 				<EmptyState title={words.emptyTitle}>

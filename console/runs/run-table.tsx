@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { isReady, live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
@@ -53,7 +53,8 @@ export function RunTable({
 		setBusy(false);
 	};
 	const here = namespace.value;
-	useEffect(() => {
+	// Before the browser paints, which may take longer than the answer.
+	useLayoutEffect(() => {
 		const leaving = new AbortController();
 		void load(undefined, leaving.signal);
 		return () => leaving.abort();
@@ -63,7 +64,7 @@ export function RunTable({
 	const rows = mergedRuns(pages, newest, filter, cursor !== undefined).filter(
 		({ createTime }) => !date || createTime.startsWith(date),
 	);
-	if (rows.length === 0 && (isBusy || !isReady.value)) return <Skeleton />;
+	if (rows.length === 0 && (isBusy || !isReady("runs"))) return <Skeleton />;
 	return (
 		<>
 			{problem && (

@@ -37,7 +37,7 @@ export function SourcePage({ params }: PageProps) {
 		source ? progressOf(source, live("pipelines").values()) : "",
 	);
 	if (!source)
-		return isReady.value ? (
+		return isReady("sources") ? (
 			<NotFound path={`sources/${name}`} />
 		) : (
 			<Page title={name} parents={[["sources", words.title]]}>

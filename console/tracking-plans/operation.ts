@@ -90,7 +90,7 @@ function follow(
 		const operation = live("operations").get(created.name);
 		if (operation?.completionTime !== undefined) ended.resolve(operation);
 		else if (operation) onStatus(operation.status ?? "Pending");
-		else if (isReady.value) void read();
+		else if (isReady("operations")) void read();
 	});
 	const leave = () => ended.reject(signal.reason);
 	signal.addEventListener("abort", leave);

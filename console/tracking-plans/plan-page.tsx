@@ -29,7 +29,7 @@ export function PlanPage({ params }: PageProps) {
 	const sources = [...live("sources").values()];
 	const users = sources.filter((source) => planNameOf(source) === name);
 	if (!plan)
-		return isReady.value ? (
+		return isReady("trackingplans") ? (
 			<NotFound path={`tracking-plans/${name}`} />
 		) : (
 			<Page title={name} parents={[["tracking-plans", words.title]]}>

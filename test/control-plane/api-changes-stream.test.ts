@@ -121,12 +121,16 @@ test("a visitor gets what is there, then what changes and what is gone, as REST 
 	expect(answer.headers.get("content-type")).toMatch(/^text\/event-stream/);
 	await has("ready");
 	const first = changes.findIndex(({ event }) => event === "ready");
-	expect(changes.slice(0, first).map(({ data }) => data.object?.name)).toEqual([
-		"before",
-	]);
+	const begun = changes.slice(0, first);
+	const object = begun.findIndex(({ event }) => event === "object");
+	expect(begun.filter(({ event }) => event === "object")).toHaveLength(1);
+	expect(begun[object + 1]).toMatchObject({
+		event: "listed",
+		data: { kind: "destinations" },
+	});
 	const ask = apiClient(api.url, tokens.viewer);
 	const { body } = await ask("GET", "/v1/destinations/before");
-	expect(changes[0]?.data).toEqual({ kind: "destinations", object: body });
+	expect(begun[object]?.data).toEqual({ kind: "destinations", object: body });
 	await make("after");
 	await has("object", "after");
 	await admin.delete(destinationKind, "before", account);

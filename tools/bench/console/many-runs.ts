@@ -14,7 +14,7 @@ const many = 10_000;
 const rounds = roundsOf(5);
 const atOnce = 32;
 
-/** The list of 10,000 Runs, beside that of 100. The operator is away meanwhile, since it would take a part of the two cores. */
+/** The list of 10,000 Runs, and that of Sources beside them, against 100 Runs. The operator is away meanwhile, since it would take a part of the two cores. */
 export async function manyRuns(
 	visitor: ConsoleSession,
 	say: Say,
@@ -23,10 +23,12 @@ export async function manyRuns(
 	let all: Measurement[] = [];
 	await local.whileAway("operator", async () => {
 		await createRuns(visitor, 0, few);
-		const fewMs = await viewsOf(visitor);
+		const fewMs = await viewsOf(visitor, "runs");
+		const besideFewMs = await viewsOf(visitor, "sources");
 		say(`with ${few} Runs: ${fewMs.map((ms) => ms.toFixed(0))} ms`);
 		await createRuns(visitor, few, many);
-		const manyMs = await viewsOf(visitor);
+		const manyMs = await viewsOf(visitor, "runs");
+		const besideManyMs = await viewsOf(visitor, "sources");
 		say(`with ${many} Runs: ${manyMs.map((ms) => ms.toFixed(0))} ms`);
 		all = [
 			compared(
@@ -34,6 +36,13 @@ export async function manyRuns(
 				"ms",
 				manyMs,
 				fewMs,
+				{ atMost: 1_000 },
+			),
+			compared(
+				`until the list of Sources of a namespace with ${many} Runs shows its first row, against ${few}`,
+				"ms",
+				besideManyMs,
+				besideFewMs,
 				{ atMost: 1_000 },
 			),
 			figure("the tab's JavaScript heap then", await heapMB(visitor), "MB"),
@@ -63,11 +72,14 @@ async function createRuns(
 	await Promise.all(Array.from({ length: atOnce }, createOn));
 }
 
-async function viewsOf({ page, open }: ConsoleSession): Promise<number[]> {
+async function viewsOf(
+	{ page, open }: ConsoleSession,
+	path: string,
+): Promise<number[]> {
 	const times: number[] = [];
 	await page.addInitScript(noteFirstRow);
 	for (let round = 0; round < rounds; round++) {
-		await open("runs");
+		await open(path);
 		const shown = await page.waitForFunction(
 			() => (globalThis as { shownAfterMs?: number }).shownAfterMs,
 		);
