@@ -12,7 +12,7 @@ export const components = {
 		`The text has hidden characters, which are shown here as codes: ${text}`,
 	showMore: (count: number) => `Show ${count} more`,
 	showAll: "Show all of it",
-	cutOff: (shown: string, all: string) => `The first ${shown} of ${all}.`,
+	cutOff: (shown: string) => `These are the first ${shown} characters.`,
 	notYet: "not yet",
 	never: "never",
 	problemTitle: "That didn't work",

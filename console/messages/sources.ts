@@ -129,7 +129,8 @@ export const sources = {
 		count === 1
 			? "1 event came meanwhile."
 			: `${count.toLocaleString("en")} events came meanwhile.`,
-	leftOut: (count: string) => `${count} events aren't shown: too many came.`,
+	leftOut: (count: string) =>
+		`This is a sample: ${count} events came too fast to be shown.`,
 	text: "Text in the body",
 	textFound: (found: number, read: number, shown: number) =>
 		`${found} of the ${shown} events shown here${

@@ -216,7 +216,7 @@ function Contents({ event }: { event: Event }) {
 	if (body === undefined) return <p class="quiet">{words.noBodies}</p>;
 	return (
 		<>
-			<CodeBlock label={words.body} text={prettyBody(body)} />
+			<CodeBlock label={words.body} text={body} format={prettyBody} />
 			<Pairs title={words.headers} of={headers} />
 			<Pairs title={words.query} of={queryParameters} />
 		</>

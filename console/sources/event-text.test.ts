@@ -19,6 +19,19 @@ test("numbers keep their digits, and what isn't JSON its text", () => {
 	expect(prettyBody("a=1&b=2")).toBe("a=1&b=2");
 });
 
+test("the beginning of a large body is there at once, and nesting makes no text many times as long", () => {
+	const rows = Array.from({ length: 20_000 }, (_, n) => ({ n, t: '"\\,{' }));
+	const whole = JSON.stringify(rows, undefined, 2);
+	const start = prettyBody(JSON.stringify(rows), 1_000);
+	expect(start.length).toBeGreaterThanOrEqual(1_000);
+	expect(start.length).toBeLessThan(1_100);
+	expect(whole.startsWith(start)).toBe(true);
+	expect(prettyBody(JSON.stringify(rows))).toBe(whole);
+	const nested = "[".repeat(200_000) + "]".repeat(200_000);
+	expect(prettyBody(nested)).toBe(nested);
+	expect(prettyBody(nested, 1_000).length).toBeLessThan(1_100);
+});
+
 test("a shell gets each argument as it is, whatever strangers wrote", () => {
 	const hostile = `'; touch /tmp/x; echo "$(id)`;
 	const command = curlOf(

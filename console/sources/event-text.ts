@@ -1,37 +1,50 @@
 import type { Event, Source } from "../generated/types.ts";
 
-/** A JSON text with line breaks, for people; any other text as it is. Numbers keep their digits. */
-export function prettyBody(body: string): string {
+/**
+ * A JSON text with line breaks, for people; any other text as it is. Numbers keep their digits. A text that line breaks would
+ * make many times as long, as of thousands of nested arrays, stays as it is, too.
+ * @param atMost so many characters of the beginning are enough
+ */
+export function prettyBody(body: string, atMost = Infinity): string {
 	try {
 		JSON.parse(body);
 	} catch {
 		return body;
 	}
+	const most = Math.min(atMost, 10_000 + 4 * body.length);
 	// By characters, since parsed numbers would lose digits.
-	let text = "";
+	const parts: string[] = [];
+	let length = 0;
 	let depth = 0;
-	let isString = false;
-	for (let i = 0; i < body.length; i++) {
+	const add = (part: string) => {
+		parts.push(part);
+		length += part.length;
+	};
+	for (let i = 0; i < body.length && length < most; i++) {
 		const char = body[i]!;
-		if (isString) {
-			text += char;
-			if (char === "\\") text += body[++i] ?? "";
-			else if (char === '"') isString = false;
-		} else if (char === '"') {
-			isString = true;
-			text += char;
+		if (char === '"') {
+			const end = endOfString(body, i);
+			add(body.slice(i, end));
+			i = end - 1;
 		} else if (char === "{" || char === "[") {
 			const close = /^[\s]*[}\]]/.exec(body.slice(i + 1, i + 200));
 			if (close) {
-				text += char + close[0].trim();
+				add(char + close[0].trim());
 				i += close[0].length;
-			} else text += char + lineOf(++depth);
-		} else if (char === "}" || char === "]") text += lineOf(--depth) + char;
-		else if (char === ",") text += char + lineOf(depth);
-		else if (char === ":") text += ": ";
-		else if (!/\s/.test(char)) text += char;
+			} else add(char + lineOf(++depth));
+		} else if (char === "}" || char === "]") add(lineOf(--depth) + char);
+		else if (char === ",") add(char + lineOf(depth));
+		else if (char === ":") add(": ");
+		else if (!/\s/.test(char)) add(char);
 	}
-	return text;
+	return length < most || most === atMost ? parts.join("") : body;
+}
+
+/** Behind the closing quotation mark of the string that begins there. */
+function endOfString(body: string, start: number): number {
+	let end = start + 1;
+	while (body[end] !== '"') end += body[end] === "\\" ? 2 : 1;
+	return end + 1;
 }
 
 function lineOf(depth: number): string {
