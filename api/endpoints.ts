@@ -224,7 +224,7 @@ export const endpoints: Endpoint[] = [
 		summary: "List the events of a source, without their bodies",
 		tag: "events",
 		handler: listSourceEvents,
-		query: ["from", "to", "type", "state", "limit", "cursor"],
+		query: ["from", "to", "type", "state", "loads", "limit", "cursor"],
 		answers: ok("A page of events.", "EventList"),
 		errors: [404, 410],
 	},

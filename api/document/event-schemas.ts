@@ -57,6 +57,30 @@ const whole = {
 		},
 	),
 };
+const eventLoad = object(undefined, {
+	pipeline: text("Name of the pipeline."),
+	table: text(
+		"Name of the table. With an asterisk for the type if the pipeline has a table for each.",
+	),
+	state: text(
+		"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
+	),
+	"filtered?": flag(
+		"The pipeline has a filter, and the table has the event only if it matches. Absent without a filter.",
+	),
+	"partition?": date(
+		"The table's partition. Absent for a table without partitions.",
+	),
+	"run?": text(
+		"The latest run that loaded it. Absent if the pipeline has removed that run.",
+	),
+	"loadedTime?": time("When that run ended."),
+	"firstRun?": text("The first such run that is still there."),
+	"loadedBefore?": time(
+		"Of a run that is removed: the table has had the event since this time at the latest.",
+	),
+	"nextRunTime?": time("When the schedule starts the next run."),
+});
 const violationKind = text("What is wrong.");
 
 /** The answers about stored events. */
@@ -71,6 +95,10 @@ export const eventSchemas: Record<string, SchemaObject> = {
 					"violations?": list(
 						"How it deviates from its tracking plan. Absent if it doesn't.",
 						{ type: "string" },
+					),
+					"loads?": list(
+						"Only with `?loads=true`: what each pipeline of the source did with it. Absent if you may not see pipelines or runs.",
+						eventLoad,
 					),
 				}),
 			},
@@ -134,30 +162,7 @@ export const eventSchemas: Record<string, SchemaObject> = {
 		),
 		"loads?": list(
 			"What each pipeline of the source did with it. Absent if you may not see pipelines or runs.",
-			object(undefined, {
-				pipeline: text("Name of the pipeline."),
-				table: text(
-					"Name of the table. With an asterisk for the type if the pipeline has a table for each.",
-				),
-				state: text(
-					"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
-				),
-				"filtered?": flag(
-					"The pipeline has a filter, and the table has the event only if it matches. Absent without a filter.",
-				),
-				"partition?": date(
-					"The table's partition. Absent for a table without partitions.",
-				),
-				"run?": text(
-					"The latest run that loaded it. Absent if the pipeline has removed that run.",
-				),
-				"loadedTime?": time("When that run ended."),
-				"firstRun?": text("The first such run that is still there."),
-				"loadedBefore?": time(
-					"Of a run that is removed: the table has had the event since this time at the latest.",
-				),
-				"nextRunTime?": time("When the schedule starts the next run."),
-			}),
+			eventLoad,
 		),
 	}),
 };

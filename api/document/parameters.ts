@@ -160,6 +160,10 @@ export const parameters = {
 		"refused",
 		flag("Also the requests that are refused.", isOff),
 	),
+	loads: inQuery(
+		"loads",
+		flag("Also what each pipeline of the source did with each event.", isOff),
+	),
 	body: inQuery(
 		"body",
 		flag(

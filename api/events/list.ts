@@ -3,19 +3,22 @@ import {
 	type EventsAnswer,
 	type EventsAsked,
 	eventStates,
+	type ListedEvent,
 	type StoredEvent,
 } from "../../packages/contracts/stored-event.ts";
 import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import { instantOf } from "../http/query.ts";
+import { flagOf, instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
 import { eventView } from "./event.ts";
+import { readLoads } from "./receipt.ts";
 import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/events`: the newest first. */
 export const listSourceEvents: Handler = async (request) => {
 	const { params, query } = request;
 	const { from, to, type, state, cursor } = query;
+	const withLoads = flagOf("loads", query.loads);
 	const list = {
 		limit: sizeOf(query.limit),
 		...(from !== undefined && { from: instantOf("from", from) }),
@@ -23,12 +26,30 @@ export const listSourceEvents: Handler = async (request) => {
 		...(type !== undefined && { types: [typeOf(type)] }),
 		...(state !== undefined && { state: stateOf(state) }),
 		...(cursor !== undefined && { cursor: cursorOf(cursor) }),
+		...(withLoads && { stored: true as const }),
 	};
 	const place = placeOf(await requireSource(request, params.name!));
 	if (!place) return { items: [] };
 	const { events, cursor: next } = await listInShards(request, place, list);
+	const loads = withLoads
+		? await readLoads(
+				request,
+				params.name!,
+				events.map((event) => ({
+					...event,
+					sourceKey: place.sourceKey,
+					storedTime: event.storedTime!,
+					...(event.releasedTime !== undefined && {
+						released: { time: event.releasedTime },
+					}),
+				})),
+			)
+		: undefined;
 	return {
-		items: events.map(eventView),
+		items: events.map((event, at) => ({
+			...eventView(event),
+			...(loads && { loads: loads[at] }),
+		})),
 		...(next !== undefined && { cursor: next }),
 	};
 };
@@ -58,7 +79,7 @@ function cursorOf(cursor: string): string {
 }
 
 interface Page {
-	events: StoredEvent[];
+	events: ListedEvent[];
 	/** Absent at the end. */
 	cursor?: string;
 }
@@ -103,7 +124,7 @@ export async function listInShards(
 		: shards.map(firstPart);
 	const pages = await Promise.all(parts.map((part) => ask(part, asked.limit)));
 	const counts = countsOf(pages, asked.limit);
-	const events: StoredEvent[] = [];
+	const events: ListedEvent[] = [];
 	const left: Part[] = [];
 	for (const [at, part] of parts.entries()) {
 		const [page, count] = [pages[at]!, counts[at]!];

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { FoundEvent } from "../../packages/contracts/stored-event.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../packages/kube/client/errors.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
+import { listSourceEvents } from "./list.ts";
 import { getReceipt } from "./receipt.ts";
 
 const id = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
@@ -28,13 +30,18 @@ interface ListOptions {
 class Cluster {
 	open = 0;
 	most = 0;
+	/** Plural of what the caller may not list. */
+	hidden: string | undefined;
 
 	readonly client = {
 		raw: async () => ({ status: { allowed: true } }),
+		get: async () => (await this.#items("sources", "")).at(-1),
 		list: async (
 			{ plural }: { plural: string },
 			{ fieldSelector = "", continue: from = "0" }: ListOptions,
 		) => {
+			if (plural === this.hidden)
+				throw new KubeApiError(403, { reason: "Forbidden" });
 			const all = await this.#items(plural, fieldSelector);
 			const next = Number(from) + 1;
 			return {
@@ -114,6 +121,41 @@ test("a receipt has each Pipeline's Run, however many pages of them there are", 
 			{ pipeline: "b", state: "Loaded", run: "b-1" },
 		],
 	});
+});
+
+test("a list has what each Pipeline did with each event, if it is asked to and the caller may see that", async () => {
+	const { sourceKey: _, storedTime, stage, ...head } = event;
+	const later = "2026-03-01T12:06:00.000Z";
+	const list = async (query: object, cluster = new Cluster()) => {
+		const events = [
+			{ ...head, storedTime },
+			{ ...head, state: "quarantined", storedTime },
+			{ ...head, state: "released", storedTime, releasedTime: later },
+		];
+		const request = {
+			params: { name: "shop" },
+			query,
+			client: cluster.client,
+			account: "shop",
+			server: { archive: { askEvents: async () => ({ answer: { events } }) } },
+		} as unknown as ApiRequest;
+		const answer = await listSourceEvents(request, undefined as never);
+		return (answer as { items: { loads?: object[] }[] }).items;
+	};
+	const [accepted, held, released] = await list({ loads: "true" });
+	expect(accepted).toMatchObject({
+		loads: [
+			{ pipeline: "a", state: "Loaded", table: "t", run: "a-1" },
+			{ pipeline: "b", state: "Loaded", table: "t", run: "b-1" },
+		],
+	});
+	expect(held).toMatchObject({ loads: [{ state: "Held" }, { state: "Held" }] });
+	expect(released).toMatchObject({
+		loads: [{ state: "Waiting" }, { state: "Waiting" }],
+	});
+	const blind = Object.assign(new Cluster(), { hidden: "runs" });
+	for (const items of [await list({}), await list({ loads: "true" }, blind)])
+		expect(items.filter((item) => "loads" in item)).toEqual([]);
 });
 
 test("however many receipts an account asks for at once, the Runs of one Pipeline are read at a time", async () => {

@@ -51,9 +51,7 @@ export const getReceipt: Handler = async (request) => {
 		);
 	const { headers: _, ...event } = found.event;
 	const { name } = found;
-	const loads = await receipts.run(account, () =>
-		readLoads(request, name, event),
-	);
+	const [loads] = (await readLoads(request, name, [event])) ?? [];
 	return { ...foundEventView(name, event, false), ...(loads && { loads }) };
 };
 
@@ -107,14 +105,15 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
 	);
 }
 
-/** Undefined if the caller may not see Pipelines or Runs. */
-async function readLoads(
-	{ client, account: namespace }: ApiRequest,
+/** What each Pipeline of a Source did with each of its events. Undefined if the caller may not see Pipelines or Runs. */
+export async function readLoads(
+	request: Pick<ApiRequest, "client" | "account">,
 	source: string,
-	event: Parameters<typeof loadOf>[0],
-): Promise<EventLoad[] | undefined> {
-	try {
-		const loads: EventLoad[] = [];
+	events: readonly Parameters<typeof loadOf>[0][],
+): Promise<EventLoad[][] | undefined> {
+	const { client, account: namespace } = request;
+	const read = async () => {
+		const loads: EventLoad[][] = events.map(() => []);
 		const fieldSelector = `spec.sourceRef.name=${source}`;
 		// The Runs of one Pipeline at a time: those of all would take too much memory.
 		for await (const pipelines of readPages<Pipeline>({
@@ -135,9 +134,13 @@ async function readLoads(
 					},
 					mostRuns,
 				);
-				loads.push(loadOf(event, pipeline, runs));
+				for (const [at, event] of events.entries())
+					loads[at]!.push(loadOf(event, pipeline, runs));
 			}
 		return loads;
+	};
+	try {
+		return await receipts.run(namespace, read);
 	} catch (error) {
 		if (hasReason(error, "Forbidden")) return undefined;
 		throw error;
@@ -171,10 +174,9 @@ interface EventLoad {
  * its snapshot, of the dates that it loads. Whether a filter matches isn't asked: a body may be needed for that.
  */
 export function loadOf(
-	event: Pick<
-		FoundEvent,
-		"time" | "storedTime" | "sourceKey" | "state" | "released"
-	>,
+	event: Pick<FoundEvent, "time" | "storedTime" | "sourceKey" | "state"> & {
+		released?: { time: string };
+	},
 	{ metadata, spec, status }: Pipeline,
 	runs: readonly Run[],
 ): EventLoad {

@@ -121,8 +121,8 @@ export function progressOf(
 	return [archivedThrough, ...loads.sort()].join("\n");
 }
 
-/** Each read of the days and of the open event is three requests, and a tab makes ten in a minute at most. */
-export const readsAMinute = 3;
+/** Each read of the days, the list and the open event is four requests, and a tab makes ten in a minute at most. */
+export const readsAMinute = 2;
 
 /**
  * How long the next read has to wait.

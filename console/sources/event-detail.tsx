@@ -16,7 +16,7 @@ import type {
 	TestEventResult,
 } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
-import { href } from "../router/navigation.ts";
+import { EventLoads } from "./event-loads.tsx";
 import { canBeSentAgain, curlOf, prettyBody, replayOf } from "./event-text.ts";
 
 /** One event: where it is, which Run loaded it into which table, and, for who may see them, its body and headers. */
@@ -57,7 +57,12 @@ export function EventDetail({
 						, <Time at={event.time} inFull />
 					</p>
 					<EventActions source={source} event={event} />
-					{receipt && <Loads loads={receipt.loads ?? []} />}
+					{receipt && (
+						<>
+							<h4>{words.loads}</h4>
+							<EventLoads loads={receipt.loads ?? []} withTimes />
+						</>
+					)}
 					<Violations event={event} />
 					<Contents event={event} />
 				</>
@@ -153,45 +158,6 @@ function EventActions({ source, event }: { source: Source; event: Event }) {
 				</button>
 			)}
 		</div>
-	);
-}
-
-function Loads({ loads }: { loads: NonNullable<EventReceipt["loads"]> }) {
-	return (
-		<>
-			<h4>{words.loads}</h4>
-			{loads.length === 0 ? (
-				<p class="quiet">{words.notLoaded}</p>
-			) : (
-				<ul>
-					{loads.map(({ pipeline, table, state, run, loadedTime }) => (
-						<li key={pipeline}>
-							<StatusBadge
-								status={state}
-								label={
-									words.loadStates[state as keyof typeof words.loadStates] ??
-									state
-								}
-							/>{" "}
-							<a href={href(`pipelines/${pipeline}`)}>{pipeline}</a>:{" "}
-							<code>{table}</code>
-							{run && (
-								<>
-									{" "}
-									<a href={href(`runs/${run}`)}>{run}</a>
-								</>
-							)}
-							{loadedTime && (
-								<>
-									{" "}
-									<Time at={loadedTime} />
-								</>
-							)}
-						</li>
-					))}
-				</ul>
-			)}
-		</>
 	);
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
@@ -12,6 +12,7 @@ import type { EventList, Source } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { address, setQuery } from "../router/navigation.ts";
 import { EventDetail } from "./event-detail.tsx";
+import { EventLoads } from "./event-loads.tsx";
 import { useBodies } from "./use-bodies.ts";
 
 type ListedEvent = EventList["items"][number];
@@ -31,7 +32,7 @@ export function StoredEvents({
 	progress,
 }: {
 	source: Source;
-	/** Another one reads again where the open event is. */
+	/** Another one reads again where the events are. */
 	progress: string;
 }) {
 	const { query } = address.value;
@@ -43,7 +44,7 @@ export function StoredEvents({
 	const text = query.get("text") ?? "";
 	const [round, setRound] = useState(0);
 	const filters = { state, type, from: instant(from), to: instant(to) };
-	const { pages, more } = useEvents(source, filters, round);
+	const { pages, more } = useEvents(source, filters, round, progress);
 	const { events, cursor, isLoading, problem } = pages;
 	const seesBodies = can("sources/bodies", "get");
 	const bodies = useBodies(
@@ -124,7 +125,7 @@ export function StoredEvents({
 					caption={words.eventTable}
 					rows={rows}
 					keyOf={({ eventId }) => eventId}
-					columns={columns}
+					columns={seesLoads() ? [...columns, loadsColumn] : columns}
 				/>
 			) : events.length > 0 ? null : isLoading ? (
 				<Skeleton />
@@ -183,26 +184,55 @@ const columns = [
 	},
 ];
 
+const loadsColumn = {
+	key: "loads",
+	title: words.loads,
+	render: ({ loads = [] }: ListedEvent) => <EventLoads loads={loads} />,
+};
+
+function seesLoads(): boolean {
+	return can("pipelines", "list") && can("runs", "list");
+}
+
+/** Whether another read may say more of where it is. */
+function isOnItsWay({ state, loads = [] }: ListedEvent): boolean {
+	return (
+		state === "quarantined" || loads.some((load) => load.state === "Waiting")
+	);
+}
+
 /** The start of a UTC date, as the API has it; empty for none, or half a date. */
 function instant(date: string): string {
 	return /^\d{4}-\d\d-\d\d$/.test(date) ? `${date}T00:00:00Z` : "";
 }
 
-/** The first page by the filters, and the next ones when asked for. New events make no request: `round` asks again. */
+/**
+ * The first page by the filters, and the next ones when asked for. New events make no request: `round` asks again. Where the events
+ * of the first page are is read again when there is progress.
+ */
 function useEvents(
 	{ name }: Source,
 	filters: Record<string, string>,
 	round: number,
+	progress: string,
 ) {
 	const [pages, setPages] = useState<EventPages>({
 		events: [],
 		isLoading: true,
 	});
 	const key = JSON.stringify([name, filters, round]);
+	const isFirst = useRef(true);
 	const load = async (before: ListedEvent[], cursor?: string) => {
 		const answer = await api.get<EventList>(
 			`sources/${encodeURIComponent(name)}/events`,
-			{ query: { ...filters, limit: pageSize, cursor } },
+			{
+				query: {
+					...filters,
+					limit: pageSize,
+					cursor,
+					loads: seesLoads() || undefined,
+				},
+			},
 		);
 		return { events: [...before, ...answer.items], cursor: answer.cursor };
 	};
@@ -218,15 +248,38 @@ function useEvents(
 		let isLeft = false;
 		setPages(({ events }) => ({ events, isLoading: true }));
 		// Whoever types a filter isn't done at the first letter.
-		const timer = setTimeout(async () => {
-			const first = await show([]);
-			if (!isLeft) setPages(first);
-		}, 300);
+		const timer = setTimeout(
+			async () => {
+				const first = await show([]);
+				if (!isLeft) setPages(first);
+			},
+			isFirst.current ? 0 : 300,
+		);
+		isFirst.current = false;
 		return () => {
 			isLeft = true;
 			clearTimeout(timer);
 		};
 	}, [key]);
+	const isOn = pages.events.some(isOnItsWay);
+	const read = useRef(progress);
+	useEffect(() => {
+		if (read.current === progress) return;
+		read.current = progress;
+		if (!isOn) return;
+		let isLeft = false;
+		void show([]).then(({ events }) => {
+			if (isLeft) return;
+			const now = new Map(events.map((event) => [event.eventId, event]));
+			setPages((shown) => ({
+				...shown,
+				events: shown.events.map((event) => now.get(event.eventId) ?? event),
+			}));
+		});
+		return () => {
+			isLeft = true;
+		};
+	}, [key, progress]);
 	const more = async () => {
 		setPages({ ...pages, isLoading: true });
 		setPages(await show(pages.events, pages.cursor));

@@ -30,6 +30,8 @@ export interface EventsAsked {
 	/** The plan's event types. */
 	types?: string[];
 	state?: EventState;
+	/** Also when each event was stored, and released. */
+	stored?: true;
 	/** Imported events belong to no shard, so one of a Source's shards lists them. */
 	withoutImported?: true;
 	/** Where the page before ended. */
@@ -64,10 +66,18 @@ export interface StoredEvent {
 	violations?: ViolationKind[];
 }
 
+/** An event in a list. The times are there if the list asked for them. */
+export interface ListedEvent extends StoredEvent {
+	/** As of a {@link FoundEvent}. */
+	storedTime?: string;
+	/** When it was released. */
+	releasedTime?: string;
+}
+
 export type EventsAnswer =
 	| {
 			ok: true;
-			events: StoredEvent[];
+			events: ListedEvent[];
 			/** Absent at the end. A page may have fewer events than asked for, and even none, before the end. */
 			cursor?: string;
 	  }

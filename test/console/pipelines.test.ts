@@ -21,11 +21,16 @@ const editor = ["tidemill-editor", "tidemill-admin", "tidemill-log-reader"];
 
 describe.skipIf(noBrowser)("Pipelines in the console", () => {
 	let visitor: ConsoleSession;
+	let event: string;
 
 	beforeAll(async () => {
 		visitor = await openConsole("console-pipelines", editor);
 		await applySourceAndDestination(visitor);
-		await send(visitor, { id: 1, total: { amount: 19.9 }, note: hostile });
+		event = await send(visitor, {
+			id: 1,
+			total: { amount: 19.9 },
+			note: hostile,
+		});
 	});
 	afterAll(() => visitor?.close());
 
@@ -33,7 +38,7 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 		["by mouse", "orders-by-mouse", withMouse],
 		["by keyboard alone", "orders-by-keys", withKeyboard],
 	] as const)(
-		"somebody makes a Pipeline by the form, runs it, and counts its rows, %s",
+		"somebody makes a Pipeline by the form, runs it, counts its rows, and sees the event as loaded, %s",
 		async (_how, name, handsOf) => {
 			const { page, open } = visitor;
 			const hands = handsOf(page);
@@ -65,6 +70,23 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 			expect(rows).toContainEqual(
 				expect.objectContaining({ total_amount: 19.9 }),
 			);
+
+			const run = await page.getByRole("heading", { level: 1 }).innerText();
+			await hands.follow("Sources");
+			await page.getByRole("heading", { level: 1, name: "Sources" }).waitFor();
+			await hands.follow("shop");
+			const listed = page
+				.getByRole("region", { name: "Stored events" })
+				.getByRole("row")
+				.filter({ hasText: event });
+			const load = listed.getByRole("listitem").filter({ hasText: run });
+			expect(await load.innerText()).toBe(
+				`Loaded ${name}: ${name.replaceAll("-", "_")} ${run}`,
+			);
+			await hands.press(event);
+			const detail = page.getByRole("region", { name: `Event ${event}` });
+			await detail.getByRole("link", { name: run }).waitFor();
+			await expectPage(page, "shop");
 			expect(visitor.complaints).toEqual([]);
 		},
 	);

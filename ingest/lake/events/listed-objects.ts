@@ -17,6 +17,9 @@ import type { RowChoice, StoredRow } from "./row.ts";
 export interface ListedRow {
 	row: StoredRow;
 	state: EventState;
+	/** Absent while a frame of the buffer has it. */
+	object?: EventObject;
+	releasedMs?: number;
 }
 
 type ObjectsAsked = Pick<
@@ -128,13 +131,17 @@ export class ListedObjects {
 				? await releasedRows(this.#events, folder, object, rows)
 				: undefined;
 			for (const row of rows) {
+				const releasedMs = released?.get(row.eventID)?.timeMs;
 				const own = !released
 					? receivedState
-					: released.has(row.eventID)
+					: releasedMs !== undefined
 						? "released"
 						: "quarantined";
 				if (state === undefined || own === state)
-					found.push({ row, state: own });
+					found.push({
+						...{ row, state: own, object },
+						...(releasedMs !== undefined && { releasedMs }),
+					});
 			}
 		}
 		return found.slice(0, choice.limit);

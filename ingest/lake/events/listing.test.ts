@@ -147,6 +147,36 @@ test.each([1, 2, 100])(
 	},
 );
 
+test("a list says of each event when it was stored and released, as the event by itself does, if it is asked to", async () => {
+	const events = new StoredEvents();
+	const kept = [0, 1].map((ms) => eventAt(noonMs + ms, { quarantined: true }));
+	events.publish([...frame(0), ...kept], noonMs + 20);
+	events.publish(frame(30), noonMs + 40);
+	await events.archive();
+	await events.addReleased([kept[0]!]);
+	await events.addImported(frame(-dayMs));
+	events.publish(frame(60), noonMs + 100);
+	const list = async (asked: object) => {
+		const page = await listEvents(events, account, sourceKey, {
+			...{ limit: 100, ...asked },
+		});
+		return page.ok ? page.events : [];
+	};
+	const listed = await list({ stored: true });
+	expect(listed).toHaveLength(14);
+	const some = { account, sourceKeys: [sourceKey], whole: false, keyMs: 0 };
+	for (const { eventID, state, storedTime, releasedTime } of listed) {
+		const { answer } = await findEvent(events, { ...some, id: eventID });
+		const found = answer.ok ? answer.event : undefined;
+		expect([eventID, state, storedTime, releasedTime]).toEqual([
+			...[eventID, found?.state, found?.storedTime, found?.released?.time],
+		]);
+	}
+	expect(listed.filter(({ releasedTime }) => releasedTime)).toHaveLength(1);
+	const plain = await list({});
+	expect(plain.filter((event) => "storedTime" in event)).toEqual([]);
+});
+
 test("a page of recent events reads nothing of what was imported", async () => {
 	const events = new StoredEvents();
 	for (const day of [1, 2, 3]) await events.addImported(frame(-day * dayMs));

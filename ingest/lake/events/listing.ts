@@ -1,14 +1,17 @@
 import type {
 	EventsAnswer,
 	EventsAsked,
+	ListedEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { CutRecord } from "../../archive/decide/cut.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { BufferedEvents, pageMs } from "./buffered-events.ts";
 import type { EventObject } from "./date-objects.ts";
 import type { EventStore, StreamEnds } from "./event-store.ts";
 import { ListedObjects, type ListedRow } from "./listed-objects.ts";
+import { cutOf, storedTimeOf } from "./lookup.ts";
 import type { OpenObject } from "./object-reader.ts";
 import { isBefore, type RowChoice, type RowPlace, storedEvent } from "./row.ts";
 
@@ -31,14 +34,39 @@ export async function listEvents(
 	const cursor = asked.cursor ? readCursor(asked.cursor) : undefined;
 	const listing = new Listing(events, account, sourceKey, asked, ends, cursor);
 	const next = await listing.read();
+	// Objects of neighbouring cuts overlap by some seconds.
+	const shown = listing.shown.sort((a, b) => (isBefore(a.row, b.row) ? 1 : -1));
+	const times = asked.stored ? await timesOf(events, shown) : [];
 	return {
 		ok: true,
-		// Objects of neighbouring cuts overlap by some seconds.
-		events: listing.shown
-			.sort((a, b) => (isBefore(a.row, b.row) ? 1 : -1))
-			.map(({ row, state }) => storedEvent(row, state)),
+		events: shown.map(({ row, state }, at) => ({
+			...storedEvent(row, state),
+			...times[at],
+		})),
 		...(next && { cursor: writeCursor(next) }),
 	};
+}
+
+/** When each was stored and released. The cuts are read once each. */
+async function timesOf(
+	events: EventStore,
+	shown: readonly ListedRow[],
+): Promise<Pick<ListedEvent, "storedTime" | "releasedTime">[]> {
+	const objects = new Map(
+		shown.flatMap(({ object }) => (object ? [[object.key, object]] : [])),
+	);
+	const cuts = new Map<string, CutRecord | undefined>();
+	await mapConcurrently([...objects.values()], opensAtOnce, async (object) => {
+		cuts.set(object.key, await cutOf(events, object));
+	});
+	return shown.map(({ row, object, releasedMs }) => ({
+		storedTime: object
+			? storedTimeOf(row, object, cuts.get(object.key))
+			: new Date(row.storedMs!).toISOString(),
+		...(releasedMs !== undefined && {
+			releasedTime: new Date(releasedMs).toISOString(),
+		}),
+	}));
 }
 
 class Listing {

@@ -6,7 +6,7 @@ import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { timeOfEventID } from "../../wire/frame-event.ts";
-import type { ArchivedSource } from "./date-objects.ts";
+import type { ArchivedSource, EventObject } from "./date-objects.ts";
 import { type EventStore, releasedRows } from "./event-store.ts";
 import {
 	afterItsTime,
@@ -119,9 +119,8 @@ async function described(
 	{ account, sourceKey }: ArchivedSource,
 	{ object, row }: EventMatch,
 ): Promise<Found> {
-	const { key, date, quarantined, stream, first, isOfOneCut, importedMs } =
-		object;
-	const cut = isOfOneCut ? await cutOf(events, stream, first) : undefined;
+	const { key, date, quarantined, stream, first, importedMs } = object;
+	const cut = await cutOf(events, object);
 	const folder = { account, sourceKey, date };
 	const released = quarantined
 		? (await releasedRows(events, folder, object, [row])).get(row.eventID)
@@ -139,9 +138,7 @@ async function described(
 		stage: "Bucket",
 		...(cut && { frames: { stream, first, last: cut.last } }),
 		object: key,
-		storedTime:
-			cut?.firstFrame.time ??
-			new Date(importedMs ?? row.timeMs + disorderMs).toISOString(),
+		storedTime: storedTimeOf(row, object, cut),
 		...(released && {
 			released: {
 				time: new Date(released.timeMs).toISOString(),
@@ -151,7 +148,24 @@ async function described(
 	});
 }
 
-async function cutOf(events: EventStore, stream: string, first: number) {
+/** When an object's row was stored, or at the latest: nothing says when once the objects of its date are compacted. */
+export function storedTimeOf(
+	{ timeMs }: StoredRow,
+	{ importedMs }: EventObject,
+	cut: CutRecord | undefined,
+): string {
+	return (
+		cut?.firstFrame.time ??
+		new Date(importedMs ?? timeMs + disorderMs).toISOString()
+	);
+}
+
+/** The cut that an object has the rows of; undefined if there are several. */
+export async function cutOf(
+	events: EventStore,
+	{ stream, first, isOfOneCut }: EventObject,
+): Promise<CutRecord | undefined> {
+	if (!isOfOneCut) return undefined;
 	const { store } = events.options;
 	const text = await store.get(store.keys.cut(stream, first));
 	return text === undefined ? undefined : (JSON.parse(text) as CutRecord);

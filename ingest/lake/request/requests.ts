@@ -178,6 +178,7 @@ export const readEventsRequest = requestOf<EventsRequest>("events", {
 			to: optional(time),
 			types: optional(list(text(/^[\s\S]{1,200}$/), 20)),
 			state: optional(oneOf(...eventStates)),
+			stored: flag,
 			withoutImported: flag,
 			cursor: optional(text(/^[\w-]+$/)),
 		}),
