@@ -38,12 +38,13 @@ export async function webhookURL(
 export async function send(
 	{ local }: ConsoleSession,
 	body: object,
+	source = "shop",
 ): Promise<string> {
 	const id = await local.run(
 		"tidemill",
 		"events",
 		"send",
-		"shop",
+		source,
 		"--data",
 		JSON.stringify(body),
 	);
@@ -53,13 +54,14 @@ export async function send(
 export async function createPipeline(
 	{ local }: ConsoleSession,
 	name: string,
+	source = "shop",
 ): Promise<void> {
 	await local.run(
 		"tidemill",
 		"pipelines",
 		"create",
 		name,
-		"--source=shop",
+		`--source=${source}`,
 		"--destination=warehouse",
 		"--wait",
 	);

@@ -1,4 +1,6 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { untilKnown } from "../support/senders/http-client.ts";
 import {
 	type ConsoleSession,
 	expectInvalid,
@@ -6,14 +8,21 @@ import {
 	noBrowser,
 	openConsole,
 } from "./browser.ts";
-import { withKeyboard, withMouse } from "./hands.ts";
+import { type Hands, withKeyboard, withMouse } from "./hands.ts";
 import {
 	applySourceAndDestination,
 	createPipeline,
 	hostile,
 	rowsOf,
 	send,
+	webhookURL,
 } from "./shop.ts";
+
+/** Each with the name of its plan, Source and Pipeline. */
+const ways = [
+	["by mouse", "by-mouse", withMouse],
+	["by keyboard alone", "by-keys", withKeyboard],
+] as const;
 
 describe.skipIf(noBrowser)("tracking plans in the console", () => {
 	let visitor: ConsoleSession;
@@ -21,16 +30,11 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 	beforeAll(async () => {
 		visitor = await openConsole("console-plans", ["tidemill-editor"]);
 		await applySourceAndDestination(visitor);
-		await createPipeline(visitor, "orders");
-		await send(visitor, { type: "order.paid", id: 1 });
-		await send(visitor, { type: "order.paid", id: 2 });
+		for (const [, name] of ways) await createShop(visitor, name);
 	});
 	afterAll(() => visitor?.close());
 
-	test.each([
-		["by mouse", "plan-by-mouse", withMouse],
-		["by keyboard alone", "plan-by-keys", withKeyboard],
-	] as const)(
+	test.each(ways)(
 		"somebody drafts a plan, tries it and sets it; an event is quarantined and released, %s",
 		async (_how, name, handsOf) => {
 			const { page, open, local } = visitor;
@@ -38,11 +42,11 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 			await open("tracking-plans");
 			await hands.press("New tracking plan");
 			await hands.fill("Plan name", name);
-			await hands.choose("Draft from recent events: Source", "shop");
+			await hands.choose("Draft from recent events: Source", name);
 			await hands.press("Draft the plan");
 			await page.getByText(/^Drafted from \d+ events of/).waitFor();
 			await hands.choose("An event of an unplanned type", "Quarantine");
-			await hands.choose("Try it on history: Source", "shop");
+			await hands.choose("Try it on history: Source", name);
 			await hands.press("Try the plan");
 			await page.getByText(/^The plan would have/).waitFor();
 			await page.getByText("The API accepts this plan.").waitFor();
@@ -50,26 +54,27 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 			await hands.press("Create");
 			await page.getByRole("heading", { level: 1, name }).waitFor();
 
-			await hands.choose("Use it for the source", "shop");
+			await hands.choose("Use it for the source", name);
 			await hands.press("Set the plan");
 			await page
-				.getByRole("button", { name: "Stop using it for shop" })
+				.getByRole("button", { name: `Stop using it for ${name}` })
 				.waitFor();
 			await local.run(
 				"kubectl",
 				"wait",
 				"--for=condition=PlanCurrent",
 				"--timeout=60s",
-				"source/shop",
+				`source/${name}`,
 			);
-			const event = await send(visitor, { type: `${name} ${hostile}`, id: 3 });
+			const event = await sendTestEvent(page, hands, name);
 			const isRow = async () =>
-				(await rowsOf(visitor, "orders")).some(
+				(await rowsOf(visitor, name)).some(
 					(row) => (row as { event_id: string }).event_id === event,
 				);
-			await runPipeline(visitor);
+			await runPipeline(page, hands, name, 2);
 			expect(await isRow()).toBe(false);
 
+			await openByLinks(page, hands, "Tracking plans", name);
 			await vi.waitFor(
 				async () => {
 					await hands.press("Show events in quarantine");
@@ -87,10 +92,11 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 			await expectPage(page, name);
 			await hands.press(`Release the event ${event}`);
 			await page.getByText(/^1 event is released/).waitFor();
-			await runPipeline(visitor);
+			await runPipeline(page, hands, name, 3);
 			expect(await isRow()).toBe(true);
+			await openByLinks(page, hands, "Tracking plans", name);
 			await page.getByRole("rowheader", { name: "UnplannedEvent" }).waitFor();
-			await hands.press("Stop using it for shop");
+			await hands.press(`Stop using it for ${name}`);
 			await page.getByText("No source uses it yet.").waitFor();
 			expect(visitor.complaints).toEqual([]);
 		},
@@ -135,6 +141,62 @@ function isFocused(element: {
 	return element.ownerDocument.activeElement === element;
 }
 
-async function runPipeline({ local }: ConsoleSession): Promise<void> {
-	await local.run("tidemill", "pipelines", "run", "orders", "--wait");
+/** A Source with two events, and a Pipeline, both of that name. */
+async function createShop(
+	visitor: ConsoleSession,
+	name: string,
+): Promise<void> {
+	await visitor.local.run("tidemill", "sources", "create", name, "--wait");
+	await untilKnown(await webhookURL(visitor, name));
+	await createPipeline(visitor, name, name);
+	for (const id of [1, 2])
+		await send(visitor, { type: "order.paid", id, note: hostile }, name);
+}
+
+/** Goes from page to page, as a visitor does. */
+async function openByLinks(
+	page: Page,
+	hands: Hands,
+	list: string,
+	name: string,
+): Promise<void> {
+	await hands.follow(list);
+	await page.getByRole("heading", { level: 1, name: list }).waitFor();
+	await hands.follow(name);
+	await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+}
+
+/** Returns the event's ID. */
+async function sendTestEvent(
+	page: Page,
+	hands: Hands,
+	source: string,
+): Promise<string> {
+	await openByLinks(page, hands, "Sources", source);
+	await hands.press("Send test event");
+	const said = await page
+		.getByText(/^The event .* is accepted\.$/)
+		.textContent();
+	const event = /[0-9a-f-]{36}/.exec(said!)![0];
+	const stored = page.getByRole("region", { name: "Stored events" });
+	const row = stored.getByRole("row").filter({ hasText: event });
+	await vi.waitFor(
+		async () => {
+			await hands.press("Show the newest", stored);
+			await row.getByText("Quarantined").waitFor({ timeout: 10_000 });
+		},
+		{ timeout: 60_000 },
+	);
+	return event;
+}
+
+async function runPipeline(
+	page: Page,
+	hands: Hands,
+	name: string,
+	rows: number,
+): Promise<void> {
+	await openByLinks(page, hands, "Pipelines", name);
+	await hands.press("Run now");
+	await page.getByText(`${rows} rows are in the table`).waitFor();
 }
