@@ -71,14 +71,16 @@ export function SourcePage({ params }: PageProps) {
 				fixedName={name}
 			/>
 			{can("sources", "delete") && !managedBy && (
-				<DeleteButton
-					name={name}
-					loss={<p>{words.loss}</p>}
-					onDelete={async () => {
-						await api.delete(path(name));
-						await navigate("sources");
-					}}
-				/>
+				<div class="actions">
+					<DeleteButton
+						name={name}
+						loss={<p>{words.loss}</p>}
+						onDelete={async () => {
+							await api.delete(path(name));
+							await navigate("sources");
+						}}
+					/>
+				</div>
 			)}
 		</Page>
 	);
