@@ -10,11 +10,13 @@ import { parseSchedule } from "../crds/schedule.ts";
 import {
 	columnNames,
 	headerColumnOf,
+	inferredColumnsOf,
 	latestViewOf,
 	otherTypesTableOf,
 	parameterColumnOf,
 	quarantineTableOf,
 	rejectedTableOf,
+	rescuedColumn,
 	tableNameOf,
 	typeTablesOf,
 } from "../crds/table-name.ts";
@@ -132,7 +134,10 @@ function tablesOf(
 	now: number,
 ) {
 	const name = tableNameOf(metadata.name, spec.table.name);
-	const columns = namedColumns(spec, source);
+	const columns = [
+		...namedColumns(spec, source),
+		...evolvingColumns({ metadata, spec, ...(status && { status }) }),
+	];
 	const about = `Source ${spec.sourceRef.name}, loaded by Pipeline ${metadata.name}`;
 	const isTimed = columns.some(({ from }) => from === "Timestamp");
 	const table = (
@@ -219,6 +224,27 @@ function namedColumns(
 			name: parameterColumnOf(name),
 			from: { header: parameterField(name) },
 		})),
+	];
+}
+
+/** Those that the columns of the spec don't say. */
+function evolvingColumns(
+	pipeline: Pick<Pipeline, "metadata" | "spec" | "status">,
+): TableColumn[] {
+	const { schema, bodyColumns = [] } = pipeline.spec.table;
+	if (schema !== "Evolve") return [];
+	const known = new Set(bodyColumns.map(({ name }) => name));
+	return [
+		...inferredColumnsOf(pipeline)
+			.filter(({ name }) => !known.has(name))
+			.map(
+				({ name, bodyPointer, type }) =>
+					({ name, from: { bodyPointer, type } }) as TableColumn,
+			),
+		{
+			name: rescuedColumn,
+			from: { bodyPointer: "", type: "String", isRest: true },
+		},
 	];
 }
 

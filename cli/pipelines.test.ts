@@ -54,6 +54,7 @@ test.each([
 		{ table: { latestBy: ["order_id", "region"] } },
 	],
 	[{ perEventType: true }, { table: { perEventType: true } }],
+	[{ evolve: true }, { table: { schema: "Evolve" } }],
 	[{ match: "/a=" }, { filter: { match: { bodyPointer: "/a", equals: "" } } }],
 	[{ cron: "0 * * * *" }, { schedule: { type: "Cron", cron: "0 * * * *" } }],
 ])("the options %j make the spec of a Pipeline", (options, spec) => {

@@ -59,6 +59,7 @@ export function define(pipelines: CommandGroup): void {
 			"--match <condition>",
 			"load only the events whose bodies have this value, as /pointer=value, such as /order/status=paid",
 		)
+		.option("--evolve", "give each member of the bodies a column")
 		.option("--per-event-type", "load each event type into a table of its own")
 		.option(
 			"--quarantine",
@@ -250,6 +251,7 @@ interface FilterOptions {
 	typePointer?: string | undefined;
 	typeHeader?: string | undefined;
 	perEventType?: boolean | undefined;
+	evolve?: boolean | undefined;
 	match?: string | undefined;
 }
 
@@ -272,13 +274,14 @@ export function specOf(
 	const { columns, bodyColumn, quarantine, rejectedValues } = options;
 	const { latestBy } = options;
 	const schedule = scheduleOf(options);
-	const { perEventType } = options;
+	const { perEventType, evolve } = options;
 	const place = placeOf(options);
 	const filter = filterOf(options, place);
 	const tableSpec = {
 		...(table && { name: table }),
 		...(columns && { columns: columns.split(",").map(columnNamed) }),
 		...(bodyColumn && { bodyColumns: bodyColumn.map(bodyColumnOf) }),
+		...(evolve && { schema: "Evolve" }),
 		...(perEventType && { perEventType }),
 		...(perEventType && place && { eventType: place }),
 		...(quarantine && { quarantine }),

@@ -1,4 +1,8 @@
-import type { Pipeline, PipelineEventTypeTables } from "./generated/types.ts";
+import type {
+	Pipeline,
+	PipelineColumn,
+	PipelineEventTypeTables,
+} from "./generated/types.ts";
 
 /** The table of events in quarantine. Queries of several tables by a wildcard, such as `orders_*`, don't find it. */
 export function quarantineTableOf(table: string): string {
@@ -51,6 +55,20 @@ export function typeTablesOf({
 	const isSame = known?.table === tableNameOf(metadata.name, table.name);
 	return isSame ? known.types : [];
 }
+
+/** The columns that members of bodies have got under the Pipeline's table name of today. */
+export function inferredColumnsOf({
+	metadata,
+	spec: { table },
+	status,
+}: Pick<Pipeline, "metadata" | "spec" | "status">): PipelineColumn[] {
+	const known = status?.inferredColumns;
+	const isSame = known?.table === tableNameOf(metadata.name, table.name);
+	return table.schema === "Evolve" && isSame ? known.columns : [];
+}
+
+/** The column of what no column holds of a body. No other column's name begins so. */
+export const rescuedColumn = "_rescued";
 
 /** What the columns of `spec.table.columns` are called in the table. */
 export const columnNames = {

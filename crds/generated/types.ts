@@ -833,6 +833,8 @@ export interface PipelineTable {
 	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations" | "LoadedAt" | "Run")[];
 	/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 	bodyColumns?: PipelineBodyColumn[];
+	/** Whether the columns follow the events. With `Evolve`, members of bodies that no column has get columns beside those of `bodyColumns`, by the types of their values, and a last column `_rescued` has what no column holds of a body, as JSON text. `status.inferredColumns` lists them. With `Fixed`, or without this field, the columns are those of the spec. If it changes, the next Run loads every date again. */
+	schema?: "Fixed" | "Evolve";
 	/** Whether Runs also load events in quarantine, into a second table. It is called `quarantine_<table>`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 	quarantine?: boolean;
 	/** Whether Runs also write down each value that a column of the table couldn't hold, in a table `<table>_rejected`: the event's id and date, the column, the value as it was sent (at most 1,024 bytes) and why it doesn't fit. It holds the same days as the table. */
@@ -1020,6 +1022,23 @@ export interface PipelineEventTypeTables {
 	types: PipelineType[];
 }
 
+export interface PipelineColumn {
+	/** The column's name. */
+	name: string;
+	/** JSON Pointer (RFC 6901) to the member in the body. */
+	bodyPointer: string;
+	/** The column's type. */
+	type: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+}
+
+/** The columns that members of bodies have got, if `spec.table.schema` is `Evolve`. A member keeps its column. */
+export interface PipelineInferredColumns {
+	/** Name of the table, as `tableName`. */
+	table: string;
+	/** Each column, in the order in which Runs found them, as `spec.table.bodyColumns` may have it. */
+	columns: PipelineColumn[];
+}
+
 /** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
 export interface PipelineAdoptedTable {
 	/** The warehouse, such as `DuckDB:analytics/events.duckdb`. */
@@ -1075,6 +1094,8 @@ export interface PipelineStatus {
 	lastSuccess?: PipelineLastSuccess;
 	/** The tables of types of events, if `spec.table.perEventType` is set. A type keeps its table. */
 	eventTypeTables?: PipelineEventTypeTables;
+	/** The columns that members of bodies have got, if `spec.table.schema` is `Evolve`. A member keeps its column. */
+	inferredColumns?: PipelineInferredColumns;
 	/** The table for which `spec.table.adopt` is used up, because a Run has succeeded with it. It goes with that field. */
 	adoptedTable?: PipelineAdoptedTable;
 	/** Why the last Run left the table as it is. It stays until another Run ends. */
@@ -1103,6 +1124,13 @@ export interface RunSpec {
 	full?: boolean;
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
+}
+
+export interface RunColumn {
+	/** JSON Pointer (RFC 6901) to the member in the body. */
+	bodyPointer: string;
+	/** The column's type, by the member's values. */
+	type: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
 }
 
 /** What the Run put into the table `<table>_other` of events that have a type, because as many types as the Pipeline's `table.maxEventTypes` have a table already. Absent if there is nothing. */
@@ -1183,6 +1211,10 @@ export interface RunStatus {
 	otherRows?: number;
 	/** Types of events without a table that a Job of the Run has found. The Pipeline gives them tables, and the Run goes on with the extent `Whole`. */
 	eventTypes?: string[];
+	/** Members of bodies without a column that a Job of the Run has found. The Pipeline gives them columns, and the Run goes on. */
+	columns?: RunColumn[];
+	/** Rows of the Run's dates with something in the column `_rescued`, which no other column holds. Absent if there are none. */
+	rescuedRows?: number;
 	/** What the Run put into the table `<table>_other` of events that have a type, because as many types as the Pipeline's `table.maxEventTypes` have a table already. Absent if there is nothing. */
 	otherTypes?: RunOtherTypes;
 	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */

@@ -7,6 +7,7 @@ import {
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
+import { isRest } from "../../packages/warehouses/load/body-paths.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import {
 	type DayFiles,
@@ -26,6 +27,7 @@ import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import { readManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
+import { FoundColumns } from "./found-columns.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
 import { openWarehouse } from "./warehouse.ts";
@@ -133,9 +135,13 @@ class Attempt {
 				(session) =>
 					this.#warehouse?.unheld?.(this.#input.table, session) ?? [],
 			);
+			const found =
+				this.#input.evolves &&
+				new FoundColumns(this.#input, this.#input.evolves);
 			const ready = takesDaysOneByOne(this.#input)
-				? await sized(plans, files, this.#manifest, this.#input.filter)
-				: await onDisk(plans, files, rejected);
+				? await sized(plans, files, this.#manifest, this.#input.filter, found)
+				: await onDisk(plans, files, rejected, found);
+			found?.requireNone();
 			const all = await this.#load(ready, files, async () => {
 				const days = takesDaysOneByOne(this.#input)
 					? await rejected.counted({ ...plans, days: ready.days })
@@ -148,14 +154,15 @@ class Attempt {
 			// A warehouse counts by the days that it was given, unless all were on disk before.
 			const loaded = takesDaysOneByOne(this.#input) ? ready.days : plans.days;
 			const otherTypes = this.#split?.otherTypes;
-			const unfit = unfitValues(
-				addUnfit(
-					plans.days.flatMap((day, index) => [
-						files.unfitOf(loaded[index]!) ?? files.unfitOf(day) ?? {},
-						day.kept?.unfit ?? {},
-					]),
-				),
+			const counts = addUnfit(
+				plans.days.flatMap((day, index) => [
+					files.unfitOf(loaded[index]!) ?? files.unfitOf(day) ?? {},
+					day.kept?.unfit ?? {},
+				]),
 			);
+			const unfit = unfitValues(counts);
+			const rest = this.#input.table.columns.find(({ from }) => isRest(from));
+			const rescuedRows = (rest && counts[rest.name]?.values) ?? 0;
 			// Only the objects themselves tell which events the filter wants.
 			const counted = this.#input.filter && {
 				...resultOf(this.#manifest, ready, held !== undefined),
@@ -168,6 +175,7 @@ class Attempt {
 				...(otherRows > 0 && { otherRows }),
 				...(otherTypes && { otherTypes }),
 				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
+				...(rescuedRows > 0 && { rescuedRows }),
 				...(unfit.length > 0 && { unfitValues: unfit }),
 				...(this.#warning !== undefined && { warning: this.#warning }),
 			};
@@ -337,6 +345,7 @@ async function onDisk(
 	{ days, apart = [], rejecting }: TablePlans,
 	files: DownloadedDays,
 	rejected: RejectedDays,
+	columns: FoundColumns | undefined,
 ): Promise<TablePlans> {
 	const others = (rejecting ?? []).filter(
 		({ objects }, index) => objects !== days[index]!.objects,
@@ -344,6 +353,10 @@ async function onDisk(
 	const all = [...days, ...apart, ...others];
 	const found = await files.all(all);
 	const foundOf = (day: LoadDay) => found[all.indexOf(day)]!;
+	if (columns)
+		await files.with([], (_, session) =>
+			columns.read(days.map(foundOf), session),
+		);
 	return {
 		days: days.map(foundOf),
 		...(apart.length > 0 && { apart: apart.map(foundOf) }),
@@ -360,34 +373,37 @@ async function onDisk(
 
 /**
  * Only the objects themselves can tell how many rows stay in quarantine if any were released, how many count if any were erased,
- * and how many a filter wants.
+ * how many a filter wants, and which members bodies have.
  */
 async function sized(
 	plans: TablePlans,
 	files: DownloadedDays,
 	{ dates, erasures }: Manifest,
 	filter: LoadInput["filter"],
+	columns: FoundColumns | undefined,
 ): Promise<TablePlans> {
 	const isErased = new Set(
 		dates
 			.filter(({ erased }) => erased || erasures?.isUnderWay)
 			.map(({ date }) => date),
 	);
-	const size = async (days: LoadDay[]) => {
+	const size = async (days: LoadDay[], columns?: FoundColumns) => {
 		const found: LoadDay[] = [];
-		for (const day of days)
-			found.push(
-				day.objects.length > 0 &&
-					(filter || day.released || isErased.has(day.date))
-					? {
-							...day,
-							rows: await files.with([day], async ([found]) => found!.rows),
-						}
-					: day,
-			);
+		for (const day of days) {
+			const isKnown = !filter && !day.released && !isErased.has(day.date);
+			if (day.objects.length === 0 || (isKnown && !columns)) {
+				found.push(day);
+				continue;
+			}
+			const rows = await files.with([day], async ([one], session) => {
+				await columns?.read([one!], session);
+				return one!.rows;
+			});
+			found.push(isKnown ? day : { ...day, rows });
+		}
 		return found;
 	};
-	const days = await size(plans.days);
+	const days = await size(plans.days, columns);
 	return plans.apart ? { days, apart: await size(plans.apart) } : { days };
 }
 

@@ -4,14 +4,17 @@ import {
 	columnNames,
 	headerColumnOf,
 	parameterColumnOf,
+	rescuedColumn,
 } from "../../crds/table-name.ts";
 import { isTimeZone } from "../../crds/wall-clock.ts";
 import type {
 	BodyColumnType,
 	BodyValueType,
+	ColumnRoom,
 	TableColumn,
 } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
+import { columnsBeside } from "./inferred-columns.ts";
 import { plannedType } from "./planned-type.ts";
 import type { PipelineReferences } from "./state.ts";
 
@@ -20,13 +23,16 @@ const defaultDecimal = { precision: 38, scale: 9 };
 
 type ColumnProblem = "ColumnTypeUnknown" | "InvalidColumn";
 
-/** The table's columns in order, or what is wrong with one and what to do about it. */
+/**
+ * The table's columns in order, with the room for more if they follow the events; or what is wrong with one and what to do
+ * about it.
+ */
 export function columnsOf({
 	pipeline,
 	source,
 	trackingPlan,
 }: Pick<PipelineReferences, "pipeline" | "source" | "trackingPlan">):
-	| { columns: TableColumn[] }
+	| { columns: TableColumn[]; room?: ColumnRoom }
 	| { problem: string; reason: ColumnProblem; isPlanMissing?: boolean } {
 	const { columns, bodyColumns = [] } = pipeline.spec.table;
 	const plan = source?.spec.webhook?.trackingPlanRef?.name;
@@ -47,19 +53,32 @@ export function columnsOf({
 			};
 		fromBody.push({ name, from: { bodyPointer, ...valueType(column, found) } });
 	}
+	const fromEvent = columns.map((from) => ({ name: columnNames[from], from }));
+	const fromRequest: TableColumn[] = [
+		...(source?.spec.webhook?.capturedHeaders ?? []).map((header) => ({
+			name: headerColumnOf(header),
+			from: { header },
+		})),
+		...(source?.spec.webhook?.capturedQueryParameters ?? []).map((name) => ({
+			name: parameterColumnOf(name),
+			from: { header: parameterField(name) },
+		})),
+	];
+	if (pipeline.spec.table.schema !== "Evolve")
+		return { columns: [...fromEvent, ...fromBody, ...fromRequest] };
+	const rest: TableColumn = {
+		name: rescuedColumn,
+		from: { bodyPointer: "", type: "String", isRest: true },
+	};
+	const inferred = columnsBeside(pipeline);
+	const fromFound = inferred.columns.map((column): TableColumn => {
+		const { name, bodyPointer, type } = column;
+		const from = { bodyPointer, ...valueType(column, type) };
+		return { name, from, isFound: true };
+	});
 	return {
-		columns: [
-			...columns.map((from) => ({ name: columnNames[from], from })),
-			...fromBody,
-			...(source?.spec.webhook?.capturedHeaders ?? []).map((header) => ({
-				name: headerColumnOf(header),
-				from: { header },
-			})),
-			...(source?.spec.webhook?.capturedQueryParameters ?? []).map((name) => ({
-				name: parameterColumnOf(name),
-				from: { header: parameterField(name) },
-			})),
-		],
+		columns: [...fromEvent, ...fromBody, ...fromFound, ...fromRequest, rest],
+		room: inferred.room,
 	};
 }
 
@@ -107,7 +126,8 @@ export function withViolations(columns: TableColumn[]): TableColumn[] {
 
 /** How a layout names a column. Another type, format or place in the body is another layout. */
 export function layoutNameOf({ name, from }: TableColumn): string {
-	if (typeof from !== "object" || !("bodyPointer" in from)) return name;
+	if (typeof from !== "object" || !("bodyPointer" in from) || "isRest" in from)
+		return name;
 	const { type, bodyPointer } = from;
 	const details =
 		type === "Decimal"

@@ -92,6 +92,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		notifications: state.notifications,
 		kept: notifications.kept,
 		eventTypeTables: state.eventTypeTables,
+		inferredColumns: state.inferredColumns,
 		incompatibility,
 		problem,
 		readiness: readinessOf(pipeline, problem, now),

@@ -66,20 +66,35 @@ function nameFor(
 	type: string,
 	isTaken: (name: string) => boolean,
 ): string {
-	const words = type
+	return uniqueName(`${table}_${snakeCase(type)}`, type, isTaken);
+}
+
+/** A text's words as a part of a name; empty if it has none. */
+export function snakeCase(text: string): string {
+	return text
 		.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
 		.toLowerCase()
 		.replaceAll(/[^a-z0-9]+/g, "_")
 		.replaceAll(/^_|_$/g, "");
-	const plain = `${table}_${words}`;
-	if (words !== "" && plain.length <= maxNameLength && !isTaken(plain))
-		return plain;
+}
+
+/**
+ * The wanted name, or if it is too long, taken or ends with `_` its beginning and a digest.
+ * @param key What the name is for.
+ */
+export function uniqueName(
+	wanted: string,
+	key: string,
+	isTaken: (name: string) => boolean,
+): string {
+	const isComplete = !wanted.endsWith("_") && wanted.length <= maxNameLength;
+	if (isComplete && !isTaken(wanted)) return wanted;
 	for (let tries = 0; ; tries++) {
 		const digest = createHash("sha256")
-			.update(JSON.stringify([type, tries]))
+			.update(JSON.stringify([key, tries]))
 			.digest("hex")
 			.slice(0, 8);
-		const begin = plain.slice(0, maxNameLength - 9).replace(/_$/, "");
+		const begin = wanted.slice(0, maxNameLength - 9).replace(/_$/, "");
 		const name = `${begin}_${digest}`;
 		if (!isTaken(name)) return name;
 	}

@@ -45,6 +45,7 @@ export interface PipelineVerdict {
 	/** Notifications that wait until a webhook is usable. */
 	kept: Notification[];
 	eventTypeTables: PipelineStatus["eventTypeTables"];
+	inferredColumns: PipelineStatus["inferredColumns"];
 	/** Name of the Run that is created now. */
 	scheduledRun: string | undefined;
 	/** The Run of another Pipeline that has the name of the Run that is due. */
@@ -57,7 +58,8 @@ export function statusOf(
 	now: number,
 ): PipelineStatus {
 	const { history, incompatibility, problem, readiness, timing } = findings;
-	const { lateness, notifications, kept, eventTypeTables } = findings;
+	const { lateness, notifications, kept, eventTypeTables, inferredColumns } =
+		findings;
 	const { metadata, spec, status: before } = pipeline;
 	const observedGeneration = metadata.generation ?? 0;
 	const tableName = tableNameOf(metadata.name, spec.table.name);
@@ -92,6 +94,7 @@ export function statusOf(
 		...(history.lastRun && { lastRun: history.lastRun }),
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
 		...(eventTypeTables && { eventTypeTables }),
+		...(inferredColumns && { inferredColumns }),
 		...(adoptedTable && { adoptedTable }),
 		...(incompatibility && { incompatibility }),
 		...(kept.length > 0 && { pendingNotifications: kept }),

@@ -2,6 +2,7 @@ import {
 	type Destination,
 	type Pipeline,
 	type PipelineEventTypeTables,
+	type PipelineInferredColumns,
 	type Run,
 	runKind,
 	type Source,
@@ -21,6 +22,7 @@ import {
 	plannedEvents,
 } from "../tracking-plan/document.ts";
 import { eventTypeTables } from "./event-type-tables.ts";
+import { inferredColumns } from "./inferred-columns.ts";
 import { type TableOwner, TableOwners } from "./table-owners.ts";
 
 /** All that a decision about one Pipeline rests on. */
@@ -30,6 +32,8 @@ export interface PipelineState extends PipelineReferences {
 	notifications: NotificationState;
 	/** With the types that Runs have found since the status was written; undefined if there are none. */
 	eventTypeTables?: PipelineEventTypeTables | undefined;
+	/** The same of the members that have got columns. */
+	inferredColumns?: PipelineInferredColumns | undefined;
 	/** Why Kubernetes would not take a Run's Job. */
 	jobRefusal?: string | undefined;
 	/** A Run of another Pipeline that has the name of a scheduled Run, if one was found. */
@@ -76,6 +80,7 @@ export async function readPipeline(
 	return {
 		...references,
 		eventTypeTables: eventTypeTables(pipeline, runs, isTaken),
+		inferredColumns: inferredColumns(pipeline, runs),
 		jobRefusal: await trials.refusalOf(references),
 		runs,
 		notifications: await readNotifications(context, pipeline, handedOver),

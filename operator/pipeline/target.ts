@@ -12,6 +12,7 @@ import {
 	typeTablesOf,
 } from "../../crds/table-name.ts";
 import type {
+	ColumnRoom,
 	EventFilter,
 	EventTypeTables,
 	Strategy,
@@ -35,6 +36,8 @@ export interface LoadTarget {
 	strategy: Strategy;
 	tableName: string;
 	columns: TableColumn[];
+	/** For more columns, if they follow the events. */
+	room?: ColumnRoom;
 	/** Which events the tables have; absent for all. */
 	filter?: EventFilter;
 	/** The tables in place of the one, if each type of event has its own. */
@@ -112,7 +115,7 @@ export function resolveTarget(
 			resolved.problem,
 			resolved.isPlanMissing ? "missing" : undefined,
 		);
-	const { columns } = resolved;
+	const { columns, room } = resolved;
 	const chosen = filterOf(references);
 	if ("problem" in chosen)
 		return problem(
@@ -145,6 +148,7 @@ export function resolveTarget(
 			strategy,
 			tableName,
 			columns,
+			...(room && room.columns > 0 && { room }),
 			...(filter && { filter }),
 			...(eventTypes && { eventTypes }),
 			...(table.quarantine && {
@@ -161,7 +165,8 @@ export function resolveTarget(
 				sourceKey,
 				destination: warehouseNameOf(pipeline, destination),
 				table: tableName,
-				columns: columns.map(layoutNameOf),
+				// Of a column that was found, the rows that the table has lack nothing.
+				columns: columns.filter(({ isFound }) => !isFound).map(layoutNameOf),
 				strategy,
 				...(table.quarantine && { quarantine: true }),
 				...(filter && { filter: choiceDigest(filter) }),

@@ -12,7 +12,7 @@ export function saysHowValuesFit({ status }: Run): boolean {
 }
 
 export function hasBodyColumns({ spec: { table } }: Pipeline): boolean {
-	return (table.bodyColumns?.length ?? 0) > 0;
+	return (table.bodyColumns?.length ?? 0) > 0 || table.schema === "Evolve";
 }
 
 /** By the latest Run since the status was written that says it; nothing without columns from the body. */

@@ -378,6 +378,8 @@ export const kubeEventReasons = {
 			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
 		EventTypesFound:
 			"There are events of types that have no table yet. They get tables, and the Run loads the whole window.",
+		ColumnsFound:
+			"There are members of bodies that have no column yet. They get columns, and the Run goes on.",
 		WaitingForQuota:
 			"A quota of the warehouse is used up. The note says when the Run tries again.",
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",

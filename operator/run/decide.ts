@@ -3,13 +3,18 @@ import {
 	type PipelineLastSuccess,
 	pipelineKind,
 	type Run,
+	type RunColumn,
 	type RunStatus,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded, rowsText } from "../../crds/run.ts";
-import { otherTypesTableOf } from "../../crds/table-name.ts";
+import {
+	inferredColumnsOf,
+	otherTypesTableOf,
+	rescuedColumn,
+} from "../../crds/table-name.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
-import { maxEventTypes } from "../../packages/contracts/job.ts";
+import { maxBodyColumns, maxEventTypes } from "../../packages/contracts/job.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
@@ -29,6 +34,7 @@ import {
 	type WorkAction,
 	workTransitions,
 } from "../jobs/transition.ts";
+import { foundColumns, inferredColumns } from "../pipeline/inferred-columns.ts";
 import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
@@ -72,7 +78,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	succeed({ run }, result, facts, now) {
 		const { rows, bytes, objects, addedRows, unchangedDates } = result;
 		const { repairedDates, otherRows, quarantinedRows, unfitValues } = result;
-		const { otherTypes } = result;
+		const { otherTypes, rescuedRows } = result;
 		const loaded = {
 			rows,
 			bytes,
@@ -82,6 +88,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			...(repairedDates && { repairedDates }),
 			...(otherRows !== undefined && { otherRows }),
 			...(otherTypes && { otherTypes }),
+			...(rescuedRows !== undefined && { rescuedRows }),
 			...(quarantinedRows !== undefined && { quarantinedRows }),
 			...(unfitValues && { unfitValues }),
 		};
@@ -94,6 +101,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	startAnew({ run, job, references }, error, now) {
 		if (error.waits) return waitForQuota(run, references, error.message, now);
 		if (error.eventTypes) return foundTypes(run, error.eventTypes);
+		if (error.columns) return withColumns(run, foundColumns(error));
 		// The status may be ahead of the Job, which goes after the status is written.
 		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
 		if (error.code !== "TableIncomplete" || !isPart) return undefined;
@@ -147,6 +155,23 @@ function foundTypes({ status }: Run, types: readonly string[]) {
 		message: `There are events of types without a table, such as "${types[0]}". ${count} get${types.length > 1 ? "" : "s"} one, and the Run loads the whole window.`,
 		facts: { extent: "Whole", eventTypes: all.slice(-maxEventTypes) },
 		event: "EventTypesFound" as const,
+	};
+}
+
+/** The members get columns first, which last whatever becomes of the Run. The rows that the table has lack nothing of them. */
+function withColumns({ status }: Run, found: readonly RunColumn[]) {
+	const [first] = found;
+	if (!first) return undefined;
+	const known = status?.columns ?? [];
+	const added = found.filter(
+		({ bodyPointer }) =>
+			!known.some((column) => column.bodyPointer === bodyPointer),
+	);
+	const count = found.length > 1 ? `${found.length} get one` : "It gets one";
+	return {
+		message: `There are members of bodies without a column, such as ${first.bodyPointer}. ${count}, and the Run goes on.`,
+		facts: { columns: [...known, ...added].slice(-maxBodyColumns) },
+		event: "ColumnsFound" as const,
 	};
 }
 
@@ -226,15 +251,25 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 		return transition.fail(run, "DatesNotLoadable", error, {}, now);
 	}
 	const { eventTypes: tables } = target;
-	const named = new Set(tables?.tables.map(({ type }) => type));
+	const withTable = new Set(tables?.tables.map(({ type }) => type));
 	if (
 		tables &&
 		tables.free > 0 &&
 		run.status?.layout?.table === target.tableName &&
-		run.status?.eventTypes?.some((type) => !named.has(type))
+		run.status?.eventTypes?.some((type) => !withTable.has(type))
 	)
 		return [
 			...wait("Preparing", "New types of events get tables."),
+			{ type: "requeueAfter", afterMs: 1_000 },
+		];
+	const named = inferredColumnsOf(pipeline).map(({ name }) => name);
+	const columns = inferredColumns(pipeline, [run])?.columns ?? [];
+	if (
+		spec.table.schema === "Evolve" &&
+		columns.some(({ name }) => !named.includes(name))
+	)
+		return [
+			...wait("Preparing", "New members of bodies get columns."),
 			{ type: "requeueAfter", afterMs: 1_000 },
 		];
 	const { retryTime } = run.status ?? {};
@@ -428,7 +463,11 @@ function loadedMessage(status: RunStatus): string {
 	const others = status.otherTypes
 		? ` Put ${rowsText(status.otherTypes.rows)} of ${status.otherTypes.types} more types of events into table "${otherTypesTableOf(status.layout!.table)}": spec.table.maxEventTypes types of the Pipeline have a table.`
 		: "";
-	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}${others}${unfit && ` ${unfit}`}`;
+	const { rescuedRows } = status;
+	const rescued = rescuedRows
+		? ` What no other column holds of ${rowsText(rescuedRows)} is in "${rescuedColumn}".`
+		: "";
+	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}${others}${rescued}${unfit && ` ${unfit}`}`;
 }
 
 const mostListed = 5;

@@ -535,6 +535,54 @@ test("a Run that finds types without a table comes back once they have names, wi
 	});
 });
 
+test("a Run that finds members without a column comes back once they have one, with the days that it had", () => {
+	const error = {
+		...{ code: "ColumnsFound", message: "", retryable: false },
+		columns: { "/a": "String", "/b": "Integer" } as const,
+	};
+	const before = { bodyPointer: "/z", type: "String" as const };
+	const run = loading({
+		layout: { ...layout, table: "load_orders" },
+		columns: [before],
+	});
+	const pods = [podWith({ version: 1, outcome: "Failed", error }, 65)];
+	const found = { run, job: jobOf("Rest"), pods };
+	const actions = decide(stateOf(found), now);
+	const status = statusOf(actions);
+	const columns = [
+		before,
+		{ bodyPointer: "/a", type: "String" },
+		{ bodyPointer: "/b", type: "Integer" },
+	];
+	expect(status).toMatchObject({ phase: "Pending", columns });
+	expect(status.extent).toBe(run.status?.extent);
+	expect(types(actions)).toContain("removeJob");
+	// The status is ahead of its Job's removal.
+	const again = { ...found, run: owned(runOf("r", status)) };
+	expect(statusOf(decide(stateOf(again), now))).toEqual(status);
+
+	const nextOf = (known: string[], schema: "Evolve" | "Fixed" = "Evolve") => {
+		const pipeline = pipelineOf({
+			table: { ...pipelineOf().spec.table, schema },
+		});
+		pipeline.status = {
+			inferredColumns: {
+				table: "load_orders",
+				columns: known.map((name) => ({
+					...{ name, bodyPointer: `/${name}`, type: "String" },
+				})),
+			},
+		};
+		const state = stateOf({ run: owned(runOf("r", status)) });
+		const references = { ...state.references!, pipeline };
+		return types(decide({ ...state, references }, now));
+	};
+	expect(nextOf(["z", "a"])).toEqual(["writeStatus", "requeueAfter"]);
+	expect(nextOf(["z", "a", "b"]).at(-1)).toBe("askManifest");
+	// Columns that don't follow the events any more aren't waited for.
+	expect(nextOf([], "Fixed").at(-1)).toBe("askManifest");
+});
+
 test("a Run is renewed only before its deadline", () => {
 	const phaseAt = (startTime: string) => {
 		const run = loading({ startTime });

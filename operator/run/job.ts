@@ -71,7 +71,7 @@ function loadInput(
 	const { metadata } = run;
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
-	const { quarantine, rejected, filter, eventTypes } = target;
+	const { quarantine, rejected, filter, eventTypes, room } = target;
 	const { type } = target.access.input;
 	const options = tableOptionsOf(pipeline, type);
 	const otherOptions = otherTableOptionsOf(pipeline, type);
@@ -116,6 +116,7 @@ function loadInput(
 		}),
 		...(filter && { filter }),
 		...(eventTypes && { eventTypes }),
+		...(room && { evolves: room }),
 		strategy: target.strategy,
 		// Who creates a Run may have changed rows by hand, and wants them back.
 		...(triggerOf(run) === "Schedule" && { adds: true }),

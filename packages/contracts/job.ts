@@ -67,6 +67,11 @@ export interface LoadInput {
 	filter?: EventFilter;
 	/** In place of `table`, a table for each type of event. Its name stands for all of them. Absent: there is one table. */
 	eventTypes?: EventTypeTables;
+	/**
+	 * The columns follow the events: load ends before it changes anything if it finds members of bodies that no column has, and says
+	 * which, as far as there is room. Absent: the columns are those of `table`.
+	 */
+	evolves?: ColumnRoom;
 	strategy: Strategy;
 	/**
 	 * Insert only the objects of a date that the table doesn't hold yet, where that can be known. Absent: replace each date, as
@@ -124,6 +129,35 @@ export interface EventTypeTables {
 export const maxEventTypes = 100;
 export const maxEventTypeLength = 200;
 
+/** How many more columns a table may get for members of bodies, and how many bytes they may have by {@link foundColumnBytes}. */
+export interface ColumnRoom {
+	columns: number;
+	bytes: number;
+}
+
+/**
+ * The most columns that members of bodies have, those of the spec and those that load has found, and the bytes of the latter. DuckDB
+ * holds vectors of 2,048 rows for each column, several at a time: with twice as many, short values alone need more memory than a load has.
+ */
+export const maxBodyColumns = 100;
+export const maxFoundColumnBytes = 65_536;
+
+/** A member of bodies that load has found. The pointer has at most {@link maxPointerLength} characters. */
+export interface FoundColumn {
+	bodyPointer: string;
+	type: FoundColumnType;
+}
+
+export type FoundColumnType = Exclude<BodyColumnType, "Decimal">;
+
+/** As the CRD has it. */
+export const maxPointerLength = 200;
+
+/** What a column takes of a Pipeline's status at most: its name has at most 63 characters. */
+export function foundColumnBytes({ bodyPointer }: FoundColumn): number {
+	return Buffer.byteLength(JSON.stringify(bodyPointer)) + 120;
+}
+
 export interface TableColumn {
 	/** Name in the table: `event_id`, `timestamp`, `body`, `date`, `header_x_github_event`, … */
 	name: string;
@@ -141,11 +175,22 @@ export interface TableColumn {
 		/** A captured field: a header, lower-case, or a query parameter by {@link file://./route.ts}. */
 		| { header: string }
 		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
-		| ({ bodyPointer: string } & BodyValueType);
+		| ({ bodyPointer: string } & BodyValueType)
+		/** What the other columns from the body don't hold of it, as JSON text; NULL if that is nothing. */
+		| RescuedValues;
 	/** What a comment on the column says; absent: what follows from `from`. */
 	description?: string;
 	/** Of `LoadedAt` and `Run`, as text: the same for all rows that one process writes. Load sets it. */
 	value?: string;
+	/** Load has found it in events before they had rows, so the rows that a table has lack no value of it. */
+	isFound?: true;
+}
+
+/** The pointer to all of a body, as {@link TableColumn.from} has it. */
+export interface RescuedValues {
+	bodyPointer: "";
+	type: "String";
+	isRest: true;
 }
 
 /** A type of {@link TableColumn}s from the body. A Decimal has at most `precision` digits, `scale` of them after the point. */
@@ -219,6 +264,8 @@ export type JobResult = (
 			otherTypes?: { rows: number; types: number };
 			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
 			quarantinedRows?: number;
+			/** Rows with something in the column of {@link RescuedValues}. Absent if there are none. */
+			rescuedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };
 			/** What the warehouse does to the table that people may not expect: a sentence of at most 500 characters. */
 			warning?: string;
@@ -262,6 +309,8 @@ export interface JobError {
 	waits?: true;
 	/** Of `EventTypesFound`: types that have no table and may get one. */
 	eventTypes?: string[];
+	/** Of `ColumnsFound`: members of bodies that may get a column, by pointer. */
+	columns?: Record<string, FoundColumnType>;
 }
 
 /** Exit codes of `tidemill load` and `tidemill check` (sysexits.h). The Job's podFailurePolicy fails at once on `permanent`. */

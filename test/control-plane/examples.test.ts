@@ -37,6 +37,13 @@ test("the example of a table for each event type can be applied", async () => {
 	).toBe("pipeline.tidemill.dev/by-type created\n");
 });
 
+test("the example of columns that follow the events can be applied", async () => {
+	const folder = join(examples, "evolve");
+	expect(
+		await kubectlDone([...inNamespace, "apply", `--filename=${folder}`]),
+	).toBe("pipeline.tidemill.dev/orders-as-sent created\n");
+});
+
 test("the examples of senders can be applied as a folder", async () => {
 	const folder = join(examples, "senders");
 	const applied = await kubectlDone([

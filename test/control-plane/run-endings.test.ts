@@ -326,6 +326,74 @@ test("types that a Run finds get names that stay, and the Run goes on with the w
 	);
 });
 
+test("members that a Run finds get columns that stay, and can be frozen into the Pipeline", async () => {
+	const { namespace } = scene;
+	await startRun("evolves", {
+		columns: ["EventID", "Body", "Date"],
+		onIncompatible: "Fail",
+		schema: "Evolve",
+		bodyColumns: [{ name: "id", bodyPointer: "/order/id", type: "Integer" }],
+	});
+	const error = {
+		...{ code: "ColumnsFound", message: "", retryable: false },
+		columns: { "/id": "String", "/order/paid": "Boolean" } as const,
+	};
+	await scene.endPod("evolves", 65, { version: 1, outcome: "Failed", error });
+	const columns = [
+		{
+			name: expect.stringMatching(/^id_[0-9a-f]{8}$/),
+			bodyPointer: "/id",
+			type: "String",
+		},
+		{ name: "order_paid", bodyPointer: "/order/paid", type: "Boolean" },
+	];
+	await vi.waitFor(async () => {
+		const found = await client.get<Pipeline>(pipelineKind, "p", namespace);
+		expect(found?.status?.inferredColumns).toEqual({ table: "p", columns });
+	}, wait);
+	await vi.waitFor(async () => {
+		const { status } = await scene.podOf("evolves");
+		expect(status?.phase).toBe("Pending");
+	}, wait);
+	const input = await client.get<Secret>(
+		kinds.secret,
+		"evolves-input",
+		namespace,
+	);
+	const text = Buffer.from(input!.data!["input.json"]!, "base64").toString();
+	const { table, evolves } = JSON.parse(text);
+	expect(table.columns.map(({ name }: { name: string }) => name)).toEqual([
+		...["event_id", "body", "date", "id", columns[0]!.name, "order_paid"],
+		"header_x_event",
+		"_rescued",
+	]);
+	expect(evolves.columns).toBe(97);
+	await scene.endPod("evolves", 0, { ...succeeded, ...{ rescuedRows: 2 } });
+	await scene.phaseBecomes("evolves", "Succeeded");
+	const { rescuedRows, extent } = await scene.statusOfRun("evolves");
+	expect(rescuedRows).toBe(2);
+	expect(extentsAsked()).toEqual([extent]);
+	expect(await eventReasons(client, runKind, namespace, "evolves")).toContain(
+		"ColumnsFound",
+	);
+	// As many as there may be, so that whatever was inferred can be frozen.
+	const bodyColumns = Array.from({ length: 100 }, (_, index) => ({
+		name: `${"m".repeat(59)}_${index}`,
+		bodyPointer: `/${"x".repeat(190)}${index}`,
+		type: "Timestamp" as const,
+		format: "Local" as const,
+		timeZone: "Europe/Berlin",
+	}));
+	const frozen = await client.patch<Pipeline>(
+		pipelineKind,
+		"p",
+		namespace,
+		{ spec: { table: { schema: "Fixed", bodyColumns } } },
+		"merge",
+	);
+	expect(frozen.spec.table.bodyColumns).toHaveLength(100);
+});
+
 /** In order. A question that is asked again, as after a Job that Kubernetes was too slow to take, counts once. */
 function extentsAsked() {
 	return scene.questions

@@ -7,6 +7,8 @@ export function columnWords({ from }: TableColumn): string {
 		return from.header.startsWith("?")
 			? `The query parameter ${from.header.slice(1)} of the request.`
 			: `The header ${from.header} of the request.`;
+	if ("isRest" in from)
+		return "What the other columns don't hold of the body, as JSON text. NULL if that is nothing.";
 	const { bodyPointer, type } = from;
 	return `${bodyPointer} of the body, as ${type}. NULL if it is missing or doesn't fit.`;
 }

@@ -25,6 +25,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	takesDaysOneByOne: boolean;
 	/** What its columns hold of the body's values, where that is less than the type has. */
 	limits?: ValueLimits;
+	/** Names that its columns can't have, in lower case. */
+	reservedColumns?: readonly string[];
 	/** The Secrets that the spec names. Its Jobs get copies of what is checked here. */
 	secrets?(spec: Spec): SecretUse[];
 	/**

@@ -153,7 +153,7 @@ type OpenValue = { items: string[] } | { members: Map<string, string> };
  * of several members with one name the last is kept, and half of a surrogate pair becomes U+FFFD.
  * It keeps its own stack, since senders choose how deep a body is.
  */
-function compactJson(json: string): { text: string; isOdd: boolean } {
+export function compactJson(json: string): { text: string; isOdd: boolean } {
 	const open: OpenValue[] = [];
 	const names: { name: string; written: string }[] = [];
 	let result = "";

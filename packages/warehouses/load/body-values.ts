@@ -1,15 +1,17 @@
-import type { BodyValueType } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import { pointerParts } from "../../service/json-pointer.ts";
 import {
-	type ColumnValue,
-	columnValue,
-	decoded,
-	endOfString,
-} from "./body-value.ts";
+	type BodyColumn,
+	isRest,
+	type Path,
+	type Paths,
+	pathsOf,
+} from "./body-paths.ts";
+import { type ColumnValue, columnValue, decoded } from "./body-value.ts";
+import { JsonReader, NotJson, openBrace, openBracket } from "./json-reader.ts";
+import { restOf } from "./rescued-values.ts";
 
-export type BodyColumn = { bodyPointer: string } & BodyValueType;
+export type { BodyColumn } from "./body-paths.ts";
 
 /**
  * The function of SQL that {@link defineBodyValues} adds. Give it another name when it gives other values: a table's record has
@@ -109,46 +111,16 @@ function headerValue(headers: string, name: string): string {
 	return value.isWellFormed() ? `=${value}` : `!${value.toWellFormed()}`;
 }
 
-interface Paths {
-	columns: readonly BodyColumn[];
-	root: Path;
-}
-
-/** A place in bodies that pointers name, or that is on the way to one. */
-interface Path {
-	/** Those that have this value. */
-	columns: number[];
-	/** Those that have this value or one in it. */
-	within: number[];
-	parts: Map<string, Path>;
-}
-
-const newPath = (): Path => ({ columns: [], within: [], parts: new Map() });
-
-function pathsOf(columns: readonly BodyColumn[]): Paths {
-	const root = newPath();
-	for (const [number, { bodyPointer }] of columns.entries()) {
-		let path = root;
-		for (const part of pointerParts(bodyPointer)) {
-			const next = path.parts.get(part) ?? newPath();
-			path.parts.set(part, next);
-			next.within.push(number);
-			path = next;
-		}
-		path.columns.push(number);
-	}
-	return { columns, root };
-}
-
 function valuesOf(body: string, { columns, root }: Paths): ColumnValue[] {
 	const reader = new BodyReader(body, columns.length);
 	try {
 		reader.read(root);
 	} catch (error) {
-		if (error instanceof NotJson) return columns.map(() => "?");
+		if (error instanceof NotJson)
+			return columns.map((column) => (isRest(column) ? null : "?"));
 		throw error;
 	}
-	return columns.map((column, number): ColumnValue => {
+	const values = columns.map((column, number): ColumnValue => {
 		const json = reader.texts[number];
 		const value = json === undefined ? null : columnValue(json, column);
 		if (!reader.isTwice[number]) return value;
@@ -156,144 +128,55 @@ function valuesOf(body: string, { columns, root }: Paths): ColumnValue[] {
 			? (`!${value.slice(1)}` as const)
 			: (value ?? "?");
 	});
+	const rest = columns.findIndex(isRest);
+	if (rest >= 0) values[rest] = restOf(body, root, values);
+	return values;
 }
 
-class NotJson extends Error {}
-
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-
 /** Reads a valid JSON text once, and keeps the texts of the values that paths name. It calls itself only along a path. */
-class BodyReader {
+class BodyReader extends JsonReader {
 	readonly texts: (string | undefined)[];
 	/** Whether several members with one name lead to the value. The last counts, as in JavaScript, Python and Go. */
 	readonly isTwice: boolean[];
-	readonly #body: string;
-	#at = 0;
 
 	constructor(body: string, columns: number) {
-		this.#body = body;
+		super(body);
 		this.texts = new Array(columns).fill(undefined);
 		this.isTwice = new Array(columns).fill(false);
 	}
 
 	read(path: Path): void {
-		this.#space();
-		const from = this.#at;
-		const first = this.#body.charCodeAt(from);
+		this.space();
+		const from = this.at;
+		const first = this.body.charCodeAt(from);
 		if (path.parts.size > 0 && first === openBrace) this.#object(path);
 		else if (path.parts.size > 0 && first === openBracket) this.#array(path);
-		else this.#skip();
+		else this.skip();
 		if (path.columns.length === 0) return;
-		const text = this.#body.slice(from, this.#at);
+		const text = this.body.slice(from, this.at);
 		for (const column of path.columns) this.texts[column] = text;
 	}
 
 	#object({ parts }: Path): void {
 		const seen = new Set<Path>();
-		this.#at++;
-		while (this.#next() !== closeBrace) {
-			const from = this.#at;
-			this.#string();
-			const part = parts.get(decoded(this.#body.slice(from, this.#at)));
-			if (this.#next() !== colon) throw new NotJson();
-			this.#at++;
-			if (!part) this.#value();
-			else {
-				if (seen.has(part))
-					for (const column of part.within) {
-						this.texts[column] = undefined;
-						this.isTwice[column] = true;
-					}
-				seen.add(part);
-				this.read(part);
-			}
-			if (this.#next() === comma) this.#at++;
-		}
-		this.#at++;
+		this.members((written) => {
+			const part = parts.get(decoded(written));
+			if (!part) return this.passValue();
+			if (seen.has(part))
+				for (const column of part.within) {
+					this.texts[column] = undefined;
+					this.isTwice[column] = true;
+				}
+			seen.add(part);
+			this.read(part);
+		});
 	}
 
 	#array({ parts }: Path): void {
-		this.#at++;
-		for (let index = 0; this.#next() !== closeBracket; index++) {
+		this.items((index) => {
 			const part = parts.get(String(index));
 			if (part) this.read(part);
-			else this.#value();
-			if (this.#next() === comma) this.#at++;
-		}
-		this.#at++;
-	}
-
-	#value(): void {
-		this.#space();
-		this.#skip();
-	}
-
-	/** The next character that is no white space. */
-	#next(): number {
-		this.#space();
-		return this.#body.charCodeAt(this.#at);
-	}
-
-	/** A byte order mark counts as white space: receive takes it off, and what is stored may be older. */
-	#space(): void {
-		const body = this.#body;
-		for (;;) {
-			const code = body.charCodeAt(this.#at);
-			if (code > 0x20 ? code !== 0xfeff : !(code >= 0)) return;
-			this.#at++;
-		}
-	}
-
-	/** Passes a value, which begins here. */
-	#skip(): void {
-		const body = this.#body;
-		let depth = 0;
-		do {
-			const code = body.charCodeAt(this.#at);
-			if (code === quote) this.#string();
-			else if (code === openBrace || code === openBracket) {
-				depth++;
-				this.#at++;
-			} else if (code === closeBrace || code === closeBracket) {
-				depth--;
-				this.#at++;
-			} else if (
-				depth > 0 &&
-				(code <= 0x20 || code === comma || code === colon)
-			)
-				this.#at++;
-			else this.#literal();
-		} while (depth > 0);
-		if (depth < 0) throw new NotJson();
-	}
-
-	#literal(): void {
-		const from = this.#at;
-		for (;;) {
-			const code = this.#body.charCodeAt(this.#at);
-			const isPart =
-				code > 0x20 &&
-				code !== comma &&
-				code !== colon &&
-				code !== quote &&
-				(code | 0x20) !== openBrace &&
-				(code | 0x20) !== closeBrace;
-			if (!isPart) break;
-			this.#at++;
-		}
-		if (this.#at === from) throw new NotJson();
-	}
-
-	#string(): void {
-		if (this.#body.charCodeAt(this.#at) !== quote) throw new NotJson();
-		const end = endOfString(this.#body, this.#at);
-		if (end < 0) throw new NotJson();
-		this.#at = end;
+			else this.passValue();
+		});
 	}
 }

@@ -73,7 +73,9 @@ export function columnSql(
 
 /** The columns without what differs from Run to Run or only describes them: by them a record knows how rows were filled. */
 export function asFilled(columns: readonly TableColumn[]): TableColumn[] {
-	return columns.map(({ value: _, description: __, ...column }) => column);
+	return columns.map(
+		({ value: _, description: __, isFound: ___, ...column }) => column,
+	);
 }
 
 /** A value of the body as a column of a DuckDB table, by expressions over the rows of {@link eventRows}. */

@@ -49,6 +49,8 @@ export const jobErrors = {
 	),
 	// The operator answers with tables for them.
 	EventTypesFound: permanent("The tables are unchanged. Start a new Run."),
+	// The operator answers with columns for them.
+	ColumnsFound: permanent("The table is unchanged. Start a new Run."),
 	OutOfMemory: permanent(
 		"Every day in the table is complete. Set limits.memory in spec.runTemplate.resources of the Pipeline (of an Operation: in spec.jobTemplate.resources) to more than it is, or to 1Gi or more if there is none.",
 		"Set limits.memory in the Destination's spec.checkTemplate.resources to more than it is, or to 1Gi or more if there is none.",
@@ -100,6 +102,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	readonly what: string;
 	/** See {@link JobError}. */
 	eventTypes: string[] | undefined;
+	columns: JobError["columns"];
 	readonly #rule: ErrorRule;
 
 	constructor(
@@ -126,7 +129,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	}
 
 	toJobError(role?: JobRole): JobError {
-		const { code, message, retryable, eventTypes } = this;
+		const { code, message, retryable, eventTypes, columns } = this;
 		const { checkAdvice, waits } = this.#rule;
 		const advice = role === "check" ? checkAdvice : undefined;
 		return {
@@ -136,6 +139,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 			// A check is repeated by the operator's own backoff.
 			...(role !== "check" && waits && { waits }),
 			...(eventTypes && { eventTypes }),
+			...(columns && { columns }),
 		};
 	}
 }

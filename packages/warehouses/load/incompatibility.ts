@@ -58,3 +58,8 @@ export function newColumns<Column extends { name: string }>(
 	const present = new Set(existing.map(({ name }) => name.toLowerCase()));
 	return columns.filter(({ name }) => !present.has(name.toLowerCase()));
 }
+
+/** Whether the rows that a table holds lack values of the columns that it gets. */
+export function lacksValues(added: readonly TableColumn[]): boolean {
+	return added.some(({ isFound }) => !isFound);
+}

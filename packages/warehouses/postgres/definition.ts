@@ -44,6 +44,8 @@ export const definition = {
 	deletedRows:
 		"Postgres' dead rows until a vacuum, its write-ahead log and its backups",
 	takesDaysOneByOne: true,
+	// https://www.postgresql.org/docs/current/ddl-system-columns.html
+	reservedColumns: ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"],
 	secrets(spec) {
 		const { credentials, caSecretRef } = spec;
 		const { name } = credentials.secretRef;

@@ -1,7 +1,11 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { incompatibility, newColumns } from "../../load/incompatibility.ts";
+import {
+	incompatibility,
+	lacksValues,
+	newColumns,
+} from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { requireComplete } from "../../load/table-mark.ts";
 import { type TableUse, useOf } from "../../load/table-owner.ts";
@@ -48,7 +52,7 @@ export function planBigQuery(
 	const table = !use ? "Create" : use.replaces ? "Replace" : "Keep";
 	const added = newColumns(existing ? existingColumns(existing) : [], columns);
 	// The days that the table holds lack the values of a new column.
-	requireComplete(name, added.length > 0 ? undefined : use?.mark, manifest);
+	requireComplete(name, lacksValues(added) ? undefined : use?.mark, manifest);
 	const full = days.filter(({ rows }) => rows > 0);
 	const newFields = table === "Keep" ? fieldsOf(added) : [];
 	if (input.strategy === "FullReload")

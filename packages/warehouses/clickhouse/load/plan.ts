@@ -9,6 +9,7 @@ import {
 import {
 	type ExistingColumn,
 	incompatibility,
+	lacksValues,
 	newColumns,
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
@@ -75,7 +76,7 @@ export function planClickHouse(
 	const isWhole = isNew || input.strategy === "FullReload";
 	const added = existing ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
-	const kept = isWhole || added.length > 0 ? undefined : use?.mark;
+	const kept = isWhole || lacksValues(added) ? undefined : use?.mark;
 	requireComplete(name, kept, manifest);
 	requireSameRows(name, days, kept && held);
 	const words = existing && !isNew ? existing.comment.words : description;

@@ -2,6 +2,7 @@ import type { TableColumn } from "../../../contracts/job.ts";
 import { vectorRows } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import { isRest } from "../../load/body-paths.ts";
 import type { DayObject } from "../../load/load-day.ts";
 
 /*
@@ -27,7 +28,17 @@ export function vectorBytes(
 		bytes += taken * mean;
 		left -= taken;
 	}
-	return bytes * columns.filter(mayHoldBody).length;
+	return bytes * bodiesIn(columns);
+}
+
+/**
+ * How many bodies the columns of a row may hold. What load has found are members beside each other, so all of them hold one at most, and
+ * so do texts on the way to them.
+ */
+function bodiesIn(columns: readonly TableColumn[]): number {
+	const all = columns.filter(mayHoldBody);
+	const found = all.filter(({ from, isFound }) => isFound || isRest(from));
+	return all.length - found.length + Math.min(found.length, 3);
 }
 
 /** JSON and text of the body can be as long as the body. */

@@ -10,6 +10,7 @@ import { columnSql } from "../../load/columns.ts";
 import {
 	type ExistingColumn,
 	incompatibility,
+	lacksValues,
 	newColumns,
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
@@ -110,7 +111,7 @@ export function planLoad(
 	const replaces = input.strategy === "FullReload" || use?.replaces === true;
 	const added = existing ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
-	const kept = replaces || added.length > 0 ? undefined : use?.mark;
+	const kept = replaces || lacksValues(added) ? undefined : use?.mark;
 	requireComplete(name, kept, manifest);
 	requireSameRows(name, days, kept && held);
 	const words = existing && !replaces ? existing.comment.words : description;

@@ -5,7 +5,11 @@ import {
 	type ColumnComment,
 	missingComments,
 } from "../../load/column-comments.ts";
-import { incompatibility, newColumns } from "../../load/incompatibility.ts";
+import {
+	incompatibility,
+	lacksValues,
+	newColumns,
+} from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { writeComment } from "../../load/table-comment.ts";
 import {
@@ -56,7 +60,7 @@ export function planPostgres(
 	const added =
 		existing && !isSwap ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
-	const kept = isSwap || added.length > 0 ? undefined : use?.mark;
+	const kept = isSwap || lacksValues(added) ? undefined : use?.mark;
 	requireComplete(name, kept, manifest);
 	const words = existing && !isNew ? existing.comment.words : description;
 	const record = recordOf(input, manifest, kept);

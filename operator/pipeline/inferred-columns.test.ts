@@ -1,0 +1,176 @@
+import { expect, test } from "vitest";
+import type {
+	PipelineBodyColumn,
+	PipelineColumn,
+	RunColumn,
+} from "../../crds/generated/types.ts";
+import { inferredColumnsOf } from "../../crds/table-name.ts";
+import {
+	layout,
+	pipelineOf,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
+import {
+	columnsBeside,
+	foundColumns,
+	inferredColumns,
+} from "./inferred-columns.ts";
+
+interface Given {
+	known?: PipelineColumn[];
+	own?: PipelineBodyColumn[];
+	schema?: "Fixed" | "Evolve";
+	name?: string;
+}
+
+function evolving({
+	known = [],
+	own = [],
+	schema = "Evolve",
+	name = "shop",
+}: Given = {}) {
+	const pipeline = pipelineOf({
+		table: { ...pipelineOf().spec.table, name, schema, bodyColumns: own },
+	});
+	pipeline.status = { inferredColumns: { table: "shop", columns: known } };
+	return pipeline;
+}
+
+const column = (bodyPointer: string): RunColumn => ({
+	bodyPointer,
+	type: "String",
+});
+
+/** The columns that members have which a Run has found, by name. */
+function named(pointers: string[], given: Given = {}): Record<string, string> {
+	const run = runOf("run", {
+		layout: { ...layout, table: "shop" },
+		columns: pointers.map(column),
+	});
+	const { columns } = inferredColumns(evolving(given), [run])!;
+	return Object.fromEntries(
+		columns.map(({ name, bodyPointer }) => [name, bodyPointer]),
+	);
+}
+
+test("columns are named by the way to their members, in lower snake case", () => {
+	expect(
+		named(["/id", "/order/totalPrice", "/Customer.Name", "/a~1b", "/x/0/y"]),
+	).toEqual({
+		id: "/id",
+		order_total_price: "/order/totalPrice",
+		customer_name: "/Customer.Name",
+		a_b: "/a~1b",
+		x_0_y: "/x/0/y",
+	});
+});
+
+test("a name that a table can't have, or that means something else in it, begins with body_", () => {
+	const reserved = [
+		...["event_id", "timestamp", "body", "date", "violations", "loaded_at"],
+		...["run", "header_x", "query_a", "ctid", "xmin", "1st", "rescued"],
+	];
+	expect(Object.keys(named(reserved.map((name) => `/${name}`)))).toEqual([
+		...["body_event_id", "body_timestamp", "body_body", "body_date"],
+		...["body_violations", "body_loaded_at", "body_run", "body_header_x"],
+		...["body_query_a", "body_ctid", "body_xmin", "body_1st", "rescued"],
+	]);
+});
+
+test("every name is one that spec.table.bodyColumns takes, and no two columns have the same, however they come", () => {
+	const odd = [
+		...["/", "//", "/größe", "/名前", "/__proto__", "/_rescued", "/a b"],
+		...["/a-b", "/a_b", "/A/B", `/"; DROP TABLE orders; --`, "/'"],
+		...[`/${"x".repeat(199)}`, `/${"x".repeat(198)}y`, "/😀"],
+	];
+	const names = Object.keys(named(odd));
+	expect(new Set(names).size).toBe(odd.length);
+	for (const name of names) {
+		expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
+		expect(name.length).toBeLessThanOrEqual(63);
+	}
+	expect(names).not.toContain("_rescued");
+	// The first has the plain name, and each keeps its own.
+	const before = named(["/a-b", "/a b"]);
+	expect(before).toMatchObject({ a_b: "/a-b" });
+	const known = Object.entries(before).map(([name, bodyPointer]) => ({
+		...{ name, bodyPointer, type: "String" as const },
+	}));
+	expect(named(["/a_b", "/a b"], { known })).toMatchObject(before);
+});
+
+test("columns of the spec come first: their members and names are taken", () => {
+	const own = [{ name: "id", bodyPointer: "/order/id" }];
+	expect(named(["/order/id", "/id"], { own })).toEqual({
+		[expectedDigest("id", own)]: "/id",
+	});
+	// A name that the spec has taken since goes to it, and the member gets another.
+	const known = [{ name: "id", bodyPointer: "/id", type: "Integer" as const }];
+	const after = named(["/id"], { own, known });
+	expect(Object.values(after)).toEqual(["/id"]);
+	expect(after).not.toHaveProperty("id");
+	// One that was frozen stays as it is.
+	const frozen = [{ ...known[0]! }];
+	expect(named([], { own: frozen, known })).toEqual({ id: "/id" });
+	expect(columnsBeside(evolving({ own: frozen, known })).columns).toEqual([]);
+});
+
+function expectedDigest(name: string, own: PipelineBodyColumn[]): string {
+	const [found] = Object.keys(named([`/${name}`], { own }));
+	expect(found).toMatch(new RegExp(`^${name}_[0-9a-f]{8}$`));
+	return found!;
+}
+
+test("at most 100 members have columns, those of the spec among them, and no more than a status has room for", () => {
+	const pointers = Array.from({ length: 200 }, (_, index) => `/m${index}`);
+	const own = [{ name: "own", bodyPointer: "/own" }];
+	expect(Object.keys(named(pointers, { own })).length).toBe(99);
+	const long = pointers.map((pointer) => `${pointer}${"名".repeat(190)}`);
+	const columns = Object.values(named(long));
+	expect(columns.length).toBeGreaterThan(50);
+	expect(Buffer.byteLength(JSON.stringify(columns))).toBeLessThan(65_536);
+	expect(columns.length).toBeLessThan(100);
+});
+
+test("what the spec takes for itself later leaves less room, and the columns that were found first stay", () => {
+	const known = Array.from({ length: 100 }, (_, index) => ({
+		...{ name: `m${index}`, bodyPointer: `/m${index}` },
+		type: "String" as const,
+	}));
+	const all = columnsBeside(evolving({ known }));
+	expect(all.columns).toEqual(known);
+	expect(all.room.columns).toBe(0);
+	const own = [{ name: "own", bodyPointer: "/own" }];
+	const { columns, room } = columnsBeside(evolving({ known, own }));
+	expect(columns).toEqual(known.slice(0, 99));
+	expect(room.columns).toBe(0);
+	// One that is frozen counts once.
+	const frozen = columnsBeside(
+		evolving({ known: known.slice(0, 60), own: known.slice(0, 60) }),
+	);
+	expect(frozen.room.columns).toBe(40);
+});
+
+test("another table begins anew, and what was turned off may be turned on again", () => {
+	const known = [{ name: "id", bodyPointer: "/id", type: "Integer" as const }];
+	expect(named(["/b"], { known, name: "other" })).toEqual({});
+	expect(inferredColumnsOf(evolving({ known, name: "other" }))).toEqual([]);
+	const off = evolving({ known, schema: "Fixed" });
+	expect(inferredColumns(off, [])?.columns).toEqual(known);
+	expect(inferredColumnsOf(off)).toEqual([]);
+});
+
+test("of what a Job says only what a status can hold counts", () => {
+	expect(
+		foundColumns({
+			...{ code: "ColumnsFound", message: "", retryable: false },
+			columns: {
+				"/a": "String",
+				a: "String",
+				"/~": "String",
+				[`/${"x".repeat(200)}`]: "String",
+				"/b": "Blob" as "String",
+			},
+		}),
+	).toEqual([{ bodyPointer: "/a", type: "String" }]);
+});

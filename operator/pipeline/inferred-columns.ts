@@ -1,0 +1,150 @@
+import type {
+	Pipeline,
+	PipelineColumn,
+	PipelineInferredColumns,
+	Run,
+	RunColumn,
+} from "../../crds/generated/types.ts";
+import {
+	columnNames,
+	inferredColumnsOf,
+	tableNameOf,
+} from "../../crds/table-name.ts";
+import {
+	type ColumnRoom,
+	foundColumnBytes,
+	type JobError,
+	maxBodyColumns,
+	maxFoundColumnBytes,
+	maxPointerLength,
+} from "../../packages/contracts/job.ts";
+import { ageOf } from "../../packages/kube/resource.ts";
+import { pointerParts } from "../../packages/service/json-pointer.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
+import { snakeCase, uniqueName } from "./event-type-tables.ts";
+
+/** Of any warehouse, since a Pipeline may get another one. */
+const reservedNames = new Set([
+	...Object.values(columnNames),
+	...[...warehouses.values()].flatMap(
+		({ reservedColumns = [] }) => reservedColumns,
+	),
+]);
+
+/**
+ * The columns that members of bodies have, with those that Runs have found since, as far as there is room. A member keeps its column: of two
+ * that would have the same name, the one that is found later gets another. Those of the spec come first.
+ */
+export function inferredColumns(
+	pipeline: Pipeline,
+	runs: readonly Run[],
+): PipelineInferredColumns | undefined {
+	const { metadata, spec, status } = pipeline;
+	// What was turned off may be turned on again.
+	if (spec.table.schema !== "Evolve") return status?.inferredColumns;
+	const table = tableNameOf(metadata.name, spec.table.name);
+	const own = spec.table.bodyColumns ?? [];
+	const columns = inferredColumnsOf(pipeline).filter(
+		({ name, bodyPointer }) =>
+			!own.some(
+				(column) => column.name === name && column.bodyPointer !== bodyPointer,
+			),
+	);
+	const names = new Set([...own, ...columns].map(({ name }) => name));
+	const pointers = new Set(
+		[...own, ...columns].map(({ bodyPointer }) => bodyPointer),
+	);
+	const found = runs
+		.filter(({ status }) => status?.layout?.table === table)
+		.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
+		.flatMap(({ status }) => status?.columns ?? []);
+	const room = roomBeside(
+		pipeline,
+		columns.filter((column) => !isOneOf(own, column)),
+	);
+	for (const column of found) {
+		const { bodyPointer, type } = column;
+		const bytes = foundColumnBytes(column);
+		if (pointers.has(bodyPointer) || room.columns <= 0 || bytes > room.bytes)
+			continue;
+		const name = nameFor(bodyPointer, (name) => names.has(name));
+		names.add(name);
+		pointers.add(bodyPointer);
+		columns.push({ name, bodyPointer, type });
+		room.columns--;
+		room.bytes -= bytes;
+	}
+	return { table, columns };
+}
+
+/** Those of the columns that the spec doesn't have itself, as far as there is room beside its own, and the room for more. */
+export function columnsBeside(pipeline: Pipeline): {
+	columns: PipelineColumn[];
+	room: ColumnRoom;
+} {
+	const own = pipeline.spec.table.bodyColumns ?? [];
+	const columns = inferredColumnsOf(pipeline)
+		.filter((column) => !isOneOf(own, column))
+		.slice(0, maxBodyColumns - own.length);
+	return { columns, room: roomBeside(pipeline, columns) };
+}
+
+function isOneOf(
+	own: readonly { name: string; bodyPointer: string }[],
+	{ name, bodyPointer }: PipelineColumn,
+): boolean {
+	return own.some(
+		(column) => column.name === name || column.bodyPointer === bodyPointer,
+	);
+}
+
+/** The members that a Job says it has found, but for what no status can hold. */
+export function foundColumns({ columns = {} }: JobError): RunColumn[] {
+	return Object.entries(columns)
+		.filter(
+			([pointer, type]) =>
+				pointer.length <= maxPointerLength &&
+				/^(\/([^~/]|~[01])*)+$/.test(pointer) &&
+				foundTypes.includes(type),
+		)
+		.map(([bodyPointer, type]) => ({ bodyPointer, type }));
+}
+
+const foundTypes: readonly string[] = [
+	"String",
+	"Integer",
+	"Number",
+	"Boolean",
+	"Timestamp",
+	"Date",
+	"JSON",
+] satisfies RunColumn["type"][];
+
+function roomBeside(
+	{ spec }: Pipeline,
+	columns: readonly PipelineColumn[],
+): ColumnRoom {
+	const own = spec.table.bodyColumns?.length ?? 0;
+	return {
+		columns: maxBodyColumns - own - columns.length,
+		bytes:
+			maxFoundColumnBytes -
+			columns.reduce((sum, column) => sum + foundColumnBytes(column), 0),
+	};
+}
+
+/** A name that `spec.table.bodyColumns` may have, too. */
+function nameFor(
+	bodyPointer: string,
+	isTaken: (name: string) => boolean,
+): string {
+	const words = pointerParts(bodyPointer)
+		.map(snakeCase)
+		.filter((part) => part !== "")
+		.join("_");
+	const isUsable =
+		/^[a-z]/.test(words) &&
+		!/^(header|query)_/.test(words) &&
+		!reservedNames.has(words);
+	return uniqueName(isUsable ? words : `body_${words}`, bodyPointer, isTaken);
+}
