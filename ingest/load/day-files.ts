@@ -6,10 +6,7 @@ import type {
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
-import {
-	boundedMemory,
-	boundedRowGroups,
-} from "../../packages/duckdb/memory.ts";
+import { boundedMemory, passingParquet } from "../../packages/duckdb/memory.ts";
 import {
 	parquetRows,
 	quoteName,
@@ -186,7 +183,7 @@ async function leaveOutOmitted(
 		const made = `${filename}.omitted`;
 		await session.run(
 			`COPY (SELECT * REPLACE (CASE WHEN ${omits} THEN without_omitted(body, violations) ELSE body END AS body${kept})` +
-				` FROM ${parquetRows([filename])}) TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
+				` FROM ${parquetRows([filename])}) TO ${quoteText(made)} (${passingParquet})`,
 		);
 		await rename(made, filename);
 	}

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
-import { boundedRowGroups } from "../../packages/duckdb/memory.ts";
+import { passingParquet } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { rejectedColumns } from "../../packages/warehouses/definition/column-words.ts";
@@ -193,7 +193,7 @@ export class RejectedDays implements DayFiles {
 		const write = (rows: string, file: string) =>
 			session.run(
 				`COPY (SELECT event_id::VARCHAR AS event_id, "timestamp"::TIMESTAMPTZ AS "timestamp", "date"::DATE AS "date", body::VARCHAR AS body FROM ${rows})` +
-					` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ${boundedRowGroups})`,
+					` TO ${quoteText(file)} (${passingParquet})`,
 			);
 		const rows = await write(this.#rowsOf(day, session) ?? `(${noRows})`, file);
 		if (named.length > 1) await write(`(${noRows})`, none);

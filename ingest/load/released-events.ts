@@ -1,6 +1,6 @@
 import { rename } from "node:fs/promises";
 import { erasedKind } from "../../packages/contracts/manifest.ts";
-import { boundedRowGroups } from "../../packages/duckdb/memory.ts";
+import { passingParquet } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import {
@@ -99,7 +99,7 @@ export async function withoutRows(
 		const made = `${object.file}.kept`;
 		await session.run(
 			`COPY (SELECT * FROM ${parquetRows([object.file])} WHERE NOT coalesce(${condition}, false))` +
-				` TO ${quoteText(made)} (FORMAT parquet, ${boundedRowGroups})`,
+				` TO ${quoteText(made)} (${passingParquet})`,
 		);
 		await rename(made, object.file);
 	}

@@ -6,7 +6,7 @@ import {
 	maxEventTypeLength,
 } from "../../packages/contracts/job.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
-import { boundedRowGroups } from "../../packages/duckdb/memory.ts";
+import { passingParquet } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
@@ -189,7 +189,7 @@ export class SplitDays implements DayFiles {
 		const folder = join(this.directory, `${date}-types`);
 		const write = (rows: string, file: string, by: string) =>
 			session.run(
-				`COPY (${rows}) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ${boundedRowGroups}${by})`,
+				`COPY (${rows}) TO ${quoteText(file)} (${passingParquet}${by})`,
 			);
 		const all = parquetRows(objects.map(({ file }) => file));
 		await write(`SELECT * FROM ${all} LIMIT 0`, none, "");

@@ -49,11 +49,12 @@ export function vectorRoom(
 }
 
 /**
- * Of a Parquet file that a session with {@link boundedMemory} writes: a group ends at so many rows or bytes, whichever comes first.
- * A thread holds one in memory. Readers take groups of less than 16 MiB more slowly.
+ * COPY's options for a Parquet file that a session with {@link boundedMemory} writes and that is read once: the lowest level of zstd takes a
+ * third of the default's CPU time, and the file of a bench's day was 5 % smaller (tools/bench/README.md, load-clickhouse).
+ * A group ends at so many rows or bytes, whichever comes first. A thread holds one in memory. Readers take groups of less than 16 MiB more slowly.
  */
-export const boundedRowGroups =
-	"ROW_GROUP_SIZE 122880, ROW_GROUP_SIZE_BYTES 20971520";
+export const passingParquet =
+	"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 122880, ROW_GROUP_SIZE_BYTES 20971520";
 
 /** Whether memory was not enough: DuckDB's own, or the process's for a buffer. DuckDB says so in many ways, also as a cause. */
 export function isOutOfMemory(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { boundedRowGroups } from "../../../duckdb/memory.ts";
+import { passingParquet } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
@@ -346,7 +346,7 @@ async function writeUpload(
 	if (days.some(hasLargeBodies)) await session.run("SET threads = 1");
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
-			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ${boundedRowGroups})`,
+			` TO ${quoteText(file)} (${passingParquet})`,
 	);
 	if (written !== rows)
 		throw new JobFailure(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { boundedRowGroups } from "../../../duckdb/memory.ts";
+import { passingParquet } from "../../../duckdb/memory.ts";
 import {
 	quoteName as quoteDuckDB,
 	quoteText as quoteDuckDBText,
@@ -296,7 +296,7 @@ async function writeUpload(
 	const files = objects.map(({ file }) => file);
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
-			` TO ${quoteDuckDBText(file)} (FORMAT parquet, COMPRESSION zstd, ${boundedRowGroups})`,
+			` TO ${quoteDuckDBText(file)} (${passingParquet})`,
 	);
 	if (written !== rows)
 		throw new JobFailure(
