@@ -799,6 +799,8 @@ export interface PipelineBodyColumn {
 
 /** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
 export interface PipelineBigQuery {
+	/** The type of the column `body`. `STRING` (without this field) keeps it byte for byte. `JSON` is quicker and cheaper to query, but keeps neither spaces nor the order of members; a body that it can't hold, such as one with a number that it would round, is NULL and counted. */
+	bodyType?: "STRING" | "JSON";
 	/** The table's description. Without this field, Tidemill writes one when it creates the table. */
 	description?: string;
 	/** Labels of the table, for example for a bill by team. They are added to Tidemill's. */

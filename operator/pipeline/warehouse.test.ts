@@ -18,10 +18,13 @@ const columns: TableColumn[] = [
 function problemOf(
 	clusterBy: string[] | undefined,
 	destination: Destination = bigQueryOf(),
+	bodyType?: "JSON",
+	more: TableColumn[] = [],
 ): string | undefined {
 	const pipeline = pipelineOf();
-	if (clusterBy) pipeline.spec.table.bigQuery = { clusterBy };
-	return tableOptionsProblem(pipeline, destination, columns);
+	if (clusterBy)
+		pipeline.spec.table.bigQuery = { clusterBy, ...(bodyType && { bodyType }) };
+	return tableOptionsProblem(pipeline, destination, [...columns, ...more]);
 }
 
 test("a table is clustered by any of its columns that BigQuery can sort by", () => {
@@ -31,6 +34,19 @@ test("a table is clustered by any of its columns that BigQuery can sort by", () 
 	);
 	expect(problemOf(["event_id", "total"])).toBe(
 		'spec.table.bigQuery.clusterBy has "total", a column of type Number, by which BigQuery can\'t sort. Remove it, or load the value as Integer or String.',
+	);
+});
+
+test("a body of JSON needs a body, and no table is clustered by it", () => {
+	const body: TableColumn = { name: "body", from: "Body" };
+	const problem = (clusterBy: string[], more: TableColumn[]) =>
+		problemOf(clusterBy, undefined, "JSON", more);
+	expect(problem(["event_id"], [body])).toBeUndefined();
+	expect(problem(["event_id"], [])).toBe(
+		"spec.table.bigQuery.bodyType is set, but the table has no column Body.",
+	);
+	expect(problem(["body"], [body])).toBe(
+		'spec.table.bigQuery.clusterBy has "body", a column of type JSON, by which BigQuery can\'t sort. Remove it.',
 	);
 });
 

@@ -83,13 +83,18 @@ export const definition = {
 		schema: dataset,
 	}),
 
-	optionsOfColumns: ["clusterBy"],
-	tableProblem({ clusterBy = [] }: BigQueryTableOptions, columns) {
+	optionsOfColumns: ["bodyType", "clusterBy"],
+	tableProblem({ clusterBy = [], bodyType }: BigQueryTableOptions, columns) {
+		const body = columns.find(({ from }) => from === "Body")?.name;
+		if (bodyType !== undefined && body === undefined)
+			return "spec.table.bigQuery.bodyType is set, but the table has no column Body.";
 		for (const name of clusterBy) {
 			const column = columns.find((column) => column.name === name);
 			const field = `spec.table.bigQuery.clusterBy has "${name}", `;
 			if (!column)
 				return `${field}which is no column of the table. Its columns are ${columns.map(({ name }) => name).join(", ")}.`;
+			if (bodyType === "JSON" && name === body)
+				return `${field}a column of type JSON, by which BigQuery can't sort. Remove it.`;
 			if (isNumber(column))
 				return `${field}a column of type Number, by which BigQuery can't sort. Remove it, or load the value as Integer or String.`;
 		}

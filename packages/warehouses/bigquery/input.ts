@@ -23,6 +23,8 @@ export interface BigQueryTableOptions {
 	labels?: Record<string, string>;
 	partitionExpirationDays?: number;
 	requirePartitionFilter?: boolean;
+	/** Of the column Body. STRING if it is absent. */
+	bodyType?: "STRING" | "JSON";
 	/** Names of columns. */
 	clusterBy?: string[];
 }

@@ -10,6 +10,8 @@ export interface ErasingDialect {
 	date(date: string): string;
 	/** The condition on a body; absent if its rows are to be read, and found by {@link erasingRows}. */
 	bodyHas?(body: string, match: ErasureMatch): string;
+	/** A body of which nothing is left, if it isn't a text. */
+	blankBody?: string;
 }
 
 /** A table that tells which events are meant, for one whose rows are about its events. */
@@ -60,7 +62,7 @@ export function erasingSql(
 	const earlier = `${date} < ${dialect.date(before)}`;
 	const blanks = columns.flatMap(({ name, from }) =>
 		from === "Body"
-			? [`${dialect.name(name)} = ${dialect.text("null")}`]
+			? [`${dialect.name(name)} = ${dialect.blankBody ?? dialect.text("null")}`]
 			: typeof from === "object" || from === "Violations"
 				? [`${dialect.name(name)} = NULL`]
 				: [],

@@ -29,7 +29,7 @@ export async function viewChanger(
 			mark: markOf(found),
 		},
 		// BigQuery keeps the types of a view's columns.
-		[query, fieldsOf(columns).map(({ type }) => type)],
+		[query, fieldsOf(input.table).map(({ type }) => type)],
 	);
 	if (!change) return undefined;
 	const { name } = change;

@@ -54,7 +54,8 @@ export function planBigQuery(
 	// The days that the table holds lack the values of a new column.
 	requireComplete(name, lacksValues(added) ? undefined : use?.mark, manifest);
 	const full = days.filter(({ rows }) => rows > 0);
-	const newFields = table === "Keep" ? fieldsOf(added) : [];
+	const newFields =
+		table === "Keep" ? fieldsOf({ ...input.table, columns: added }) : [];
 	if (input.strategy === "FullReload")
 		return {
 			table,
@@ -126,7 +127,7 @@ function incompatibilityOf(
 	const reason =
 		incompatibility(
 			existingColumns(existing),
-			wantedColumns(columns),
+			wantedColumns(input.table),
 			strategy,
 			markFor(existing, input) !== undefined,
 		) ?? keyProblem(existing, input);

@@ -1,10 +1,11 @@
-import type { TableColumn } from "../../../contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import { missingComments } from "../../load/column-comments.ts";
 import { columnSql } from "../../load/columns.ts";
 import type {
 	ExistingColumn,
 	WantedColumn,
 } from "../../load/incompatibility.ts";
+import type { BigQueryTableOptions } from "../input.ts";
 import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 
 /**
@@ -21,11 +22,24 @@ const types: Record<string, string> = {
 	JSON: "STRING",
 };
 
-export function wantedColumns(columns: TableColumn[]): WantedColumn[] {
+export function wantedColumns({
+	columns,
+	options,
+}: TableOfColumns): WantedColumn[] {
 	return columns.map((column) => ({
 		...column,
-		type: typeOf(columnSql(column).type),
+		type: isJson(column, options) ? "JSON" : typeOf(columnSql(column).type),
 	}));
+}
+
+type TableOfColumns = Pick<LoadInput["table"], "columns" | "options">;
+
+/** Whether BigQuery holds the column's values as JSON. */
+export function isJson(
+	{ from }: TableColumn,
+	{ bodyType }: BigQueryTableOptions = {},
+): boolean {
+	return from === "Body" && bodyType === "JSON";
 }
 
 /**
@@ -40,8 +54,8 @@ function typeOf(type: string): string {
 	return isNumeric ? "NUMERIC" : "BIGNUMERIC";
 }
 
-export function fieldsOf(columns: TableColumn[]): BigQueryField[] {
-	return wantedColumns(columns).map(({ name, type }) => ({ name, type }));
+export function fieldsOf(table: TableOfColumns): BigQueryField[] {
+	return wantedColumns(table).map(({ name, type }) => ({ name, type }));
 }
 
 /** A table's fields with the descriptions that they lack; undefined if they have all. */

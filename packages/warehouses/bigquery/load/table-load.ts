@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { passingParquet } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
@@ -17,6 +17,7 @@ import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
 import type { DayFiles, WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryInput } from "../input.ts";
 import type { BigQueryDataset } from "./dataset.ts";
+import { unfitBodies, writeJsonRows } from "./json-rows.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import type { OwnedTable } from "./owned-table.ts";
 import {
@@ -28,7 +29,7 @@ import {
 } from "./plan.ts";
 import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
-import { describedFields, fieldsOf } from "./schema.ts";
+import { describedFields, fieldsOf, isJson } from "./schema.ts";
 import { label, labelsOf, tableDigest } from "./table-labels.ts";
 import { lostWith, newTable, taggedColumns } from "./table-options.ts";
 
@@ -225,13 +226,15 @@ export class BigQueryLoad {
 	}
 
 	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
-		const { name, columns } = this.#input.table;
+		const { table } = this.#input;
+		const { name } = table;
 		const wanted = rowsOf(load.days);
+		const isJson = isOfJson(table, load.days);
 		const configuration: BigQueryJob["configuration"] & { load: object } = {
 			labels: this.#jobLabels(),
 			load: {
 				destinationTable: this.#dataset.reference(load.table),
-				sourceFormat: "PARQUET",
+				sourceFormat: isJson ? "NEWLINE_DELIMITED_JSON" : "PARQUET",
 				// With WRITE_TRUNCATE, a whole table loses its columns' descriptions and policy tags, and its row access policies
 				// (the page at keepFields). That WRITE_TRUNCATE_DATA takes a partition, no page says.
 				writeDisposition: isPartition(load.table)
@@ -239,21 +242,32 @@ export class BigQueryLoad {
 					: "WRITE_TRUNCATE_DATA",
 				createDisposition: "CREATE_NEVER",
 				// Without it, a decimal of Parquet is always a NUMERIC (reference of JobConfigurationLoad).
-				...(fieldsOf(columns).some(({ type }) => type === "BIGNUMERIC") && {
-					decimalTargetTypes: ["NUMERIC", "BIGNUMERIC"],
-				}),
+				...(!isJson &&
+					fieldsOf(table).some(({ type }) => type === "BIGNUMERIC") && {
+						decimalTargetTypes: ["NUMERIC", "BIGNUMERIC"],
+					}),
 				...this.#dataset.jobEncryption(),
 			},
 		};
 		const beforeStart = async () => {
 			await this.#table.current();
 		};
-		const file = join(this.#files.directory, `${load.name}.parquet`);
+		const file = join(this.#files.directory, `${load.name}.upload`);
+		let isCounted = !isJson;
+		const count = async (found: LoadDay[], session: Session) => {
+			for (const [index, day] of load.days.entries())
+				this.#files.addUnfit(
+					day,
+					await unfitBodies(filesOf(found[index]!), table, session),
+				);
+			isCounted = true;
+		};
 		const start = async (jobId: string) => {
 			try {
-				await this.#files.with(load.days, (days, session) =>
-					writeUpload(days, wanted, columns, file, session),
-				);
+				await this.#files.with(load.days, async (days, session) => {
+					await writeUpload(days, wanted, table, file, session);
+					if (isJson) await count(days, session);
+				});
 				const source = { file, beforeStart };
 				return await this.#dataset.startLoad(
 					name,
@@ -277,6 +291,7 @@ export class BigQueryLoad {
 				`BigQuery put ${rows} rows into ${load.table}, but ${wanted} were sent`,
 			);
 		// An earlier attempt's job has the rows, but doesn't say which values they lack.
+		if (!isCounted) await this.#files.with(load.days, count);
 		for (const day of load.days)
 			if (this.#files.unfitOf(day) === undefined)
 				await this.#files.with([day], async () => undefined);
@@ -322,37 +337,59 @@ function fieldsIn({ schema }: Pick<BigQueryTable, "schema">): BigQueryField[] {
 }
 
 /**
- * Writes the Parquet file that BigQuery loads, from days' objects on disk and with only the table's columns.
+ * Writes the file that BigQuery loads, of rows in JSON if a column is and of Parquet otherwise, from days' objects on disk and with only the table's columns.
  * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
  */
 async function writeUpload(
 	days: LoadDay[],
 	rows: number,
-	columns: TableColumn[],
+	table: LoadInput["table"],
 	file: string,
 	session: Session,
 ): Promise<void> {
-	const isEmpty = days.length === 0;
-	const selected = columns.map((column) => {
-		const { name, type, expression } = columnSql(column, columns);
-		// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
-		const stored = type === "JSON" ? "VARCHAR" : type;
-		const value = isEmpty ? "NULL" : `(${expression})`;
-		return `${value}::${stored} AS ${quoteName(name)}`;
-	});
-	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
-	defineBodyValues(session);
+	const files = days.flatMap(filesOf);
 	// Each thread has a group, and a copy of it in pages.
 	if (days.some(hasLargeBodies)) await session.run("SET threads = 1");
-	const written = await session.run(
-		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
-			` TO ${quoteText(file)} (${passingParquet})`,
-	);
+	const written = await (isOfJson(table, days)
+		? writeJsonRows(files, table, file, session)
+		: writeParquet(files, table, file, session));
 	if (written !== rows)
 		throw new JobFailure(
 			"ObjectMismatch",
 			`The objects of ${days.map(({ date }) => date).join(", ")} gave ${written} rows, but the manifest says ${rows}`,
 		);
+}
+
+/** Whether the rows are uploaded as JSON. No rows are none of JSON, either. */
+function isOfJson(table: LoadInput["table"], days: readonly LoadDay[]) {
+	return days.length > 0 && fieldsOf(table).some(({ type }) => type === "JSON");
+}
+
+function filesOf({ objects }: LoadDay): string[] {
+	return objects.map(({ file }) => file);
+}
+
+function writeParquet(
+	files: string[],
+	{ columns, options }: LoadInput["table"],
+	file: string,
+	session: Session,
+): Promise<number> {
+	const isEmpty = files.length === 0;
+	// A column of JSON is here only if there are no rows.
+	const stored = columns.filter((column) => !isJson(column, options));
+	const selected = stored.map((column) => {
+		const { name, type, expression } = columnSql(column, columns);
+		// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
+		const storedType = type === "JSON" ? "VARCHAR" : type;
+		const value = isEmpty ? "NULL" : `(${expression})`;
+		return `${value}::${storedType} AS ${quoteName(name)}`;
+	});
+	defineBodyValues(session);
+	return session.run(
+		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
+			` TO ${quoteText(file)} (${passingParquet})`,
+	);
 }
 
 const largeBodyBytes = 16 * 1024;

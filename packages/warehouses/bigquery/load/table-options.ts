@@ -59,7 +59,7 @@ export function newTable(
 	former?: BigQueryTable,
 ): Omit<BigQueryTable, "tableReference"> {
 	const options = optionsOf(input);
-	const fields = fieldsOf(input.table.columns);
+	const fields = fieldsOf(input.table);
 	if (!former) return { ...options, schema: { fields } };
 	const { description, friendlyName, maxStaleness, expirationTime } = former;
 	const { defaultCollation, defaultRoundingMode } = former;

@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { ErasureMatch } from "../../../contracts/archive.ts";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
+import type { Session } from "../../../duckdb/session.ts";
 import { pointerParts } from "../../../service/json-pointer.ts";
 import {
 	type ErasingDialect,
@@ -12,6 +14,7 @@ import {
 import type { LoadDay } from "../../load/load-day.ts";
 import type {
 	DayFiles,
+	UnheldValues,
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
@@ -19,6 +22,7 @@ import type {
 import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { defaultExpiration, tableExpiration } from "./expiration.ts";
+import { unheldBodies } from "./json-rows.ts";
 import { viewChanger } from "./latest-view.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
@@ -30,18 +34,36 @@ import { BigQueryLoad } from "./table-load.ts";
 
 const quotationMark = JSON.stringify('"');
 
+function dialectOf({ options }: LoadInput["table"]): ErasingDialect {
+	const { bodyType }: BigQueryTableOptions = options ?? {};
+	return bodyType === "JSON"
+		? { ...dialect, bodyHas: jsonHas, blankBody: `JSON "null"` }
+		: dialect;
+}
+
 const dialect: ErasingDialect = {
 	name: (name) => `\`${name}\``,
 	// Of GoogleSQL: its escapes are among JSON's (cloud.google.com/bigquery/docs/reference/standard-sql/lexical#escape_sequences).
 	text: (text) => JSON.stringify(text),
 	date: (date) => `DATE "${date}"`,
-	bodyHas(body, { bodyPointer, equals }) {
-		// JSON_VALUE gives a number's text, too, and JSON_QUERY tells it from a string.
-		const has = (path: string) =>
-			`(JSON_VALUE(${body}, ${JSON.stringify(path)}) = ${JSON.stringify(equals)} AND STARTS_WITH(JSON_QUERY(${body}, ${JSON.stringify(path)}), ${quotationMark}))`;
-		return `(${jsonPaths(pointerParts(bodyPointer)).map(has).join(" OR ")})`;
-	},
+	bodyHas: (body, match) => bodyHas(body, match, (json) => json),
 };
+
+/** Of a column of the type JSON, where JSON_QUERY gives no text. */
+function jsonHas(body: string, match: ErasureMatch): string {
+	return bodyHas(body, match, (json) => `TO_JSON_STRING(${json})`);
+}
+
+function bodyHas(
+	body: string,
+	{ bodyPointer, equals }: ErasureMatch,
+	textOf: (json: string) => string,
+): string {
+	// JSON_VALUE gives a number's text, too, and JSON_QUERY tells it from a string.
+	const has = (path: string) =>
+		`(JSON_VALUE(${body}, ${JSON.stringify(path)}) = ${JSON.stringify(equals)} AND STARTS_WITH(${textOf(`JSON_QUERY(${body}, ${JSON.stringify(path)})`)}, ${quotationMark}))`;
+	return `(${jsonPaths(pointerParts(bodyPointer)).map(has).join(" OR ")})`;
+}
 
 /** Paths of JSON functions (cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#JSONPath_format): a number may be an index or a name. */
 function jsonPaths(parts: readonly string[]): string[] {
@@ -82,6 +104,10 @@ class BigQueryWarehouse implements Warehouse {
 		return new OwnedTable(this.#dataset, input, manifest, this.#context);
 	}
 
+	unheld(table: LoadInput["table"], session: Session): UnheldValues[] {
+		return unheldBodies(table, session);
+	}
+
 	async load(
 		input: LoadInput,
 		manifest: Manifest,
@@ -118,7 +144,7 @@ class BigQueryWarehouse implements Warehouse {
 		const found = erasingSql(
 			table.columns,
 			erasure,
-			dialect,
+			dialectOf(by ?? table),
 			by && { ...by, name: nameOf(by.name) },
 		);
 		if (!found) return undefined;

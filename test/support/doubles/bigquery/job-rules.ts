@@ -1,9 +1,11 @@
+import { quoteText } from "../../../../packages/duckdb/quoting.ts";
 import type {
 	BigQueryField,
 	BigQueryJob,
 	BigQueryTable,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
 import { invalid } from "./fault.ts";
+import { duckType } from "./warehouse.ts";
 
 export type Load = NonNullable<BigQueryJob["configuration"]["load"]>;
 
@@ -72,4 +74,67 @@ export function schemaAfter(
 
 export function sameName(field: BigQueryField, name: string): boolean {
 	return field.name.toLowerCase() === name.toLowerCase();
+}
+
+function jsonRows(data: Uint8Array): string[] {
+	return Buffer.from(data).toString().split("\n").filter(Boolean);
+}
+
+/** The columns that rows of JSON name, with the table's types, as read_json takes them. */
+export function jsonColumns(
+	data: Uint8Array,
+	{ schema }: BigQueryTable,
+): string {
+	const names = new Set(
+		jsonRows(data).flatMap((row) => Object.keys(JSON.parse(row))),
+	);
+	return [...names]
+		.map((name) => {
+			const field = schema?.fields?.find((field) => sameName(field, name));
+			return `${quoteText(name)}: ${quoteText(field ? duckType(field.type) : "VARCHAR")}`;
+		})
+		.join(", ");
+}
+
+/**
+ * Refuses what the type JSON is not known to hold: more than 500 levels (cloud.google.com/bigquery/docs/json-data#limitations), numbers
+ * that would lose precision (docs/reference/standard-sql/json_functions#parse_json), and strings that are no Unicode.
+ */
+export function requireJsonRows(
+	data: Uint8Array,
+	{ schema }: BigQueryTable,
+): void {
+	const fields = (schema?.fields ?? []).filter(({ type }) => type === "JSON");
+	if (fields.length === 0) return;
+	for (const row of jsonRows(data)) {
+		const numbers: string[] = [];
+		const parsed = JSON.parse(
+			row,
+			(_key: string, value: unknown, context?: { source?: string }) => {
+				if (typeof value === "number") numbers.push(context?.source ?? "");
+				return value;
+			},
+		);
+		for (const number of numbers) {
+			const isWhole = /^-?\d+$/.test(number);
+			const whole = isWhole ? BigInt(number) : 0n;
+			if (isWhole && (whole < -(2n ** 63n) || whole >= 2n ** 64n))
+				throw invalid(`Input number: ${number} cannot round-trip`);
+			if (!isWhole && /\d{18}|e\+?\d{4}/i.test(number.replace(".", "")))
+				throw invalid(`Input number: ${number} cannot round-trip`);
+		}
+		for (const { name } of fields) {
+			const open: [value: unknown, depth: number][] = [[parsed[name], 0]];
+			for (let next = open.pop(); next; next = open.pop()) {
+				const [value, depth] = next;
+				if (typeof value === "string" && !value.isWellFormed())
+					throw invalid(`Field ${name} is no valid JSON`);
+				if (typeof value !== "object" || value === null) continue;
+				if (depth >= 500)
+					throw invalid(`Max depth of 500 is exceeded in field ${name}`);
+				for (const [key, member] of Object.entries(value))
+					open.push([key, depth], [member, depth + 1]);
+			}
+		}
+	}
 }

@@ -12,8 +12,10 @@ import type {
 import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import {
+	jsonColumns,
 	type Load,
 	loadFields,
+	requireJsonRows,
 	requireKey,
 	requireTable,
 	schemaAfter,
@@ -191,11 +193,11 @@ export class Jobs {
 		const file = join(tmpdir(), `tidemill-double-${randomUUID()}`);
 		await writeFile(file, data);
 		try {
-			const rows =
-				load.sourceFormat === "PARQUET"
-					? `read_parquet(${quoteText(file)})`
-					: `read_json(${quoteText(file)}, format = 'newline_delimited')`;
 			const isTyped = load.sourceFormat === "PARQUET";
+			if (!isTyped) requireJsonRows(data, table);
+			const rows = isTyped
+				? `read_parquet(${quoteText(file)})`
+				: `read_json(${quoteText(file)}, format = 'newline_delimited', columns = {${jsonColumns(data, table)}})`;
 			const fields = await this.#fieldsOf(rows, load);
 			const schema = schemaAfter(table, fields, load, isTyped);
 			await this.#requireOnePartition(table, load, rows);

@@ -388,6 +388,7 @@ export class Warehouse {
 	sqlOf(query: string): string {
 		return query
 			.replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoteText(JSON.parse(text)))
+			.replaceAll("TO_JSON_STRING(", "(")
 			.replaceAll("JSON_VALUE(", "json_extract_string(")
 			.replace(/JSON_QUERY\(([^)]*)\)/g, "json_extract($1)::VARCHAR")
 			.replaceAll(
