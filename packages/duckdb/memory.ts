@@ -50,7 +50,7 @@ export function vectorRoom(
 
 /**
  * COPY's options for a Parquet file that a session with {@link boundedMemory} writes and that is read once: the lowest level of zstd takes a
- * third of the default's CPU time, and the file of a bench's day was 5 % smaller (tools/bench/README.md, load-clickhouse).
+ * third of the default's CPU time, and the file of a bench's day was 5 % smaller (tools/bench/README.md).
  * A group ends at so many rows or bytes, whichever comes first. A thread holds one in memory. Readers take groups of less than 16 MiB more slowly.
  */
 export const passingParquet =

@@ -178,6 +178,11 @@ const odd: [what: string, json: string, fits: boolean][] = [
 	["a number too near to 0", "1e-20000", false],
 	["deep", `${"[".repeat(900)}${"]".repeat(900)}`, true],
 	["too deep", `${"[".repeat(20_000)}${"]".repeat(20_000)}`, false],
+	[
+		"too deep, beside others",
+		`${"[[],".repeat(20_000)}1${"]".repeat(20_000)}`,
+		false,
+	],
 	["tabs and line ends", '{\t"a":\r\n"\\t\\n"}', true],
 ];
 

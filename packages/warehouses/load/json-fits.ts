@@ -8,6 +8,12 @@ export interface JsonLimits {
 	takesNumber(number: string): boolean;
 }
 
+/** Whether a JSON text can be deeper than this, by SQL that is quicker than a look at the text. */
+export function mayBeDeeper(text: string, { maxDepth }: JsonLimits): string {
+	const opening = `length(${text}) - length(translate(${text}, '[{', ''))`;
+	return `(length(${text}) > ${2 * maxDepth} AND ${opening} > ${maxDepth})`;
+}
+
 /** Whether a warehouse can hold a JSON text, which is valid by RFC 8259. */
 export function jsonFits(json: string, limits: JsonLimits): boolean {
 	let depth = 0;

@@ -4,7 +4,11 @@ import type { Session } from "../../../duckdb/session.ts";
 import { isKept } from "../../../service/exact-json.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
-import { type JsonLimits, jsonFits } from "../../load/json-fits.ts";
+import {
+	type JsonLimits,
+	jsonFits,
+	mayBeDeeper,
+} from "../../load/json-fits.ts";
 import type { UnfitRows } from "../../load/load-day.ts";
 import type { UnheldValues } from "../../load/warehouse.ts";
 import { isJson } from "./schema.ts";
@@ -34,11 +38,9 @@ const fitsFunction = "tidemill_bigquery_json_fits_1";
 /** Only these can make a JSON text unfit, beside many levels: half of a surrogate pair, a long number or one with an exponent. */
 const suspicious = String.raw`'(?i)\\ud[89a-f]|[0-9.]e[+-]?[0-9]|[0-9.]{16}'`;
 
-const opens = "length(body) - length(translate(body, '[{', ''))";
-
 /** Whether a body isn't one that {@link limits} has, by SQL over the rows of {@link eventRows}. */
 const isUnfit =
-	`(regexp_matches(body, ${suspicious}) OR length(body) > ${2 * limits.maxDepth} AND ${opens} > ${limits.maxDepth})` +
+	`(regexp_matches(body, ${suspicious}) OR ${mayBeDeeper("body", limits)})` +
 	` AND ${fitsFunction}(body, '') <> '='`;
 
 function define(session: Session): void {

@@ -5,13 +5,18 @@ import type { Session } from "../../../duckdb/session.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { bodyColumnsOf, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
-import { type JsonLimits, jsonFits } from "../../load/json-fits.ts";
+import { jsonFits } from "../../load/json-fits.ts";
 import type { LoadDay, UnfitRows } from "../../load/load-day.ts";
 import type { UnheldValues } from "../../load/warehouse.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import { binaryHeader, binaryRow, binaryTrailer } from "./binary-row.ts";
 import type { Transaction } from "./database.ts";
-import { type CopiedColumn, copiedColumn, jsonFitsFunction } from "./schema.ts";
+import {
+	type CopiedColumn,
+	copiedColumn,
+	jsonbLimits,
+	jsonFitsFunction,
+} from "./schema.ts";
 
 /**
  * Copies a day's rows into a relation. DuckDB makes each row's bytes: in JavaScript each value would cost as much as Postgres takes
@@ -84,27 +89,6 @@ function defineJsonFits(session: Session): void {
 	session.define(jsonFitsFunction, (json) =>
 		jsonFits(json, jsonbLimits) ? "=" : "!",
 	);
-}
-
-/**
- * jsonb refuses \u0000 (postgresql.org/docs/current/datatype-json.html), numbers beyond numeric (datatype-numeric.html), and texts as
- * deep as the server's stack: with the default max_stack_depth of 2 MB about 6,000 levels, of which we leave room.
- */
-const jsonbLimits: JsonLimits = {
-	maxDepth: 1_000,
-	takesNul: false,
-	takesNumber: numberFits,
-};
-
-/** numeric has up to 131,072 digits before the point and 16,383 after it. */
-function numberFits(number: string): boolean {
-	if (number.length < 1_000 && !/[eE]/.test(number)) return true;
-	const [, whole = "", fraction = "", exponent = "0"] =
-		/^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(number) ?? [];
-	const shift = Number(exponent);
-	if (fraction.length - shift > 16_383) return false;
-	const digits = whole === "0" ? 0 : whole.length;
-	return digits + shift <= 131_072 && Math.abs(shift) < 131_072;
 }
 
 /** The values that {@link copyDay} leaves out, but for those that count as unfit whatever Postgres holds. */

@@ -2,6 +2,7 @@ import type { TableColumn } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import { columnSql, isUnfitSql } from "../../load/columns.ts";
 import type { WantedColumn } from "../../load/incompatibility.ts";
+import { type JsonLimits, mayBeDeeper } from "../../load/json-fits.ts";
 import type { PostgresTableOptions } from "../input.ts";
 
 /** What a column of a table has in Postgres, in the server's own spelling (format_type). */
@@ -93,16 +94,37 @@ export function copiedColumn(
 	const value = engineType === "JSON" ? `(${expression})::VARCHAR` : expression;
 	const isCounted = isUnfitSql(column, columns);
 	const copied = { name, type, value, isBody, isCounted };
-	// Only these escapes and numbers can make a JSON text unfit; looking for them is quicker than reading all texts.
+	// Only these escapes, numbers and many levels can make a JSON text unfit; looking for them is quicker than reading all texts.
 	if (type === "jsonb")
 		return {
 			...copied,
-			isUnfit: `regexp_matches(${value}, ${suspicious}) AND ${jsonFitsFunction}(${value}, '') <> '='`,
+			isUnfit: `(regexp_matches(${value}, ${suspicious}) OR ${mayBeDeeper(value, jsonbLimits)}) AND ${jsonFitsFunction}(${value}, '') <> '='`,
 		};
 	if (engineType === "VARCHAR" && !isBody)
 		return { ...copied, isUnfit: `contains(${value}, chr(0))` };
 	return { ...copied, isUnfit: undefined };
 }
 
-/** In a JSON text: an escape of half a surrogate pair or of NUL, a number with an exponent or very long, or deep nesting. */
-const suspicious = String.raw`'(?i)\\u(?:0000|d[89a-f])|[0-9.]e[+-]?[0-9]{3}|[0-9]{1000}|[\[{](?:[^\]}]*[\[{]){250}'`;
+/** In a JSON text: an escape of half a surrogate pair or of NUL, or a number with an exponent or very long. */
+const suspicious = String.raw`'(?i)\\u(?:0000|d[89a-f])|[0-9.]e[+-]?[0-9]{3}|[0-9]{1000}'`;
+
+/**
+ * jsonb refuses \u0000 (postgresql.org/docs/current/datatype-json.html), numbers beyond numeric (datatype-numeric.html), and texts as
+ * deep as the server's stack: with the default max_stack_depth of 2 MB about 6,000 levels, of which we leave room.
+ */
+export const jsonbLimits: JsonLimits = {
+	maxDepth: 1_000,
+	takesNul: false,
+	takesNumber: numberFits,
+};
+
+/** numeric has up to 131,072 digits before the point and 16,383 after it. */
+function numberFits(number: string): boolean {
+	if (number.length < 1_000 && !/[eE]/.test(number)) return true;
+	const [, whole = "", fraction = "", exponent = "0"] =
+		/^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(number) ?? [];
+	const shift = Number(exponent);
+	if (fraction.length - shift > 16_383) return false;
+	const digits = whole === "0" ? 0 : whole.length;
+	return digits + shift <= 131_072 && Math.abs(shift) < 131_072;
+}
