@@ -1030,7 +1030,7 @@ export interface PipelineColumn {
 	/** JSON Pointer (RFC 6901) to the member in the body. */
 	bodyPointer: string;
 	/** The column's type. */
-	type: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+	type: string;
 }
 
 /** The columns that members of bodies have got, if `spec.table.schema` is `Evolve`. A member keeps its column. */
@@ -1132,7 +1132,7 @@ export interface RunColumn {
 	/** JSON Pointer (RFC 6901) to the member in the body. */
 	bodyPointer: string;
 	/** The column's type, by the member's values. */
-	type: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+	type: string;
 }
 
 /** What the Run put into the table `<table>_other` of events that have a type, because as many types as the Pipeline's `table.maxEventTypes` have a table already. Absent if there is nothing. */

@@ -53,6 +53,13 @@ function named(pointers: string[], given: Given = {}): Record<string, string> {
 	);
 }
 
+test("a member of a type that only a later version knows has no column, and keeps its name", () => {
+	const later = { name: "at", bodyPointer: "/at", type: "Interval" };
+	const given = { known: [later] };
+	expect(columnsBeside(evolving(given)).columns).toEqual([]);
+	expect(named(["/at", "/At"], given)).toMatchObject({ at: "/at" });
+});
+
 test("columns are named by the way to their members, in lower snake case", () => {
 	expect(
 		named(["/id", "/order/totalPrice", "/Customer.Name", "/a~1b", "/x/0/y"]),

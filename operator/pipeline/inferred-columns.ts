@@ -12,6 +12,8 @@ import {
 } from "../../crds/table-name.ts";
 import {
 	type ColumnRoom,
+	type FoundColumn,
+	type FoundColumnType,
 	foundColumnBytes,
 	type JobError,
 	maxBodyColumns,
@@ -79,12 +81,14 @@ export function inferredColumns(
 
 /** Those of the columns that the spec doesn't have itself, as far as there is room beside its own, and the room for more. */
 export function columnsBeside(pipeline: Pipeline): {
-	columns: PipelineColumn[];
+	columns: (PipelineColumn & FoundColumn)[];
 	room: ColumnRoom;
 } {
 	const own = pipeline.spec.table.bodyColumns ?? [];
 	const columns = inferredColumnsOf(pipeline)
 		.filter((column) => !isOneOf(own, column))
+		// The word of a later version: the member is in the column of the rest.
+		.filter((column) => isKnown(column))
 		.slice(0, maxBodyColumns - own.length);
 	return { columns, room: roomBeside(pipeline, columns) };
 }
@@ -110,6 +114,12 @@ export function foundColumns({ columns = {} }: JobError): RunColumn[] {
 		.map(([bodyPointer, type]) => ({ bodyPointer, type }));
 }
 
+function isKnown<Column extends { type: string }>(
+	column: Column,
+): column is Column & { type: FoundColumnType } {
+	return foundTypes.includes(column.type);
+}
+
 const foundTypes: readonly string[] = [
 	"String",
 	"Integer",
@@ -118,7 +128,7 @@ const foundTypes: readonly string[] = [
 	"Timestamp",
 	"Date",
 	"JSON",
-] satisfies RunColumn["type"][];
+] satisfies FoundColumnType[];
 
 function roomBeside(
 	{ spec }: Pipeline,

@@ -154,7 +154,12 @@ export type FoundColumnType = Exclude<BodyColumnType, "Decimal">;
 export const maxPointerLength = 200;
 
 /** What a column takes of a Pipeline's status at most: its name has at most 63 characters. */
-export function foundColumnBytes({ bodyPointer }: FoundColumn): number {
+export function foundColumnBytes({
+	bodyPointer,
+}: {
+	bodyPointer: string;
+	type: string;
+}): number {
 	return Buffer.byteLength(JSON.stringify(bodyPointer)) + 120;
 }
 

@@ -38,7 +38,7 @@ test.each(["x", "x.", "x. \n"])("%j ends in one full stop", (what) => {
 
 /** Only a load or an Operation reads objects and writes tables. */
 const notOfChecks =
-	/^(Columns|Links|Manifest|Object|Table|Rows|Plan|Event|Report|Superseded|JobCancelled)/;
+	/^(Columns|Links|Manifest|Object|Table|Rows|Plan|Event|Report|View|Superseded|JobCancelled)/;
 
 const tables = [
 	jobErrors,
