@@ -72,5 +72,10 @@ function send(
 ): Promise<number | undefined> {
 	const { sent, answered } = begin(options);
 	sent.end(body);
-	return answered;
+	return answered.catch((error: NodeJS.ErrnoException) => {
+		// The server may end an idle connection just before (nodejs.org/api/http.html, request.reusedSocket).
+		if (sent.reusedSocket && error.code === "ECONNRESET")
+			return send(options, body);
+		throw error;
+	});
 }
