@@ -1,5 +1,6 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
+import { pointerToken } from "../../packages/service/json-pointer.ts";
 import type { Draft } from "../resource/draft.ts";
 import { isObject } from "../resource/draft.ts";
 import { bodyColumns, eventColumns, tickedColumns } from "./form.ts";
@@ -85,7 +86,7 @@ function* leaves(
 	depth: number,
 ): Generator<[string, unknown]> {
 	for (const [key, value] of Object.entries(object)) {
-		const pointer = `${prefix}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+		const pointer = `${prefix}/${pointerToken(key)}`;
 		const isInner = isPlainObject(value) && Object.keys(value).length > 0;
 		if (isInner && depth < maxDepth) yield* leaves(value, pointer, depth + 1);
 		else yield [pointer, value];

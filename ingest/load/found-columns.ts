@@ -9,6 +9,7 @@ import {
 } from "../../packages/contracts/job.ts";
 import { parquetRows } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
+import { pointerToken } from "../../packages/service/json-pointer.ts";
 import {
 	type Path,
 	pathsOf,
@@ -140,7 +141,7 @@ class MemberReader extends JsonReader {
 		if (this.next() === openBrace)
 			this.members((written) => {
 				const name = decoded(written);
-				const inner = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+				const inner = `${pointer}/${pointerToken(name)}`;
 				const part = path?.parts.get(name);
 				const mayBeNamed =
 					inner.length <= maxPointerLength && !/[\p{Cc}\p{Cs}]/u.test(name);

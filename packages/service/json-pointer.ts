@@ -7,3 +7,8 @@ export function pointerParts(pointer: string): string[] {
 export function pointerPart(token: string): string {
 	return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }
+
+/** The token of a member's name (RFC 6901, section 3). */
+export function pointerToken(name: string): string {
+	return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
