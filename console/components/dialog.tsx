@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../api/problem.ts";
 import { components as words } from "../messages/components.ts";
 import { TextField } from "./field.tsx";
@@ -17,7 +17,8 @@ export function Dialog({
 }) {
 	const dialog = useRef<HTMLDialogElement>(null);
 	const heading = useId();
-	useEffect(() => {
+	// Before the next paint, so that a key that follows at once finds the focus where it belongs.
+	useLayoutEffect(() => {
 		const opener = document.activeElement as HTMLElement | null;
 		dialog.current?.showModal();
 		// After it is gone: while it is open, nothing outside it can have the focus.
