@@ -195,7 +195,8 @@ test("many visitors cost one watch; who leaves hands it on; a revoked one is cut
 	await make("after-ten-left", shared);
 	for (const viewer of viewers.slice(10))
 		await viewer.has("object", "after-ten-left");
-	expect(mine(theirs.viewer)).toBe(1);
+	// The one who held it may have left, and the next takes it over.
+	await vi.waitFor(() => expect(mine(theirs.viewer)).toBe(1), wait);
 	for (const viewer of viewers) viewer.leave();
 	await vi.waitFor(() => expect(mine(theirs.viewer)).toBe(0), wait);
 }, 200_000);

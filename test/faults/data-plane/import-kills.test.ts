@@ -30,8 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => servers?.stop());
 
-const today = utcDate(Date.now());
-const yesterday = addDays(today, -1);
 let shard = 0;
 
 const steps = {
@@ -47,6 +45,10 @@ test.each<["before" | "after", keyof typeof steps, number]>([
 ])(
 	"an Import whose archive gets SIGKILL %s it %s (%i) makes each event one row",
 	async (when, step, nth) => {
+		// Midnight may pass meanwhile.
+		const now = Date.now();
+		const today = utcDate(now);
+		const yesterday = addDays(today, -1);
 		const archive = await ArchiveFixture.open(servers, shard++);
 		const { sourceKey } = archive;
 		const shop = { account: "shop", sourceKey };
@@ -64,7 +66,7 @@ test.each<["before" | "after", keyof typeof steps, number]>([
 			const answer = await archive.ask({ ...of, ...days, report: true });
 			expect(answer).toMatchObject({ ok: true });
 		});
-		const part = [Date.now(), Date.now() - dayMs].map((receivedAtMs, at) =>
+		const part = [now, now - dayMs].map((receivedAtMs, at) =>
 			newEvent(String(at), {
 				...shop,
 				id: newEventId(receivedAtMs),
