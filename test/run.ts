@@ -1,5 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { mapConcurrently } from "../packages/fair/fair-limit.ts";
 import { Lane } from "./lanes/lane.ts";
 import { bundleProgram } from "./lanes/program.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
@@ -11,6 +13,8 @@ if (!stages)
 	throw new Error(
 		`There is no suite ${suite}; there are ${Object.keys(suites).join(" and ")}.`,
 	);
+/** A lane waits much of its time, so a few keep a core busy. Of more, each would wait so long that deadlines pass. */
+const lanesAtOnce = 3 * availableParallelism();
 /** With so many failures in one stage the next stages would say the same. */
 const hopeless = 10;
 
@@ -30,7 +34,7 @@ for (const stage of stages) {
 	);
 	lanes.push(...started);
 	if (isHopeless) continue;
-	await Promise.all(started.map((lane) => lane.run()));
+	await mapConcurrently(started, lanesAtOnce, (lane) => lane.run());
 	isHopeless = sumUp(started).failed >= hopeless;
 }
 

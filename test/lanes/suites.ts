@@ -1,13 +1,62 @@
 import type { LaneOptions } from "./lane.ts";
 
-/** Lanes that run side by side. */
+/** Lanes that run side by side, a few at a time, in this order. */
 export type Stage = Record<
 	string,
 	Pick<LaneOptions, "projects" | "folders" | "without">
 >;
 
-/** Beginnings of each lane's files. Where several fit, the longest counts. They are dealt out so that all lanes end together. */
+/** Beginnings of each lane's files. Where several fit, the longest counts. What takes longest begins first. */
 const servers: Record<string, { projects: string[]; folders: string[] }> = {
+	// One file that takes as long as other lanes.
+	warehouses: {
+		projects: ["data-plane"],
+		folders: ["test/data-plane/warehouse"],
+	},
+	archive: {
+		projects: ["data-plane"],
+		folders: ["test/data-plane/"],
+	},
+	faults: {
+		projects: ["data-plane", "chaos"],
+		folders: ["test/faults/chaos/", "test/faults/data-plane/"],
+	},
+	console: {
+		projects: ["console"],
+		folders: ["test/console/"],
+	},
+	tables: {
+		projects: ["data-plane"],
+		folders: [
+			"test/data-plane/amazon-sns",
+			"test/data-plane/body-values",
+			"test/data-plane/clickhouse",
+			"test/data-plane/destination-busy",
+			"test/data-plane/image",
+			"test/data-plane/postgres",
+			"test/data-plane/refused-requests",
+			"test/data-plane/secrets",
+			"test/data-plane/sender-examples",
+			"test/data-plane/table",
+			"test/data-plane/tracking-plans",
+		],
+	},
+	promises: {
+		projects: ["promises"],
+		folders: ["test/promises/"],
+	},
+	"receive-load": {
+		projects: ["data-plane"],
+		folders: [
+			"test/data-plane/bigquery",
+			"test/data-plane/idempotency",
+			"test/data-plane/load",
+			"test/data-plane/notifications",
+			"test/data-plane/receive",
+			"test/data-plane/tenancy/",
+			"test/faults/data-plane/idempotency-crashes",
+		],
+	},
 	control: {
 		projects: ["control-plane"],
 		folders: ["test/control-plane/"],
@@ -30,55 +79,6 @@ const servers: Record<string, { projects: string[]; folders: string[] }> = {
 			"test/control-plane/refused-writes",
 			"test/control-plane/tenancy/missing-bindings",
 		],
-	},
-	archive: {
-		projects: ["data-plane"],
-		folders: ["test/data-plane/"],
-	},
-	tables: {
-		projects: ["data-plane"],
-		folders: [
-			"test/data-plane/amazon-sns",
-			"test/data-plane/body-values",
-			"test/data-plane/clickhouse",
-			"test/data-plane/destination-busy",
-			"test/data-plane/image",
-			"test/data-plane/postgres",
-			"test/data-plane/refused-requests",
-			"test/data-plane/secrets",
-			"test/data-plane/sender-examples",
-			"test/data-plane/table",
-			"test/data-plane/tracking-plans",
-		],
-	},
-	// One file that takes as long as other lanes.
-	warehouses: {
-		projects: ["data-plane"],
-		folders: ["test/data-plane/warehouse"],
-	},
-	"receive-load": {
-		projects: ["data-plane"],
-		folders: [
-			"test/data-plane/bigquery",
-			"test/data-plane/idempotency",
-			"test/data-plane/load",
-			"test/data-plane/notifications",
-			"test/data-plane/receive",
-			"test/data-plane/tenancy/",
-			"test/faults/data-plane/idempotency-crashes",
-		],
-	},
-	faults: {
-		projects: ["data-plane", "chaos"],
-		folders: ["test/faults/chaos/", "test/faults/data-plane/"],
-	},
-	promises: {
-		projects: ["promises"],
-		folders: ["test/promises/"],
-	},
-	console: {
-		projects: ["console"],
-		folders: ["test/console/"],
 	},
 };
 
