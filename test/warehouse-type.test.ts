@@ -62,6 +62,9 @@ export const definition = {
 
 export const open: WarehouseModule["open"] = () => ({
 	async requireUsable() {},
+	async typesOf() {
+		return undefined;
+	},
 	async erase() {
 		return undefined;
 	},

@@ -61,6 +61,9 @@ export class EventTypeWarehouse implements Warehouse {
 		});
 	}
 
+	/** There is no one table, and none whose columns follow the events. */
+	async typesOf(): Promise<undefined> {}
+
 	unheld(table: LoadInput["table"], session: Session) {
 		return this.#warehouse.unheld?.(table, session) ?? [];
 	}

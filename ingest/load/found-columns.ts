@@ -88,7 +88,7 @@ export class FoundColumns {
 			if (!type || taken.has(bodyPointer)) continue;
 			if (outer.some((pointer) => columns[pointer])) continue;
 			const all = { ...columns, [bodyPointer]: type };
-			if (Buffer.byteLength(JSON.stringify(all)) > maxNamedBytes) break;
+			if (!fitsResult(all)) break;
 			const needed = foundColumnBytes({ bodyPointer, type });
 			if (needed > bytes) continue;
 			columns[bodyPointer] = type;
@@ -98,12 +98,10 @@ export class FoundColumns {
 		}
 		const [first] = Object.keys(columns);
 		if (first === undefined) return;
-		const failure = new JobFailure(
-			"ColumnsFound",
+		throw columnsFound(
+			columns,
 			`There are members of bodies without a column: ${Object.keys(columns).length}, such as ${first}`,
 		);
-		failure.columns = columns;
-		throw failure;
 	}
 
 	add(body: string): void {
@@ -125,6 +123,34 @@ export class FoundColumns {
 		} else if (this.#members.size < maxMembers)
 			this.#members.set(pointer, { rows: 1, type });
 	}
+}
+
+/** Throws {@link JobFailure} ColumnsFound if the table has other types for columns that load has found; the next Jobs tell the rest. */
+export function requireTypes(retyped: Record<string, FoundColumnType>): void {
+	const columns: Record<string, FoundColumnType> = {};
+	for (const [bodyPointer, type] of Object.entries(retyped)) {
+		if (!fitsResult({ ...columns, [bodyPointer]: type })) break;
+		columns[bodyPointer] = type;
+	}
+	const [first] = Object.keys(columns);
+	if (first === undefined) return;
+	throw columnsFound(
+		columns,
+		`The table has columns of other types than the events said for members of bodies: ${Object.keys(columns).length}, such as ${columns[first]} for ${first}`,
+	);
+}
+
+function fitsResult(columns: Record<string, FoundColumnType>): boolean {
+	return Buffer.byteLength(JSON.stringify(columns)) <= maxNamedBytes;
+}
+
+function columnsFound(
+	columns: Record<string, FoundColumnType>,
+	what: string,
+): JobFailure {
+	const failure = new JobFailure("ColumnsFound", what);
+	failure.columns = columns;
+	return failure;
 }
 
 /** Finds the values in a body that columns may be made of. */

@@ -8,6 +8,10 @@ import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import { isRest } from "../../packages/warehouses/load/body-paths.ts";
+import {
+	type ExistingColumn,
+	fitColumns,
+} from "../../packages/warehouses/load/incompatibility.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import {
 	type DayFiles,
@@ -27,7 +31,7 @@ import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import { readManifest } from "./fetch/manifest.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
-import { FoundColumns } from "./found-columns.ts";
+import { FoundColumns, requireTypes } from "./found-columns.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
 import { openWarehouse } from "./warehouse.ts";
@@ -76,7 +80,10 @@ export async function load(
 }
 
 class Attempt {
-	readonly #input: LoadInput;
+	/** As the operator wants it. */
+	readonly #given: LoadInput;
+	/** As the table that is there takes it. */
+	#input: LoadInput;
 	readonly #manifest: Manifest;
 	readonly #directory: string;
 	readonly #context: JobContext;
@@ -87,6 +94,8 @@ class Attempt {
 	readonly #rejectedTable: LoadInput["table"] | undefined;
 	/** Tables with rows that couldn't be erased. */
 	readonly #unreached = new Set<string>();
+	/** Columns of the table whose types no column has that load has found. */
+	#leftOut: ExistingColumn[] = [];
 
 	constructor(
 		input: LoadInput,
@@ -94,6 +103,7 @@ class Attempt {
 		directory: string,
 		context: JobContext,
 	) {
+		this.#given = input;
 		this.#input = input;
 		this.#manifest = manifest;
 		this.#directory = directory;
@@ -106,6 +116,7 @@ class Attempt {
 	 * {@link TableChanged}.
 	 */
 	async carryOut(adds: boolean): Promise<JobSuccess> {
+		await this.#fit();
 		const held = adds ? await this.#held() : undefined;
 		this.#noteRepairs(held);
 		const plans = planTables(
@@ -137,7 +148,7 @@ class Attempt {
 			);
 			const found =
 				this.#input.evolves &&
-				new FoundColumns(this.#input, this.#input.evolves);
+				new FoundColumns(this.#given, this.#input.evolves);
 			const ready = takesDaysOneByOne(this.#input)
 				? await sized(plans, files, this.#manifest, this.#input.filter, found)
 				: await onDisk(plans, files, rejected, found);
@@ -208,6 +219,27 @@ class Attempt {
 			{ dates: this.#repaired },
 			"somebody has changed rows of these dates in the table; replacing the dates",
 		);
+	}
+
+	/** No column that load has found keeps a Run from a table that is there. */
+	async #fit(): Promise<void> {
+		const given = this.#given;
+		const { table, strategy } = given;
+		if (!table.columns.some(({ isFound }) => isFound)) return;
+		const destination = await this.#open();
+		const types = await destination.typesOf(table);
+		if (!types) return;
+		const { columns, retyped, leftOut } = fitColumns(
+			types,
+			table.columns,
+			strategy,
+		);
+		this.#input = { ...given, table: { ...table, columns } };
+		this.#leftOut = leftOut;
+		if (Object.keys(retyped).length === 0) return;
+		// Somebody else's table says nothing.
+		await destination.requireUsable(this.#input, this.#manifest);
+		requireTypes(retyped);
 	}
 
 	/** Undefined if the Destination can't say. */
@@ -287,8 +319,12 @@ class Attempt {
 
 	get #warning(): string | undefined {
 		const [table] = this.#unreached;
+		const [column, ...others] = this.#leftOut;
+		const leftOut =
+			column &&
+			`Column "${column.name}" of the table has type ${column.type.slice(0, 100)}, which no column has that follows the events${others.length > 0 ? `, and ${others.length} more have such types` : ""}: their members are in "_rescued".`;
 		return table === undefined
-			? this.#warehouse?.warning
+			? (leftOut ?? this.#warehouse?.warning)
 			: `Rows of earlier dates in table ${table} can't be erased, since no column says which they are: delete them yourself.`;
 	}
 

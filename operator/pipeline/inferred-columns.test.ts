@@ -60,6 +60,37 @@ test("a member of a type that only a later version knows has no column, and keep
 	expect(named(["/at", "/At"], given)).toMatchObject({ at: "/at" });
 });
 
+test("a Run that goes on says which type the table has for a member, the older of two Runs first, and one that has ended says nothing", () => {
+	const known = [{ name: "id", bodyPointer: "/id", type: "Integer" }];
+	const says = (
+		name: string,
+		type: "String" | "Number",
+		hour: string,
+		completionTime?: string,
+	) => {
+		const run = runOf(name, {
+			...(completionTime !== undefined && { completionTime }),
+			layout: { ...layout, table: "shop" },
+			columns: [{ bodyPointer: "/id", type }],
+		});
+		run.metadata.creationTimestamp = `2026-03-31T${hour}:00:00Z`;
+		return run;
+	};
+	const typeAfter = (...runs: Parameters<typeof says>[]) =>
+		inferredColumns(
+			evolving({ known }),
+			runs.map((run) => says(...run)),
+		)!.columns;
+	const typed = (type: string) => [{ ...known[0]!, type }];
+	expect(typeAfter(["a", "String", "10"])).toEqual(typed("String"));
+	expect(typeAfter(["a", "String", "10", "2026-03-31T11:00:00Z"])).toEqual(
+		known,
+	);
+	expect(typeAfter(["b", "Number", "11"], ["a", "String", "10"])).toEqual(
+		typed("String"),
+	);
+});
+
 test("columns are named by the way to their members, in lower snake case", () => {
 	expect(
 		named(["/id", "/order/totalPrice", "/Customer.Name", "/a~1b", "/x/0/y"]),

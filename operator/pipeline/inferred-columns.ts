@@ -5,6 +5,7 @@ import type {
 	Run,
 	RunColumn,
 } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/run.ts";
 import {
 	columnNames,
 	inferredColumnsOf,
@@ -35,7 +36,8 @@ const reservedNames = new Set([
 
 /**
  * The columns that members of bodies have, with those that Runs have found since, as far as there is room. A member keeps its column: of two
- * that would have the same name, the one that is found later gets another. Those of the spec come first.
+ * that would have the same name, the one that is found later gets another. Those of the spec come first. What a Run that goes on says
+ * of a member again is the type that the table has for it.
  */
 export function inferredColumns(
 	pipeline: Pipeline,
@@ -59,14 +61,28 @@ export function inferredColumns(
 	const found = runs
 		.filter(({ status }) => status?.layout?.table === table)
 		.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
-		.flatMap(({ status }) => status?.columns ?? []);
+		.flatMap((run) =>
+			(run.status?.columns ?? []).map((column) => ({
+				...column,
+				isOfToday: !hasEnded(run),
+			})),
+		);
+	// The Run that goes first is the older one, so it never waits for another.
+	const retyped = new Set<string>();
 	const room = roomBeside(
 		pipeline,
 		columns.filter((column) => !isOneOf(own, column)),
 	);
 	for (const column of found) {
-		const { bodyPointer, type } = column;
+		const { bodyPointer, type, isOfToday } = column;
 		const bytes = foundColumnBytes(column);
+		const place = columns.findIndex(
+			(known) => known.bodyPointer === bodyPointer,
+		);
+		if (isOfToday && place >= 0 && !retyped.has(bodyPointer)) {
+			columns[place] = { ...columns[place]!, type };
+			retyped.add(bodyPointer);
+		}
 		if (pointers.has(bodyPointer) || room.columns <= 0 || bytes > room.bytes)
 			continue;
 		const name = nameFor(bodyPointer, (name) => names.has(name));

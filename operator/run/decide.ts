@@ -162,15 +162,15 @@ function foundTypes({ status }: Run, types: readonly string[]) {
 function withColumns({ status }: Run, found: readonly RunColumn[]) {
 	const [first] = found;
 	if (!first) return undefined;
-	const known = status?.columns ?? [];
-	const added = found.filter(
+	// A table has its own type for one that was found before.
+	const known = (status?.columns ?? []).filter(
 		({ bodyPointer }) =>
-			!known.some((column) => column.bodyPointer === bodyPointer),
+			!found.some((column) => column.bodyPointer === bodyPointer),
 	);
 	const count = found.length > 1 ? `${found.length} get one` : "It gets one";
 	return {
-		message: `There are members of bodies without a column, such as ${first.bodyPointer}. ${count}, and the Run goes on.`,
-		facts: { columns: [...known, ...added].slice(-maxBodyColumns) },
+		message: `There are members of bodies without a column of their type, such as ${first.bodyPointer}. ${count}, and the Run goes on.`,
+		facts: { columns: [...known, ...found].slice(-maxBodyColumns) },
 		event: "ColumnsFound" as const,
 	};
 }
@@ -262,11 +262,14 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 			...wait("Preparing", "New types of events get tables."),
 			{ type: "requeueAfter", afterMs: 1_000 },
 		];
-	const named = inferredColumnsOf(pipeline).map(({ name }) => name);
+	const named = inferredColumnsOf(pipeline);
 	const columns = inferredColumns(pipeline, [run])?.columns ?? [];
 	if (
 		spec.table.schema === "Evolve" &&
-		columns.some(({ name }) => !named.includes(name))
+		columns.some(
+			({ name, type }) =>
+				!named.some((column) => column.name === name && column.type === type),
+		)
 	)
 		return [
 			...wait("Preparing", "New members of bodies get columns."),

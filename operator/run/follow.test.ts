@@ -560,6 +560,11 @@ test("a Run that finds members without a column comes back once they have one, w
 	// The status is ahead of its Job's removal.
 	const again = { ...found, run: owned(runOf("r", status)) };
 	expect(statusOf(decide(stateOf(again), now))).toEqual(status);
+	const retyped = { ...error, columns: { "/z": "Date" } as const };
+	const told = podWith({ version: 1, outcome: "Failed", error: retyped }, 65);
+	expect(
+		statusOf(decide(stateOf({ ...found, pods: [told] }), now)).columns,
+	).toEqual([{ bodyPointer: "/z", type: "Date" }]);
 
 	const nextOf = (known: string[], schema: "Evolve" | "Fixed" = "Evolve") => {
 		const pipeline = pipelineOf({
@@ -568,9 +573,10 @@ test("a Run that finds members without a column comes back once they have one, w
 		pipeline.status = {
 			inferredColumns: {
 				table: "load_orders",
-				columns: known.map((name) => ({
-					...{ name, bodyPointer: `/${name}`, type: "String" },
-				})),
+				columns: known.map((column) => {
+					const [name = "", type = "String"] = column.split(" ");
+					return { name, bodyPointer: `/${name}`, type };
+				}),
 			},
 		};
 		const state = stateOf({ run: owned(runOf("r", status)) });
@@ -578,7 +584,8 @@ test("a Run that finds members without a column comes back once they have one, w
 		return types(decide({ ...state, references }, now));
 	};
 	expect(nextOf(["z", "a"])).toEqual(["writeStatus", "requeueAfter"]);
-	expect(nextOf(["z", "a", "b"]).at(-1)).toBe("askManifest");
+	expect(nextOf(["z", "a", "b Integer"]).at(-1)).toBe("askManifest");
+	expect(nextOf(["z", "a", "b"])).toEqual(["writeStatus", "requeueAfter"]);
 	// Columns that don't follow the events any more aren't waited for.
 	expect(nextOf([], "Fixed").at(-1)).toBe("askManifest");
 });

@@ -337,6 +337,89 @@ test.each(types)(
 );
 
 test.each(types)(
+	"%s: a table that has a column of the name and another type gives its own type, or keeps its column, and no Run fails",
+	async (_, open) => {
+		const warehouse = await open();
+		const amount: TableColumn = {
+			name: "amount",
+			from: {
+				...{ bodyPointer: "/amount", type: "Decimal" },
+				...{ precision: 12, scale: 2 },
+			} as TableColumn["from"],
+		};
+		await loaded(
+			warehouse,
+			await daysOf(warehouse, { [first]: [{ id: "a", amount: 1.5 }] }),
+			evolved({ "/id": "String" }, { own: [amount] }),
+		);
+		// As after its Pipeline was made again, and only integers came.
+		const two = await daysOf(warehouse, {
+			[second]: [
+				{ id: 7, amount: 2 },
+				{ id: "c", amount: 3 },
+			],
+		});
+		const chosen: Manifest = { ...two, asked: { extent: "Chosen" } };
+		expect(
+			await foundIn(
+				warehouse,
+				chosen,
+				evolved({ "/id": "Integer", "/amount": "Integer" }),
+			),
+		).toEqual({ "/id": "String" });
+		const input = evolved({ "/id": "String", "/amount": "Integer" });
+		for (const manifest of [chosen, later(chosen)]) {
+			expect(await loaded(warehouse, manifest, input)).toMatchObject({
+				rows: 2,
+				rescuedRows: 2,
+				warning: expect.stringMatching(
+					/^Column "amount" of the table has type .*12, ?2\)|NUMERIC.*"_rescued"\.$/,
+				),
+			});
+			expect(await rowsOf(warehouse, "id", "_rescued")).toEqual([
+				["a", null],
+				["7", '{"amount":2}'],
+				["c", '{"amount":3}'],
+			]);
+		}
+	},
+);
+
+test.each(types)(
+	"%s: a table that is replaced as a whole gets columns of today's types where its own have others",
+	async (_, open) => {
+		const warehouse = await open();
+		const whole = (input: Partial<LoadInput>): Partial<LoadInput> => ({
+			...input,
+			strategy: "FullReload",
+			table: {
+				...input.table!,
+				columns: input.table!.columns.filter(({ from }) => from !== "Date"),
+			},
+		});
+		const amount: TableColumn = {
+			name: "amount",
+			from: {
+				...{ bodyPointer: "/amount", type: "Decimal" },
+				...{ precision: 12, scale: 2 },
+			} as TableColumn["from"],
+		};
+		const one = await daysOf(warehouse, { [first]: [{ amount: 1.5 }] });
+		await loaded(warehouse, one, whole(evolved({}, { own: [amount] })));
+		expect(
+			await loaded(
+				warehouse,
+				later(one),
+				whole(evolved({ "/amount": "Number" })),
+			),
+		).toMatchObject({ rows: 1 });
+		expect(await rowsOf(warehouse, "amount", "_rescued")).toEqual([
+			["1.5", null],
+		]);
+	},
+);
+
+test.each(types)(
 	"%s: members beyond what a table has room for are rescued, and thousands of rows with all columns filled fit into memory",
 	async (_, open) => {
 		const warehouse = await open();

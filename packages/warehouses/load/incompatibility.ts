@@ -1,4 +1,8 @@
-import type { Strategy, TableColumn } from "../../contracts/job.ts";
+import type {
+	FoundColumnType,
+	Strategy,
+	TableColumn,
+} from "../../contracts/job.ts";
 
 /** A column of the existing table, with its type in the warehouse's terms. */
 export interface ExistingColumn {
@@ -14,7 +18,7 @@ export type WantedColumn = TableColumn & { type: string };
  * Why a table can't take these columns, in words that follow "Table x is incompatible: "; undefined when it can.
  * A table made for another purpose must never lose a row to a load, and one of ours must never lose its old days:
  *
- * - a column that both have must have our type;
+ * - a column that both have must have our type, but for one that load has found, in a table that is replaced: see {@link fitColumns};
  * - FullReload replaces the table, so the table may hold only columns that the load fills;
  * - Incremental keeps other days. It adds any column but the date, by which it knows the days; a column is NULL for the days
  *   before those that it loads. A table that no load has marked must have those that the Pipeline's tables begin with,
@@ -39,7 +43,8 @@ export function incompatibility(
 	for (const column of columns) {
 		const { name, type } = column;
 		const present = types.get(name.toLowerCase());
-		if (present !== undefined && present !== type)
+		const isReplaced = column.isFound && strategy === "FullReload";
+		if (present !== undefined && present !== type && !isReplaced)
 			return `its column "${name}" has type ${present}, but the load needs ${type}`;
 		if (present === undefined && strategy === "Incremental" && !mayAdd(column))
 			return `it has no column "${name}"`;
@@ -49,6 +54,69 @@ export function incompatibility(
 	const other = existing.find(({ name }) => !wanted.has(name.toLowerCase()));
 	return other && `a full reload would drop its column "${other.name}"`;
 }
+
+/** The columns that a table has, and the types that it would have for others. */
+export interface TableTypes {
+	existing: ExistingColumn[];
+	wanted(columns: TableColumn[]): WantedColumn[];
+}
+
+/** What a table of today makes of the columns that load has found. */
+export interface FittedColumns {
+	/** Without those that the table can't have, since its own of the name has a type that no such column has. */
+	columns: TableColumn[];
+	/** The types that the table has for some of them, by pointer. `columns` have them. */
+	retyped: Record<string, FoundColumnType>;
+	/** What the table can't have. */
+	leftOut: ExistingColumn[];
+}
+
+/** Columns that load has found never make a table incompatible: they take the table's types, or are left out. */
+export function fitColumns(
+	{ existing, wanted }: TableTypes,
+	columns: readonly TableColumn[],
+	strategy: Strategy,
+): FittedColumns {
+	const fitted: FittedColumns = { columns: [], retyped: {}, leftOut: [] };
+	const typeOf = (column: TableColumn) => wanted([column])[0]!.type;
+	for (const column of columns) {
+		const { name, from, isFound } = column;
+		const present = existing.find(
+			(other) => other.name.toLowerCase() === name.toLowerCase(),
+		);
+		const isBody = typeof from === "object" && "bodyPointer" in from;
+		const is = (column: TableColumn) =>
+			present?.name === name && present.type === typeOf(column);
+		if (!isFound || !isBody || !present || is(column)) {
+			fitted.columns.push(column);
+			continue;
+		}
+		const { bodyPointer } = from;
+		const type = foundTypes.find((type) =>
+			is({ ...column, from: { bodyPointer, type } as typeof from }),
+		);
+		if (type) {
+			fitted.retyped[bodyPointer] = type;
+			fitted.columns.push({
+				...column,
+				from: { ...from, type } as typeof from,
+			});
+		} else if (strategy === "FullReload") fitted.columns.push(column);
+		else fitted.leftOut.push(present);
+	}
+	return fitted;
+}
+
+/** Where a table has one type for two of them, the first. */
+const foundTypes: readonly FoundColumnType[] = [
+	"String",
+	"Integer",
+	"Number",
+	"Boolean",
+	"Timestamp",
+	"Date",
+	"JSON",
+];
 
 /** The columns that an existing table doesn't have yet. */
 export function newColumns<Column extends { name: string }>(

@@ -10,6 +10,7 @@ import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
 import type { QueryResult, SecretReader } from "../definition/sql.ts";
+import type { TableTypes } from "./incompatibility.ts";
 import type { HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
 
 /** What a Job gives the warehouse that it opens. */
@@ -83,6 +84,8 @@ export interface Warehouse {
 	 * loads two tables: it changes neither if the second is refused.
 	 */
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void>;
+	/** Of the table as it is; undefined if there is none. */
+	typesOf(table: LoadInput["table"]): Promise<TableTypes | undefined>;
 	/**
 	 * Values of a table's columns that fit their types, and that the warehouse can't hold all the same; absent if it holds all.
 	 * @param session gets the functions that the conditions need.

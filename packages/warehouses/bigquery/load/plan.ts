@@ -49,7 +49,9 @@ export function planBigQuery(
 ): BigQueryPlan {
 	const { name, columns } = input.table;
 	const use = existing && bigQueryUse(input, manifest, existing);
-	const table = !use ? "Create" : use.replaces ? "Replace" : "Keep";
+	const replaces =
+		use?.replaces || (existing && hasOtherTypes(existing, input));
+	const table = !use ? "Create" : replaces ? "Replace" : "Keep";
 	const added = newColumns(existing ? existingColumns(existing) : [], columns);
 	// The days that the table holds lack the values of a new column.
 	requireComplete(name, lacksValues(added) ? undefined : use?.mark, manifest);
@@ -140,6 +142,24 @@ function incompatibilityOf(
 	return timePartitioning?.type === "DAY" && timePartitioning.field === date
 		? undefined
 		: `it is not partitioned by day of "${date}"`;
+}
+
+/** A load that replaces all rows leaves the types of columns that load has found: see {@link incompatibility}. */
+function hasOtherTypes(
+	existing: BigQueryTable,
+	{ strategy, table }: LoadInput,
+): boolean {
+	if (strategy !== "FullReload") return false;
+	const types = new Map(
+		existingColumns(existing).map(({ name, type }) => [
+			name.toLowerCase(),
+			type,
+		]),
+	);
+	return wantedColumns(table).some(
+		({ name, type, isFound }) =>
+			isFound && (types.get(name.toLowerCase()) ?? type) !== type,
+	);
 }
 
 /**

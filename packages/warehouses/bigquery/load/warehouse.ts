@@ -11,6 +11,7 @@ import {
 	erasingSql,
 	erasingStatement,
 } from "../../load/erased-rows.ts";
+import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type {
 	DayFiles,
@@ -30,6 +31,7 @@ import { bigQueryUse, jobIdOf, partitionOf, planBigQuery } from "./plan.ts";
 import type { WriteDisposition } from "./rest/api.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
+import { existingColumns, wantedColumns } from "./schema.ts";
 import { BigQueryLoad } from "./table-load.ts";
 
 const quotationMark = JSON.stringify('"');
@@ -97,6 +99,19 @@ class BigQueryWarehouse implements Warehouse {
 			await this.#dataset.ensure();
 			const existing = await this.#tableOf(input, manifest).find();
 			if (existing) bigQueryUse(input, manifest, existing);
+		});
+	}
+
+	async typesOf(table: LoadInput["table"]): Promise<TableTypes | undefined> {
+		return withFailures(`read table ${table.name}`, async () => {
+			await this.#dataset.ensure();
+			const existing = await this.#dataset.findTable(table.name);
+			return (
+				existing && {
+					existing: existingColumns(existing),
+					wanted: (columns) => wantedColumns({ ...table, columns }),
+				}
+			);
 		});
 	}
 

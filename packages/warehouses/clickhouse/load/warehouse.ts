@@ -4,7 +4,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { type ErasingDialect, erasingRows } from "../../load/erased-rows.ts";
-import { newColumns } from "../../load/incompatibility.ts";
+import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
 import { latestSql, viewChange, viewMarkIn } from "../../load/latest-view.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
@@ -26,7 +26,7 @@ import {
 	recordOf,
 	rowsByDate,
 } from "./record.ts";
-import { hasJSON, typeOf } from "./schema.ts";
+import { hasJSON, typeOf, wantedColumns } from "./schema.ts";
 import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
 import {
 	quoteName,
@@ -71,6 +71,12 @@ class ClickHouseWarehouse implements Warehouse {
 		await this.#requireSuitable(input);
 		const existing = await this.#find(input.table.name);
 		if (existing) clickHouseUse(input, manifest, existing);
+	}
+
+	async typesOf({ name }: LoadInput["table"]): Promise<TableTypes | undefined> {
+		await this.#requireSuitable();
+		const existing = await this.#find(name);
+		return existing && { existing: existing.columns, wanted: wantedColumns };
 	}
 
 	async load(

@@ -12,6 +12,7 @@ import {
 	incompatibility,
 	lacksValues,
 	newColumns,
+	type WantedColumn,
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { type TableComment, writeComment } from "../../load/table-comment.ts";
@@ -199,10 +200,7 @@ export function duckDBUse(
 	manifest: Manifest,
 	{ columns, comment, isEmpty, isView }: DuckDBTable,
 ): TableUse {
-	const wanted = input.table.columns.map((column) => ({
-		...column,
-		type: columnSql(column).type,
-	}));
+	const wanted = wantedColumns(input.table.columns);
 	const otherKind = isView ? "view" : undefined;
 	const { mark } = comment;
 	const reason =
@@ -215,6 +213,13 @@ export function duckDBUse(
 		isEmpty,
 		incompatibility: reason,
 	});
+}
+
+export function wantedColumns(columns: readonly TableColumn[]): WantedColumn[] {
+	return columns.map((column) => ({
+		...column,
+		type: columnSql(column).type,
+	}));
 }
 
 const sampledFiles = 4;

@@ -12,6 +12,7 @@ import {
 	erasingStatement,
 } from "../../load/erased-rows.ts";
 import { JobFailure } from "../../load/failure.ts";
+import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { readComment } from "../../load/table-comment.ts";
 import type {
@@ -23,7 +24,12 @@ import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
 import { viewSteps } from "./latest-view.ts";
-import { type DuckDBTable, duckDBUse, planLoad } from "./plan.ts";
+import {
+	type DuckDBTable,
+	duckDBUse,
+	planLoad,
+	wantedColumns,
+} from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";
 import { carryOut } from "./transaction.ts";
 
@@ -60,6 +66,13 @@ class DuckDBWarehouse implements Warehouse {
 		return this.#with(async (session) => {
 			const existing = await existingTable(input.table.name, session);
 			if (existing) duckDBUse(input, manifest, existing);
+		});
+	}
+
+	typesOf({ name }: LoadInput["table"]): Promise<TableTypes | undefined> {
+		return this.#with(async (session) => {
+			const existing = await existingTable(name, session);
+			return existing && { existing: existing.columns, wanted: wantedColumns };
 		});
 	}
 

@@ -9,7 +9,7 @@ import {
 	erasingRows,
 	erasingStatement,
 } from "../../load/erased-rows.ts";
-import { newColumns } from "../../load/incompatibility.ts";
+import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
 import type {
@@ -27,6 +27,7 @@ import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
 import { heldDate, recordedLoads, recordOf } from "./record.ts";
+import { wantedColumns } from "./schema.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
 
@@ -95,6 +96,24 @@ class PostgresWarehouse implements Warehouse {
 					undefined,
 				);
 				await requireReplaceable(transaction, existing.oid, name, view.oid);
+			}),
+		);
+	}
+
+	typesOf({
+		name,
+		options,
+	}: LoadInput["table"]): Promise<TableTypes | undefined> {
+		const { schema } = this.#input;
+		return this.#with((database) =>
+			database.transaction(async (transaction) => {
+				const existing = await findTable(transaction, schema, name);
+				return (
+					existing && {
+						existing: existing.columns,
+						wanted: (columns) => wantedColumns(columns, options),
+					}
+				);
 			}),
 		);
 	}
