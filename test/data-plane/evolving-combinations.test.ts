@@ -1,0 +1,329 @@
+import { expect, test } from "vitest";
+import type {
+	FoundColumnType,
+	LoadInput,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import {
+	type ConformingWarehouse,
+	everyWarehouse,
+} from "../support/fixtures/data-plane/conforming-warehouses.ts";
+import { columns as fixed } from "../support/fixtures/data-plane/load-fixture.ts";
+
+/* Columns that follow the events, beside each other choice that a Pipeline has. */
+
+const types = await everyWarehouse();
+
+const [first, second] = ["2026-03-01", "2026-03-02"] as const;
+
+type Found = Record<string, FoundColumnType>;
+type Sent = [id: string, body: object];
+
+let seconds = 0;
+const later = (manifest: Manifest): Manifest => ({
+	...manifest,
+	run: crypto.randomUUID(),
+	snapshotTime: new Date(Date.UTC(2026, 2, 4, 0, 0, seconds++)).toISOString(),
+});
+
+async function daysOf(
+	warehouse: ConformingWarehouse,
+	days: Record<string, Sent[][]>,
+): Promise<Manifest> {
+	const objects = Object.entries(days).map(([date, objects]) => [
+		date,
+		objects.map((events) =>
+			events.map(([event_id, body], index) => ({
+				event_id,
+				timestampMs: Date.parse(date) + index * 1_000,
+				body: JSON.stringify(body),
+			})),
+		),
+	]);
+	return later(await warehouse.manifest(Object.fromEntries(objects)));
+}
+
+/** Loads as Runs do, Job after Job, with a column for each member that one finds. */
+function evolving(
+	warehouse: ConformingWarehouse,
+	more: Partial<LoadInput> = {},
+) {
+	const found: Found = {};
+	const input = (): Partial<LoadInput> => {
+		const columns: TableColumn[] = [
+			...fixed.filter(
+				({ from }) => more.strategy !== "FullReload" || from !== "Date",
+			),
+			...Object.entries(found).map(
+				([bodyPointer, type]): TableColumn => ({
+					name: bodyPointer.slice(1).replaceAll("/", "_"),
+					from: { bodyPointer, type } as TableColumn["from"],
+					isFound: true,
+				}),
+			),
+			{
+				name: "_rescued",
+				from: { bodyPointer: "", type: "String", isRest: true },
+			},
+		];
+		return {
+			...more,
+			table: { name: "orders", description: "Events", ...more.table, columns },
+			evolves: { columns: 100 - Object.keys(found).length, bytes: 65_536 },
+		};
+	};
+	const run = async (manifest: Manifest, change: Partial<LoadInput> = {}) => {
+		for (let jobs = 1; ; jobs++) {
+			const given = { ...input(), ...change };
+			const { result, log } = await warehouse.load(manifest, { input: given });
+			if (result?.outcome === "Succeeded") return { ...result, jobs };
+			const { error } = result!;
+			expect(error.code, log).toBe("ColumnsFound");
+			Object.assign(found, error.columns);
+		}
+	};
+	return { found, run };
+}
+
+const rowsOf = async (
+	warehouse: ConformingWarehouse,
+	names: string[],
+	table = "orders",
+) =>
+	(
+		await warehouse.rows(
+			`SELECT ${names.map((name) => `"${name}"`).join(", ")} FROM ${table} ORDER BY event_id`,
+		)
+	).map((row) => row.map((value) => (value == null ? null : String(value))));
+
+test.each(types)(
+	"%s: a new object of a day brings a column, and the day's other rows and what was rescued of them stay",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run } = evolving(warehouse, { adds: true });
+		const objects: Sent[][] = [[["a", { n: 1 }]], [["b", { n: 2 }]]];
+		let known: Manifest | undefined;
+		const grown = async () => {
+			const made = await daysOf(warehouse, { [first]: objects });
+			// The objects that were there before are the same ones.
+			const [day] = made.dates;
+			const kept = known?.dates[0]?.objects ?? [];
+			known = {
+				...made,
+				dates: [
+					{ ...day!, objects: [...kept, ...day!.objects.slice(kept.length)] },
+				],
+			};
+			return known;
+		};
+		await run(await grown());
+		objects.push([["c", { n: "x" }]]);
+		expect(await run(await grown())).toMatchObject({ jobs: 1, rescuedRows: 1 });
+		objects.push([["d", { n: 4, m: "y" }]]);
+		expect(await run(await grown())).toMatchObject({ jobs: 2, rescuedRows: 1 });
+		objects.push([["e", { n: "z", m: "y" }]]);
+		const last = await run(await grown());
+		expect(last).toMatchObject({ jobs: 1, rows: 5, rescuedRows: 2 });
+		if (warehouse.knowsRows) expect(last.addedRows).toBe(1);
+		expect(await rowsOf(warehouse, ["n", "m", "_rescued"])).toEqual([
+			["1", null, null],
+			["2", null, null],
+			[null, null, '{"n":"x"}'],
+			["4", "y", null],
+			[null, "y", '{"n":"z"}'],
+		]);
+		expect(await run(later(known!))).toMatchObject({ jobs: 1, rescuedRows: 2 });
+	},
+);
+
+test.each(types)(
+	"%s: a value that doesn't fit an inferred column is a row of the table of rejected values, and the rest of a body is none",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run } = evolving(warehouse, {
+			rejectedTable: { name: "orders_rejected", description: "" },
+		});
+		await run(await daysOf(warehouse, { [first]: [[["a", { n: 1 }]]] }));
+		const more = await daysOf(warehouse, {
+			[second]: [
+				[
+					["b", { n: "x" }],
+					["c", { n: 3 }],
+				],
+			],
+		});
+		await run({ ...more, asked: { extent: "Chosen" } });
+		expect(
+			await rowsOf(
+				warehouse,
+				["event_id", "column_name", "value"],
+				"orders_rejected",
+			),
+		).toEqual([["b", "n", '"x"']]);
+	},
+);
+
+test.each(types)(
+	"%s: the view of the latest rows has the columns that follow the events",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run } = evolving(warehouse, {
+			table: {
+				...{ name: "orders", description: "", columns: [] },
+				latest: { name: "orders_latest", by: ["event_id"] },
+			},
+		});
+		await run(await daysOf(warehouse, { [first]: [[["a", { n: 1 }]]] }));
+		const more = await daysOf(warehouse, {
+			[second]: [[["b", { n: 2, m: "x" }]]],
+		});
+		await run({ ...more, asked: { extent: "Chosen" } });
+		expect(await rowsOf(warehouse, ["n", "m"], "orders_latest")).toEqual([
+			["1", null],
+			["2", "x"],
+		]);
+	},
+);
+
+test.each(types)(
+	"%s: a table that is replaced as a whole gets a column, and keeps it when its events have gone",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run } = evolving(warehouse, { strategy: "FullReload" });
+		const one: Sent = ["a", { n: 1 }];
+		await run(await daysOf(warehouse, { [first]: [[one]] }));
+		const two: Sent = ["b", { n: "x", m: true }];
+		const both = await daysOf(warehouse, {
+			[first]: [[one]],
+			[second]: [[two]],
+		});
+		expect(await run(both)).toMatchObject({ rows: 2, rescuedRows: 1 });
+		expect(await rowsOf(warehouse, ["n", "_rescued"])).toEqual([
+			["1", null],
+			[null, '{"n":"x"}'],
+		]);
+		await run(await daysOf(warehouse, { [first]: [[one]] }));
+		expect(await rowsOf(warehouse, ["n", "m"])).toEqual([["1", null]]);
+	},
+);
+
+test.each(types)(
+	"%s: an event that the filter leaves out brings no column",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run, found } = evolving(warehouse, {
+			filter: { match: { bodyPointer: "/kind", equals: "order" } },
+		});
+		const manifest = await daysOf(warehouse, {
+			[first]: [
+				[
+					["a", { kind: "order", n: 1 }],
+					["b", { kind: "visit", m: 1 }],
+				],
+			],
+		});
+		expect(await run(manifest)).toMatchObject({ rows: 1 });
+		expect(Object.keys(found).sort()).toEqual(["/kind", "/n"]);
+	},
+);
+
+test.each(types)(
+	"%s: an erasure by a value takes an older row, or blanks its columns and the rest of its body",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run } = evolving(warehouse);
+		const ofDay = (date: string, email: string, n: unknown): Sent[][] => [
+			[[`${date}-${email}`, { email, n }]],
+		];
+		await run(
+			await daysOf(warehouse, {
+				[first]: [
+					[
+						["a", { email: "hers", n: 1 }],
+						["b", { email: "his", n: 2 }],
+					],
+				],
+				[second]: ofDay(second, "other", 3),
+			}),
+		);
+		const unfit = await daysOf(warehouse, {
+			[first]: [
+				[
+					["a", { email: "hers", n: 1 }],
+					["b", { email: "his", n: "x" }],
+				],
+			],
+		});
+		await run({ ...unfit, asked: { extent: "Chosen" } });
+		const erasing = async (mode: "RemoveRow" | "BlankBody", equals: string) => {
+			const manifest = await daysOf(warehouse, {
+				[second]: ofDay(second, "other", 3),
+			});
+			const match = { bodyPointer: "/email", equals };
+			await run({
+				...manifest,
+				asked: { extent: "Chosen" },
+				erasures: { asked: 1, others: [{ mode, match, before: second }] },
+			});
+			return rowsOf(warehouse, ["event_id", "email", "n", "_rescued", "body"]);
+		};
+		const other = [
+			...[`${second}-other`, "other", "3", null],
+			JSON.stringify({ email: "other", n: 3 }),
+		];
+		expect(await erasing("BlankBody", "his")).toEqual([
+			other,
+			["a", "hers", "1", null, '{"email":"hers","n":1}'],
+			["b", null, null, null, "null"],
+		]);
+		expect((await erasing("RemoveRow", "hers")).map(([id]) => id)).toEqual([
+			other[0],
+			"b",
+		]);
+	},
+);
+
+test.each(types)(
+	"%s: events in quarantine bring no column, and their table has those of the spec",
+	async (_, open) => {
+		const warehouse = await open();
+		const { run, found } = evolving(warehouse, {
+			quarantineTable: {
+				name: "orders_quarantine",
+				description: "",
+				columns: [...fixed, { name: "violations", from: "Violations" }],
+			},
+		});
+		const [own, quarantined] = [
+			await daysOf(warehouse, { [first]: [[["a", { n: 1 }]]] }),
+			await daysOf(warehouse, { [first]: [[["q", { m: 1 }]]] }),
+		];
+		const { rows, objects } = quarantined.dates[0]!;
+		const manifest: Manifest = {
+			...own,
+			dates: [{ ...own.dates[0]!, quarantine: { rows, objects } }],
+		};
+		expect(await run(manifest)).toMatchObject({ rows: 1, quarantinedRows: 1 });
+		expect(Object.keys(found)).toEqual(["/n"]);
+		expect(
+			await rowsOf(warehouse, ["event_id", "body"], "orders_quarantine"),
+		).toEqual([["q", '{"m":1}']]);
+		// Released, it is a row like any other.
+		const released = {
+			...own,
+			dates: [
+				{
+					...own.dates[0]!,
+					rows: 2,
+					objects: [...own.dates[0]!.objects, ...objects],
+				},
+			],
+		};
+		expect(await run(later(released))).toMatchObject({ jobs: 2, rows: 2 });
+		expect(await rowsOf(warehouse, ["event_id", "n", "m"])).toEqual([
+			["a", "1", null],
+			["q", null, "1"],
+		]);
+	},
+);
