@@ -21,6 +21,8 @@ export class ApiProblem extends Error {
 	readonly requestId: string | undefined;
 	/** Only of a request without a session. */
 	readonly signIn: SignInWays | undefined;
+	/** How long the API wants not to be asked (RFC 9110 §10.2.3). */
+	readonly retryAfterSeconds: number | undefined;
 
 	constructor(
 		status: number,
@@ -29,6 +31,7 @@ export class ApiProblem extends Error {
 		fieldErrors: ReadonlyMap<string, string> = new Map(),
 		requestId?: string,
 		signIn?: SignInWays,
+		retryAfterSeconds?: number,
 	) {
 		super(detail);
 		this.status = status;
@@ -36,6 +39,7 @@ export class ApiProblem extends Error {
 		this.fieldErrors = fieldErrors;
 		this.requestId = requestId;
 		this.signIn = signIn;
+		this.retryAfterSeconds = retryAfterSeconds;
 	}
 }
 
@@ -44,7 +48,11 @@ export function problemOf(
 	status: number,
 	answer: string,
 	requestId: string | undefined,
+	retryAfter?: string,
 ): ApiProblem {
+	const seconds = /^\d+$/.test(retryAfter ?? "")
+		? Number(retryAfter)
+		: undefined;
 	const problem = parsed(answer);
 	if (!problem)
 		return new ApiProblem(
@@ -53,6 +61,8 @@ export function problemOf(
 			`Something between this page and the API answered with HTTP ${status}.`,
 			new Map(),
 			requestId,
+			undefined,
+			seconds,
 		);
 	const { code, detail, title, details, signIn } = problem;
 	const fields = new Map(
@@ -61,7 +71,14 @@ export function problemOf(
 			: [],
 	);
 	const text = detail || title;
-	return new ApiProblem(status, code, text, fields, requestId, signIn);
+	return new ApiProblem(
+		...([status, code, text, fields, requestId, signIn, seconds] as const),
+	);
+}
+
+/** Whether the same request may succeed a little later, without anybody doing something. */
+export function passes({ status, code }: ApiProblem): boolean {
+	return code === "Away" || [429, 503, 504].includes(status);
 }
 
 /** The message for a field: the problem's own, or the first of a field inside it. */

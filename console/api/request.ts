@@ -103,5 +103,6 @@ export async function send(
 	if (answer.ok) return answer;
 	if (answer.status === 401 && !isConsole) sessionLost.value++;
 	const requestId = answer.headers.get("x-request-id") ?? undefined;
-	throw problemOf(answer.status, await answer.text(), requestId);
+	const retryAfter = answer.headers.get("retry-after") ?? undefined;
+	throw problemOf(answer.status, await answer.text(), requestId, retryAfter);
 }

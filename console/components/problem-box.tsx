@@ -1,18 +1,21 @@
-import { type ApiProblem, otherFieldErrors } from "../api/problem.ts";
+import { type ApiProblem, otherFieldErrors, passes } from "../api/problem.ts";
 import { components as words } from "../messages/components.ts";
 
 /**
  * What the API refused, in its own words. Beside a form, it has the fields' errors that none of the form's fields shows.
  * @param shownFields Paths of the fields that show their own error.
+ * @param triesItself Whether the page asks again by itself if the problem may pass.
  */
 export function ProblemBox({
 	problem,
 	shownFields = [],
 	onRetry,
+	triesItself = false,
 }: {
 	problem: ApiProblem;
 	shownFields?: readonly string[];
 	onRetry?: () => void;
+	triesItself?: boolean;
 }) {
 	const others = otherFieldErrors(problem, shownFields);
 	return (
@@ -31,6 +34,9 @@ export function ProblemBox({
 				<p class="quiet">
 					{words.requestId} <code>{problem.requestId}</code>
 				</p>
+			)}
+			{triesItself && passes(problem) && (
+				<p class="quiet">{words.triesItself}</p>
 			)}
 			{onRetry && (
 				<button type="button" onClick={onRetry}>

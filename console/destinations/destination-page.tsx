@@ -15,7 +15,12 @@ import type { Destination } from "../generated/types.ts";
 import { destinations as words } from "../messages/destinations.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
-import { href, namespace, navigate } from "../router/navigation.ts";
+import {
+	href,
+	namespace,
+	navigate,
+	navigateFromHere,
+} from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { placeOf } from "./form.ts";
 
@@ -122,9 +127,10 @@ export function DestinationPage({ params }: PageProps) {
 						name={name}
 						loss={<p>{words.deleteLoss}</p>}
 						onDelete={async () => {
+							const goOn = navigateFromHere();
 							await api.delete(path);
 							toast(words.deleting(name));
-							await navigate("destinations");
+							await goOn("destinations");
 						}}
 					/>
 				</div>

@@ -18,6 +18,7 @@ export const components = {
 	problemTitle: "That didn't work",
 	requestId: "Request",
 	tryAgain: "Try again",
+	triesItself: "This page tries again by itself.",
 	managedBy: (tool: string) =>
 		`${tool} manages this resource and would undo changes made here. Change it in its repository.`,
 	loading: "Loading…",

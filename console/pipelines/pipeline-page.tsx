@@ -19,7 +19,12 @@ import type {
 import { pipelines as words } from "../messages/pipelines.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
-import { href, namespace, navigate } from "../router/navigation.ts";
+import {
+	href,
+	namespace,
+	navigate,
+	navigateFromHere,
+} from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { RunButtons, startRun } from "../runs/run-now.tsx";
 import { RunTable } from "../runs/run-table.tsx";
@@ -115,9 +120,10 @@ export function PipelinePage({ params }: PageProps) {
 						name={name}
 						loss={<p>{words.deleteLoss(pipeline.tableName ?? name)}</p>}
 						onDelete={async () => {
+							const goOn = navigateFromHere();
 							await api.delete(`pipelines/${encodeURIComponent(name)}`);
 							toast(words.deleting(name));
-							await navigate("pipelines");
+							await goOn("pipelines");
 						}}
 					/>
 				</div>

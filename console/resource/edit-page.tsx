@@ -22,7 +22,7 @@ export function EditPage({
 	lines: number;
 	children: (original: Original) => ComponentChildren;
 }) {
-	const { original, problem } = useOriginal(kind, name);
+	const { answer: original, problem, retry } = useOriginal(kind, name);
 	return (
 		<Page
 			title={words.editTitle(name)}
@@ -31,7 +31,7 @@ export function EditPage({
 				[`${path}/${name}`, name],
 			]}
 		>
-			{problem && <ProblemBox problem={problem} />}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{original ? children(original) : !problem && <Skeleton lines={lines} />}
 		</Page>
 	);

@@ -1,5 +1,4 @@
-import type { ApiProblem } from "../api/problem.ts";
-import { useLoaded } from "../api/use-loaded.ts";
+import { type Loaded, useLoaded } from "../api/use-loaded.ts";
 import type { FormKind } from "./draft.ts";
 import { loadOriginal, type Original } from "./save.ts";
 
@@ -8,10 +7,9 @@ export function useOriginal(
 	kind: FormKind,
 	name: string,
 	round = 0,
-): { original: Original | undefined; problem: ApiProblem | undefined } {
-	const { answer: original, problem } = useLoaded(
+): Loaded<Original> {
+	return useLoaded(
 		(signal) => loadOriginal(kind, name, signal),
 		[kind, name, round],
 	);
-	return { original, problem };
 }

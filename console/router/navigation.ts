@@ -1,6 +1,6 @@
 // @preact/signals: a page shows what changes in the live store without comparing whole lists.
 import { computed, signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { addressOf, addressText, type ConsoleAddress } from "./route.ts";
 
 /** Asks whether a form with changes may be left. The shell shows the question. */
@@ -38,6 +38,15 @@ export async function navigate(
 	{ replace = false } = {},
 ): Promise<void> {
 	await goTo(href(path, query), replace);
+}
+
+/** A `navigate` for when an answer comes: it goes nowhere once the visitor has left the page on which they asked. */
+export function navigateFromHere(): typeof navigate {
+	const [path, from] = [current.peek().path, namespace.peek()];
+	return async (...to) => {
+		const isHere = current.peek().path === path && namespace.peek() === from;
+		if (isHere) await navigate(...to);
+	};
 }
 
 /** Writes the page's own state, such as a filter, into the address, without leaving the page. */
@@ -126,5 +135,6 @@ async function goBack(state: { position?: number } | null): Promise<void> {
 
 /** While a form has changes, leaving the page asks first. */
 export function useUnsaved(hasChanges: boolean): void {
-	useEffect(() => (hasChanges ? holdUnsaved() : undefined), [hasChanges]);
+	// An effect after the paint, and its cleanup, come later than a click may.
+	useLayoutEffect(() => (hasChanges ? holdUnsaved() : undefined), [hasChanges]);
 }

@@ -8,21 +8,22 @@ import { toast } from "../components/toast.tsx";
 import type { Run, RunStart } from "../generated/types.ts";
 import { components } from "../messages/components.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { navigate } from "../router/navigation.ts";
+import { navigateFromHere } from "../router/navigation.ts";
 
-/** Starts a Run and opens its page. Throws an {@link ApiProblem}. */
+/** Starts a Run and opens its page, if the visitor is still on this one. Throws an {@link ApiProblem}. */
 export async function startRun(
 	pipeline: string,
 	body: RunStart = {},
 	isQueued = false,
 ): Promise<void> {
+	const goOn = navigateFromHere();
 	const run = await api.post<Run>(
 		`pipelines/${encodeURIComponent(pipeline)}/run`,
 		body,
 		{ query: { queue: isQueued || undefined } },
 	);
 	toast(words.started(run.name));
-	await navigate(`runs/${run.name}`);
+	await goOn(`runs/${run.name}`);
 }
 
 /** "Run now", and beside it a Run of other dates. What the API refuses is shown by the page. */

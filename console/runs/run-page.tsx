@@ -4,6 +4,7 @@ import { live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { type Loaded, useLoaded } from "../api/use-loaded.ts";
 import { Conditions } from "../components/conditions.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -34,7 +35,7 @@ export function RunPage({ params }: PageProps) {
 		return (
 			<Page title={name} parents={parents}>
 				{problem ? (
-					<ProblemBox problem={problem} onRetry={retry} />
+					<ProblemBox problem={problem} onRetry={retry} triesItself />
 				) : (
 					<Skeleton />
 				)}
@@ -54,42 +55,24 @@ export function RunPage({ params }: PageProps) {
 
 /** As the live stream has it. One that is older than the stream's is asked for until it ends. */
 function useRun(name: string) {
-	const [read, setRead] = useState<Run>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	const [round, setRound] = useState(0);
 	const streamed = live("runs").get(name);
 	const isStreamed = streamed !== undefined;
-	const here = namespace.value;
+	const read: Loaded<Run | undefined> = useLoaded(
+		async (signal) =>
+			isStreamed
+				? undefined
+				: api.get<Run>(`runs/${encodeURIComponent(name)}`, {
+						// It answers when the Run changes.
+						query: { wait: read.answer && "30s" },
+						signal,
+					}),
+		[name, isStreamed, namespace.value],
+	);
+	const { answer, problem, retry } = read;
 	useEffect(() => {
-		if (isStreamed) return;
-		const leaving = new AbortController();
-		const { signal } = leaving;
-		const follow = async () => {
-			let run = await api.get<Run>(`runs/${encodeURIComponent(name)}`, {
-				signal,
-			});
-			setRead(run);
-			setProblem(undefined);
-			while (!hasEnded(run) && !signal.aborted) {
-				run = await api.get<Run>(`runs/${encodeURIComponent(name)}`, {
-					query: { wait: "30s" },
-					signal,
-				});
-				setRead(run);
-			}
-		};
-		follow().catch((error: unknown) => {
-			if (signal.aborted) return;
-			if (!(error instanceof ApiProblem)) throw error;
-			setProblem(error);
-		});
-		return () => leaving.abort();
-	}, [name, isStreamed, here, round]);
-	return {
-		run: streamed ?? read,
-		problem,
-		retry: () => setRound(round + 1),
-	};
+		if (answer && !hasEnded(answer)) retry();
+	}, [answer]);
+	return { run: streamed ?? answer, problem, retry };
 }
 
 function Actions({ run }: { run: Run }) {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isReady, live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
@@ -32,6 +32,8 @@ export function RunTable({
 	const [isBusy, setBusy] = useState(true);
 	const [problem, setProblem] = useState<ApiProblem>();
 	const { pipeline, status } = filter;
+	/** Of the filter as it is. */
+	const leaving = useRef(new AbortController());
 	const load = async (from: string | undefined, signal: AbortSignal) => {
 		setBusy(true);
 		setProblem(undefined);
@@ -55,9 +57,9 @@ export function RunTable({
 	const here = namespace.value;
 	// Before the browser paints, which may take longer than the answer.
 	useLayoutEffect(() => {
-		const leaving = new AbortController();
-		void load(undefined, leaving.signal);
-		return () => leaving.abort();
+		leaving.current = new AbortController();
+		void load(undefined, leaving.current.signal);
+		return () => leaving.current.abort();
 	}, [pipeline, status, here, pageSize]);
 
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
@@ -70,7 +72,7 @@ export function RunTable({
 			{problem && (
 				<ProblemBox
 					problem={problem}
-					onRetry={() => void load(cursor, new AbortController().signal)}
+					onRetry={() => void load(cursor, leaving.current.signal)}
 				/>
 			)}
 			{rows.length === 0 ? (
@@ -147,7 +149,7 @@ export function RunTable({
 					<button
 						type="button"
 						disabled={isBusy}
-						onClick={() => void load(cursor, new AbortController().signal)}
+						onClick={() => void load(cursor, leaving.current.signal)}
 					>
 						{isBusy ? words.loadingOlder : words.older}
 					</button>

@@ -1,7 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { live } from "../api/changes.ts";
-import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { focusFirstError, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
@@ -18,34 +18,22 @@ export function SearchPage() {
 	const id = address.value.query.get("event") ?? "";
 	const [text, setText] = useState(id);
 	const [error, setError] = useState<string>();
-	const [receipt, setReceipt] = useState<EventReceipt>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	const [isBusy, setBusy] = useState(false);
-	/** Asks once more for what was asked before. */
+	/** Another number asks once more for what was asked before. */
 	const [attempt, setAttempt] = useState(0);
-	const here = namespace.value;
 	// A Run that ends may have loaded it.
 	const runsEnded = [...live("runs").values()].filter(
 		({ status }) => status === "Succeeded",
 	).length;
-	useEffect(() => {
-		setReceipt((shown) => (shown?.eventId === id ? shown : undefined));
-		setProblem(undefined);
-		if (id === "") return;
-		const leaving = new AbortController();
-		const { signal } = leaving;
-		setBusy(true);
-		api
-			.get<EventReceipt>(`events/${encodeURIComponent(id)}`, { signal })
-			.then(setReceipt)
-			.catch((failure: unknown) => {
-				if (signal.aborted) return;
-				if (!(failure instanceof ApiProblem)) throw failure;
-				setProblem(failure);
-			})
-			.finally(() => !signal.aborted && setBusy(false));
-		return () => leaving.abort();
-	}, [id, here, attempt, runsEnded]);
+	const read = useLoaded(
+		async (signal) =>
+			id === ""
+				? undefined
+				: api.get<EventReceipt>(`events/${encodeURIComponent(id)}`, { signal }),
+		[id, namespace.value, attempt, runsEnded],
+	);
+	const { answer, problem, retry } = read;
+	const receipt = answer?.eventId === id ? answer : undefined;
+	const isBusy = id !== "" && read.isLoading;
 	const submit = (event: Event) => {
 		event.preventDefault();
 		const wanted = eventIdIn(text);
@@ -76,7 +64,7 @@ export function SearchPage() {
 			<p role="status">
 				{isBusy ? words.searching : receipt && words.found(receipt.source)}
 			</p>
-			{problem && <ProblemBox problem={problem} />}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{receipt && <Found receipt={receipt} />}
 		</Page>
 	);

@@ -1,7 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import { CodeBlock } from "../components/code-block.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Skeleton } from "../components/page.tsx";
@@ -32,7 +33,9 @@ export function EventDetail({
 	progress: string;
 	onClose(): void;
 }) {
-	const { event, receipt, problem } = useEvent(source.name, id, progress);
+	const { event, receipt, problem, retry } = useEvent(
+		...([source.name, id, progress] as const),
+	);
 	return (
 		<section class="card" aria-label={`${words.event} ${id}`}>
 			<div class="page-title">
@@ -43,7 +46,7 @@ export function EventDetail({
 					{words.close}
 				</button>
 			</div>
-			{problem && <ProblemBox problem={problem} />}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{!event && !problem && <Skeleton />}
 			{event && (
 				<>
@@ -72,47 +75,46 @@ export function EventDetail({
 }
 
 function useEvent(source: string, id: string, progress: string) {
-	const [found, setFound] = useState<FoundEvent>({});
-	useEffect(() => {
-		const leaving = new AbortController();
-		const { signal } = leaving;
-		const path = `sources/${encodeURIComponent(source)}/events/${encodeURIComponent(id)}`;
-		const query = { body: can("sources/bodies", "get") || undefined };
-		const keep = (part: FoundEvent) =>
-			setFound(({ problem: _, ...before }) => ({ ...before, ...part }));
-		// What is loaded everywhere stays so.
-		if (isDone(found)) return;
-		const fail = (problem: unknown) => {
-			if (signal.aborted) return;
-			if (!(problem instanceof ApiProblem)) throw problem;
-			keep({ problem });
-		};
-		api
-			.get<Event>(path, { query, signal })
-			.then((event) => {
-				keep({ event });
-				// It says more than the event, and needs more rights.
-				return api
-					.get<EventReceipt>(`events/${encodeURIComponent(id)}`, { signal })
-					.then((receipt) => keep({ receipt }));
-			}, fail)
-			.catch(fail);
-		return () => leaving.abort();
-	}, [source, id, progress]);
-	return found;
+	const eventPath = `sources/${encodeURIComponent(source)}/events/${encodeURIComponent(id)}`;
+	const isDone = useRef(false);
+	const asked = useRef(progress);
+	// What is loaded everywhere stays so.
+	if (!isDone.current) asked.current = progress;
+	const event = useLoaded(
+		(signal) =>
+			api.get<Event>(eventPath, {
+				query: { body: can("sources/bodies", "get") || undefined },
+				signal,
+			}),
+		[eventPath, asked.current],
+	);
+	const isThere = event.answer !== undefined;
+	// It says more than the event, and needs more rights.
+	const receipt = useLoaded(
+		async (signal) =>
+			isThere
+				? api.get<EventReceipt>(`events/${encodeURIComponent(id)}`, { signal })
+				: undefined,
+		[id, asked.current, isThere],
+	);
+	isDone.current = isLoaded(event.answer, receipt.answer);
+	return {
+		event: event.answer,
+		receipt: receipt.answer,
+		problem: event.problem ?? receipt.problem,
+		retry: event.problem ? event.retry : receipt.retry,
+	};
 }
 
-interface FoundEvent {
-	event?: Event;
-	receipt?: EventReceipt;
-	problem?: ApiProblem;
-}
-
-function isDone({ event, receipt }: FoundEvent): boolean {
+function isLoaded(
+	event: Event | undefined,
+	receipt: EventReceipt | undefined,
+): boolean {
+	const { loads = [] } = receipt ?? {};
 	return (
 		event?.stage === "Bucket" &&
-		(receipt?.loads ?? []).length > 0 &&
-		receipt!.loads!.every(({ state }) => state === "Loaded")
+		loads.length > 0 &&
+		loads.every(({ state }) => state === "Loaded")
 	);
 }
 

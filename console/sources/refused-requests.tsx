@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { api } from "../api/request.ts";
 import { useLoaded } from "../api/use-loaded.ts";
 import { DataTable } from "../components/data-table.tsx";
@@ -10,23 +9,22 @@ import { sources as words } from "../messages/sources.ts";
 
 /** The requests that the Source refused, with the reason that its owner needs. */
 export function RefusedRequests({ source }: { source: string }) {
-	const [round, setRound] = useState(0);
 	const path = `sources/${encodeURIComponent(source)}/refusals`;
-	const { answer, problem } = useLoaded(
+	const { answer, problem, retry } = useLoaded(
 		(signal) => api.get<RefusedRequestList>(path, { signal }),
-		[path, round],
+		[path],
 	);
 	const rows = answer?.items;
 	return (
 		<section aria-label={words.refusedTitle}>
 			<div class="page-title">
 				<h2>{words.refusedTitle}</h2>
-				<button type="button" onClick={() => setRound(round + 1)}>
+				<button type="button" onClick={retry}>
 					{words.reload}
 				</button>
 			</div>
 			{problem ? (
-				<ProblemBox problem={problem} />
+				<ProblemBox problem={problem} onRetry={retry} triesItself />
 			) : !rows ? (
 				<Skeleton lines={2} />
 			) : rows.length === 0 ? (

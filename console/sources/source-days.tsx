@@ -22,7 +22,7 @@ export function SourceDaysCalendar({
 	progress: string;
 }) {
 	const path = `sources/${encodeURIComponent(source)}/days`;
-	const { answer, problem } = useLoaded(
+	const { answer, problem, retry } = useLoaded(
 		(signal) => api.get<SourceDays>(path, { signal }),
 		[path, progress],
 	);
@@ -30,7 +30,7 @@ export function SourceDaysCalendar({
 	return (
 		<section aria-label={words.daysTitle}>
 			<h2>{words.daysTitle}</h2>
-			{problem && <ProblemBox problem={problem} />}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{days ? (
 				<table class="calendar">
 					<caption class="visually-hidden">{words.daysTitle}</caption>

@@ -15,7 +15,12 @@ import type { Source, TestEventResult } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
-import { address, namespace, navigate } from "../router/navigation.ts";
+import {
+	address,
+	namespace,
+	navigate,
+	navigateFromHere,
+} from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import {
 	currentRate,
@@ -76,8 +81,9 @@ export function SourcePage({ params }: PageProps) {
 						name={name}
 						loss={<p>{words.loss}</p>}
 						onDelete={async () => {
+							const goOn = navigateFromHere();
 							await api.delete(path(name));
-							await navigate("sources");
+							await goOn("sources");
 						}}
 					/>
 				</div>

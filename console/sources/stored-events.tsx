@@ -222,6 +222,9 @@ function useEvents(
 	});
 	const key = JSON.stringify([name, filters, round]);
 	const isFirst = useRef(true);
+	/** Of the filters as they are: what another page of the ones before brings is dropped. */
+	const newest = useRef(key);
+	newest.current = key;
 	const load = async (before: ListedEvent[], cursor?: string) => {
 		const answer = await api.get<EventList>(
 			`sources/${encodeURIComponent(name)}/events`,
@@ -282,7 +285,8 @@ function useEvents(
 	}, [key, progress]);
 	const more = async () => {
 		setPages({ ...pages, isLoading: true });
-		setPages(await show(pages.events, pages.cursor));
+		const longer = await show(pages.events, pages.cursor);
+		if (newest.current === key) setPages(longer);
 	};
 	return { pages, more: () => void more() };
 }

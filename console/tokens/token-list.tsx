@@ -11,7 +11,7 @@ import { Time } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
 import type { Token, TokenList } from "../generated/types.ts";
 import { tokens as words } from "../messages/tokens.ts";
-import { href, navigate } from "../router/navigation.ts";
+import { href, navigate, navigateFromHere } from "../router/navigation.ts";
 
 /** `tokens`: who has access by a token of its own. */
 export function TokenListPage() {
@@ -115,9 +115,10 @@ export function RevokeButton({ name }: { name: string }) {
 			title={words.revokeTitle(name)}
 			loss={<p>{words.revokeLoss}</p>}
 			onDelete={async () => {
+				const goOn = navigateFromHere();
 				await api.delete(`tokens/${encodeURIComponent(name)}`);
 				toast(words.revoked(name));
-				await navigate("tokens");
+				await goOn("tokens");
 			}}
 		/>
 	);

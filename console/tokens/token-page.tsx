@@ -1,7 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import { NotFound } from "../components/not-found.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
@@ -15,16 +14,9 @@ import { Expiry, RevokeButton } from "./token-list.tsx";
 /** `tokens/<name>`: what the token permits and for how long. The token itself nobody can read. */
 export function TokenPage({ params }: PageProps) {
 	const name = params.name!;
-	const [token, setToken] = useState<Token>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	useEffect(() => {
-		api
-			.get<Token>(`tokens/${encodeURIComponent(name)}`)
-			.then(setToken, (error: unknown) => {
-				if (!(error instanceof ApiProblem)) throw error;
-				setProblem(error);
-			});
-	}, [name]);
+	const path = `tokens/${encodeURIComponent(name)}`;
+	const read = useLoaded((signal) => api.get<Token>(path, { signal }), [path]);
+	const { answer: token, problem, retry } = read;
 	if (problem?.status === 404) return <NotFound path={`tokens/${name}`} />;
 	return (
 		<Page
@@ -32,7 +24,7 @@ export function TokenPage({ params }: PageProps) {
 			parents={[["tokens", words.title]]}
 			badge={token && <StatusBadge status={token.status} />}
 		>
-			{problem && <ProblemBox problem={problem} />}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{!token && !problem && <Skeleton />}
 			{token && (
 				<dl class="facts">

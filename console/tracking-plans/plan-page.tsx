@@ -14,7 +14,7 @@ import { toast } from "../components/toast.tsx";
 import type { Source } from "../generated/types.ts";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
 import { useOriginal } from "../resource/use-original.ts";
-import { href, navigate } from "../router/navigation.ts";
+import { href, navigateFromHere } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { byKind, type KindCount, planNameOf } from "./plan-form.ts";
 import { PlanForm } from "./plan-form-page.tsx";
@@ -59,9 +59,10 @@ export function PlanPage({ params }: PageProps) {
 						name={name}
 						loss={<p>{words.deleteLoss}</p>}
 						onDelete={async () => {
+							const goOn = navigateFromHere();
 							await api.delete(`tracking-plans/${encodeURIComponent(name)}`);
 							toast(words.deleting(name));
-							await navigate("tracking-plans");
+							await goOn("tracking-plans");
 						}}
 					/>
 				</div>
@@ -73,8 +74,10 @@ export function PlanPage({ params }: PageProps) {
 /** A saved plan is loaded again, so that the form begins with what the API made of it. */
 function Editor({ name }: { name: string }) {
 	const [round, setRound] = useState(0);
-	const { original, problem } = useOriginal("TrackingPlan", name, round);
-	if (problem) return <ProblemBox problem={problem} />;
+	const read = useOriginal("TrackingPlan", name, round);
+	const { answer: original, problem, retry } = read;
+	if (problem)
+		return <ProblemBox problem={problem} onRetry={retry} triesItself />;
 	if (!original) return <Skeleton lines={12} />;
 	return (
 		<PlanForm

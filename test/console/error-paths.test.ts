@@ -51,6 +51,100 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		expect(complaints).toEqual([]);
 	});
 
+	test("an event that was asked for while the API was away comes by itself, on its Source's page and in the search", async () => {
+		const { page, open, local, complaints } = visitor;
+		const id = await send(visitor, { note: "asked for meanwhile" });
+		const detail = page.getByRole("region", { name: `Event ${id}` });
+		const fails = page.getByText("The API doesn't answer.");
+		const itself = page.getByText("This page tries again by itself.");
+		await open("sources/shop");
+		const listed = page.getByRole("button", { name: id });
+		await listed.waitFor();
+		await local.whileAway("api", async () => {
+			await listed.click();
+			await detail.locator(fails).waitFor();
+			await detail.locator(itself).waitFor();
+			expect(await axeFindings(page)).toEqual([]);
+		});
+		await detail.getByText("asked for meanwhile").waitFor();
+		await detail.locator(fails).waitFor({ state: "detached" });
+
+		const hands = withMouse(page);
+		await open("search");
+		await hands.fill("Event id", id);
+		await local.whileAway("api", async () => {
+			await hands.press("Search");
+			await fails.waitFor();
+			await itself.waitFor();
+			expect(await axeFindings(page)).toEqual([]);
+		});
+		await page.getByText("Found in the source shop").waitFor();
+		expect(await fails.count()).toBe(0);
+		expect(complaints).toEqual([]);
+	});
+
+	test("an API that wants to be left alone is asked again by who presses the button", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		const id = await send(visitor, { note: "later" });
+		let asked = 0;
+		await page.route(`**/v1/events/${id}`, (route) =>
+			asked++ === 0
+				? route.fulfill({
+						...{ status: 429, json: { ...forbidden, code: "RateLimited" } },
+						headers: { "retry-after": "3600" },
+					})
+				: route.continue(),
+		);
+		await open(`search?event=${id}`);
+		await page.getByText("The apiserver is starting.").waitFor();
+		expect(asked).toBe(1);
+		await hands.press("Try again");
+		await page.getByText("Found in the source shop").waitFor();
+		expect(await page.getByRole("alert").count()).toBe(0);
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		expect(complaints).toEqual([]);
+	});
+
+	test("who leaves a page before the answer comes isn't taken elsewhere by it", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		const answer = Promise.withResolvers<void>();
+		await page.route("**/v1/pipelines/orders/run*", async (route) => {
+			await answer.promise;
+			await route.continue();
+		});
+		await open("pipelines/orders");
+		await hands.press("Run now");
+		await hands.follow("Destinations");
+		await expectPage(page, "Destinations");
+		answer.resolve();
+		await page.getByText(/^The run orders-.* has started/).waitFor();
+		await expectPage(page, "Destinations");
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		expect(complaints).toEqual([]);
+	});
+
+	test("a form holds its changes from the moment in which they are made, and lets go of them as fast", async () => {
+		const { page, open } = visitor;
+		await open("sources/shop/edit");
+		const field = page.getByLabel("Display name", { exact: true });
+		await field.waitFor();
+		const isHeld = (value: string) =>
+			field.evaluate(async (element, text) => {
+				const input = element as unknown as { value: string } & EventTarget;
+				input.value = text;
+				input.dispatchEvent(new Event("input", { bubbles: true }));
+				// The page renders in a microtask, and paints later.
+				for (let i = 0; i < 10; i++) await undefined;
+				const leaving = new Event("beforeunload", { cancelable: true });
+				return !(globalThis as unknown as EventTarget).dispatchEvent(leaving);
+			}, value);
+		const before = await field.inputValue();
+		expect(await isHeld("Changed")).toBe(true);
+		expect(await isHeld(before)).toBe(false);
+	});
+
 	/** Each form with the name of what it changes. */
 	const forms = [
 		["source", "sources", "shop", "Display name"],
