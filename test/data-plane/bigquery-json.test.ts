@@ -108,6 +108,47 @@ test("a body is JSON by choice; what BigQuery's JSON can't hold is NULL, counted
 	expect(again.result).toMatchObject({ unfitValues: [unfitBodies] });
 });
 
+test.each([
+	["one table", {}],
+	[
+		"a table for each type",
+		{
+			eventTypes: {
+				place: { bodyPointer: "/type" },
+				tables: [{ type: "paid", table: "orders_paid" }],
+				other: "orders_other",
+				free: 0,
+			},
+		},
+	],
+] satisfies [string, Partial<LoadInput>][])(
+	"with %s, a body that JSON can't hold is counted once, though a load job failed and another was started",
+	async (_, tables) => {
+		const { load, manifest, double } = await bigQueryFixture();
+		const days = await manifest({
+			[first]: [
+				["1e400", "1e500", "1"].map((number, index) => ({
+					event_id: `e${index}`,
+					timestampMs: Date.parse(first) + index,
+					body: `{"type":"paid","n":${number}}`,
+				})),
+			],
+		});
+		double.jobs.failNext("backendError", "Try again");
+		const { options, name, description } = input.table!;
+		const table = { name, description, options: options!, columns };
+		const end = await load(days, { input: { table, ...tables } });
+		expect(end.exitCode, end.log).toBe(0);
+		const failed = double.jobs
+			.all()
+			.filter(({ status }) => status?.errorResult);
+		expect(failed).toHaveLength(1);
+		expect(end.result).toMatchObject({
+			unfitValues: [{ column: "body", rows: 2, values: 3 }],
+		});
+	},
+);
+
 test("beside a body of JSON, every other value is the one that a table with a body of text has", async () => {
 	const { load, manifest, rows } = await bigQueryFixture();
 	const body = {

@@ -219,3 +219,123 @@ test.each(types)(
 		).toBe("8");
 	},
 );
+
+/** The events that the view shall have of the rows that the table has now; undefined if the table lacks the key, or isn't there. */
+async function latestOfTable(warehouse: ConformingWarehouse, key: string) {
+	const rows = await warehouse
+		.rows(`SELECT event_id, ${key} FROM orders ORDER BY timestamp, event_id`)
+		.catch(() => undefined);
+	if (!rows) return undefined;
+	const ids = new Map(rows.map(([id, value]) => [String(value), String(id)]));
+	return [...ids.values()].toSorted();
+}
+
+const latestIDs = async (warehouse: ConformingWarehouse) =>
+	(
+		await warehouse.rows("SELECT event_id FROM orders_latest ORDER BY event_id")
+	).map(([id]) => String(id));
+
+const region = ofBody("region");
+/** Forth and back: each strikes the change from one to the other. */
+const changes: [
+	what: string,
+	inputs: [key: string, input: Partial<LoadInput>][],
+][] = [
+	[
+		"replacement with another key",
+		[
+			["order_id", inputOf(["order_id"], [region])],
+			["region", inputOf(["region"], [region])],
+		],
+	],
+	[
+		"full reload with another key, whose column comes and goes",
+		[
+			["order_id", { ...reloading(), rebuild: true }],
+			["region", { ...reloading(["region"], [region]), rebuild: true }],
+		],
+	],
+	[
+		"full reload in which one column takes the place of another",
+		[
+			["order_id", { ...reloading(["order_id"], [region]), rebuild: true }],
+			[
+				"order_id",
+				{ ...reloading(["order_id"], [ofBody("shop")]), rebuild: true },
+			],
+		],
+	],
+];
+
+test.each(
+	types.flatMap(([type, open]) =>
+		changes.map(([what, inputs]) => [type, what, open, inputs] as const),
+	),
+)(
+	"%s: the %s that is killed after any of its statements leaves a view of the table as it is, and the next attempt the right one",
+	async (_, _what, open, inputs) => {
+		const warehouse = await open();
+		const daysBy = (tag: string, rows: number) =>
+			daysOf(
+				warehouse,
+				Object.fromEntries(
+					[first, second].map((date) => [
+						date,
+						Array.from(
+							{ length: rows },
+							(_, i): Sent => [
+								`${date}-${tag}-${i}`,
+								i,
+								{ order_id: i % 3, region: `r${i % 2}`, shop: "s" },
+							],
+						),
+					]),
+				),
+			);
+		const [forth, back = forth] = inputs;
+		let [[was, before], [will, input]] = [forth!, back!];
+		await loaded(warehouse, await daysBy("a", 4), before);
+		for (let after = 1, isStruck = true; isStruck; after++) {
+			const next = await daysBy(`b${after}`, 4 + (after % 3));
+			const { isDone, signal } = warehouse.strike(after);
+			await warehouse.load(next, { input, ...(signal && { signal }) });
+			isStruck = isDone();
+			const expected = [
+				await latestOfTable(warehouse, was),
+				await latestOfTable(warehouse, will),
+			].filter((ids) => ids !== undefined);
+			// Where a table is dropped to be rebuilt, neither is there in between.
+			if (expected.length > 0)
+				expect(expected, `after ${after}`).toContainEqual(
+					await latestIDs(warehouse),
+				);
+			await loaded(warehouse, next, input);
+			expect(await latestIDs(warehouse)).toEqual(
+				await latestOfTable(warehouse, will),
+			);
+			[was, before, will, input] = [will, input, was, before];
+		}
+	},
+);
+
+test.each(types)(
+	"%s: a view that a person changed is found: it is made anew, or left to that person, and the Run says so",
+	async (_, open) => {
+		const warehouse = await open();
+		const days = await daysOf(warehouse, orders);
+		await loaded(warehouse, days, inputOf());
+		const right = await latest(warehouse);
+		await warehouse.makeView(
+			"orders_latest",
+			"SELECT * FROM orders WHERE event_id = 'a1'",
+		);
+		expect(await latest(warehouse)).toEqual([["a1", "1"]]);
+		const next = { ...days, run: crypto.randomUUID() };
+		const end = await warehouse.load(next, { input: inputOf() });
+		if (end.exitCode === 0) expect(await latest(warehouse)).toEqual(right);
+		else {
+			expect(end.result).toMatchObject({ error: { code: "ViewNotOurs" } });
+			expect(await latest(warehouse)).toEqual([["a1", "1"]]);
+		}
+	},
+);

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
-import { type FoundView, viewChange, viewMarkIn } from "./latest-view.ts";
+import {
+	columnsBetween,
+	type FoundView,
+	viewChange,
+	viewMarkIn,
+} from "./latest-view.ts";
 import { writeComment } from "./table-comment.ts";
 
 const inputOf = (by = ["id"], adopt?: true) =>
@@ -63,4 +68,34 @@ test("a comment tells the view's mark, and that of a table is none", () => {
 	expect(viewMarkIn(writeComment(words, table))).toBeUndefined();
 	expect(viewMarkIn("Mine.")).toBeUndefined();
 	expect(viewMarkIn(null)).toBeUndefined();
+});
+
+test("while a table loses columns, its view has those that both tables have alike, if the key is one", () => {
+	const text = (name: string, from: "EventID" | "Timestamp" | undefined) => ({
+		name,
+		from: from ?? { bodyPointer: `/${name}`, type: "String" as const },
+		type: "text",
+	});
+	const both = [
+		text("event_id", "EventID"),
+		text("timestamp", "Timestamp"),
+		text("id", undefined),
+	];
+	const [old, other] = [text("old", undefined), text("other", undefined)];
+	const between = (existing: typeof both, wanted: typeof both, by = ["id"]) =>
+		columnsBetween(
+			{ ...inputOf(by).table, columns: wanted },
+			existing,
+			wanted,
+		)?.map(({ name }) => name);
+	const names = ["event_id", "timestamp", "id"];
+	expect(between([...both, old], both)).toEqual(names);
+	expect(between([...both, old], [...both, other])).toEqual(names);
+	expect(
+		between([...both, old], [...both, { ...old, type: "number" }]),
+	).toEqual(names);
+	// Nothing is lost, so that the view that is there can be read all the time.
+	expect(between(both, [...both, other])).toBeUndefined();
+	expect(between([...both, old], [...both, other], ["other"])).toBeUndefined();
+	expect(between([...both.slice(1), old], both)).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import type {
 	TableColumn,
 } from "../../contracts/job.ts";
 import { JobFailure } from "./failure.ts";
+import type { ExistingColumn, WantedColumn } from "./incompatibility.ts";
 import { readComment } from "./table-comment.ts";
 import { pipelineOf } from "./table-mark.ts";
 
@@ -14,6 +15,8 @@ export interface ViewMark {
 	pipeline: string;
 	/** A digest of what the view selects: another one makes it anew. */
 	view: string;
+	/** A digest of the view as the warehouse has it, where people can change that and leave the mark. */
+	made?: string;
 }
 
 /** What has the name of the view. */
@@ -41,7 +44,7 @@ export type ViewChange =
  * Decides before anything changes. A view is the Pipeline's if its mark says so, or if it has any and the Pipeline adopts tables.
  * What people have made is never touched.
  * @param definition What the warehouse's view says, in any form.
- * @param isStale Whether the view that is there reads another table than the load's.
+ * @param isStale Whether the view that is there isn't the one that its mark tells: a person changed it, or it reads another table.
  * Throws {@link JobFailure} ViewNotOurs if the name is somebody else's.
  */
 export function viewChange(
@@ -80,9 +83,29 @@ export function viewChange(
 /** @param comment The view's. */
 export function viewMarkIn(comment: string | null): ViewMark | undefined {
 	const { mark } = readComment<Partial<ViewMark>>(comment ?? "");
-	const { pipeline, view } = mark ?? {};
+	const { pipeline, view, made } = mark ?? {};
 	return pipeline !== undefined && view !== undefined
-		? { pipeline, view }
+		? { pipeline, view, ...(made !== undefined && { made }) }
+		: undefined;
+}
+
+/**
+ * The columns of a view while a table takes the place of one that has columns which the new one lacks: those that both have alike, so
+ * that whoever reads the view in between can. Undefined if the view may stay as it is, or if no such view has the key.
+ */
+export function columnsBetween(
+	{ columns, latest }: LoadInput["table"],
+	existing: readonly ExistingColumn[],
+	wanted: readonly WantedColumn[],
+): TableColumn[] | undefined {
+	const isAlike = ({ name, type }: ExistingColumn) =>
+		wanted.some((column) => column.name === name && column.type === type);
+	if (!latest || existing.every(isAlike)) return undefined;
+	const kept = new Set(existing.filter(isAlike).map(({ name }) => name));
+	const isNeeded = ({ name, from }: TableColumn) =>
+		latest.by.includes(name) || from === "Timestamp" || from === "EventID";
+	return columns.every((column) => kept.has(column.name) || !isNeeded(column))
+		? columns.filter(({ name }) => kept.has(name))
 		: undefined;
 }
 

@@ -1,51 +1,84 @@
-import type { LoadInput } from "../../../contracts/job.ts";
-import { latestSql, viewChange } from "../../load/latest-view.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import {
+	columnsBetween,
+	latestSql,
+	viewChange,
+} from "../../load/latest-view.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import type { BigQueryTable } from "./rest/api.ts";
-import { fieldsOf } from "./schema.ts";
+import { existingColumns, fieldsOf, wantedColumns } from "./schema.ts";
 import { label } from "./table-labels.ts";
 
+/** Changes of the view, before the table's columns change and after all else; undefined for none. */
+interface ViewChanges {
+	before?: (() => Promise<unknown>) | undefined;
+	after?: (() => Promise<unknown>) | undefined;
+}
+
 /**
- * Reads what has the name of the view of a table's latest rows. Returns what changes it once the table is there; undefined if nothing
- * does. Throws what {@link viewChange} throws.
+ * Reads what has the name of the view of a table's latest rows.
+ * @param replaced The table whose place another takes.
+ * Throws what {@link viewChange} throws.
  */
-export async function viewChanger(
+export async function viewChanges(
 	input: LoadInput,
 	dataset: BigQueryDataset,
-): Promise<(() => Promise<unknown>) | undefined> {
+	replaced: BigQueryTable | undefined,
+): Promise<ViewChanges> {
 	const { name: table, columns, latest } = input.table;
-	if (!latest) return undefined;
+	if (!latest) return {};
 	const found = await dataset.findTable(latest.name);
 	const quote = (name: string) => `\`${name}\``;
-	const { all, key, newest } = latestSql(columns, latest, quote);
 	const { projectId, datasetId } = dataset.reference(table);
-	const query =
-		`SELECT ${all} FROM ${quote(`${projectId}.${datasetId}.${table}`)} WHERE TRUE` +
-		` QUALIFY ROW_NUMBER() OVER (PARTITION BY ${key} ORDER BY ${newest}) = 1`;
-	const change = viewChange(
-		input,
-		found && {
-			kind: (found.type ?? "table").toLowerCase(),
-			mark: markOf(found),
-		},
-		// BigQuery keeps the types of a view's columns.
-		[query, fieldsOf(input.table).map(({ type }) => type)],
-	);
-	if (!change) return undefined;
-	const { name } = change;
-	if (change.do === "Drop") return () => dataset.deleteTable(name);
-	const [namespace, pipeline] = change.mark.pipeline.split("/");
-	const view = {
-		view: { query, useLegacySql: false as const },
-		description: change.words,
-		labels: {
-			[label.namespace]: namespace!,
-			[label.pipeline]: pipeline!,
-			[label.view]: change.mark.view,
-		},
+	const changeTo = (columns: readonly TableColumn[], isBetween = false) => {
+		const { all, key, newest } = latestSql(columns, latest, quote);
+		const query =
+			`SELECT ${all} FROM ${quote(`${projectId}.${datasetId}.${table}`)} WHERE TRUE` +
+			` QUALIFY ROW_NUMBER() OVER (PARTITION BY ${key} ORDER BY ${newest}) = 1`;
+		const change = viewChange(
+			input,
+			found && {
+				kind: (found.type ?? "table").toLowerCase(),
+				mark: markOf(found),
+			},
+			// BigQuery keeps the types of a view's columns.
+			[
+				query,
+				fieldsOf({ ...input.table, columns: [...columns] }).map(
+					({ type }) => type,
+				),
+			],
+			// Labels stay on a view whose query a person changes.
+			isBetween || found?.view?.query !== query,
+		);
+		if (!change) return undefined;
+		const { name } = change;
+		if (change.do === "Drop") return () => dataset.deleteTable(name);
+		const [namespace, pipeline] = change.mark.pipeline.split("/");
+		const view = {
+			view: { query, useLegacySql: false as const },
+			description: change.words,
+			labels: {
+				[label.namespace]: namespace!,
+				[label.pipeline]: pipeline!,
+				[label.view]: change.mark.view,
+			},
+		};
+		return () =>
+			found ? dataset.patchTable(name, view) : dataset.createTable(name, view);
 	};
-	return () =>
-		found ? dataset.patchTable(name, view) : dataset.createTable(name, view);
+	const between =
+		found && replaced && latest.by.length > 0
+			? columnsBetween(
+					input.table,
+					existingColumns(replaced),
+					wantedColumns(input.table),
+				)
+			: undefined;
+	return {
+		before: between && changeTo(between, true),
+		after: changeTo(columns, between !== undefined),
+	};
 }
 
 function markOf({ type, labels = {} }: BigQueryTable) {

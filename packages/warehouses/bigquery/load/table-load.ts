@@ -11,7 +11,7 @@ import { defineBodyValues } from "../../load/body-values.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { largestValues } from "../../load/largest-values.ts";
-import { type LoadDay, rowsOf } from "../../load/load-day.ts";
+import { type LoadDay, rowsOf, type UnfitRows } from "../../load/load-day.ts";
 import { progressOf } from "../../load/progress.ts";
 import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
 import type { DayFiles, WarehouseContext } from "../../load/warehouse.ts";
@@ -67,8 +67,14 @@ export class BigQueryLoad {
 		this.#table = table;
 	}
 
-	/** Returns the table as it is afterwards. */
-	async carryOut(plan: BigQueryPlan): Promise<BigQueryTable> {
+	/**
+	 * Returns the table as it is afterwards.
+	 * @param beforeReplacing What is done just before another table takes this one's place.
+	 */
+	async carryOut(
+		plan: BigQueryPlan,
+		beforeReplacing?: () => Promise<unknown>,
+	): Promise<BigQueryTable> {
 		const { name } = this.#input.table;
 		if (plan.table === "Replace") {
 			// The table's rows go before the first day comes, so no object may turn out to be broken after that.
@@ -85,6 +91,7 @@ export class BigQueryLoad {
 		let former: BigQueryTable | undefined;
 		if (plan.table === "Replace") {
 			former = await this.#table.current();
+			await beforeReplacing?.();
 			this.#context.log.info({ former }, "dropping a table to rebuild it");
 			await this.#dataset.deleteTable(name);
 		}
@@ -253,14 +260,13 @@ export class BigQueryLoad {
 			await this.#table.current();
 		};
 		const file = join(this.#files.directory, `${load.name}.upload`);
-		let isCounted = !isJson;
+		// Of each day, from the last time that its objects were read: several jobs may be tried.
+		let unfit: UnfitRows[] | undefined = isJson ? undefined : [];
 		const count = async (found: LoadDay[], session: Session) => {
-			for (const [index, day] of load.days.entries())
-				this.#files.addUnfit(
-					day,
-					await unfitBodies(filesOf(found[index]!), table, session),
-				);
-			isCounted = true;
+			const counts: UnfitRows[] = [];
+			for (const day of found)
+				counts.push(await unfitBodies(filesOf(day), table, session));
+			unfit = counts;
 		};
 		const start = async (jobId: string) => {
 			try {
@@ -291,10 +297,12 @@ export class BigQueryLoad {
 				`BigQuery put ${rows} rows into ${load.table}, but ${wanted} were sent`,
 			);
 		// An earlier attempt's job has the rows, but doesn't say which values they lack.
-		if (!isCounted) await this.#files.with(load.days, count);
-		for (const day of load.days)
+		if (!unfit) await this.#files.with(load.days, count);
+		for (const [index, day] of load.days.entries()) {
 			if (this.#files.unfitOf(day) === undefined)
 				await this.#files.with([day], async () => undefined);
+			this.#files.addUnfit(day, unfit?.[index] ?? {});
+		}
 	}
 
 	/** A refusal for the size of a row or a value names those that may be meant. */

@@ -24,7 +24,7 @@ import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { defaultExpiration, tableExpiration } from "./expiration.ts";
 import { unheldBodies } from "./json-rows.ts";
-import { viewChanger } from "./latest-view.ts";
+import { viewChanges } from "./latest-view.ts";
 import { completeJob } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
 import { bigQueryUse, jobIdOf, partitionOf, planBigQuery } from "./plan.ts";
@@ -132,12 +132,17 @@ class BigQueryWarehouse implements Warehouse {
 		return withFailures(`load table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
 			const table = this.#tableOf(input, manifest);
-			const plan = planBigQuery(input, manifest, days, await table.find());
-			const changeView = await viewChanger(input, this.#dataset);
+			const existing = await table.find();
+			const plan = planBigQuery(input, manifest, days, existing);
+			const view = await viewChanges(
+				input,
+				this.#dataset,
+				plan.table === "Replace" ? existing : undefined,
+			);
 			const work = { input, manifest, files };
 			const load = new BigQueryLoad(this.#dataset, table, work, this.#context);
-			const loaded = await load.carryOut(plan);
-			await changeView?.();
+			const loaded = await load.carryOut(plan, view.before);
+			await view.after?.();
 			const { partitionExpirationDays }: BigQueryTableOptions =
 				input.table.options ?? {};
 			const found = tableExpiration(loaded, partitionExpirationDays);

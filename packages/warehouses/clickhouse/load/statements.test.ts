@@ -50,6 +50,15 @@ test("tables of a cluster are made, changed, exchanged and dropped on all its se
 	expect(replicated.rename("a", "b")).toBe(
 		"RENAME TABLE `shop`.`a` TO `shop`.`b` ON CLUSTER '{cluster}'",
 	);
+	expect(replicated.writeView("a_latest", "SELECT 1", "it's", false)).toBe(
+		"CREATE VIEW `shop`.`a_latest` ON CLUSTER '{cluster}' AS SELECT 1 COMMENT 'it\\'s'",
+	);
+	expect(replicated.writeView("a_latest", "SELECT 1", "", true)).toBe(
+		"CREATE OR REPLACE VIEW `shop`.`a_latest` ON CLUSTER '{cluster}' AS SELECT 1 COMMENT ''",
+	);
+	expect(replicated.dropView("a_latest")).toBe(
+		"DROP VIEW IF EXISTS `shop`.`a_latest` ON CLUSTER '{cluster}' SYNC",
+	);
 	expect(replicated.drop("a")).toBe(
 		"DROP TABLE IF EXISTS `shop`.`a` ON CLUSTER '{cluster}' SYNC",
 	);

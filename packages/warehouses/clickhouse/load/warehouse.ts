@@ -1,11 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import type { LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { type ErasingDialect, erasingRows } from "../../load/erased-rows.ts";
 import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
-import { latestSql, viewChange, viewMarkIn } from "../../load/latest-view.ts";
+import {
+	columnsBetween,
+	latestSql,
+	viewChange,
+	viewMarkIn,
+} from "../../load/latest-view.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
 import { readComment, writeComment } from "../../load/table-comment.ts";
@@ -92,7 +97,10 @@ class ClickHouseWarehouse implements Warehouse {
 			? await this.#heldIn(existing, input, manifest)
 			: undefined;
 		const plan = planClickHouse(input, manifest, days, existing, held);
-		const view = await this.#viewStatement(input);
+		const view = await this.#viewStatements(
+			input,
+			plan.publish === "Exchange" ? existing : undefined,
+		);
 		await this.#dropStaging(name);
 		if (plan.record !== undefined)
 			await this.#connection.run(createRecord(this.#sql));
@@ -105,9 +113,10 @@ class ClickHouseWarehouse implements Warehouse {
 		await load.carryOut(plan, days, async () => {
 			const now = await this.#find(name);
 			if (now) clickHouseUse(input, manifest, now);
+			if (view.before !== undefined) await this.#connection.run(view.before);
 		});
 		// Of the columns that the table has now.
-		if (view !== undefined) await this.#connection.run(view);
+		if (view.after !== undefined) await this.#connection.run(view.after);
 		const [all] = await this.#connection.rows<{ rows: string }>(
 			`SELECT toString(count()) AS rows FROM ${this.#sql.of(name)}`,
 		);
@@ -287,10 +296,17 @@ class ClickHouseWarehouse implements Warehouse {
 		return held;
 	}
 
-	/** What changes the view of the table's latest rows; undefined for nothing. Throws what {@link viewChange} throws. */
-	async #viewStatement(input: LoadInput): Promise<string | undefined> {
+	/**
+	 * What changes the view of the table's latest rows, before the table's columns change and after all else; undefined for nothing.
+	 * @param replaced The table whose place another takes.
+	 * Throws what {@link viewChange} throws.
+	 */
+	async #viewStatements(
+		input: LoadInput,
+		replaced: ClickHouseTable | undefined,
+	): Promise<{ before?: string | undefined; after?: string | undefined }> {
 		const { name, columns, latest } = input.table;
-		if (!latest) return undefined;
+		if (!latest) return {};
 		const { database } = this.#connection.input;
 		const [found] = await this.#connection.rows<{
 			engine: string;
@@ -299,21 +315,35 @@ class ClickHouseWarehouse implements Warehouse {
 			`SELECT engine, comment FROM system.tables WHERE database = ${quoteText(database)} AND name = ${quoteText(latest.name)}`,
 		);
 		const isView = found?.engine === "View";
-		const { all, key, newest } = latestSql(columns, latest, quoteName);
-		const select = `SELECT ${all} FROM ${this.#sql.of(name)} ORDER BY ${newest} LIMIT 1 BY ${key}`;
-		const change = viewChange(
-			input,
-			found && {
-				kind: isView ? "view" : `table of the engine ${found.engine}`,
-				mark: isView ? viewMarkIn(found.comment) : undefined,
-			},
-			// The server keeps the types of a view's columns.
-			[select, columns.map(typeOf)],
-		);
-		if (!change) return undefined;
-		if (change.do === "Drop") return this.#sql.dropView(change.name);
-		const comment = writeComment(change.words, change.mark);
-		return this.#sql.writeView(change.name, select, comment, isView);
+		const statementFor = (
+			columns: readonly TableColumn[],
+			isBetween = false,
+		) => {
+			const { all, key, newest } = latestSql(columns, latest, quoteName);
+			const select = `SELECT ${all} FROM ${this.#sql.of(name)} ORDER BY ${newest} LIMIT 1 BY ${key}`;
+			const change = viewChange(
+				input,
+				found && {
+					kind: isView ? "view" : `table of the engine ${found.engine}`,
+					mark: isView ? viewMarkIn(found.comment) : undefined,
+				},
+				// The server keeps the types of a view's columns.
+				[select, columns.map(typeOf)],
+				isBetween,
+			);
+			if (!change) return undefined;
+			if (change.do === "Drop") return this.#sql.dropView(change.name);
+			const comment = writeComment(change.words, change.mark);
+			return this.#sql.writeView(change.name, select, comment, isView);
+		};
+		const between =
+			found && replaced && latest.by.length > 0
+				? columnsBetween(input.table, replaced.columns, wantedColumns(columns))
+				: undefined;
+		return {
+			before: between && statementFor(between, true),
+			after: statementFor(columns, between !== undefined),
+		};
 	}
 
 	/** What earlier attempts and Runs left. One that still runs fails then, and changes nothing. */

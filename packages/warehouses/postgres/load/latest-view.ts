@@ -43,7 +43,7 @@ export class PostgresView {
 			input,
 			found,
 			select(input, "table"),
-			found?.isOfTable === false,
+			found && !(found.isOfTable && found.isAsMade),
 		);
 		return new PostgresView(
 			transaction,
@@ -113,12 +113,24 @@ export class PostgresView {
 			await this.#transaction.run(
 				`CREATE ${oid ? "OR REPLACE " : ""}VIEW ${view} AS ${sql}`,
 			);
-		const comment = writeComment(change.words, change.mark);
+		const [written] = await this.#transaction.rows<{ made: string }>(
+			`SELECT ${madeSql} AS made FROM pg_class c WHERE c.oid = $1::text::regclass`,
+			[view],
+		);
+		const mark = { ...change.mark, made: written!.made };
+		const comment = writeComment(change.words, mark);
 		await this.#transaction.run(
 			`COMMENT ON VIEW ${view} IS ${literal(comment)}`,
 		);
 	}
 }
+
+/**
+ * A digest of a view's query as the server holds it, of pg_class as `c`. CREATE OR REPLACE VIEW by a person leaves the comment, and
+ * another name of the table leaves the query. A restored database has another one, and the view is written anew.
+ */
+const madeSql =
+	"(SELECT md5(ev_action::text) FROM pg_rewrite WHERE ev_class = c.oid AND rulename = '_RETURN')";
 
 /** What has the name of the view. Reads no rows: the table may be one that the account mustn't read. */
 async function findView(
@@ -132,20 +144,23 @@ async function findView(
 		kind: string;
 		comment: string | null;
 		reads: boolean;
+		made: string | null;
 	}>(
-		`SELECT c.oid::text AS oid, c.relkind::text AS kind, obj_description(c.oid, 'pg_class') AS comment,
+		`SELECT c.oid::text AS oid, c.relkind::text AS kind, obj_description(c.oid, 'pg_class') AS comment, ${madeSql} AS made,
 			EXISTS (SELECT 1 FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid WHERE d.classid = 'pg_rewrite'::regclass
 				AND d.refclassid = 'pg_class'::regclass AND r.ev_class = c.oid AND d.refobjid = $3::oid) AS reads
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
 		[schema, name, table ?? null],
 	);
 	if (!found) return undefined;
-	const { oid, kind, comment, reads } = found;
+	const { oid, kind, comment, reads, made } = found;
+	const mark = kind === "v" ? viewMarkIn(comment) : undefined;
 	return {
 		oid,
 		kind: kinds[kind] ?? "table",
-		mark: kind === "v" ? viewMarkIn(comment) : undefined,
+		mark,
 		isOfTable: reads,
+		isAsMade: mark?.made === made,
 	};
 }
 
