@@ -3,7 +3,7 @@ import { join } from "node:path";
 import {
 	type EventTypeTables,
 	type LoadInput,
-	maxEventTypeLength,
+	maxEventTypeBytes,
 } from "../../packages/contracts/job.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { passingParquet } from "../../packages/duckdb/memory.ts";
@@ -87,15 +87,8 @@ export class SplitDays implements DayFiles {
 	 * @param free How many may.
 	 */
 	otherTypes(free: number): { rows: number; types: number } | undefined {
-		const types = [...this.#others].sort(
-			([one, rows], [other, more]) => more - rows || (one < other ? -1 : 1),
-		);
-		const found: string[] = [];
-		for (const [type] of types.filter(([type]) => mayHaveTable(type))) {
-			if (found.length === free) break;
-			if (JSON.stringify([...found, type]).length > maxNamedBytes) break;
-			found.push(type);
-		}
+		const types = [...this.#others];
+		const found = namedTypes(this.#others, free);
 		if (found.length > 0) {
 			const named = found.map((type) => JSON.stringify(type)).join(", ");
 			const failure = new JobFailure(
@@ -255,7 +248,7 @@ export class SplitDays implements DayFiles {
 
 	async #countOthers(rows: string, session: Session): Promise<void> {
 		const found = await session.rows<{ type: string; rows: bigint }>(
-			`SELECT left(${this.#typeSql}, ${maxEventTypeLength + 1}) AS type, count(*) AS rows FROM ${rows} GROUP BY ALL` +
+			`SELECT left(${this.#typeSql}, ${maxEventTypeBytes + 1}) AS type, count(*) AS rows FROM ${rows} GROUP BY ALL` +
 				` HAVING type <> '' ORDER BY rows DESC, type LIMIT ${mostTypes}`,
 		);
 		for (const { type, rows } of found)
@@ -270,7 +263,29 @@ export class SplitDays implements DayFiles {
 	}
 }
 
+/**
+ * The types that a result names: those with most rows first, and as many as have room in it.
+ * @param rows Of each type.
+ * @param free How many may get a table.
+ */
+export function namedTypes(
+	rows: ReadonlyMap<string, number>,
+	free: number,
+): string[] {
+	const types = [...rows].sort(
+		([one, rows], [other, more]) => more - rows || (one < other ? -1 : 1),
+	);
+	const found: string[] = [];
+	for (const [type] of types.filter(([type]) => mayHaveTable(type))) {
+		if (found.length === free) break;
+		const all = JSON.stringify([...found, type]);
+		if (Buffer.byteLength(all) > maxNamedBytes) break;
+		found.push(type);
+	}
+	return found;
+}
+
 /** Who reads the Pipeline's status must be able to read the type. */
 function mayHaveTable(type: string): boolean {
-	return type.length <= maxEventTypeLength && !/\p{Cc}/u.test(type);
+	return Buffer.byteLength(type) <= maxEventTypeBytes && !/\p{Cc}/u.test(type);
 }

@@ -125,9 +125,9 @@ export interface EventTypeTables {
 	free: number;
 }
 
-/** The most tables that a Pipeline has for types of events, beside that of the others, and the longest type in characters. */
+/** The most tables that a Pipeline has for types of events, beside that of the others, and the longest type in bytes. */
 export const maxEventTypes = 100;
-export const maxEventTypeLength = 200;
+export const maxEventTypeBytes = 200;
 
 /** How many more columns a table may get for members of bodies, and how many bytes they may have by {@link foundColumnBytes}. */
 export interface ColumnRoom {
