@@ -7,6 +7,7 @@ import type {
 import type {
 	Manifest,
 	ManifestErasure,
+	ManifestObject,
 } from "../../packages/contracts/manifest.ts";
 import type { ObjectEvent } from "../support/examples/parquet-object.ts";
 import {
@@ -447,6 +448,104 @@ test.each(types)(
 			rejected: [],
 			apart: [],
 		});
+	},
+);
+
+test.each(types)(
+	"%s: an event that is released or imported is in its type's table, once",
+	async (_, open) => {
+		const warehouse = await open();
+		const events = async (...ids: [id: string, type: string][]) => {
+			const found = await warehouse.manifest({
+				[first]: [
+					ids.map(([event_id, type]) => ({
+						event_id,
+						timestampMs: Date.parse(first),
+						body: JSON.stringify({ type }),
+					})),
+				],
+			});
+			return found.dates[0]!.objects[0]!;
+		};
+		const own = await events(["a", "paid"], ["b", "sent"]);
+		const held = [
+			await events(["h", "paid"], ["o", "odd"]),
+			await events(["i", "sent"]),
+		];
+		const rowsOf = (objects: readonly ManifestObject[]) =>
+			objects.reduce((sum, { rows }) => sum + rows, 0);
+		const whole = await warehouse.manifest({ [first]: [] });
+		const dayOf = (...objects: ManifestObject[]): Manifest =>
+			later({
+				...whole,
+				dates: [
+					{
+						date: first,
+						rows: rowsOf(objects),
+						objects,
+						quarantine: { rows: rowsOf(held), objects: held },
+					},
+				],
+			});
+		const input: Partial<LoadInput> = {
+			...adding,
+			quarantineTable: { name: "orders_apart", columns, description: "" },
+		};
+		const ids = async () =>
+			Object.fromEntries(
+				await Promise.all(
+					["paid", "sent", "other", "apart"].map(
+						async (table) =>
+							[
+								table,
+								(
+									await warehouse.rows(
+										`SELECT event_id FROM orders_${table} ORDER BY event_id`,
+									)
+								).flat(),
+							] as const,
+					),
+				),
+			);
+		await loaded(warehouse, dayOf(own), input);
+		const before = {
+			paid: ["a"],
+			sent: ["b"],
+			other: [],
+			apart: ["h", "i", "o"],
+		};
+		expect(await ids()).toEqual(before);
+		const released: ManifestObject = {
+			...held[0]!,
+			key: "releases/000001-x.parquet",
+			released: true,
+		};
+		const afterRelease = {
+			paid: ["a", "h"],
+			sent: ["b"],
+			other: ["o"],
+			apart: ["i"],
+		};
+		for (let times = 0; times < 2; times++) {
+			await loaded(warehouse, dayOf(own, released), input);
+			expect(await ids()).toEqual(afterRelease);
+		}
+		const imported: ManifestObject = {
+			...(await events(["k", "sent"], ["l", "odd"], ["m", "paid"])),
+			key: "imports/000001-y.parquet",
+		};
+		const afterImport = {
+			paid: ["a", "h", "m"],
+			sent: ["b", "k"],
+			other: ["l", "o"],
+			apart: ["i"],
+		};
+		// Added to the day, as it is, and in place of it.
+		const { adds: _adds, ...replacing } = input;
+		for (const how of [input, input, replacing]) {
+			await loaded(warehouse, dayOf(own, released, imported), how);
+			expect(await ids()).toEqual(afterImport);
+		}
 	},
 );
 
