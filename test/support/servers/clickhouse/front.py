@@ -4,7 +4,7 @@ No ClickHouse server can be had from a package registry. What answers here is Cl
 partition commands and its errors are real. This file is not: it is as much of the server's HTTP interface as the client and
 Tidemill use, each part after the page it names. It has no users but one, no replication and no clusters.
 
-    python front.py --data <folder> --port <n> --user <name> --password <text> [--certificate <pem> --key <pem>]
+    python front.py --data <folder> --port <n> --user <name> --password <text>
                     [--version <text>] [--deny <regular expression of statements>]
 """
 
@@ -13,7 +13,6 @@ import base64
 import hmac
 import json
 import re
-import ssl
 import sys
 import threading
 import uuid
@@ -35,7 +34,7 @@ INSERT = re.compile(r"^(\s*INSERT\s.*?)\s+FORMAT\s+(\w+)\s*$", re.I | re.S)
 FORMAT = re.compile(r"\sFORMAT\s+(\w+)\s*;?\s*$", re.I)
 
 parser = argparse.ArgumentParser()
-for name in ("data", "port", "user", "password", "certificate", "key", "version", "deny"):
+for name in ("data", "port", "user", "password", "version", "deny"):
     parser.add_argument("--" + name, default="")
 options = parser.parse_args()
 # Keeps the engine open between requests.
@@ -172,8 +171,4 @@ class Server(ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", int(options.port)), Front)
-if options.certificate:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(options.certificate, options.key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
 server.serve_forever()

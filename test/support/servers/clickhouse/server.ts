@@ -26,22 +26,19 @@ export interface ClickHouseOptions {
 	version?: string;
 	/** Refuses statements that this regular expression matches, as a user without the right to them sees it. */
 	deny?: string;
-	/** Files of a certificate. */
-	tls?: { certificate: string; key: string };
 	env?: Record<string, string>;
 }
 
 export async function startClickHouse({
 	version = "",
 	deny = "",
-	tls,
 	env = {},
 }: ClickHouseOptions = {}): Promise<ClickHouseServer> {
 	const bin = await pythonEnvironment("clickhouse-26.9.0", packages);
 	const directory = await temporaryDirectory("clickhouse");
 	const port = await freePort();
 	const [user, password] = ["tidemill", randomBytes(12).toString("base64url")];
-	const url = `http${tls ? "s" : ""}://127.0.0.1:${port}`;
+	const url = `http://127.0.0.1:${port}`;
 	const settings: Record<string, string> = {
 		data: join(directory, "data"),
 		port: String(port),
@@ -49,8 +46,6 @@ export async function startClickHouse({
 		password,
 		version,
 		deny,
-		certificate: tls?.certificate ?? "",
-		key: tls?.key ?? "",
 	};
 	const server = await startServer(
 		{
