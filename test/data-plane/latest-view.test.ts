@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
@@ -337,5 +338,65 @@ test.each(types)(
 			expect(end.result).toMatchObject({ error: { code: "ViewNotOurs" } });
 			expect(await latest(warehouse)).toEqual([["a1", "1"]]);
 		}
+	},
+);
+
+test.each(types)(
+	"%s: who reads the view all the time gets no error, and never half a day",
+	async (_, open) => {
+		const warehouse = await open();
+		if (!warehouse.hasReaders) return;
+		const daysBy = (rows: number) =>
+			daysOf(
+				warehouse,
+				Object.fromEntries(
+					[first, second].map((date, day) => [
+						date,
+						Array.from(
+							{ length: rows },
+							(_, index): Sent => [
+								`${date}-${rows}-${index}`,
+								index,
+								{ order_id: 2 * index + day, region: "eu" },
+							],
+						),
+					]),
+				),
+			);
+		await loaded(warehouse, await daysBy(300), inputOf(["order_id"], [region]));
+		const seen: Record<string, number>[] = [];
+		let isReading = true;
+		const reading = (async () => {
+			while (isReading) {
+				const rows = await warehouse.rows(
+					"SELECT substr(event_id, 1, 10) AS day, count(*) FROM orders_latest GROUP BY 1",
+				);
+				seen.push(
+					Object.fromEntries(rows.map(([day, rows]) => [day, Number(rows)])),
+				);
+				await delay(1);
+			}
+		})();
+		// Or it would count as unhandled before the loads have ended.
+		reading.catch(() => undefined);
+		for (const key of [["order_id", "region"], ["order_id"]])
+			await loaded(warehouse, await daysBy(500), inputOf(key, [region]));
+		// Where a table isn't dropped to be rebuilt.
+		if (warehouse.knowsRows)
+			for (const [rows, columns] of [
+				[700, []],
+				[300, [region]],
+				[500, [ofBody("shop")]],
+			] as const)
+				await loaded(warehouse, await daysBy(rows), {
+					...reloading(["order_id"], [...columns]),
+					rebuild: true,
+				});
+		isReading = false;
+		await reading;
+		expect(seen.length).toBeGreaterThan(1);
+		for (const counts of seen)
+			for (const date of [first, second])
+				expect([300, 500, 700], JSON.stringify(counts)).toContain(counts[date]);
 	},
 );
