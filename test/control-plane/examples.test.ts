@@ -44,6 +44,15 @@ test("the example of columns that follow the events can be applied", async () =>
 	).toBe("pipeline.tidemill.dev/orders-as-sent created\n");
 });
 
+test("the example of a form into ClickHouse can be applied", async () => {
+	const file = join(examples, "clickhouse/form.yaml");
+	expect(
+		await kubectlDone([...inNamespace, "apply", `--filename=${file}`]),
+	).toBe(
+		"source.tidemill.dev/feedback created\ndestination.tidemill.dev/clickhouse created\npipeline.tidemill.dev/feedback created\n",
+	);
+});
+
 test("the examples of senders can be applied as a folder", async () => {
 	const folder = join(examples, "senders");
 	const applied = await kubectlDone([
