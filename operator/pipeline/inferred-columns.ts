@@ -16,6 +16,7 @@ import {
 	type FoundColumn,
 	type FoundColumnType,
 	foundColumnBytes,
+	foundColumnTypes,
 	type JobError,
 	maxBodyColumns,
 	maxFoundColumnBytes,
@@ -125,7 +126,7 @@ export function foundColumns({ columns = {} }: JobError): RunColumn[] {
 			([pointer, type]) =>
 				pointer.length <= maxPointerLength &&
 				/^(\/([^~/]|~[01])*)+$/.test(pointer) &&
-				foundTypes.includes(type),
+				isKnown({ type }),
 		)
 		.map(([bodyPointer, type]) => ({ bodyPointer, type }));
 }
@@ -133,18 +134,8 @@ export function foundColumns({ columns = {} }: JobError): RunColumn[] {
 function isKnown<Column extends { type: string }>(
 	column: Column,
 ): column is Column & { type: FoundColumnType } {
-	return foundTypes.includes(column.type);
+	return (foundColumnTypes as readonly string[]).includes(column.type);
 }
-
-const foundTypes: readonly string[] = [
-	"String",
-	"Integer",
-	"Number",
-	"Boolean",
-	"Timestamp",
-	"Date",
-	"JSON",
-] satisfies FoundColumnType[];
 
 function roomBeside(
 	{ spec }: Pipeline,

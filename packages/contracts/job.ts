@@ -148,7 +148,17 @@ export interface FoundColumn {
 	type: FoundColumnType;
 }
 
-export type FoundColumnType = Exclude<BodyColumnType, "Decimal">;
+export const foundColumnTypes = [
+	"String",
+	"Integer",
+	"Number",
+	"Boolean",
+	"Timestamp",
+	"Date",
+	"JSON",
+] as const satisfies readonly BodyColumnType[];
+
+export type FoundColumnType = (typeof foundColumnTypes)[number];
 
 /** As the CRD has it. */
 export const maxPointerLength = 200;

@@ -1,7 +1,8 @@
-import type {
-	FoundColumnType,
-	Strategy,
-	TableColumn,
+import {
+	type FoundColumnType,
+	foundColumnTypes,
+	type Strategy,
+	type TableColumn,
 } from "../../contracts/job.ts";
 
 /** A column of the existing table, with its type in the warehouse's terms. */
@@ -92,7 +93,8 @@ export function fitColumns(
 			continue;
 		}
 		const { bodyPointer } = from;
-		const type = foundTypes.find((type) =>
+		// Where the table has one type for two of them, the first.
+		const type = foundColumnTypes.find((type) =>
 			is({ ...column, from: { bodyPointer, type } as typeof from }),
 		);
 		if (type) {
@@ -106,17 +108,6 @@ export function fitColumns(
 	}
 	return fitted;
 }
-
-/** Where a table has one type for two of them, the first. */
-const foundTypes: readonly FoundColumnType[] = [
-	"String",
-	"Integer",
-	"Number",
-	"Boolean",
-	"Timestamp",
-	"Date",
-	"JSON",
-];
 
 /** The columns that an existing table doesn't have yet. */
 export function newColumns<Column extends { name: string }>(
