@@ -88,9 +88,6 @@ export function createPipelineController(
 		},
 	});
 	loop.watch(informers.pipelines);
-	informers.pipelines.onChange((pipeline, _, deleted) => {
-		if (deleted) trials.forget(pipeline);
-	});
 	// Pipelines into a table of the same name, in warehouses that may be the same.
 	const { tablesOf, intoTable } = informers.pipelines;
 	const tableKeysOf = (pipeline: Pipeline) =>

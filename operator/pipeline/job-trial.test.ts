@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import type { Pipeline } from "../../crds/generated/types.ts";
 import {
 	KubeApiError,
 	type KubeClient,
@@ -65,12 +66,37 @@ test("Kubernetes is asked once for a Job, writes nothing, and is asked again for
 		vi.advanceTimersByTime(30_001);
 		create.mockResolvedValue({});
 		expect(await ask(changed)).toBeUndefined();
-		trials.forget(pipeline);
-		await ask(changed);
-		expect(create).toHaveBeenCalledTimes(4);
+		expect(create).toHaveBeenCalledTimes(3);
 	} finally {
 		vi.useRealTimers();
 	}
+});
+
+test("Pipelines of a namespace whose Jobs differ in names alone are one question, also if all ask at once", async () => {
+	const { create, trials } = trialsWith(() => refused(422, "Invalid", "no"));
+	const like = (name: string, more: Partial<Pipeline["spec"]> = {}) => ({
+		...references,
+		pipeline: {
+			...pipeline,
+			metadata: { ...pipeline.metadata, name, uid: `uid of ${name}` },
+			spec: { ...pipeline.spec, ...more },
+		},
+	});
+	const answers = await Promise.all(
+		["a", "b", "c"].map((name) => trials.refusalOf(like(name))),
+	);
+	expect(answers).toEqual(Array(3).fill(expect.stringContaining("no")));
+	expect(create).toHaveBeenCalledTimes(1);
+	await trials.refusalOf(
+		like("d", {
+			runTemplate: { ...pipeline.spec.runTemplate, retries: 7 },
+		}),
+	);
+	expect(create).toHaveBeenCalledTimes(2);
+	const elsewhere = like("a");
+	elsewhere.pipeline.metadata.namespace = "elsewhere";
+	await trials.refusalOf(elsewhere);
+	expect(create).toHaveBeenCalledTimes(3);
 });
 
 test("a Pipeline whose Job is refused starts no Run, and looks again after half a minute", () => {

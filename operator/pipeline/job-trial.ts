@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import { fieldManager, label, managedByTidemill } from "../../crds/labels.ts";
-import { scheduledRunName } from "../../crds/run.ts";
 import { KubeApiError } from "../../packages/kube/client/client.ts";
 import { type Job, kinds } from "../../packages/kube/kinds.ts";
 import { jobRefusal } from "../jobs/refusal.ts";
@@ -12,23 +11,24 @@ import { type LoadTarget, loadTemplate, resolveTarget } from "./target.ts";
 
 /** What Kubernetes says of a Job, and until when that is believed, by performance.now(). */
 interface JobTrial {
-	digest: string;
+	refusal: Promise<string | undefined>;
 	untilMs: number;
-	refusal: string | undefined;
 }
 
 /** Quotas and admission policies change without a word to the Pipeline. */
 const acceptedMs = 3_600_000;
-/** How soon a Pipeline says that its Job isn't refused any more. */
+/** How long a refusal is believed, and how soon a Pipeline whose Job is refused looks again. */
 export const refusedMs = 30_000;
 
 /**
  * Asks Kubernetes by a dry-run create whether it would take the Job of a Run, so that a person reads at the Pipeline what is
- * wrong with `spec.runTemplate` before a Run is due. A process asks once for each Job, and after a restart again.
+ * wrong with `spec.runTemplate` before a Run is due. A process asks once for all Pipelines of a namespace whose Jobs differ in
+ * nothing but names: after a restart, a request for each Pipeline would keep thousands waiting.
  */
 export class JobTrials {
 	readonly #context: Pick<OperatorContext, "client" | "image">;
-	readonly #known = new Map<string, JobTrial>();
+	/** By the Job's digest, in the order in which they were asked. */
+	readonly #trials = new Map<string, JobTrial>();
 
 	constructor(context: Pick<OperatorContext, "client" | "image">) {
 		this.#context = context;
@@ -36,53 +36,71 @@ export class JobTrials {
 
 	/** Why Kubernetes doesn't take the Job; undefined if it does, or if something else is wrong with the Pipeline. */
 	async refusalOf(references: PipelineReferences): Promise<string | undefined> {
-		const { pipeline } = references;
 		const resolved = resolveTarget(references);
 		if ("problem" in resolved) return undefined;
+		const { pipeline } = references;
 		const job = trialJob(pipeline, resolved.target, this.#context.image);
 		const digest = createHash("sha256")
 			.update(JSON.stringify(job))
 			.digest("base64");
-		const { uid } = pipeline.metadata;
-		const known = this.#known.get(uid!);
-		if (known?.digest === digest && performance.now() < known.untilMs)
-			return known.refusal;
-		const { client } = this.#context;
-		let refusal: string | undefined;
-		let forMs = acceptedMs;
-		try {
-			await client.create(kinds.job, job, { fieldManager, dryRun: true });
-		} catch (error) {
-			refusal = refusalIn(error);
-			forMs = refusedMs;
+		// The first was asked before all others, so nothing stays for longer than the longest is believed.
+		for (const [first, { untilMs }] of this.#trials) {
+			if (performance.now() < untilMs) break;
+			this.#trials.delete(first);
 		}
-		this.#known.set(uid!, {
-			...{ digest, refusal },
-			untilMs: performance.now() + forMs,
-		});
-		return refusal;
+		const known = this.#trials.get(digest);
+		if (known && performance.now() < known.untilMs) return known.refusal;
+		const trial: JobTrial = {
+			untilMs: Number.POSITIVE_INFINITY,
+			refusal: this.#ask(job).then(({ refusal, believedMs }) => {
+				trial.untilMs = performance.now() + believedMs;
+				return refusal;
+			}),
+		};
+		this.#trials.delete(digest);
+		this.#trials.set(digest, trial);
+		return trial.refusal;
 	}
 
-	/** The Pipeline is gone. */
-	forget({ metadata }: Pipeline): void {
-		this.#known.delete(metadata.uid!);
+	async #ask(
+		job: Job,
+	): Promise<{ refusal: string | undefined; believedMs: number }> {
+		try {
+			const { client } = this.#context;
+			await client.create(kinds.job, job, { fieldManager, dryRun: true });
+			return { refusal: undefined, believedMs: acceptedMs };
+		} catch (error) {
+			return { refusal: refusalIn(error), believedMs: refusedMs };
+		}
 	}
 }
 
-/** The Job that a Run of the Pipeline would have, but for its name, its owner and its input. */
+/** Stands for every name in the Job that Kubernetes doesn't look up before it takes the Job. */
+const anyName = "any-run";
+
+/** The Job that a Run of the Pipeline would have, but for its input and all names. */
 function trialJob(pipeline: Pipeline, target: LoadTarget, image: string): Job {
-	const { name } = pipeline.metadata;
-	const jobName = scheduledRunName(name, 0);
+	const { namespace } = pipeline.metadata;
+	const { volume, ...template } = loadTemplate(pipeline, target, image);
 	return jobWithInput(
 		{
 			kind: pipelineKind,
-			owner: pipeline,
-			jobName,
-			secretName: `${jobName}-input`,
-			labels: { ...managedByTidemill, [label.pipeline]: name },
+			owner: {
+				...pipeline,
+				metadata: { name: anyName, namespace: namespace!, uid: anyName },
+			},
+			jobName: anyName,
+			secretName: anyName,
+			labels: { ...managedByTidemill, [label.pipeline]: anyName },
 		},
 		undefined,
-		loadTemplate(pipeline, target, image),
+		{
+			...template,
+			...(volume && {
+				volume:
+					"volumeClaimName" in volume ? { volumeClaimName: anyName } : volume,
+			}),
+		},
 	).job;
 }
 

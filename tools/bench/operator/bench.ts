@@ -117,6 +117,7 @@ async function measure(setup: Setup): Promise<Measurement[]> {
 		isCaughtUp(operator),
 	);
 	const restartSeconds = secondsSince(restartMs);
+	const restartWrites = writesIn(await operator.metrics());
 	say(`reconciled all ${restartSeconds.toFixed(1)} s after a restart`);
 
 	const readyMs = await applyEach(setup);
@@ -147,6 +148,9 @@ async function measure(setup: Setup): Promise<Measurement[]> {
 			atMost: 10,
 		}),
 		figure("restart until all are reconciled", restartSeconds, "s"),
+		figure("writes of a restart, dry runs too", restartWrites, "", {
+			atMost: 100,
+		}),
 		compared(
 			"resident memory",
 			"MiB",
@@ -187,6 +191,13 @@ async function isCaughtUp(operator: OperatorProcess): Promise<boolean> {
 		sumOf(metrics, "controller_runtime_reconcile_total") >=
 			counts.sources + counts.destinations + counts.pipelines
 	);
+}
+
+/** Requests that aren't reads, Leases and Events among them. */
+function writesIn(metrics: ReadonlyMap<string, number>): number {
+	const of = (label = "") =>
+		sumOf(metrics, "rest_client_requests_total", label);
+	return of() - of('method="GET"');
 }
 
 /** Time from apply to Ready of each resource, in milliseconds. */
