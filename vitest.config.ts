@@ -25,7 +25,7 @@ const waiting = [
 	"ingest/lake/imports/source-import.test.ts",
 	"ingest/lake/release/date-release.test.ts",
 	"packages/warehouses/load/retry.test.ts",
-	"ingest/operation/draft/draft.test.ts",
+	"ingest/operation/draft.test.ts",
 	"ingest/operation/import/parquet-rows.test.ts",
 	"ingest/receive/http-server.test.ts",
 	"ingest/receive/admission/long-work.test.ts",

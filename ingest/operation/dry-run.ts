@@ -10,8 +10,8 @@ import type {
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
 import { PlanValidator } from "../../packages/tracking-plan/plan-validator.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
-import type { EventRow } from "./events/stored-events.ts";
-import { TypeHeader } from "./events/type-header.ts";
+import type { EventRow } from "./stored-events.ts";
+import { TypeHeader } from "./type-header.ts";
 
 /** Senders choose types and paths, so there may be any number of different findings. */
 const maxCounted = 10_000;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { maxReportBytes } from "../../packages/contracts/operation.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
-import type { EventRow } from "./events/stored-events.ts";
 import { EventInspection } from "./inspection.ts";
+import type { EventRow } from "./stored-events.ts";
 
 const violation = (
 	kind: Violation["kind"],

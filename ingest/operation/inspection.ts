@@ -5,7 +5,7 @@ import {
 	type OperationInput,
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";
-import type { EventRow } from "./events/stored-events.ts";
+import type { EventRow } from "./stored-events.ts";
 
 type Question = Extract<OperationInput["work"], { type: "Inspect" }>;
 

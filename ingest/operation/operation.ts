@@ -32,11 +32,11 @@ import {
 	storeResult,
 } from "../load/fetch/result-link.ts";
 import { planDays } from "../load/load-days.ts";
-import { PlanDraft } from "./draft/draft.ts";
+import { PlanDraft } from "./draft.ts";
 import { DryRun } from "./dry-run.ts";
-import { type EventRow, storedEvents } from "./events/stored-events.ts";
 import { importFiles } from "./import/import.ts";
 import { EventInspection } from "./inspection.ts";
+import { type EventRow, storedEvents } from "./stored-events.ts";
 
 const progressMs = 1_000;
 

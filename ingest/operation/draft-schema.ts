@@ -1,5 +1,10 @@
-import type { EventSchema } from "../../../packages/contracts/tracking-plan.ts";
-import { type JsonType, merge, newShape, type ValueShape } from "./shape.ts";
+import type { EventSchema } from "../../packages/contracts/tracking-plan.ts";
+import {
+	type JsonType,
+	merge,
+	newShape,
+	type ValueShape,
+} from "./draft-shape.ts";
 
 /** A value of an enumeration was seen so often on average, so that a handful of events proposes none. */
 const sightings = 10;

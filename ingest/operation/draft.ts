@@ -3,21 +3,21 @@ import { stringify } from "yaml";
 import {
 	type DraftResult,
 	maxReportBytes,
-} from "../../../packages/contracts/operation.ts";
-import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
+} from "../../packages/contracts/operation.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import {
 	eventTypeOf,
 	parseBody,
-} from "../../../packages/tracking-plan/event-body.ts";
-import type { EventRow } from "../events/stored-events.ts";
-import { TypeHeader } from "../events/type-header.ts";
-import { schemaOf } from "./schema-of.ts";
+} from "../../packages/tracking-plan/event-body.ts";
+import type { EventRow } from "./stored-events.ts";
+import { TypeHeader } from "./type-header.ts";
+import { schemaOf } from "./draft-schema.ts";
 import {
 	newShape,
 	observe,
 	type ShapeBudget,
 	type ValueShape,
-} from "./shape.ts";
+} from "./draft-shape.ts";
 
 /** As many as a TrackingPlan may have. */
 const maxTypes = 500;

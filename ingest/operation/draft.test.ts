@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { maxReportBytes } from "../../../packages/contracts/operation.ts";
-import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
-import { compilePlan } from "../../../packages/tracking-plan/compile.ts";
-import { PlanValidator } from "../../../packages/tracking-plan/plan-validator.ts";
+import { maxReportBytes } from "../../packages/contracts/operation.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
+import { compilePlan } from "../../packages/tracking-plan/compile.ts";
+import { PlanValidator } from "../../packages/tracking-plan/plan-validator.ts";
 import {
 	githubPayloads,
 	oddities,
-} from "../../../test/support/examples/github-payloads.ts";
-import type { EventRow } from "../events/stored-events.ts";
+} from "../../test/support/examples/github-payloads.ts";
 import { PlanDraft } from "./draft.ts";
+import type { EventRow } from "./stored-events.ts";
 
 function draftOf(
 	eventType: PlanDocument["eventType"],

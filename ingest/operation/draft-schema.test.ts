@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { schemaOf } from "./schema-of.ts";
-import { merge, newShape, observe } from "./shape.ts";
+import { schemaOf } from "./draft-schema.ts";
+import { merge, newShape, observe } from "./draft-shape.ts";
 
 function schemaOfValues(
 	values: unknown[],

@@ -3,10 +3,10 @@ import type {
 	DuckDBTimestampTZVector,
 	DuckDBVarCharVector,
 } from "@duckdb/node-api";
-import { erasedKind } from "../../../packages/contracts/manifest.ts";
-import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
-import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import type { Session } from "../../../packages/duckdb/session.ts";
+import { erasedKind } from "../../packages/contracts/manifest.ts";
+import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
+import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
+import type { Session } from "../../packages/duckdb/session.ts";
 
 /** An event as archive has stored it. */
 export interface EventRow {

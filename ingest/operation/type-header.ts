@@ -1,5 +1,5 @@
-import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
-import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
+import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { EventRow } from "./stored-events.ts";
 
 /**
