@@ -15,7 +15,7 @@ const waiting = [
 	"**/*.fuzz.test.ts",
 	"api/http/connections.test.ts",
 	"api/{main,server}.test.ts",
-	"api/changes/changes.test.ts",
+	"api/resources/changes.test.ts",
 	"api/events/tail.test.ts",
 	"cli/bin/tidemill.test.ts",
 	"cli/completion-{scripts,shells}.test.ts",

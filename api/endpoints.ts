@@ -1,4 +1,3 @@
-import { followChanges } from "./changes/changes.ts";
 import { listSourceDays } from "./events/days.ts";
 import { getSourceEvent } from "./events/event.ts";
 import { listExportFiles } from "./events/export-files.ts";
@@ -11,6 +10,7 @@ import { createUploads } from "./events/upload-body.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import { checkDestination, rotateURL } from "./resources/actions.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
+import { followChanges } from "./resources/changes.ts";
 import { labelSelector } from "./resources/page.ts";
 import { createOf } from "./resources/resource-creation.ts";
 import { deleteOf } from "./resources/resource-deletion.ts";

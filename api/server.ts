@@ -18,7 +18,6 @@ import {
 	rateHeaders,
 	rateLimited,
 } from "./caller/rate-limit.ts";
-import { SharedWatches } from "./changes/shared-watch.ts";
 import { Console, type ConsoleOptions } from "./console/console.ts";
 import { isConsoleFile } from "./console/files.ts";
 import { serveDocumentation } from "./document/docs-page.ts";
@@ -46,6 +45,7 @@ import {
 	requireKey,
 } from "./http/idempotency-key.ts";
 import { schemaOf, validatorOf } from "./http/query.ts";
+import { SharedWatches } from "./resources/shared-watch.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */

@@ -1,8 +1,8 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
-import { changeKinds } from "../changes/changes.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { apiResources } from "../resources/api-resource.ts";
+import { changeKinds } from "../resources/changes.ts";
 import {
 	defaultPageSize,
 	labelSelector,

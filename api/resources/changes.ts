@@ -9,9 +9,9 @@ import {
 	EventStream,
 	OpenStreams,
 } from "../http/event-stream.ts";
-import { apiResources, type Resource } from "../resources/api-resource.ts";
-import { resourceView, runView } from "../resources/views.ts";
+import { apiResources, type Resource } from "./api-resource.ts";
 import type { SharedView, WatchedKind } from "./shared-watch.ts";
+import { resourceView, runView } from "./views.ts";
 
 /** Two questions that fail in a row end a stream, so nobody sees anything a minute after the right or the token has ended. */
 const reviewEveryMs = 25_000;
