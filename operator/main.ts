@@ -31,7 +31,7 @@ import {
 import { stopSignal } from "../packages/service/stop-signal.ts";
 import { openTracing } from "../packages/service/tracing.ts";
 import { createApiSecretController } from "./api-secret.ts";
-import { LedgerView } from "./archive/ledgers.ts";
+import { LedgerView } from "./reconcile/ledgers.ts";
 import { InstallationClaimer } from "./claims.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {

@@ -15,8 +15,8 @@ import {
 	isConflict,
 } from "../packages/service/nats/connection.ts";
 import { Settings } from "../packages/service/settings.ts";
-import { askArchive } from "./archive/ask.ts";
 import { decideMove, type MovePlan, MoveRefusal } from "./move-plan.ts";
+import { askArchive } from "./reconcile/archive-question.ts";
 import { fetchSecret } from "./reconcile/secret-ref.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { KeyOwners } from "./source/routes/key-owners.ts";

@@ -30,7 +30,7 @@ import {
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { askArchive } from "../archive/ask.ts";
+import { askArchive } from "../reconcile/archive-question.ts";
 
 /** What Runs and Operations ask archive, and what it answers. */
 interface Questions {

@@ -20,8 +20,8 @@ import {
 } from "../../packages/contracts/utc-date.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import { planVersion } from "../../packages/tracking-plan/version.ts";
-import { retentionIn } from "../archive/ledgers.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
+import { retentionIn } from "../reconcile/ledgers.ts";
 import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
 
 /** What the Job does. Archive does the work of a Release and of an Export. */

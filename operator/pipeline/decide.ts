@@ -14,10 +14,10 @@ import {
 	type ConditionStatus,
 	findCondition,
 } from "../../packages/kube/conditions.ts";
-import { retentionIn } from "../archive/ledgers.ts";
 import { dueNotifications } from "../notification/state.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
+import { retentionIn } from "../reconcile/ledgers.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { changesOf } from "./changes.ts";
 import { refusedMs } from "./job-trial.ts";

@@ -22,7 +22,6 @@ import type {
 import { addDays } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { isOwnedBy, rfc3339 } from "../../packages/kube/resource.ts";
-import { retentionIn } from "../archive/ledgers.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
 import { lifecycle } from "../jobs/lifecycle.ts";
 import { lostPodText } from "../jobs/lost-pods.ts";
@@ -37,6 +36,7 @@ import {
 import { foundColumns, inferredColumns } from "../pipeline/inferred-columns.ts";
 import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
+import { retentionIn } from "../reconcile/ledgers.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
 import { withTrace } from "./run-trace.ts";
 import { goesFirst, type RunState } from "./state.ts";

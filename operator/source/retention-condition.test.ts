@@ -7,7 +7,7 @@ import {
 	stateWith,
 	statusIn,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
-import { aboutOf } from "../archive/ask.ts";
+import { aboutOf } from "../reconcile/archive-question.ts";
 import { decide } from "./decide.ts";
 import type { SourceState } from "./state.ts";
 

@@ -7,7 +7,7 @@ import {
 } from "../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { answerTo, type ShardQuestion } from "../archive/ask.ts";
+import { answerTo, type ShardQuestion } from "../reconcile/archive-question.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 import type { SourceKeys } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";

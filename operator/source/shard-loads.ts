@@ -1,8 +1,8 @@
 import type { Source } from "../../crds/generated/types.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { keyOf, type ObjectKey, textOf } from "../../packages/kube/resource.ts";
-import type { LedgerView } from "../archive/ledgers.ts";
 import type { Informers } from "../reconcile/informers.ts";
+import type { LedgerView } from "../reconcile/ledgers.ts";
 import type { ShardBacklogs } from "./shard-backlogs.ts";
 
 /** To add up the ledgers of thousands of Sources anew for each that is created would take minutes. */

@@ -13,16 +13,16 @@ import type { Route } from "../../packages/contracts/route.ts";
 import type { RoutePlan } from "../../packages/contracts/tracking-plan.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
-import type { ArchiveAnswered } from "../archive/ask.ts";
-import type { LedgerView } from "../archive/ledgers.ts";
 import type { HandOver } from "../notification/outbox.ts";
 import {
 	type NotificationDeps,
 	type NotificationState,
 	readNotifications,
 } from "../notification/state.ts";
+import type { ArchiveAnswered } from "../reconcile/archive-question.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
+import type { LedgerView } from "../reconcile/ledgers.ts";
 import type { LookContext } from "../reconcile/resource-loop.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";

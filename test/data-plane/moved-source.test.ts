@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { expect, onTestFinished, test } from "vitest";
-import { askArchive } from "../../operator/archive/ask.ts";
+import { askArchive } from "../../operator/reconcile/archive-question.ts";
 import {
 	type SourceLedger,
 	sumOfLedgers,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { askArchive } from "../../operator/archive/ask.ts";
+import { askArchive } from "../../operator/reconcile/archive-question.ts";
 import type {
 	Manifest,
 	ManifestAnswer,

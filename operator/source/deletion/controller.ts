@@ -12,7 +12,7 @@ import {
 import { keyOf } from "../../../packages/kube/resource.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
-import { aboutOf, askArchive } from "../../archive/ask.ts";
+import { aboutOf, askArchive } from "../../reconcile/archive-question.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { createResourceLoop } from "../../reconcile/resource-loop.ts";
 import { keysSecretName } from "../routes/keys.ts";

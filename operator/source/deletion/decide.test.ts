@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Source, SourceStatus } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
 import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
-import { aboutOf } from "../../archive/ask.ts";
+import { aboutOf } from "../../reconcile/archive-question.ts";
 import { decide } from "./decide.ts";
 import type { DeletionState } from "./state.ts";
 

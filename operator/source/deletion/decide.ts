@@ -9,8 +9,11 @@ import {
 	findCondition,
 	setCondition,
 } from "../../../packages/kube/conditions.ts";
-import { answerTo, type ShardQuestion } from "../../archive/ask.ts";
 import type { CommonAction, FinalizerAction } from "../../reconcile/actions.ts";
+import {
+	answerTo,
+	type ShardQuestion,
+} from "../../reconcile/archive-question.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
 import { heldUnder, type StoredUnder, storedUnder } from "../routes/keys.ts";
 import type { DeletionState } from "./state.ts";

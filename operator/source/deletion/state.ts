@@ -6,7 +6,7 @@ import {
 	type KubeClient,
 } from "../../../packages/kube/client/client.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
-import type { ArchiveAnswered } from "../../archive/ask.ts";
+import type { ArchiveAnswered } from "../../reconcile/archive-question.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { readSecret } from "../../reconcile/secret-ref.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "../routes/keys.ts";

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { askArchive } from "../../../operator/archive/ask.ts";
 import type { DatePlan } from "../../../operator/pipeline/plan-dates.ts";
+import { askArchive } from "../../../operator/reconcile/archive-question.ts";
 import {
 	jobEnv,
 	type LoadInput,

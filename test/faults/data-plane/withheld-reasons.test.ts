@@ -4,7 +4,7 @@ import { GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { ensurePki } from "../../../local/servers/pki.ts";
-import { askArchive } from "../../../operator/archive/ask.ts";
+import { askArchive } from "../../../operator/reconcile/archive-question.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { createLog } from "../../../packages/service/log.ts";

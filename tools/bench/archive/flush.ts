@@ -8,7 +8,7 @@ import {
 	encodeFrameHead,
 	frameId,
 } from "../../../ingest/wire/frame.ts";
-import { askArchive } from "../../../operator/archive/ask.ts";
+import { askArchive } from "../../../operator/reconcile/archive-question.ts";
 import type { ManifestAnswer } from "../../../packages/contracts/manifest.ts";
 import {
 	framesSubject,
