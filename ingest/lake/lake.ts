@@ -26,8 +26,8 @@ import { answerDeletions, sweepDeleted } from "./retention/deletion.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { answerRetention } from "./retention/set-retention.ts";
 import { Turns } from "./retention/turns.ts";
-import { LakeShard } from "./shards/lake-shard.ts";
-import { answerShares } from "./shards/shares.ts";
+import { LakeShard } from "./request/lake-shard.ts";
+import { answerShares } from "./request/shares.ts";
 import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
 

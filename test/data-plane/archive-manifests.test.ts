@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { SourceTails } from "../../ingest/lake/shards/source-tails.ts";
+import { SourceTails } from "../../ingest/lake/request/source-tails.ts";
 import { logSizes, maxResultBytes } from "../../packages/contracts/job.ts";
 import type {
 	Manifest,

@@ -291,7 +291,7 @@ export class ObjectKeys {
 		return `${this.allRuns()}${uid}${signing > 1 ? `-${signing}` : ""}.json`;
 	}
 
-	/** Which cuts the Run's manifest has; see lake/shards/shares.ts. */
+	/** Which cuts the Run's manifest has; see lake/request/shares.ts. */
 	runThrough(uid: string): string {
 		return `${this.allRuns()}${uid}-through.json`;
 	}

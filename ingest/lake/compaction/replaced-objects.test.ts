@@ -12,8 +12,8 @@ import {
 	namesInList,
 } from "../lists/shard-list.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
+import { objectsIn, pageOf, shareOf } from "../request/shares.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
-import { objectsIn, pageOf, shareOf } from "../shards/shares.ts";
 import { type CompactionRecord, CompactionStore } from "./record.ts";
 import { forgetAllReplaced, forgetReplaced } from "./replaced-objects.ts";
 

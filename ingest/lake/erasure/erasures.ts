@@ -14,6 +14,7 @@ import type {
 	ReplacingStore,
 } from "../../archive/s3/object-store.ts";
 import type { LakeContext } from "../request/context.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { readErasureRequest } from "../request/requests.ts";
 import {
 	requireSameClocks,
@@ -21,8 +22,7 @@ import {
 	requireUndeletedNow,
 } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
-import { flushShares } from "../shards/shares.ts";
+import { flushShares } from "../request/shares.ts";
 import {
 	type ErasureDone,
 	type ErasureRecord,

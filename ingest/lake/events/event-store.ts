@@ -17,8 +17,8 @@ import {
 	readsAtOnce,
 	type StoredRelease,
 } from "../release/release-store.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { requireTurn } from "../request/requirements.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
 import {
 	type ArchivedSource,
 	type EventObject,

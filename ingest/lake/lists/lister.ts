@@ -8,13 +8,13 @@ import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { CompactionStore } from "../compaction/record.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { listInParts } from "../retention/listing.ts";
 import {
 	type RetentionRecord,
 	RetentionStore,
 } from "../retention/source-retention.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
 import { type ListWriteOptions, ListWrites, lineBytes } from "./list-writes.ts";
 import { dateOf, type ListPass, ReleasedLists } from "./released-lists.ts";
 import {

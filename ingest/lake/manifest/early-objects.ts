@@ -9,7 +9,7 @@ import type { EarlyEvents } from "../../archive/read/early-requests.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { earlyName } from "../../wire/early-name.ts";
-import type { CutsHeld } from "../shards/shares.ts";
+import type { CutsHeld } from "../request/shares.ts";
 
 /** How much of {@link earlyDays} a manifest counts on: Runs that begin then still read them. */
 const namedForMs = 24 * 3_600_000;

@@ -33,14 +33,14 @@ import {
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import {
 	cutsOf,
 	datesSince,
 	flushShares,
 	objectsIn,
 	type ShardShare,
-} from "../shards/shares.ts";
+} from "../request/shares.ts";
 import { areKept, beforeEarly, cutsBeforeEarly } from "./early-objects.ts";
 import {
 	countReleases,

@@ -8,12 +8,12 @@ import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { ErasureStore } from "../erasure/erasure-store.ts";
 import type { LakeContext } from "../request/context.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { readReleaseRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeletedNow } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+import { flushShares, objectsIn } from "../request/shares.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
-import { flushShares, objectsIn } from "../shards/shares.ts";
 import { DateRelease } from "./date-release.ts";
 import type { ReleasedLedgers } from "./released-ledgers.ts";
 

@@ -12,10 +12,10 @@ import {
 	tombstonesIn,
 } from "../../archive/write/tombstones.ts";
 import type { LakeContext } from "../request/context.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { readDeletionRequest } from "../request/requests.ts";
 import type { LakeQuestion } from "../request/responder.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
-import { flushShares } from "../shards/shares.ts";
+import { flushShares } from "../request/shares.ts";
 import { listInParts } from "./listing.ts";
 
 /** How long one request deletes. Operator repeats the request for the rest. */

@@ -19,7 +19,7 @@ import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { loggedDays } from "../../archive/write/numbered-log.ts";
 import { earlyDays } from "../../wire/early-name.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
 import { datesFolderOf, folderOf, fromOldest, listInParts } from "./listing.ts";

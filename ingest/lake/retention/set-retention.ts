@@ -7,14 +7,14 @@ import {
 } from "../../../packages/contracts/retention.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { LakeContext } from "../request/context.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
 import { readRetentionRequest } from "../request/requests.ts";
 import {
 	requireSameClocks,
 	requireUndeleted,
 } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
-import type { LakeShard } from "../shards/lake-shard.ts";
-import { flushShares } from "../shards/shares.ts";
+import { flushShares } from "../request/shares.ts";
 import type { RetentionKeeper } from "./retention-keeper.ts";
 import { recordFor, retentionOf } from "./source-retention.ts";
 

@@ -170,7 +170,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	},
 	{
 		name: "manifests forget the shards that a Source was in",
-		file: "ingest/lake/shards/shares.ts",
+		file: "ingest/lake/request/shares.ts",
 		find: "		return unitedShards([asked], known);\n",
 		replace: "		return [asked];\n",
 		faults: [{ kind: "move", source: 1, after: [5] }],

@@ -17,7 +17,7 @@ import { Tombstones } from "../../../ingest/archive/write/tombstones.ts";
 import { CompactionStore } from "../../../ingest/lake/compaction/record.ts";
 import { answerManifests } from "../../../ingest/lake/manifest/manifests.ts";
 import type { LakeContext } from "../../../ingest/lake/request/context.ts";
-import { LakeShard } from "../../../ingest/lake/shards/lake-shard.ts";
+import { LakeShard } from "../../../ingest/lake/request/lake-shard.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,

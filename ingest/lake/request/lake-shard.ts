@@ -8,8 +8,8 @@ import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { EarlyEvents } from "../../archive/read/early-requests.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { Shard } from "../../archive/shard.ts";
-import { RequestFailure } from "../request/errors.ts";
-import type { RequestTask } from "../request/responder.ts";
+import { RequestFailure } from "./errors.ts";
+import type { RequestTask } from "./responder.ts";
 import { SourceTails } from "./source-tails.ts";
 
 /** What the lake asks of a shard that archive writes. */

@@ -28,10 +28,10 @@ import {
 	type RequestErrorCode,
 	RequestFailure,
 	requestErrors,
-} from "../request/errors.ts";
-import { readShareRequest } from "../request/requests.ts";
-import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+} from "./errors.ts";
 import type { LakeShard, StreamEnd } from "./lake-shard.ts";
+import { readShareRequest } from "./requests.ts";
+import type { LakeQuestion, RequestTask } from "./responder.ts";
 
 /** What one shard has of a source. */
 export type ShardShare = Pick<
