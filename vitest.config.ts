@@ -22,7 +22,7 @@ const waiting = [
 	"cli/events/tail.test.ts",
 	"local/kind.test.ts",
 	"tools/image/build.test.ts",
-	"ingest/lake/imports/source-import.test.ts",
+	"ingest/lake/manifest/source-import.test.ts",
 	"ingest/lake/release/date-release.test.ts",
 	"packages/warehouses/load/retry.test.ts",
 	"ingest/operation/draft.test.ts",

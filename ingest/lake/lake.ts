@@ -12,7 +12,7 @@ import { Compactor } from "./compaction/compactor.ts";
 import { answerErasures } from "./erasure/erasures.ts";
 import { answerEvents } from "./events/responder.ts";
 import { RowThread } from "./events/row-thread.ts";
-import { answerImports } from "./imports/imports.ts";
+import { answerImports } from "./manifest/imports.ts";
 import { Lister } from "./lists/lister.ts";
 import { answerExports } from "./manifest/exports.ts";
 import { answerLogs } from "./manifest/logs.ts";

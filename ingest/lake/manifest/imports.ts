@@ -7,8 +7,6 @@ import type {
 } from "../../../packages/contracts/transfer.ts";
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { ErasureStore } from "../erasure/erasure-store.ts";
-import { ManifestObjects } from "../manifest/manifest-objects.ts";
-import { ManifestStore } from "../manifest/manifest-store.ts";
 import type { ReleasedLedgers } from "../release/released-ledgers.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
@@ -16,6 +14,8 @@ import { readImportRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeletedNow } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
+import { ManifestObjects } from "./manifest-objects.ts";
+import { ManifestStore } from "./manifest-store.ts";
 import { SourceImport } from "./source-import.ts";
 
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its import still waits. */
