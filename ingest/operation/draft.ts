@@ -9,8 +9,6 @@ import {
 	eventTypeOf,
 	parseBody,
 } from "../../packages/tracking-plan/event-body.ts";
-import type { EventRow } from "./stored-events.ts";
-import { TypeHeader } from "./type-header.ts";
 import { schemaOf } from "./draft-schema.ts";
 import {
 	newShape,
@@ -18,6 +16,8 @@ import {
 	type ShapeBudget,
 	type ValueShape,
 } from "./draft-shape.ts";
+import type { EventRow } from "./stored-events.ts";
+import { TypeHeader } from "./stored-events.ts";
 
 /** As many as a TrackingPlan may have. */
 const maxTypes = 500;

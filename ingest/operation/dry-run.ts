@@ -11,7 +11,7 @@ import { compilePlan } from "../../packages/tracking-plan/compile.ts";
 import { PlanValidator } from "../../packages/tracking-plan/plan-validator.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { EventRow } from "./stored-events.ts";
-import { TypeHeader } from "./type-header.ts";
+import { TypeHeader } from "./stored-events.ts";
 
 /** Senders choose types and paths, so there may be any number of different findings. */
 const maxCounted = 10_000;
