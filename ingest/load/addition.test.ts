@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
-import { earlyName } from "../wire/early-name.ts";
+import { earlyName } from "../wire/object-name.ts";
 import { outputName } from "../wire/output-name.ts";
 import { additionTo } from "./addition.ts";
 

@@ -10,7 +10,7 @@ import {
 	isCertificateURL,
 	isConfirmationURL,
 	type SnsQuestion,
-} from "../../packages/contracts/sns.ts";
+} from "../../packages/contracts/notify-question.ts";
 import { RecentOwners, remember } from "../../packages/fair/recent.ts";
 import { TokenBucket } from "../../packages/fair/token-bucket.ts";
 import type { Logger } from "../../packages/service/log.ts";

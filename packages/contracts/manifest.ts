@@ -109,7 +109,7 @@ export interface ManifestDate {
 	erased?: { by: string[]; rows: number };
 	/**
 	 * Early objects of the Run that the request `follows`: a table that holds their rows holds rows of `objects`
-	 * (ingest/wire/early-name.ts). Absent if there are none.
+	 * (ingest/wire/object-name.ts). Absent if there are none.
 	 */
 	earlier?: ManifestObject[];
 	/** Those in quarantine; only for who asked for them, and absent if there are none. */

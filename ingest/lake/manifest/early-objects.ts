@@ -8,7 +8,7 @@ import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { EarlyEvents } from "../../archive/read/early-requests.ts";
 import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { earlyName } from "../../wire/early-name.ts";
+import { earlyName } from "../../wire/object-name.ts";
 import type { CutsHeld } from "../request/shares.ts";
 
 /** How much of {@link earlyDays} a manifest counts on: Runs that begin then still read them. */

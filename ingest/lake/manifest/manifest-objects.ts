@@ -7,7 +7,7 @@ import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { earlyDays } from "../../wire/early-name.ts";
+import { earlyDays } from "../../wire/object-name.ts";
 import {
 	CompactionStore,
 	sameEvents,

@@ -17,7 +17,7 @@ import type {
 } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { loggedDays } from "../../archive/write/numbered-log.ts";
-import { earlyDays } from "../../wire/early-name.ts";
+import { earlyDays } from "../../wire/object-name.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";

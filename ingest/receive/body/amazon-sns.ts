@@ -34,7 +34,7 @@ export class AmazonSns {
 
 	/**
 	 * The key of the certificate there; undefined if it can't be had now.
-	 * @param url allowed by packages/contracts/sns.ts.
+	 * @param url allowed by packages/contracts/notify-question.ts.
 	 */
 	async keyOf(account: string, url: string): Promise<KeyObject | undefined> {
 		const kept = this.#certificates.get(url);
@@ -56,7 +56,7 @@ export class AmazonSns {
 		return fetched.finally(() => this.#asking.delete(name));
 	}
 
-	/** Confirms a subscription; false if that failed. @param url allowed by packages/contracts/sns.ts. */
+	/** Confirms a subscription; false if that failed. @param url allowed by packages/contracts/notify-question.ts. */
 	async confirm(account: string, url: string): Promise<boolean> {
 		const answer = await this.#notify.ask(sns.confirmation, { account, url });
 		return answer !== "busy" && answer?.ok === true;

@@ -3,7 +3,7 @@ import type {
 	KeyAnswer,
 	KeyQuestion,
 } from "../../../packages/contracts/public-key.ts";
-import type { SnsQuestion } from "../../../packages/contracts/sns.ts";
+import type { SnsQuestion } from "../../../packages/contracts/notify-question.ts";
 
 /** SNS waits 15 s for an answer: docs.aws.amazon.com/sns/latest/dg/SendMessageToHttp.prepare.html. */
 const timeoutMs = 10_000;

@@ -1,6 +1,6 @@
 import { type KeyObject, verify } from "node:crypto";
 import { promisify } from "node:util";
-import { isCertificateURL } from "../../../packages/contracts/sns.ts";
+import { isCertificateURL } from "../../../packages/contracts/notify-question.ts";
 import type { RequestLimits } from "../admission/limits.ts";
 import { type LongWork, stepBytes } from "../admission/long-work.ts";
 import { because, type RequestRefusal, refusals } from "../request/refusal.ts";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { isConfirmationURL } from "../../../packages/contracts/notify-question.ts";
 import type { Route } from "../../../packages/contracts/route.ts";
-import { isConfirmationURL } from "../../../packages/contracts/sns.ts";
 import type {
 	AnswerHead,
 	ComputedValue,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isCertificateURL, isConfirmationURL } from "./sns.ts";
+import { isCertificateURL, isConfirmationURL } from "./notify-question.ts";
 
 const file = "SimpleNotificationService-56e67fcb41f6fec09b0196692625d385.pem";
 

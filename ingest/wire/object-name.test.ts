@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { streamName } from "../../packages/contracts/nats.ts";
 import { ObjectKeys } from "../archive/s3/object-keys.ts";
-import { earlyName, follows, readEarlyName } from "./early-name.ts";
+import { earlyName, follows, readEarlyName } from "./object-name.ts";
 import { outputName } from "./output-name.ts";
 
 const stream = streamName(3, "ab12");
