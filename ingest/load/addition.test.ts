@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
-import { earlyName } from "../wire/object-name.ts";
-import { outputName } from "../wire/output-name.ts";
+import { earlyName, outputName } from "../wire/object-name.ts";
 import { additionTo } from "./addition.ts";
 
 const folder = "events/account=shop/source=s/date=2026-03-01/";

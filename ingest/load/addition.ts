@@ -12,8 +12,7 @@ import {
 	type UnfitCount,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
-import { follows, readEarlyName } from "../wire/object-name.ts";
-import { outputName } from "../wire/output-name.ts";
+import { follows, outputName, readEarlyName } from "../wire/object-name.ts";
 
 /** A date of a manifest, of which a table may hold a part. */
 export interface WantedDate {

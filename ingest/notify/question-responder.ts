@@ -1,15 +1,13 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { publicKeysSubject, sns } from "../../packages/contracts/nats.ts";
 import {
+	isCertificateURL,
+	isConfirmationURL,
 	isKeyURL,
 	type KeyAnswer,
 	type KeyQuestion,
-	unknownKeyRestMs,
-} from "../../packages/contracts/public-key.ts";
-import {
-	isCertificateURL,
-	isConfirmationURL,
 	type SnsQuestion,
+	unknownKeyRestMs,
 } from "../../packages/contracts/notify-question.ts";
 import { RecentOwners, remember } from "../../packages/fair/recent.ts";
 import { TokenBucket } from "../../packages/fair/token-bucket.ts";

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { streamName } from "../../packages/contracts/nats.ts";
 import { ObjectKeys } from "../archive/s3/object-keys.ts";
-import { earlyName, follows, readEarlyName } from "./object-name.ts";
-import { outputName } from "./output-name.ts";
+import {
+	earlyName,
+	follows,
+	outputName,
+	readEarlyName,
+} from "./object-name.ts";
 
 const stream = streamName(3, "ab12");
 const early = { stream, first: 7, last: 9, rows: 4 };
@@ -28,4 +32,11 @@ test("only the objects of cuts that begin among its sequences have its events", 
 		false,
 	);
 	expect(follows(outputName([nameOfCut(7)]), early)).toBe(false);
+});
+
+test("an output's name derives from its inputs alone", () => {
+	expect(outputName(["1", "2"])).toBe(outputName(["1", "2"]));
+	const names = [["1"], ["1", "2"], ["2", "1"], ["12"]].map(outputName);
+	expect(new Set(names).size).toBe(4);
+	expect(names[0]).toMatch(/^compacted-[0-9a-f]{32}\.parquet$/);
 });

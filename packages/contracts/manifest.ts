@@ -130,7 +130,7 @@ export interface ManifestObject {
 	bytes: number;
 	/**
 	 * How many objects compaction made it of, in the order of their names; absent for any other. Its own name derives from
-	 * theirs (ingest/wire/output-name.ts), so a load knows whether it has read them.
+	 * theirs (ingest/wire/object-name.ts), so a load knows whether it has read them.
 	 */
 	inputs?: number;
 	/** Its rows were released from quarantine, where they still are, too. */

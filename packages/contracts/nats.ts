@@ -145,13 +145,13 @@ export const notifications = {
 	consumer: "notify",
 } as const;
 
-/** Receive asks any notify for what only Amazon has (request/reply, {@link file://./sns.ts}). */
+/** Receive asks any notify for what only Amazon has (request/reply, {@link file://./notify-question.ts SnsQuestion}). */
 export const sns = {
 	certificate: "tidemill.sns.certificate",
 	confirmation: "tidemill.sns.confirmation",
 } as const;
 
-/** Receive asks any notify for the public keys at a URL (request/reply, {@link file://./public-key.ts}). */
+/** Receive asks any notify for the public keys at a URL (request/reply, {@link file://./notify-question.ts KeyQuestion}). */
 export const publicKeysSubject = "tidemill.public-keys";
 
 /** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */

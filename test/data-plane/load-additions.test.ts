@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outputName } from "../../ingest/wire/output-name.ts";
+import { outputName } from "../../ingest/wire/object-name.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type {
 	Manifest,

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { fileDigest } from "../../archive/s3/object-read.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
-import { outputName } from "../../wire/output-name.ts";
+import { outputName } from "../../wire/object-name.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 import type { CompactionOutput, CompactionRecord } from "./record.ts";

@@ -1,6 +1,6 @@
 import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { isOutput } from "../../wire/output-name.ts";
+import { isOutput } from "../../wire/object-name.ts";
 
 /**
  * The decision that outputs replace objects of a closed date, of its events or of those in quarantine. Each folder has at most one

@@ -10,7 +10,7 @@ import {
 } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
-import { outputName } from "../../wire/output-name.ts";
+import { outputName } from "../../wire/object-name.ts";
 import { CompactionStore } from "../compaction/record.ts";
 import { OutOfMemory, ParquetRewriter } from "../compaction/rewriter.ts";
 import { DateRelease, type DateReleaseOptions } from "./date-release.ts";

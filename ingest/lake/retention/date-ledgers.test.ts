@@ -7,7 +7,7 @@ import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../archive/ledger/ledger-snapshots.ts";
 import { ObjectKeys } from "../../archive/s3/object-keys.ts";
-import { outputName } from "../../wire/output-name.ts";
+import { outputName } from "../../wire/object-name.ts";
 import type { CompactionRecord } from "../compaction/record.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { DateLedgers } from "./date-ledgers.ts";

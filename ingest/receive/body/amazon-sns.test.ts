@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { sns } from "../../../packages/contracts/nats.ts";
-import type { KeyAnswer } from "../../../packages/contracts/public-key.ts";
+import type { KeyAnswer } from "../../../packages/contracts/notify-question.ts";
 import { snsTopic } from "../../../test/support/senders/sns-topic.ts";
 import { AmazonSns } from "./amazon-sns.ts";
 import { type AskNotify, NotifyQuestions } from "./notify-questions.ts";

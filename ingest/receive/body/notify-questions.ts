@@ -2,8 +2,8 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	KeyAnswer,
 	KeyQuestion,
-} from "../../../packages/contracts/public-key.ts";
-import type { SnsQuestion } from "../../../packages/contracts/notify-question.ts";
+	SnsQuestion,
+} from "../../../packages/contracts/notify-question.ts";
 
 /** SNS waits 15 s for an answer: docs.aws.amazon.com/sns/latest/dg/SendMessageToHttp.prepare.html. */
 const timeoutMs = 10_000;

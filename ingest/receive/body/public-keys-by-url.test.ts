@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { publicKeysSubject } from "../../../packages/contracts/nats.ts";
-import type { KeyAnswer } from "../../../packages/contracts/public-key.ts";
+import type { KeyAnswer } from "../../../packages/contracts/notify-question.ts";
 import { snsTopic } from "../../../test/support/senders/sns-topic.ts";
 import type { NamedKey } from "../request/presented-signature.ts";
 import { type AskNotify, NotifyQuestions } from "./notify-questions.ts";

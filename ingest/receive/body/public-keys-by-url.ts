@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { publicKeysSubject } from "../../../packages/contracts/nats.ts";
-import { unknownKeyRestMs } from "../../../packages/contracts/public-key.ts";
+import { unknownKeyRestMs } from "../../../packages/contracts/notify-question.ts";
 import type { PublicKeyAlgorithm } from "../../../packages/contracts/route.ts";
 import { RecentOwners, remember } from "../../../packages/fair/recent.ts";
 import {

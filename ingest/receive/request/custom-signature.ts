@@ -1,4 +1,4 @@
-import { isKeyURL } from "../../../packages/contracts/public-key.ts";
+import { isKeyURL } from "../../../packages/contracts/notify-question.ts";
 import type {
 	CustomSignature,
 	PublicKeyPlace,

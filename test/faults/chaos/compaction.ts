@@ -1,6 +1,6 @@
 import { utimes } from "node:fs/promises";
 import { visibleObjects } from "../../../ingest/lake/compaction/record.ts";
-import { isOutput } from "../../../ingest/wire/output-name.ts";
+import { isOutput } from "../../../ingest/wire/object-name.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { ObjectRow } from "./checks/checks.ts";
 import {

@@ -1,4 +1,4 @@
-import { isOutput } from "../../../ingest/wire/output-name.ts";
+import { isOutput } from "../../../ingest/wire/object-name.ts";
 import {
 	type CompactionRules,
 	compactionRules,

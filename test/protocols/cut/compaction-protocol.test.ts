@@ -4,7 +4,7 @@ import {
 	supersededNames,
 	visibleObjects,
 } from "../../../ingest/lake/compaction/record.ts";
-import { isOutput } from "../../../ingest/wire/output-name.ts";
+import { isOutput } from "../../../ingest/wire/object-name.ts";
 import {
 	type CompactionScenario,
 	everyCompactionOf,

@@ -6,7 +6,7 @@ import {
 	type VisibleObjects,
 	visibleObjects,
 } from "../../../ingest/lake/compaction/record.ts";
-import { isOutput, outputName } from "../../../ingest/wire/output-name.ts";
+import { isOutput, outputName } from "../../../ingest/wire/object-name.ts";
 import {
 	type DateWorld,
 	type ModelCompactor,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
-import { outputName } from "../../../../ingest/wire/output-name.ts";
+import { outputName } from "../../../../ingest/wire/object-name.ts";
 import type { ViolationKind } from "../../../../packages/contracts/tracking-plan.ts";
 import type { PlainRow } from "../../../support/senders/persistent-sender.ts";
 import type { Expected } from "../scene/planned-events.ts";
