@@ -3,7 +3,7 @@ import { codesOf, issueCode } from "../packages/service/sign-in-codes.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { isLocalApi } from "./command/local-identity.ts";
+import { isLocalApi } from "./command/identity.ts";
 
 /** A working day. The console then asks for a new sign-in. */
 const sessionSeconds = 12 * 3_600;

@@ -63,3 +63,15 @@ function howToSignIn(): string {
 		? `The cluster doesn't know the kubeconfig's user. For that of the local Tidemill: source ${home}/env`
 		: "The cluster doesn't know the kubeconfig's user, or no longer. Get new credentials the way you got these, or choose another context: kubectl config get-contexts";
 }
+
+/** Why bytes didn't come or go by a link, which is a secret. An error of the network is the cause of what `fetch` throws. */
+export function transferFailed(
+	work: string,
+	{ cause, message }: Error,
+): CommandError {
+	const reason =
+		cause instanceof Error
+			? `${cause.message}. The link leads to the bucket's endpoint, which this machine must reach`
+			: message;
+	return new CommandError(`${work} failed: ${reason}. Repeat the command.`);
+}

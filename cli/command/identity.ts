@@ -1,8 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { KubeApiError } from "../../packages/kube/client/errors.ts";
 import { readCluster } from "./cluster.ts";
 import { CommandError, NoKubeconfig } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
-import { isLocalApi, readExport } from "./local-identity.ts";
 import { addressOf, isApiOf } from "./own-api.ts";
 import { serviceAccountOf } from "./permission.ts";
 
@@ -140,4 +141,21 @@ async function bearerOf(config: {
 function mayAskFor(token: string, namespace: string): boolean {
 	const own = serviceAccountOf(token);
 	return own === undefined || own.namespace === namespace;
+}
+
+/** Whether that address is the REST API of the local Tidemill whose shell this is: `make up` wrote both into one file. */
+export function isLocalApi(url: string): boolean {
+	const home = process.env.TIDEMILL_HOME;
+	if (!home) return false;
+	return readExport(home, "TIDEMILL_API_URL") === url;
+}
+
+/** What `make up` has in its file for shells by now; a shell that read it an hour ago has another. */
+export function readExport(home: string, name: string): string | undefined {
+	try {
+		const text = readFileSync(join(home, "env"), "utf8");
+		return new RegExp(`^export ${name}='?([^'\\n]*)'?$`, "m").exec(text)?.[1];
+	} catch {
+		return undefined;
+	}
 }

@@ -7,11 +7,10 @@ import { Option } from "@commander-js/extra-typings";
 import type { Operation } from "../../crds/generated/types.ts";
 import { chooseCluster } from "../command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "../command/dates.ts";
-import { CommandError, UsageError } from "../command/errors.ts";
+import { CommandError, transferFailed, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
-import { transferFailed } from "./bucket-error.ts";
 import { type BodyFormat, bodyFormatIn, writeNdjson } from "./ndjson.ts";
 
 /** `tidemill events export`. */

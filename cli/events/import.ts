@@ -9,11 +9,10 @@ import {
 	maxUploadBytes,
 } from "../../packages/contracts/transfer.ts";
 import { chooseCluster } from "../command/cluster.ts";
-import { CommandError, UsageError } from "../command/errors.ts";
+import { CommandError, transferFailed, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
-import { transferFailed } from "./bucket-error.ts";
 
 /** `tidemill events import`. */
 export function defineImport(events: CommandGroup): void {
