@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from "vitest";
 // yaml: reads and writes YAML 1.2.
 import { parseAllDocuments, stringify } from "yaml";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
-import { helm } from "../../tools/generate/chart/helm.ts";
+import { helm } from "../../tools/generate/chart/install-yaml.ts";
 import { chart, examples } from "../support/chart/render.ts";
 import type { Rendered } from "../support/chart/rendered.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";

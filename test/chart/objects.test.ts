@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
-import { helm } from "../../tools/generate/chart/helm.ts";
+import { helm } from "../../tools/generate/chart/install-yaml.ts";
 import { foreignKinds } from "../support/chart/foreign-kinds.ts";
 import {
 	kindName,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { helm } from "../../tools/generate/chart/helm.ts";
+import { helm } from "../../tools/generate/chart/install-yaml.ts";
 import {
 	type ChartValue,
 	readValues,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
-import { helm } from "../../tools/generate/chart/helm.ts";
+import { helm } from "../../tools/generate/chart/install-yaml.ts";
 import {
 	chart,
 	examples,

@@ -7,7 +7,7 @@ import {
 	type Kubectl,
 	kubectlOf,
 } from "../../../local/servers/resources.ts";
-import { helm } from "../../../tools/generate/chart/helm.ts";
+import { helm } from "../../../tools/generate/chart/install-yaml.ts";
 import {
 	imageStart,
 	namespaces,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { inject } from "vitest";
 import { projectDirectory } from "../../../local/machine/home.ts";
-import { helm } from "../../../tools/generate/chart/helm.ts";
+import { helm } from "../../../tools/generate/chart/install-yaml.ts";
 import { tryOut } from "../../support/chart/try-out.ts";
 import { type ImageValues, imageValues } from "../given/image.ts";
 import { images } from "../images/images.ts";

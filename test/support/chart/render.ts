@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 // yaml: reads YAML 1.2 to the letter.
 import { parseAllDocuments } from "yaml";
-import { helm } from "../../../tools/generate/chart/helm.ts";
+import { helm } from "../../../tools/generate/chart/install-yaml.ts";
 import type { Rendered } from "./rendered.ts";
 
 const root = join(import.meta.dirname, "../../..");

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { helm } from "./helm.ts";
+import { promisify } from "node:util";
+import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 
 const namespace = "tidemill-system";
 const chart = join(import.meta.dirname, "../../../charts/tidemill");
@@ -24,6 +26,20 @@ kind: Namespace
 metadata:
   name: ${namespace}
 `;
+
+/** Runs helm and returns what it prints. Throws what it complains about. */
+export async function helm(...args: string[]): Promise<string> {
+	const { helm: command } = await resolveBinaries(["helm"]);
+	try {
+		const { stdout } = await promisify(execFile)(command, args, {
+			maxBuffer: 64 * 1024 * 1024,
+		});
+		return stdout;
+	} catch (error) {
+		const { stdout, stderr } = error as { stdout: string; stderr: string };
+		throw new Error(`helm ${args[0]}: ${stdout}${stderr}`);
+	}
+}
 
 if (import.meta.main) {
 	const [file = "install.yaml"] = process.argv.slice(2);
