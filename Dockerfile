@@ -7,7 +7,7 @@ WORKDIR /src
 COPY . .
 # DuckDB is a package per platform. Install scripts aren't needed: the builder has a Node.
 RUN npm ci --no-progress --ignore-scripts
-RUN npm run console:build && node tools/image/write-files.ts /image
+RUN npm run console:build && node tools/image/root-directory.ts /image
 
 FROM scratch
 COPY --from=files /image/ /

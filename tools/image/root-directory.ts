@@ -60,3 +60,13 @@ async function writeSystemFiles(root: string): Promise<void> {
 	for (const [name, text] of Object.entries(files))
 		await writeFile(join(root, "etc", name), text);
 }
+
+/* `node tools/image/root-directory.ts <folder>`: for the Dockerfile. */
+if (import.meta.main) {
+	const [folder] = process.argv.slice(2);
+	if (!folder)
+		throw new Error(
+			"Say where to: node tools/image/root-directory.ts <folder>",
+		);
+	await writeRootDirectory(folder);
+}
