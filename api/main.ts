@@ -18,7 +18,7 @@ import {
 	SettingError,
 	Settings,
 } from "../packages/service/settings.ts";
-import { stopSignal } from "../packages/service/stop-signal.ts";
+import { stopSignal } from "../packages/service/start-order.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import type { ConsoleOptions } from "./console/console.ts";
 import { loopbackNames } from "./console/own-page.ts";

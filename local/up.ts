@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { relative } from "node:path";
-import { stopSignal } from "../packages/service/stop-signal.ts";
+import { stopSignal } from "../packages/service/start-order.ts";
 import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { buildConsole } from "./console-build.ts";

@@ -27,11 +27,10 @@ import {
 	natsPart,
 	type ProcessPart,
 	runInOrder,
+	stopSignal,
 } from "../packages/service/start-order.ts";
-import { stopSignal } from "../packages/service/stop-signal.ts";
 import { openTracing } from "../packages/service/tracing.ts";
 import { createApiSecretController } from "./api-secret.ts";
-import { LedgerView } from "./reconcile/ledgers.ts";
 import { InstallationClaimer } from "./claims.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {
@@ -51,6 +50,7 @@ import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
+import { LedgerView } from "./reconcile/ledgers.ts";
 import { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 import { createRunController } from "./run/controller.ts";
 import { traceRuns } from "./run/run-trace.ts";

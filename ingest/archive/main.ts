@@ -16,7 +16,7 @@ import {
 } from "../../packages/service/nats/connection.ts";
 import { makeRoomForInput } from "../../packages/service/nats/input-room.ts";
 import { Settings } from "../../packages/service/settings.ts";
-import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { stopSignal } from "../../packages/service/start-order.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
 import { CompactionStore } from "../lake/compaction/record.ts";
 import { Lake } from "../lake/lake.ts";

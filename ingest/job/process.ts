@@ -10,7 +10,7 @@ import {
 import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
-import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { stopSignal } from "../../packages/service/start-order.ts";
 import {
 	JobFailure,
 	type JobRole,

@@ -19,8 +19,8 @@ import {
 	natsPart,
 	type ProcessPart,
 	runInOrder,
+	stopSignal,
 } from "../../packages/service/start-order.ts";
-import { stopSignal } from "../../packages/service/stop-signal.ts";
 import { getText } from "./checked-request.ts";
 import { notifyMetrics, WebhookDeliverer } from "./deliverer.ts";
 import { networkList } from "./public-address.ts";

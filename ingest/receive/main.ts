@@ -23,7 +23,7 @@ import {
 	SettingError,
 	Settings,
 } from "../../packages/service/settings.ts";
-import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { stopSignal } from "../../packages/service/start-order.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { MemoryBudget } from "./admission/budget.ts";

@@ -9,7 +9,7 @@ import { Informer } from "../../packages/kube/watch/informer.ts";
 import { startHealthServer } from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
-import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { stopSignal } from "../../packages/service/start-order.ts";
 import { tidemillCommand } from "../machine/home.ts";
 import { PodController } from "./controller.ts";
 import { endLeftBehind } from "./left-behind.ts";

@@ -14,7 +14,7 @@ import {
 	withoutLineEnd,
 } from "../../packages/service/secret-files.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
-import { stopSignal } from "../../packages/service/stop-signal.ts";
+import { stopSignal } from "../../packages/service/start-order.ts";
 import { passwordVariable } from "./nats-config.ts";
 import { type NatsUser, natsUsers } from "./nats-users.ts";
 import { randomPassword } from "./random-password.ts";
