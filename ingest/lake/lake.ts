@@ -12,22 +12,22 @@ import { Compactor } from "./compaction/compactor.ts";
 import { answerErasures } from "./erasure/erasures.ts";
 import { answerEvents } from "./events/responder.ts";
 import { RowThread } from "./events/row-thread.ts";
-import { answerImports } from "./manifest/imports.ts";
 import { Lister } from "./lists/lister.ts";
 import { answerExports } from "./manifest/exports.ts";
-import { answerLogs } from "./manifest/logs.ts";
+import { answerImports } from "./manifest/imports.ts";
 import { answerManifests } from "./manifest/manifests.ts";
+import { answerLogs, answerResults } from "./manifest/results.ts";
 import { answerUploads } from "./manifest/uploads.ts";
 import { ReleasedLedgers } from "./release/released-ledgers.ts";
 import { answerReleases } from "./release/releases.ts";
 import type { LakeContext } from "./request/context.ts";
+import { LakeShard } from "./request/lake-shard.ts";
 import { type LakeQuestion, Responder } from "./request/responder.ts";
+import { answerShares } from "./request/shares.ts";
 import { answerDeletions, sweepDeleted } from "./retention/deletion.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { answerRetention } from "./retention/set-retention.ts";
 import { Turns } from "./retention/turns.ts";
-import { LakeShard } from "./request/lake-shard.ts";
-import { answerShares } from "./request/shares.ts";
 import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
 
@@ -103,20 +103,17 @@ export class Lake {
 			respond(answerLogs(context)),
 			respond(answerExports(context)),
 			respond(answerUploads(context)),
-			...this.#shards.flatMap((shard) => {
-				const [manifests, results] = answerManifests(context, shard);
-				return [
-					respond(manifests),
-					respond(results),
-					respond(answerShares(shard)),
-					respond(answerDeletions(context, shard)),
-					respond(answerEvents(context, shard, thread)),
-					respond(answerRetention(context, shard, this.#retention)),
-					respond(answerImports(context, shard.number, this.#released)),
-					respond(answerReleases(context, shard, this.#released)),
-					respond(answerErasures({ ...context, store }, shard)),
-				];
-			}),
+			...this.#shards.flatMap((shard) => [
+				respond(answerManifests(context, shard)),
+				respond(answerResults(context, shard.number)),
+				respond(answerShares(shard)),
+				respond(answerDeletions(context, shard)),
+				respond(answerEvents(context, shard, thread)),
+				respond(answerRetention(context, shard, this.#retention)),
+				respond(answerImports(context, shard.number, this.#released)),
+				respond(answerReleases(context, shard, this.#released)),
+				respond(answerErasures({ ...context, store }, shard)),
+			]),
 		];
 	}
 

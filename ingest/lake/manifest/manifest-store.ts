@@ -15,8 +15,10 @@ import {
 } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { manifestText, readManifestText } from "../../wire/manifest-text.ts";
+import { RequestFailure } from "../request/errors.ts";
 import type { ManifestContents } from "./early-objects.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
@@ -286,4 +288,17 @@ class DateCounter {
 			yield day;
 		}
 	}
+}
+
+/** Throws {@link RequestFailure} ManifestTaken if the manifest is of another source than who asks says. */
+export function requireOwner(
+	{ manifest: { run, account, sourceKey } }: SignedManifest,
+	asked: SourceName,
+): void {
+	if (account !== asked.account || sourceKey !== asked.sourceKey)
+		throw new RequestFailure(
+			"ManifestTaken",
+			`The manifest of Run ${run} belongs to another source`,
+			{ internals: `source ${sourceKey} of ${account}` },
+		);
 }

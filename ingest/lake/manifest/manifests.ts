@@ -2,13 +2,8 @@ import { isOfFuture } from "../../../packages/contracts/clocks.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
-	ResultAnswer,
-	ResultRequest,
 } from "../../../packages/contracts/manifest.ts";
-import {
-	manifestSubject,
-	resultSubject,
-} from "../../../packages/contracts/nats.ts";
+import { manifestSubject } from "../../../packages/contracts/nats.ts";
 import { keptFrom } from "../../../packages/contracts/retention.ts";
 import {
 	closedThrough,
@@ -23,17 +18,14 @@ import { linkErrorId } from "../../../packages/service/withheld.ts";
 import { ErasureStore } from "../erasure/erasure-store.ts";
 import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
-import { RequestFailure } from "../request/errors.ts";
-import { readManifestRequest, readResultRequest } from "../request/requests.ts";
+import type { LakeShard } from "../request/lake-shard.ts";
+import { readManifestRequest } from "../request/requests.ts";
 import {
 	requireOperatorsClock,
 	requireSameClocks,
 	requireUndeleted,
 } from "../request/requirements.ts";
 import type { LakeQuestion, RequestTask } from "../request/responder.ts";
-import { DateLedgers } from "../retention/date-ledgers.ts";
-import { RetentionStore } from "../retention/source-retention.ts";
-import type { LakeShard } from "../request/lake-shard.ts";
 import {
 	cutsOf,
 	datesSince,
@@ -41,6 +33,8 @@ import {
 	objectsIn,
 	type ShardShare,
 } from "../request/shares.ts";
+import { DateLedgers } from "../retention/date-ledgers.ts";
+import { RetentionStore } from "../retention/source-retention.ts";
 import { areKept, beforeEarly, cutsBeforeEarly } from "./early-objects.ts";
 import {
 	countReleases,
@@ -52,6 +46,7 @@ import {
 import { ManifestObjects } from "./manifest-objects.ts";
 import {
 	ManifestStore,
+	requireOwner,
 	type SignedManifest,
 	type UnsignedManifest,
 } from "./manifest-store.ts";
@@ -64,24 +59,17 @@ import { Uploads } from "./uploads.ts";
 const maxLinkSeconds = 24 * 60 * 60;
 const datesAtOnce = 8;
 
-/** Answers operator's requests for manifests of one shard, and for the results of Runs (packages/contracts/manifest.ts). */
+/** Answers operator's requests for manifests of one shard (packages/contracts/manifest.ts). */
 export function answerManifests(
 	context: LakeContext,
 	shard: LakeShard,
-): [LakeQuestion<ManifestRequest>, LakeQuestion<ResultRequest>] {
+): LakeQuestion<ManifestRequest> {
 	const manifests = new Manifests(context, shard);
-	return [
-		{
-			subject: manifestSubject(shard.number),
-			read: readManifestRequest,
-			answer: (request, task) => manifests.give(request, task),
-		},
-		{
-			subject: resultSubject(shard.number),
-			read: readResultRequest,
-			answer: (request) => manifests.resultOf(request),
-		},
-	];
+	return {
+		subject: manifestSubject(shard.number),
+		read: readManifestRequest,
+		answer: (request, task) => manifests.give(request, task),
+	};
 }
 
 class Manifests {
@@ -106,12 +94,6 @@ class Manifests {
 		this.#dateLedgers = new DateLedgers(store);
 		this.#uploads = new Uploads(store);
 		this.#manifests = new ManifestStore(context, this.#objects);
-	}
-
-	async resultOf(request: ResultRequest): Promise<ResultAnswer> {
-		const newest = await this.#manifests.newest(request.run);
-		if (newest) requireOwner(newest, request);
-		return { ok: true, ...(newest && (await this.#manifests.left(newest))) };
 	}
 
 	async give(
@@ -360,16 +342,4 @@ class Manifests {
 		const wanted = Math.min(linkSeconds ?? maxLinkSeconds, maxLinkSeconds);
 		return this.#context.store.linkSeconds(wanted);
 	}
-}
-
-function requireOwner(
-	{ manifest: { run, account, sourceKey } }: SignedManifest,
-	request: ResultRequest,
-): void {
-	if (account !== request.account || sourceKey !== request.sourceKey)
-		throw new RequestFailure(
-			"ManifestTaken",
-			`The manifest of Run ${run} belongs to another source`,
-			{ internals: `source ${sourceKey} of ${account}` },
-		);
 }

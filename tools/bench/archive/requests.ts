@@ -156,10 +156,7 @@ async function archive(
 		scratch: tmpdir(),
 		log,
 	};
-	const [manifests] = answerManifests(
-		context,
-		new LakeShard(connection, shard),
-	);
+	const manifests = answerManifests(context, new LakeShard(connection, shard));
 	const running = shard.run(signal);
 	const work = [publish(connection, number, traffic, signal)];
 	const manifestMs: number[] = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { logSizes } from "../../../packages/contracts/job.ts";
-import { logText } from "./logs.ts";
+import { logText } from "./results.ts";
 
 const size = Math.max(...logSizes);
 
