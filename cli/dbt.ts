@@ -8,7 +8,6 @@ import {
 } from "../crds/generated/types.ts";
 import { parseSchedule } from "../crds/schedule.ts";
 import {
-	columnNames,
 	headerColumnOf,
 	inferredColumnsOf,
 	latestViewOf,
@@ -23,6 +22,7 @@ import {
 import type { TableColumn } from "../packages/contracts/job.ts";
 import { parameterField } from "../packages/contracts/route.ts";
 import {
+	columnNames,
 	columnWords,
 	rejectedColumns,
 } from "../packages/warehouses/definition/column-words.ts";

@@ -70,17 +70,6 @@ export function inferredColumnsOf({
 /** The column of what no column holds of a body. No other column's name begins so. */
 export const rescuedColumn = "_rescued";
 
-/** What the columns of `spec.table.columns` are called in the table. */
-export const columnNames = {
-	EventID: "event_id",
-	Timestamp: "timestamp",
-	Body: "body",
-	Date: "date",
-	Violations: "violations",
-	LoadedAt: "loaded_at",
-	Run: "run",
-} as const;
-
 export function headerColumnOf(header: string): string {
 	return `header_${header.replaceAll("-", "_")}`;
 }

@@ -65,8 +65,8 @@ export const open: WarehouseModule["open"] = () => ({
 	async typesOf() {
 		return undefined;
 	},
-	async erase() {
-		return undefined;
+	erasing() {
+		throw new Error("It has no rows to erase");
 	},
 	async load() {},
 	async check() {},

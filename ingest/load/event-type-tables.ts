@@ -2,10 +2,7 @@ import type {
 	EventTypeTables,
 	LoadInput,
 } from "../../packages/contracts/job.ts";
-import type {
-	Manifest,
-	ManifestErasure,
-} from "../../packages/contracts/manifest.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import type {
@@ -55,7 +52,7 @@ export class EventTypeWarehouse implements Warehouse {
 	}
 
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
-		return this.#together(async () => {
+		return this.together(async () => {
 			for (const one of this.#tablesOf(input))
 				await this.#warehouse.requireUsable(one, manifest);
 		});
@@ -81,7 +78,7 @@ export class EventTypeWarehouse implements Warehouse {
 		const split = new SplitDays(input.table, this.#types, files);
 		for (const day of days) await split.add(day, !this.#takesDaysOneByOne);
 		this.otherTypes = split.otherTypes(this.#types.free);
-		return this.#together(async () => {
+		return this.together(async () => {
 			let all: number | undefined = 0;
 			for (const [index, one] of this.#tablesOf(input).entries()) {
 				const held = this.#held.get(one.table.name);
@@ -98,28 +95,14 @@ export class EventTypeWarehouse implements Warehouse {
 		});
 	}
 
-	async erase(
-		input: LoadInput,
-		manifest: Manifest,
-		erasure: ManifestErasure,
-		by?: LoadInput["table"],
-	): Promise<number | undefined> {
-		let all: number | undefined = 0;
-		const telling = by ? this.#tablesOf({ ...input, table: by }) : [undefined];
-		for (const one of this.#tablesOf(input))
-			for (const other of telling) {
-				const rows = await this.#warehouse.erase(
-					one,
-					manifest,
-					erasure,
-					other?.table,
-				);
-				all = all === undefined || rows === undefined ? undefined : all + rows;
-			}
-		return all;
+	/** Each of the tables has the mark. */
+	erasing(
+		...of: Parameters<Warehouse["erasing"]>
+	): ReturnType<Warehouse["erasing"]> {
+		return this.#warehouse.erasing(...of);
 	}
 
-	#together<T>(work: () => Promise<T>): Promise<T> {
+	together<T>(work: () => Promise<T>): Promise<T> {
 		return this.#warehouse.together?.(work) ?? work();
 	}
 
@@ -163,7 +146,7 @@ export class EventTypeWarehouse implements Warehouse {
 	async #heldIn(input: LoadInput, manifest: Manifest) {
 		const all: ReadonlyMap<UtcDate, HeldDate>[] = [];
 		let isKnown = true;
-		await this.#together(async () => {
+		await this.together(async () => {
 			for (const one of this.#tablesOf(input)) {
 				const held = await this.#warehouse.held!(one, manifest);
 				if (held) all.push(held);

@@ -9,6 +9,12 @@ import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import { isRest } from "../../packages/warehouses/load/body-paths.ts";
 import {
+	type ErasedRows,
+	erasedWords,
+	eraseRows,
+	type LoadedTable,
+} from "../../packages/warehouses/load/erased-rows.ts";
+import {
 	type ExistingColumn,
 	fitColumns,
 } from "../../packages/warehouses/load/incompatibility.ts";
@@ -79,6 +85,9 @@ export async function load(
 	}
 }
 
+/** As a result has it, with room for what the Run's message says besides. */
+const maxWarningLength = 400;
+
 class Attempt {
 	/** As the operator wants it. */
 	readonly #given: LoadInput;
@@ -92,8 +101,8 @@ class Attempt {
 	#split: EventTypeWarehouse | undefined;
 	#repaired: UtcDate[] = [];
 	readonly #rejectedTable: LoadInput["table"] | undefined;
-	/** Tables with rows that couldn't be erased. */
-	readonly #unreached = new Set<string>();
+	/** What was erased that no load puts anew. */
+	#erased: ErasedRows[] = [];
 	/** Columns of the table whose types no column has that load has found. */
 	#leftOut: ExistingColumn[] = [];
 
@@ -283,49 +292,60 @@ class Attempt {
 			const { days, files } = await rejecting();
 			await loadInto(this.#rejectedTable, days, files);
 		}
-		const erased = await this.#erase(destination);
-		return rows === undefined ? undefined : rows - erased;
+		this.#erased = await this.#erase(destination);
+		const own = this.#ownTables();
+		const gone = this.#erased
+			.filter(
+				({ table, mode, unblankable }) =>
+					own.includes(table) && (mode === "RemoveRow" || unblankable),
+			)
+			.reduce((sum, { rows }) => sum + rows, 0);
+		return rows === undefined ? undefined : rows - gone;
 	}
 
-	/** What was erased on dates that the table has and the manifest lacks. Returns how many rows of the Run's table are gone. */
-	async #erase(destination: Warehouse): Promise<number> {
+	/** What was erased and no load puts anew: on dates that the manifest lacks, and in tables that no Run loads any more. */
+	async #erase(destination: Warehouse): Promise<ErasedRows[]> {
+		const { others = [] } = this.#manifest.erasures ?? {};
+		if (others.length === 0) return [];
 		const input = this.#input;
-		const { quarantineTable } = input;
-		const rejected = this.#rejectedTable;
-		if (input.strategy !== "Incremental") return 0;
-		let gone = 0;
-		// The rows of the table tell which rejected values go, so these go first.
-		for (const erasure of this.#manifest.erasures?.others ?? [])
-			for (const table of [rejected, input.table, quarantineTable]) {
-				if (!table) continue;
-				const of = { ...input, table };
-				const rows = await (table === rejected
-					? destination.erase(
-							of,
-							this.#manifest,
-							{ ...erasure, mode: "RemoveRow" },
-							input.table,
-						)
-					: destination.erase(of, this.#manifest, erasure));
-				if (rows === undefined) this.#unreached.add(table.name);
-				else if (table === input.table && erasure.mode === "RemoveRow")
-					gone += rows;
-				const { mode, before } = erasure;
-				const about = { table: table.name, rows, mode, before };
-				this.#context.log.info(about, "erased rows of earlier dates");
-			}
-		return gone;
+		const isReplaced = input.strategy === "FullReload";
+		const { asked, dates } = this.#manifest;
+		// What a Run of chosen dates leaves out, others load.
+		const through =
+			asked.extent === "Chosen" ? "9999-12-31" : dates.at(-1)?.date;
+		const loaded = new Map<string, LoadedTable>();
+		for (const { name, columns } of [
+			...this.#ownTables().map((name) => ({ ...input.table, name })),
+			...(input.quarantineTable ? [input.quarantineTable] : []),
+			...(this.#rejectedTable ? [this.#rejectedTable] : []),
+		])
+			loaded.set(name, { columns, isReplaced, through });
+		const work = () =>
+			eraseRows(destination.erasing(input, this.#manifest), loaded, others);
+		const erased = await (destination.together?.(work) ?? work());
+		for (const about of erased)
+			this.#context.log.info(about, "erased rows that no load puts anew");
+		return erased;
+	}
+
+	/** The names of the tables with the Run's events, but for those in quarantine. */
+	#ownTables(): string[] {
+		const { table, eventTypes } = this.#input;
+		return eventTypes
+			? [eventTypes.other, ...eventTypes.tables.map(({ table }) => table)]
+			: [table.name];
 	}
 
 	get #warning(): string | undefined {
-		const [table] = this.#unreached;
 		const [column, ...others] = this.#leftOut;
 		const leftOut =
 			column &&
 			`Column "${column.name}" of the table has type ${column.type.slice(0, 100)}, which no column has that follows the events${others.length > 0 ? `, and ${others.length} more have such types` : ""}: their members are in "_rescued".`;
-		return table === undefined
-			? (leftOut ?? this.#warehouse?.warning)
-			: `Rows of earlier dates in table ${table} can't be erased, since no column says which they are: delete them yourself.`;
+		return (
+			erasedWords(this.#erased, maxWarningLength) ??
+			leftOut ??
+			this.#warehouse?.warning
+		);
 	}
 
 	/** Late for a load that replaces, so that its downloads begin early. */

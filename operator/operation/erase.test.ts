@@ -15,7 +15,7 @@ import {
 	types,
 } from "../../test/support/examples/operation-examples.ts";
 import { decide } from "./decide.ts";
-import type { ErasedPipeline } from "./erase.ts";
+import { type ErasedPipeline, tablesOf } from "./erase.ts";
 import { changesEvents, operationBefore } from "./state.ts";
 import { workOf } from "./work.ts";
 
@@ -158,6 +158,26 @@ test("once all tables are done archive forgets which events they were, and then 
 		phase: "Succeeded",
 		summary: "5 rows erased in the bucket, 1 table done",
 	});
+});
+
+test("what the latest Run says of rows that are left stands beside a table that is done", () => {
+	const said = (message: string) => {
+		const done = table("one", later);
+		const conditions = [{ type: "Complete", message }];
+		done.succeeded = {
+			...newRun("one", { name: "one-daily" }),
+			status: { phase: "Succeeded", conditions },
+		} as unknown as Run;
+		const { tables } = tablesOf([done], eraseOf(erased()), time, now);
+		return tables;
+	};
+	const left = "Loaded 5 rows. 2 rows of table t can't be erased.";
+	expect(said(`${left}${"!".repeat(500)}`)).toEqual([
+		{ pipeline: "one", phase: "Done", message: expect.stringContaining(left) },
+	]);
+	expect(said("Loaded 5 rows.")).toEqual([{ pipeline: "one", phase: "Done" }]);
+	for (const { message = "" } of said(`${left}${"!".repeat(500)}`))
+		expect(message.length).toBeLessThanOrEqual(500);
 });
 
 test("a cancelled Erase starts no Run", () => {

@@ -30,6 +30,8 @@ export interface ErasedPipeline {
 	run: Run | undefined;
 	/** How many it has started. */
 	runs: number;
+	/** The Pipeline's latest Run that succeeded, whoever started it; undefined if it has gone. */
+	succeeded?: Run | undefined;
 }
 
 /** A Run is started after each that fails, so often. Then any Run of the Pipeline does. */
@@ -61,7 +63,16 @@ export function erasedPipeline(
 		namespace!,
 		pipeline.spec.destinationRef.name,
 	);
-	return { pipeline, warehouse: destination?.spec.type, run, runs };
+	const { runUID } = pipeline.status?.lastSuccess ?? {};
+	return {
+		pipeline,
+		warehouse: destination?.spec.type,
+		run,
+		runs,
+		succeeded: informers.runs
+			.ofPipeline(namespace!, name)
+			.find(({ metadata }) => metadata.uid === runUID),
+	};
 }
 
 /** What archive has to do. */
@@ -95,34 +106,36 @@ export function tablesOf(
 	now: number,
 ): { tables: TableOfErase[]; starts: { pipeline: Pipeline; name: string }[] } {
 	const starts: { pipeline: Pipeline; name: string }[] = [];
-	const tables = pipelines.map(({ pipeline, run, runs }): TableOfErase => {
-		const { name } = pipeline.metadata;
-		const { lastSuccess } = pipeline.status ?? {};
-		const isDone =
-			lastSuccess !== undefined &&
-			Date.parse(lastSuccess.snapshotTime) > Date.parse(time);
-		const table = {
-			pipeline: name,
-			phase: isDone ? "Done" : "Pending",
-			...(run && { run: run.metadata.name }),
-		};
-		if (isDone) {
-			// A column may be missing that says which rows they are.
-			const message = run && hasEnded(run) ? messageOf(run) : undefined;
-			return { ...table, ...(message?.includes("erased") && { message }) };
-		}
-		const endedMs = run && Date.parse(run.status?.completionTime ?? "");
-		const isDue =
-			endedMs === undefined ||
-			(run?.status?.phase !== "Succeeded" && now - endedMs > nextRunMs);
-		if (isDue && runs < maxRuns)
-			starts.push({ pipeline, name: runName(name, operation, runs) });
-		const message =
-			runs >= maxRuns && run && hasEnded(run)
-				? `${maxRuns} Runs have failed. Start a Run of the Pipeline once it can succeed.`
-				: run && messageOf(run);
-		return { ...table, ...(message && { message: message.slice(0, 500) }) };
-	});
+	const tables = pipelines.map(
+		({ pipeline, run, runs, succeeded }): TableOfErase => {
+			const { name } = pipeline.metadata;
+			const { lastSuccess } = pipeline.status ?? {};
+			const isDone =
+				lastSuccess !== undefined &&
+				Date.parse(lastSuccess.snapshotTime) > Date.parse(time);
+			const table = {
+				pipeline: name,
+				phase: isDone ? "Done" : "Pending",
+				...(run && { run: run.metadata.name }),
+			};
+			if (isDone) {
+				// It says which rows are left, and which went that were to be blank. Each Run says it until the Operation has ended.
+				const message = succeeded && messageOf(succeeded)?.slice(0, 500);
+				return { ...table, ...(message?.includes("erased") && { message }) };
+			}
+			const endedMs = run && Date.parse(run.status?.completionTime ?? "");
+			const isDue =
+				endedMs === undefined ||
+				(run?.status?.phase !== "Succeeded" && now - endedMs > nextRunMs);
+			if (isDue && runs < maxRuns)
+				starts.push({ pipeline, name: runName(name, operation, runs) });
+			const message =
+				runs >= maxRuns && run && hasEnded(run)
+					? `${maxRuns} Runs have failed. Start a Run of the Pipeline once it can succeed.`
+					: run && messageOf(run);
+			return { ...table, ...(message && { message: message.slice(0, 500) }) };
+		},
+	);
 	const pendingFirst = tables.toSorted((a, b) =>
 		a.phase < b.phase ? 1 : a.phase > b.phase ? -1 : 0,
 	);
@@ -140,7 +153,10 @@ export function unreachedBy(pipelines: readonly ErasedPipeline[]): string[] {
 		"earlier versions of the bucket's objects, if it keeps versions, and its replicas and backups",
 		"backups of NATS",
 		"files of Exports and results of queries that people have, and what they made of a table",
-		"tables of Pipelines that are deleted, or load another Source by now",
+		"tables of Pipelines that are deleted, or load another Source by now, and tables without the mark of the Pipeline's Runs in their comment or labels",
+		"tables in a Destination, or a file, dataset, schema or database of one, that a Pipeline no longer loads into",
+		"rows of earlier dates that have neither a body nor the event's ID, since their table got these columns later",
+		"names of columns and tables that follow the events, messages and logs of Runs, and reports of other Operations until they go",
 		...[...types].flatMap(
 			(type) => (type !== undefined && warehouses.get(type)?.deletedRows) || [],
 		),

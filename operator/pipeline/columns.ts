@@ -1,7 +1,6 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { zoneForm } from "../../crds/schedule.ts";
 import {
-	columnNames,
 	headerColumnOf,
 	parameterColumnOf,
 	rescuedColumn,
@@ -14,6 +13,7 @@ import type {
 	TableColumn,
 } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
+import { columnNames } from "../../packages/warehouses/definition/column-words.ts";
 import { columnsBeside } from "./inferred-columns.ts";
 import { plannedType } from "./planned-type.ts";
 import type { PipelineReferences } from "./state.ts";

@@ -6,11 +6,7 @@ import type {
 	RunColumn,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import {
-	columnNames,
-	inferredColumnsOf,
-	tableNameOf,
-} from "../../crds/table-name.ts";
+import { inferredColumnsOf, tableNameOf } from "../../crds/table-name.ts";
 import {
 	type ColumnRoom,
 	type FoundColumn,
@@ -24,6 +20,7 @@ import {
 } from "../../packages/contracts/job.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { pointerParts } from "../../packages/service/json-pointer.ts";
+import { columnNames } from "../../packages/warehouses/definition/column-words.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { snakeCase, uniqueName } from "./event-type-tables.ts";
 

@@ -1,5 +1,16 @@
 import type { TableColumn } from "../../contracts/job.ts";
 
+/** What the columns of `spec.table.columns` are called in the table. */
+export const columnNames = {
+	EventID: "event_id",
+	Timestamp: "timestamp",
+	Body: "body",
+	Date: "date",
+	Violations: "violations",
+	LoadedAt: "loaded_at",
+	Run: "run",
+} as const;
+
 /** What a column of a table holds, in a sentence for people who query it. */
 export function columnWords({ from }: TableColumn): string {
 	if (typeof from !== "object") return words[from];

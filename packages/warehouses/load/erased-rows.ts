@@ -1,144 +1,176 @@
-import type { ErasureMatch } from "../../contracts/archive.ts";
 import type { TableColumn } from "../../contracts/job.ts";
 import type { ManifestErasure } from "../../contracts/manifest.ts";
-import { hasString } from "./body-values.ts";
+import type { UtcDate } from "../../contracts/utc-date.ts";
+import type { ErasingAccess, ErasingDialect } from "./erasing-access.ts";
+import { JobFailure } from "./failure.ts";
+import {
+	isOfRejectedValues,
+	sourceOf,
+	type Table,
+	type Told,
+	tell,
+	tellRejected,
+} from "./told-rows.ts";
 
-/** How a warehouse writes SQL. */
-export interface ErasingDialect {
-	name(name: string): string;
-	text(text: string): string;
-	date(date: string): string;
-	/** The condition on a body; absent if its rows are to be read, and found by {@link erasingRows}. */
-	bodyHas?(body: string, match: ErasureMatch): string;
-	/** A body of which nothing is left, if it isn't a text. */
-	blankBody?: string;
-}
+/*
+ * Which rows are erased, and what of one, the table itself decides by the columns that it has. A column that the Pipeline had once,
+ * or that a person made, holds what its rows held when they were loaded.
+ */
 
-/** A table that tells which events are meant, for one whose rows are about its events. */
-export interface TellingTable {
-	/** In SQL. */
-	name: string;
+/** A table that the Run loads. */
+export interface LoadedTable {
 	columns: readonly TableColumn[];
+	/** As a whole, so it has no other rows. */
+	isReplaced: boolean;
+	/** The last date that Runs load; undefined for none. */
+	through: UtcDate | undefined;
 }
 
-export interface ErasingSql {
-	/** Of the dates before the erasure's. */
-	condition: string;
-	/** What is set in a row that stays; undefined if it goes. */
-	assignments: string | undefined;
+/** What was erased in a table by one erasure. */
+export interface ErasedRows {
+	table: string;
+	/** Whether the Run loads it. */
+	isLoaded: boolean;
+	/** How many have gone, or are blank. */
+	rows: number;
+	mode: ManifestErasure["mode"];
+	before: ManifestErasure["before"];
+	/** The column because of which rows went that were to be blank. */
+	unblankable?: string;
+	/** How many rows may be meant, and no column tells. */
+	untold?: number;
+	/** Why rows of a table that no Run loads can't be erased. */
+	refusal?: string;
 }
 
 /**
- * Which rows an erasure means that no load puts anew. `bodies`: they are to be found by reading these two columns of the rows that meet
- * `condition`, and then asked for by their ids; `isHeld`: one without a body is meant. Undefined if no column tells.
- * @param by The table to read in the place of the one with these columns.
+ * Erases the rows that no load puts anew: of dates before an erasure's in the tables that the Run loads, and in the Pipeline's other
+ * tables whatever is there. Safe to repeat.
+ * @param loaded by the name of the table.
+ * Throws {@link JobFailure}, also for a table that no Run loads if another attempt may succeed.
  */
-export function erasingSql(
-	columns: readonly TableColumn[],
-	erasure: ManifestErasure,
-	dialect: ErasingDialect,
-	by?: TellingTable,
-):
-	| (ErasingSql & { bodies?: { id: string; body: string; isHeld: boolean } })
-	| undefined {
-	const { before, eventIDs, match, mode } = erasure;
-	const nameOf = (is: (column: TableColumn) => boolean) => {
-		const found = columns.find(is);
-		return found && dialect.name(found.name);
-	};
-	const date = nameOf(({ from }) => from === "Date");
-	const id = nameOf(({ from }) => from === "EventID");
-	const body = nameOf(({ from }) => from === "Body");
-	const value =
-		match &&
-		nameOf(
-			({ from }) =>
-				typeof from === "object" &&
-				"bodyPointer" in from &&
-				from.type === "String" &&
-				from.bodyPointer === match.bodyPointer,
-		);
-	if (date === undefined) return undefined;
-	const earlier = `${date} < ${dialect.date(before)}`;
-	const blanks = columns.flatMap(({ name, from }) =>
-		from === "Body"
-			? [`${dialect.name(name)} = ${dialect.blankBody ?? dialect.text("null")}`]
-			: typeof from === "object" || from === "Violations"
-				? [`${dialect.name(name)} = NULL`]
-				: [],
-	);
-	const assignments =
-		mode === "RemoveRow" ? undefined : blanks.join(", ") || `${date} = ${date}`;
-	const on = (condition: string) => ({
-		condition: `${earlier} AND ${condition}`,
-		assignments,
+export async function eraseRows(
+	access: ErasingAccess,
+	loaded: ReadonlyMap<string, LoadedTable>,
+	erasures: readonly ManifestErasure[],
+): Promise<ErasedRows[]> {
+	const tables = (await access.tables()).map((table): Table => {
+		const { columns, through } = loaded.get(table.name) ?? {};
+		return { ...table, loaded: columns, through };
 	});
-	if (eventIDs)
-		return id === undefined
-			? undefined
-			: on(`${id} IN (${eventIDs.map(dialect.text).join(", ")})`);
-	if (!match) return undefined;
-	if (by) {
-		const told = erasingSql(by.columns, erasure, dialect);
-		const other = by.columns.find(({ from }) => from === "EventID");
-		if (!told || !other || id === undefined) return undefined;
-		if (told.bodies) return { ...told, assignments };
-		return on(
-			`${id} IN (SELECT ${dialect.name(other.name)} FROM ${by.name} WHERE ${told.condition})`,
-		);
-	}
-	const held = value && `${value} = ${dialect.text(match.equals)}`;
-	if (body === undefined || (!dialect.bodyHas && id === undefined))
-		return held === undefined ? undefined : on(held);
-	// A column of strings holds the texts of numbers, too, which the body tells apart.
-	if (!dialect.bodyHas)
-		return {
-			condition: held === undefined ? earlier : `${earlier} AND ${held}`,
-			assignments,
-			bodies: { id: id!, body, isHeld: held !== undefined },
+	const some = tables.filter(({ name }) => !loaded.get(name)?.isReplaced);
+	const rejected = some.filter(isOfRejectedValues);
+	const ofEvents = some.filter((table) => !isOfRejectedValues(table));
+	const done: ErasedRows[] = [];
+	for (const erasure of erasures) {
+		const { mode, before } = erasure;
+		const told = new Map<Table, Told>();
+		/** A table that no Run loads keeps nobody from the others, unless another attempt may do better. */
+		const tried = async <T>(table: Table, work: () => Promise<T>) => {
+			try {
+				return await work();
+			} catch (error) {
+				const isRefused = error instanceof JobFailure && !error.retryable;
+				if (table.loaded || !isRefused) throw error;
+				const about = { table: table.name, isLoaded: false, mode, before };
+				done.push({ ...about, rows: 0, refusal: error.what });
+				return undefined;
+			}
 		};
-	const has = dialect.bodyHas(body, match);
-	return on(
-		held === undefined ? has : `${held} AND (${body} IS NULL OR ${has})`,
-	);
+		const erase = async (
+			table: Table,
+			mode: ManifestErasure["mode"],
+			which: Told,
+		) => {
+			const about = { table: table.name, isLoaded: table.loaded !== undefined };
+			const erased = await eraseIn(access, table, mode, which);
+			done.push({ ...about, mode, before, ...erased });
+		};
+		for (const table of ofEvents) {
+			const found = await tried(table, () => tell(access, table, erasure));
+			if (found) told.set(table, found);
+		}
+		// The rows of an event tell which of its rejected values go, so these go first. Nothing of such a row could stay.
+		for (const table of rejected)
+			await tried(table, async () => {
+				const which = await tellRejected(access, table, erasure, told);
+				await erase(table, "RemoveRow", which);
+			});
+		for (const [table, which] of told)
+			await tried(table, () => erase(table, mode, which));
+	}
+	return done;
 }
 
-/**
- * {@link erasingSql}, by the ids of the rows if only their bodies tell which they are. "None" if the bodies say that no row is meant.
- * @param read gives the id and the body of the rows, of `by` if it is given, that meet the condition.
- */
-export async function erasingRows(
-	columns: readonly TableColumn[],
-	erasure: ManifestErasure,
-	dialect: ErasingDialect,
-	read: (rows: {
-		id: string;
-		body: string;
-		condition: string;
-	}) => AsyncIterable<readonly [id: string, body: string | null]>,
-	by?: TellingTable,
-): Promise<ErasingSql | "None" | undefined> {
-	const wanted = erasingSql(columns, erasure, dialect, by);
-	if (!wanted?.bodies) return wanted;
-	const { condition, bodies } = wanted;
-	const { isHeld, ...names } = bodies;
-	const eventIDs: string[] = [];
-	for await (const [id, body] of read({ ...names, condition }))
-		if (body === null ? isHeld : hasString(body, erasure.match!))
-			eventIDs.push(id);
-	return eventIDs.length === 0
-		? "None"
-		: erasingSql(columns, { ...erasure, eventIDs }, dialect);
+/** A sentence about rows that aren't as the Operation says, the worst first; undefined if all are. */
+export function erasedWords(
+	done: readonly ErasedRows[],
+	maxLength: number,
+): string | undefined {
+	const words = (say: (rows: ErasedRows) => string | undefined) =>
+		done.flatMap((rows) => say(rows) ?? []);
+	const all = [
+		...words(
+			({ table, refusal }) =>
+				refusal &&
+				`Rows of table ${table}, which no Run loads, can't be erased: ${refusal}`,
+		),
+		...words(
+			({ table, untold = 0, isLoaded }) =>
+				(untold > 0 || undefined) &&
+				`${untold} rows of table ${table}${isLoaded ? " of earlier dates" : ", which no Run loads,"} can't be erased, since no column says which are meant: delete them yourself.`,
+		),
+		...words(
+			({ table, unblankable, rows }) =>
+				unblankable &&
+				`${rows} rows of table ${table} were erased as a whole, since column "${unblankable}" can't be blank.`,
+		),
+	];
+	return all.length === 0
+		? undefined
+		: [...new Set(all)].join(" ").slice(0, maxLength);
 }
 
-/** @param table its name in SQL. */
-export function erasingStatement(
-	table: string,
-	{ condition, assignments }: ErasingSql,
-): string {
-	const change =
-		assignments === undefined
-			? `DELETE FROM ${table}`
-			: `UPDATE ${table} SET ${assignments}`;
-	return `${change} WHERE ${condition}`;
+async function eraseIn(
+	access: ErasingAccess,
+	table: Table,
+	mode: ManifestErasure["mode"],
+	{ conditions, untold }: Told,
+): Promise<Pick<ErasedRows, "rows" | "untold" | "unblankable">> {
+	const { assignments, unblankable }: Blanking =
+		mode === "RemoveRow" ? {} : blanking(table, access.dialect);
+	let rows = 0;
+	// There may be nothing to blank.
+	for (const condition of assignments === "" ? [] : conditions)
+		rows += await access.change(table.name, { condition, assignments });
+	const left =
+		untold === undefined ? 0 : await access.count(table.name, untold);
+	return {
+		rows,
+		...(left > 0 && { untold: left }),
+		...(rows > 0 && unblankable !== undefined && { unblankable }),
+	};
+}
+
+interface Blanking {
+	/** What is set in a row that stays; empty for nothing, absent if it goes. */
+	assignments?: string;
+	/** The column because of which it goes, since what the body said might stay. */
+	unblankable?: string;
+}
+
+/** A row that stays keeps its ID, its time and its date. */
+function blanking(table: Table, dialect: ErasingDialect): Blanking {
+	const assignments: string[] = [];
+	for (const column of table.columns) {
+		const from = sourceOf(table, column);
+		if (from === "EventID" || from === "Timestamp" || from === "Date") continue;
+		if (column.blank === undefined) return { unblankable: column.name };
+		const blank =
+			from === "Body"
+				? (dialect.blankBody?.(column.type) ?? dialect.text("null"))
+				: column.blank;
+		assignments.push(`${dialect.name(column.name)} = ${blank}`);
+	}
+	return { assignments: assignments.join(", ") };
 }

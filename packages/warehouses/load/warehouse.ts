@@ -5,11 +5,12 @@ import type {
 	LoadInput,
 	TableColumn,
 } from "../../contracts/job.ts";
-import type { Manifest, ManifestErasure } from "../../contracts/manifest.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
 import type { QueryResult, SecretReader } from "../definition/sql.ts";
+import type { ErasingAccess } from "./erasing-access.ts";
 import type { TableTypes } from "./incompatibility.ts";
 import type { HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
 
@@ -104,17 +105,8 @@ export interface Warehouse {
 		days: LoadDay[],
 		files: DayFiles,
 	): Promise<number | undefined>;
-	/**
-	 * Erases rows of the loaded table that no load puts anew, by a statement that is done as a whole. Repeated, it finds none.
-	 * Returns how many; undefined if the table has no column that tells which.
-	 * @param by The table whose rows tell which events are meant; the loaded one if it is absent.
-	 */
-	erase(
-		input: LoadInput,
-		manifest: Manifest,
-		erasure: ManifestErasure,
-		by?: LoadInput["table"],
-	): Promise<number | undefined>;
+	/** How rows are erased that no load puts anew: {@link file://./erased-rows.ts eraseRows}. */
+	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess;
 	/** Opens once what each of several calls would open for itself, and closes it after `work`. Absent where that is no matter. */
 	together?<T>(work: () => Promise<T>): Promise<T>;
 	/** Verifies that a Run could write, and leaves nothing behind. */

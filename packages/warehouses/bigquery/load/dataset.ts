@@ -124,6 +124,16 @@ export class BigQueryDataset {
 		return found(this.#table(name).getMetadata());
 	}
 
+	/** The dataset's tables, and no views, with their labels and little else (cloud.google.com/bigquery/docs/reference/rest/v2/tables/list). */
+	async labelledTables(): Promise<
+		Pick<BigQueryTable, "tableReference" | "labels">[]
+	> {
+		const [tables] = await this.#dataset.getTables();
+		return tables
+			.map(({ metadata }): BigQueryTable => metadata)
+			.filter(({ type }) => type === "TABLE");
+	}
+
 	/** Leaves an existing table as it is. */
 	async createTable(
 		name: string,
@@ -224,6 +234,14 @@ export class BigQueryDataset {
 			if (response?.jobReference) return response;
 			throw error;
 		}
+	}
+
+	/** The first column of the first row that a query job has found. */
+	async firstValue(jobId: string): Promise<unknown> {
+		const [[row] = []] = await this.#job(jobId).getQueryResults({
+			maxResults: 1,
+		});
+		return Object.values(row ?? {})[0];
 	}
 
 	/**

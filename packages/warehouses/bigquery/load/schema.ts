@@ -1,6 +1,7 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import { missingComments } from "../../load/column-comments.ts";
 import { columnSql } from "../../load/columns.ts";
+import type { ErasableTable } from "../../load/erasing-access.ts";
 import type {
 	ExistingColumn,
 	WantedColumn,
@@ -80,6 +81,26 @@ export function describedFields(
 		return found ? { ...field, description: found.comment } : field;
 	});
 	return isChanged ? described : undefined;
+}
+
+/** A column of REPEATED values can't be NULL, and has an empty array in its place. */
+export function erasableTable({
+	tableReference,
+	schema,
+}: Pick<BigQueryTable, "tableReference" | "schema">): ErasableTable {
+	const blanks: Record<string, string | undefined> = {
+		NULLABLE: "NULL",
+		REPEATED: "[]",
+	};
+	return {
+		name: tableReference.tableId,
+		columns: (schema?.fields ?? []).map(
+			({ name, type, mode = "NULLABLE", description }) => ({
+				...{ name, type, comment: (description as string | undefined) ?? null },
+				blank: blanks[mode],
+			}),
+		),
+	};
 }
 
 /** A REQUIRED or REPEATED column counts as another type than a NULLABLE one. */

@@ -3,16 +3,18 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ErasureMatch } from "../../../contracts/archive.ts";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { pointerParts } from "../../../service/json-pointer.ts";
 import {
+	type ErasingAccess,
 	type ErasingDialect,
 	erasingSql,
-	erasingStatement,
-} from "../../load/erased-rows.ts";
+} from "../../load/erasing-access.ts";
 import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
+import { ownerOf } from "../../load/table-owner.ts";
 import type {
 	DayFiles,
 	UnheldValues,
@@ -31,24 +33,22 @@ import { bigQueryUse, jobIdOf, partitionOf, planBigQuery } from "./plan.ts";
 import type { WriteDisposition } from "./rest/api.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
-import { existingColumns, wantedColumns } from "./schema.ts";
+import { erasableTable, existingColumns, wantedColumns } from "./schema.ts";
+import { markOf } from "./table-labels.ts";
 import { BigQueryLoad } from "./table-load.ts";
 
 const quotationMark = JSON.stringify('"');
 
-function dialectOf({ options }: LoadInput["table"]): ErasingDialect {
-	const { bodyType }: BigQueryTableOptions = options ?? {};
-	return bodyType === "JSON"
-		? { ...dialect, bodyHas: jsonHas, blankBody: `JSON "null"` }
-		: dialect;
-}
-
-const dialect: ErasingDialect = {
+const dialect: Omit<ErasingDialect, "table"> = {
 	name: (name) => `\`${name}\``,
 	// Of GoogleSQL: its escapes are among JSON's (cloud.google.com/bigquery/docs/reference/standard-sql/lexical#escape_sequences).
 	text: (text) => JSON.stringify(text),
 	date: (date) => `DATE "${date}"`,
-	bodyHas: (body, match) => bodyHas(body, match, (json) => json),
+	bodyHas: (body, match, type) =>
+		type === "JSON"
+			? jsonHas(body, match)
+			: bodyHas(body, match, (json) => json),
+	blankBody: (type) => (type === "JSON" ? `JSON "null"` : `"null"`),
 };
 
 /** Of a column of the type JSON, where JSON_QUERY gives no text. */
@@ -153,39 +153,54 @@ class BigQueryWarehouse implements Warehouse {
 		});
 	}
 
-	async erase(
-		{ table }: LoadInput,
-		manifest: Manifest,
-		erasure: ManifestErasure,
-		by?: LoadInput["table"],
-	): Promise<number | undefined> {
-		const { projectId, datasetId } = this.#dataset.reference(table.name);
-		const nameOf = (table: string) => `\`${projectId}.${datasetId}.${table}\``;
-		const found = erasingSql(
-			table.columns,
-			erasure,
-			dialectOf(by ?? table),
-			by && { ...by, name: nameOf(by.name) },
-		);
-		if (!found) return undefined;
-		const query = erasingStatement(nameOf(table.name), found);
-		const digest = createHash("sha256").update(query).digest("hex");
-		return withFailures(`erase rows of table ${table.name}`, async () => {
-			const job = await completeJob(
+	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
+		const table = (name: string) => {
+			const { projectId, datasetId } = this.#dataset.reference(name);
+			return `\`${projectId}.${datasetId}.${name}\``;
+		};
+		const ask = (name: string, query: string) => {
+			const digest = createHash("sha256").update(query).digest("hex");
+			const configuration = { query: { query, useLegacySql: false as const } };
+			return completeJob(
 				{
 					find: (jobId) => this.#dataset.findJob(jobId),
-					start: (jobId) =>
-						this.#dataset.startJob(jobId, {
-							query: { query, useLegacySql: false },
-						}),
+					start: (jobId) => this.#dataset.startJob(jobId, configuration),
 				},
-				(attempt) =>
-					jobIdOf(manifest, table.name, digest.slice(0, 16), attempt),
+				(attempt) => jobIdOf(manifest, name, digest.slice(0, 16), attempt),
 				0,
 				this.#context.signal,
 			);
-			return Number(job.statistics?.query?.numDmlAffectedRows ?? 0);
-		});
+		};
+		return {
+			dialect: { ...dialect, table },
+			tables: () =>
+				withFailures("list the dataset's tables", async () => {
+					await this.#dataset.ensure();
+					const marked = (await this.#dataset.labelledTables()).filter(
+						(table) => ownerOf(markOf(table), input, manifest) === "Ours",
+					);
+					const names = marked.map(
+						({ tableReference: { tableId } }) => tableId,
+					);
+					const found = await mapConcurrently(names.toSorted(), 8, (name) =>
+						this.#dataset.findTable(name),
+					);
+					return found.flatMap((table) =>
+						table ? [erasableTable(table)] : [],
+					);
+				}),
+			count: (name, condition) =>
+				withFailures(`count rows of table ${name}`, async () => {
+					const query = `SELECT COUNT(*) FROM ${table(name)} WHERE ${condition}`;
+					const { jobReference } = await ask(name, query);
+					return Number(await this.#dataset.firstValue(jobReference.jobId));
+				}),
+			change: (name, statement) =>
+				withFailures(`erase rows of table ${name}`, async () => {
+					const job = await ask(name, erasingSql(table(name), statement));
+					return Number(job.statistics?.query?.numDmlAffectedRows ?? 0);
+				}),
+		};
 	}
 
 	/** Does on a table of its own all that a Run does, and deletes the table: a right that is missing shows here. */

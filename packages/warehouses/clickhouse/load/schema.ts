@@ -24,6 +24,13 @@ export function typeOf({ from }: TableColumn): string {
 	}
 }
 
+/** What says nothing in a column of a type, in SQL. Types that aren't Nullable have a value for it, which every type knows. */
+export function blankOf(type: string): string {
+	return /^(LowCardinality\()?Nullable\(/.test(type)
+		? "NULL"
+		: `defaultValueOfTypeName('${type.replace(/[\\']/g, "\\$&")}')`;
+}
+
 const instant = "DateTime64(6, 'UTC')";
 
 const types = {

@@ -161,7 +161,7 @@ function definition(column: TableColumn): string {
 }
 
 /** No Pipeline's table can have these names, as they have a hyphen. */
-const stagingPrefix = "_tidemill-staging-";
+export const stagingPrefix = "_tidemill-staging-";
 
 /**
  * A staging table of one attempt. Whoever loads the table next drops it first, so what a killed or paused process would still

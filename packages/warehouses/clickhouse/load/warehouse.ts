@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { type ErasingDialect, erasingRows } from "../../load/erased-rows.ts";
+import type {
+	ErasableTable,
+	ErasingAccess,
+} from "../../load/erasing-access.ts";
 import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
 import {
 	columnsBetween,
@@ -14,6 +17,7 @@ import {
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
 import { readComment, writeComment } from "../../load/table-comment.ts";
+import { ownerOf } from "../../load/table-owner.ts";
 import type {
 	DayFiles,
 	Warehouse,
@@ -31,21 +35,16 @@ import {
 	recordOf,
 	rowsByDate,
 } from "./record.ts";
-import { hasJSON, typeOf, wantedColumns } from "./schema.ts";
+import { blankOf, hasJSON, typeOf, wantedColumns } from "./schema.ts";
 import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
 import {
 	quoteName,
 	quoteText,
 	Statements,
+	stagingPrefix,
 	stagingPrefixOf,
 } from "./statements.ts";
 import { ClickHouseLoad } from "./table-load.ts";
-
-const dialect: ErasingDialect = {
-	name: quoteName,
-	text: quoteText,
-	date: quoteText,
-};
 
 /** A database of ClickHouse. A staging table gives the table its days, each by one partition command, or takes its place. */
 class ClickHouseWarehouse implements Warehouse {
@@ -123,38 +122,77 @@ class ClickHouseWarehouse implements Warehouse {
 		return Number(all!.rows);
 	}
 
-	async erase(
-		{ table }: LoadInput,
-		_: Manifest,
-		erasure: ManifestErasure,
-		by?: LoadInput["table"],
-	): Promise<number | undefined> {
-		const name = this.#sql.of(table.name);
-		const telling = by && { ...by, name: this.#sql.of(by.name) };
-		const connection = this.#connection;
-		const wanted = await erasingRows(
-			table.columns,
-			erasure,
-			dialect,
-			async function* ({ id, body, condition }) {
-				const sql = `SELECT ${id}, ${body} FROM ${telling?.name ?? name} WHERE ${condition} FORMAT JSONCompactEachRow`;
-				for await (const line of connection.lines(sql))
-					if (line !== "") yield JSON.parse(line);
-			},
-			telling,
-		);
-		if (!wanted) return undefined;
-		if (wanted === "None") return 0;
-		const { condition, assignments } = wanted;
-		const [found] = await this.#connection.rows<{ rows: string }>(
-			`SELECT toString(count()) AS rows FROM ${name} WHERE ${condition}`,
-		);
-		const rows = Number(found!.rows);
-		if (rows > 0)
-			await this.#connection.run(
-				this.#sql.mutate(table.name, condition, assignments),
+	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
+		const count = async (table: string, condition: string) => {
+			const [found] = await this.#connection.rows<{ rows: string }>(
+				`SELECT toString(count()) AS rows FROM ${this.#sql.of(table)} WHERE ${condition}`,
 			);
-		return rows;
+			return Number(found!.rows);
+		};
+		const read = async function* (connection: Connection, query: string) {
+			const lines = connection.lines(`${query} FORMAT JSONCompactEachRow`);
+			for await (const line of lines) if (line !== "") yield JSON.parse(line);
+		};
+		return {
+			dialect: {
+				table: (name) => this.#sql.of(name),
+				name: quoteName,
+				text: quoteText,
+				date: quoteText,
+				// A column that was added later to a table has the value that is its type's default.
+				isEmpty: (name) => `(${name} IS NULL OR ${name} = '')`,
+				bodyDigest: (body) => `hex(SHA256(${body}))`,
+			},
+			tables: () => this.#marked(input, manifest),
+			count,
+			change: async (table, { condition, assignments }) => {
+				const rows = await count(table, condition);
+				if (rows > 0)
+					await this.#connection.run(
+						this.#sql.mutate(table, condition, assignments),
+					);
+				return rows;
+			},
+			read: (query) => read(this.#connection, query),
+		};
+	}
+
+	/** The tables that loads of the Pipeline have marked, with the columns whose values the server doesn't make itself. */
+	async #marked(
+		input: Pick<LoadInput, "run">,
+		manifest: Manifest,
+	): Promise<ErasableTable[]> {
+		const { database } = this.#connection.input;
+		const where = `WHERE database = ${quoteText(database)}`;
+		const tables = (
+			await this.#connection.rows<{ name: string; comment: string }>(
+				`SELECT name, comment FROM system.tables ${where} AND endsWith(engine, 'MergeTree') AND comment <> '' AND NOT startsWith(name, ${quoteText(stagingPrefix)}) ORDER BY name`,
+			)
+		).filter(({ comment }) => {
+			const { mark } = readComment(comment);
+			return ownerOf(mark, input, manifest) === "Ours";
+		});
+		if (tables.length === 0) return [];
+		const names = tables.map(({ name }) => quoteText(name)).join(", ");
+		const columns = await this.#connection.rows<{
+			table: string;
+			name: string;
+			type: string;
+			comment: string;
+			key: number;
+		}>(
+			`SELECT table, name, type, comment, is_in_partition_key OR is_in_sorting_key OR is_in_primary_key OR is_in_sampling_key AS key FROM system.columns ${where} AND table IN (${names}) AND default_kind IN ('', 'DEFAULT') ORDER BY position`,
+		);
+		return tables.map(({ name }) => ({
+			name,
+			columns: columns
+				.filter(({ table }) => table === name)
+				.map(({ name, type, comment, key }) => ({
+					...{ name, type, comment },
+					// No mutation changes a key (clickhouse.com/docs/sql-reference/statements/alter/update).
+					blank: key ? undefined : blankOf(type),
+				})),
+		}));
 	}
 
 	/** Does on tables of its own what a Run does, and drops them: a right that is missing shows here. */

@@ -1,20 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 
-import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import { vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { bodyHasString, defineBodyValues } from "../../load/body-values.ts";
+import { bodyHasString } from "../../load/body-values.ts";
 import {
+	type ErasableTable,
+	type ErasingAccess,
 	type ErasingDialect,
 	erasingSql,
-	erasingStatement,
-} from "../../load/erased-rows.ts";
+} from "../../load/erasing-access.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { readComment } from "../../load/table-comment.ts";
+import { ownerOf } from "../../load/table-owner.ts";
 import type {
 	Warehouse,
 	WarehouseContext,
@@ -34,6 +36,7 @@ import { dropStaged } from "./staged-table.ts";
 import { carryOut } from "./transaction.ts";
 
 const dialect: ErasingDialect = {
+	table: quoteName,
 	name: quoteName,
 	text: quoteText,
 	date: (date) => `DATE ${quoteText(date)}`,
@@ -105,23 +108,22 @@ class DuckDBWarehouse implements Warehouse {
 		});
 	}
 
-	erase(
-		{ table }: LoadInput,
-		_: Manifest,
-		erasure: ManifestErasure,
-		by?: LoadInput["table"],
-	): Promise<number | undefined> {
-		return this.#with(async (session) => {
-			const found = erasingSql(
-				table.columns,
-				erasure,
-				dialect,
-				by && { ...by, name: quoteName(by.name) },
-			);
-			if (!found) return undefined;
-			defineBodyValues(session);
-			return session.run(erasingStatement(quoteName(table.name), found));
-		});
+	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
+		return {
+			dialect,
+			tables: () => this.#with((session) => marked(input, manifest, session)),
+			count: (table, condition) =>
+				this.#with(async (session) => {
+					const [all] = await session.rows<{ rows: bigint }>(
+						`SELECT count(*) AS rows FROM ${quoteName(table)} WHERE ${condition}`,
+					);
+					return Number(all?.rows);
+				}),
+			change: (table, statement) =>
+				this.#with((session) =>
+					session.run(erasingSql(quoteName(table), statement)),
+				),
+		};
 	}
 
 	together<T>(work: () => Promise<T>): Promise<T> {
@@ -195,6 +197,58 @@ async function existingTable(
 		isEmpty: !isView && (await isEmpty(table, session)),
 		isView,
 	};
+}
+
+/** The tables that loads of the Pipeline have marked, with their columns. */
+async function marked(
+	input: Pick<LoadInput, "run">,
+	manifest: Manifest,
+	session: Session,
+): Promise<ErasableTable[]> {
+	const here =
+		"database_name = current_database() AND schema_name = current_schema()";
+	const tables = await session.rows<{
+		name: string;
+		comment: string | null;
+		sql: string;
+	}>(
+		`SELECT table_name AS name, comment, sql FROM duckdb_tables() WHERE ${here} ORDER BY name`,
+	);
+	const columns = await session.rows<{
+		table: string;
+		name: string;
+		type: string;
+		comment: string | null;
+		isNullable: boolean;
+	}>(
+		`SELECT table_name AS "table", column_name AS name, data_type AS type, comment, is_nullable AS "isNullable" FROM duckdb_columns() WHERE ${here} ORDER BY column_index`,
+	);
+	return tables
+		.filter(({ comment }) => {
+			const { mark } = readComment(comment ?? "");
+			return ownerOf(mark, input, manifest) === "Ours";
+		})
+		.map(({ name, sql }) => ({
+			name,
+			columns: columns
+				.filter((column) => column.table === name && !isComputed(column, sql))
+				.map(({ name, type, comment, isNullable }) => ({
+					...{ name, type, comment },
+					blank: isNullable ? "NULL" : undefined,
+				})),
+		}));
+}
+
+/** Only the statement that would create the table tells. */
+function isComputed(
+	{ name, type }: { name: string; type: string },
+	sql: string,
+): boolean {
+	return [name, quoteName(name)].some((written) =>
+		["(", ", "].some((before) =>
+			sql.includes(`${before}${written} ${type} GENERATED ALWAYS AS(`),
+		),
+	);
 }
 
 async function isEmpty(table: string, session: Session): Promise<boolean> {

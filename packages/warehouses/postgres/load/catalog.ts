@@ -1,5 +1,6 @@
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
+import type { ErasableTable } from "../../load/erasing-access.ts";
 import type { ExistingColumn } from "../../load/incompatibility.ts";
 import { readComment, type TableComment } from "../../load/table-comment.ts";
 import type { Transaction } from "./database.ts";
@@ -67,6 +68,43 @@ export async function findTable(
 		partitionKey: found.key ?? undefined,
 		defaultPartition: found.fallback ?? undefined,
 	};
+}
+
+/** The tables of a schema, with the columns whose values Postgres doesn't make itself. */
+export async function commentedTables(
+	transaction: Transaction,
+	schema: string,
+): Promise<(ErasableTable & Pick<PostgresTable, "comment">)[]> {
+	const tables = await transaction.rows<{
+		oid: string;
+		name: string;
+		comment: string;
+	}>(
+		`SELECT c.oid::text AS oid, c.relname::text AS name, obj_description(c.oid, 'pg_class') AS comment
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND obj_description(c.oid, 'pg_class') IS NOT NULL
+		ORDER BY c.relname`,
+		[schema],
+	);
+	const columns = await transaction.rows<
+		Required<ExistingColumn> & { oid: string; takesNull: boolean }
+	>(
+		`SELECT attrelid::text AS oid, attname::text AS name, format_type(atttypid, atttypmod) AS type, col_description(attrelid, attnum) AS comment,
+			NOT (attnotnull OR typnotnull) AS "takesNull"
+		FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+		WHERE attrelid = ANY($1::oid[]) AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = '' ORDER BY attnum`,
+		[tables.map(({ oid }) => oid)],
+	);
+	return tables.map(({ oid, name, comment }) => ({
+		name,
+		comment: readComment(comment),
+		columns: columns
+			.filter((column) => column.oid === oid)
+			.map(({ name, type, comment, takesNull }) => ({
+				...{ name, type, comment },
+				blank: takesNull ? "NULL" : undefined,
+			})),
+	}));
 }
 
 /** A name for SQL, with its schema. */

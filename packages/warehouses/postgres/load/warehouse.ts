@@ -1,17 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest, ManifestErasure } from "../../../contracts/manifest.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import {
-	type ErasingDialect,
-	erasingRows,
-	erasingStatement,
-} from "../../load/erased-rows.ts";
+import { type ErasingAccess, erasingSql } from "../../load/erasing-access.ts";
 import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
+import { ownerOf } from "../../load/table-owner.ts";
 import type {
 	DayFiles,
 	UnheldValues,
@@ -20,9 +17,15 @@ import type {
 	WarehouseModule,
 } from "../../load/warehouse.ts";
 import type { PostgresInput } from "../input.ts";
-import { findTable, literal, nameOf, partitionOf } from "./catalog.ts";
+import {
+	commentedTables,
+	findTable,
+	literal,
+	nameOf,
+	partitionOf,
+} from "./catalog.ts";
 import { unheldValues } from "./copy.ts";
-import { Database } from "./database.ts";
+import { Database, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
@@ -147,34 +150,47 @@ class PostgresWarehouse implements Warehouse {
 		});
 	}
 
-	erase(
-		{ table }: LoadInput,
-		_: Manifest,
-		erasure: ManifestErasure,
-		by?: LoadInput["table"],
-	): Promise<number | undefined> {
+	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
 		const { schema } = this.#input;
-		const name = nameOf(schema, table.name);
-		const telling = by && { ...by, name: nameOf(schema, by.name) };
-		return this.#with(async (database) => {
-			// Not by Postgres' own functions: jsonb refuses some bodies, and a statement fails at one of them.
-			const wanted = await erasingRows(
-				table.columns,
-				erasure,
-				dialect,
-				async function* ({ id, body, condition }) {
-					const sql = `SELECT ${id}, ${body} FROM ${telling?.name ?? name} WHERE ${condition}`;
-					for await (const { rows } of database.read(schema, sql))
-						yield* rows as [string, string | null][];
-				},
-				telling,
-			);
-			if (!wanted) return undefined;
-			if (wanted === "None") return 0;
-			return database.transaction((transaction) =>
-				transaction.run(erasingStatement(name, wanted)),
-			);
-		});
+		const inTransaction = <T>(work: (transaction: Transaction) => Promise<T>) =>
+			this.#with((database) => database.transaction(work));
+		return {
+			dialect: {
+				table: (name) => nameOf(schema, name),
+				name: quoteName,
+				text: literal,
+				date: (date) => `DATE '${date}'`,
+				// Bodies aren't found by Postgres' own functions: jsonb refuses some, and a statement fails at one of them.
+				bodyDigest: (body) =>
+					`encode(sha256(convert_to(${body}::text, 'UTF8')), 'hex')`,
+			},
+			tables: () =>
+				inTransaction(async (transaction) => {
+					const all = await commentedTables(transaction, schema);
+					return all.filter(
+						({ comment: { mark } }) =>
+							ownerOf(mark, input, manifest) === "Ours",
+					);
+				}),
+			count: (table, condition) =>
+				inTransaction(async (transaction) => {
+					const [all] = await transaction.rows<{ rows: string }>(
+						`SELECT count(*)::text AS rows FROM ${nameOf(schema, table)} WHERE ${condition}`,
+					);
+					return Number(all!.rows);
+				}),
+			change: (table, statement) =>
+				inTransaction((transaction) =>
+					transaction.run(erasingSql(nameOf(schema, table), statement)),
+				),
+			read: (query) => this.#read(query),
+		};
+	}
+
+	async *#read(query: string) {
+		const database = await this.#with(async (database) => database);
+		for await (const { rows } of database.read(this.#input.schema, query))
+			yield* rows as [string | null, string | null][];
 	}
 
 	/** Tries in a transaction that is rolled back what a Run does, so that it leaves nothing and nobody sees it. */
@@ -223,12 +239,6 @@ class PostgresWarehouse implements Warehouse {
 		return work(database);
 	}
 }
-
-const dialect: ErasingDialect = {
-	name: quoteName,
-	text: literal,
-	date: (date) => `DATE '${date}'`,
-};
 
 class RolledBack extends Error {}
 

@@ -38,6 +38,8 @@ export class Jobs {
 	readonly #warehouse: Warehouse;
 	readonly #buckets: Buckets;
 	readonly #jobs = new Map<string, BigQueryJob>();
+	/** By the id of a job with a query: what it has found. */
+	readonly results = new Map<string, string>();
 	/** If set, every job fails with it. */
 	failure: Fault | undefined;
 	/** The next jobs fail with these, one each. */
@@ -140,6 +142,15 @@ export class Jobs {
 			const failure = this.#failures.shift() ?? this.failure;
 			if (failure) throw failure;
 			const { query } = job.configuration;
+			if (query?.query.startsWith("SELECT")) {
+				const [[found] = []] = await this.#warehouse.sql(
+					this.#warehouse.sqlOf(query.query),
+				);
+				this.results.set(job.jobReference.jobId, String(found));
+				job.statistics = { ...job.statistics, query: {} };
+				job.status = { state: "DONE" };
+				return;
+			}
 			if (query) {
 				const numDmlAffectedRows = String(await this.#change(query.query));
 				job.statistics = { ...job.statistics, query: { numDmlAffectedRows } };
@@ -269,7 +280,8 @@ export class Jobs {
 	}
 }
 
-const dmlForm = /^(DELETE FROM|UPDATE) `([^`.]+)\.([^`.]+)\.([^`.]+)`/;
+const dmlForm =
+	/^(DELETE FROM|UPDATE|SELECT COUNT\(\*\) FROM) `([^`.]+)\.([^`.]+)\.([^`.]+)`/;
 
 function dmlTarget(query: string): TableReference {
 	const [, , projectId = "", datasetId = "", tableId = ""] =
@@ -277,7 +289,7 @@ function dmlTarget(query: string): TableReference {
 	return { projectId, datasetId, tableId };
 }
 
-/** The table that a job writes to. */
+/** The table that a job writes to, or counts the rows of. */
 function targetOf({
 	load,
 	query,

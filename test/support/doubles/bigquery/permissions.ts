@@ -60,7 +60,8 @@ export function permissionsFor(
 	body: Partial<BigQueryTable> | undefined,
 	found: BigQueryTable | undefined,
 ): { needed: string[]; dataset?: string | undefined } {
-	if (collection === "jobs") return { needed: ["jobs.create"] };
+	if (collection === "jobs" || (collection === "queries" && dataset))
+		return { needed: ["jobs.create"] };
 	if (inner === undefined) {
 		const verb = { POST: "create", DELETE: "delete" }[method] ?? "get";
 		return { needed: [`datasets.${verb}`], dataset };

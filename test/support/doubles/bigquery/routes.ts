@@ -23,7 +23,10 @@ export async function route(api: Api, call: Call): Promise<Answer> {
 	const [collection, name, inner, innerName, data] = parts;
 	requirePermissions(api, call, parts);
 	if (collection === "jobs") return jobRoute(api, call, name, inner);
-	if (collection === "queries") return queryRoute(api, call);
+	if (collection === "queries")
+		return name === undefined
+			? queryRoute(api, call)
+			: resultRoute(api, call, name);
 	if (collection !== "datasets") throw invalid(`No such method: ${path}`);
 	if (inner === undefined) return datasetRoute(api, call, name);
 	if (innerName === undefined && call.request.method === "GET")
@@ -157,9 +160,11 @@ function tableList({ warehouse }: Api, datasetId: string) {
 		.tableNames()
 		.map((id) => id.split(".") as [string, string])
 		.filter(([dataset]) => dataset === datasetId)
-		.map(([, tableId]) => ({
-			tableReference: { projectId, datasetId, tableId },
-		}));
+		.map(([, tableId]) => {
+			const tableReference = { projectId, datasetId, tableId };
+			const { type, labels } = warehouse.require(tableReference);
+			return { tableReference, type, ...(labels && { labels }) };
+		});
 	return { kind: "bigquery#tableList", tables, totalItems: tables.length };
 }
 
@@ -176,6 +181,25 @@ function accessTo({ warehouse }: Api, reference: TableReference) {
 		rowAccessPolicies: rowAccessPolicies.map((policyId) => ({
 			rowAccessPolicyReference: { ...reference, policyId },
 		})),
+	};
+}
+
+/** cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults, of a job that has ended and found one integer. */
+function resultRoute({ jobs }: Api, call: Call, jobId: string): Answer {
+	const location = call.url.searchParams.get("location");
+	const { jobReference } = jobs.find(jobId, location);
+	const v = jobs.results.get(jobId);
+	if (v === undefined) throw invalid(`Job ${jobId} has no result`);
+	return {
+		status: 200,
+		body: {
+			kind: "bigquery#getQueryResultsResponse",
+			jobReference,
+			jobComplete: true,
+			schema: { fields: [{ name: "f0_", type: "INTEGER" }] },
+			totalRows: "1",
+			rows: [{ f: [{ v }] }],
+		},
 	};
 }
 
