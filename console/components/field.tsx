@@ -26,17 +26,38 @@ export function Field({
 	children,
 }: FieldTexts & { children: (ids: ControlIds) => ComponentChildren }) {
 	const id = useId();
-	const described = [help && `${id}-help`, error && `${id}-error`]
-		.filter(Boolean)
-		.join(" ");
 	return (
 		<div class={error ? "field field-invalid" : "field"}>
 			<label for={id}>{label}</label>
-			{children({
-				id,
-				"aria-describedby": described || undefined,
-				"aria-invalid": error ? true : undefined,
-			})}
+			{children(controlIds(id, help, error))}
+			<Described {...{ id, help, error }} />
+		</div>
+	);
+}
+
+function controlIds(
+	id: string,
+	help: ComponentChildren,
+	error: string | undefined,
+): ControlIds {
+	const described = [help && `${id}-help`, error && `${id}-error`]
+		.filter(Boolean)
+		.join(" ");
+	return {
+		id,
+		"aria-describedby": described || undefined,
+		"aria-invalid": error ? true : undefined,
+	};
+}
+
+/** The texts that {@link controlIds} refers to. */
+function Described({
+	id,
+	help,
+	error,
+}: Omit<FieldTexts, "label"> & { id: string }) {
+	return (
+		<>
 			{help && (
 				<p id={`${id}-help`} class="help">
 					{help}
@@ -47,7 +68,7 @@ export function Field({
 					{error}
 				</p>
 			)}
-		</div>
+		</>
 	);
 }
 
@@ -157,12 +178,11 @@ export function SelectField<T extends string>({
 export function CheckField({
 	label,
 	help,
+	error,
 	checked,
 	onChange,
 	disabled,
-}: {
-	label: string;
-	help?: ComponentChildren;
+}: FieldTexts & {
 	checked: boolean;
 	onChange(checked: boolean): void;
 	disabled?: boolean;
@@ -171,19 +191,14 @@ export function CheckField({
 	return (
 		<div class="field field-check">
 			<input
-				id={id}
+				{...controlIds(id, help, error)}
 				type="checkbox"
 				checked={checked}
 				disabled={disabled}
-				aria-describedby={help ? `${id}-help` : undefined}
 				onChange={(event) => onChange(event.currentTarget.checked)}
 			/>
 			<label for={id}>{label}</label>
-			{help && (
-				<p id={`${id}-help`} class="help">
-					{help}
-				</p>
-			)}
+			<Described {...{ id, help, error }} />
 		</div>
 	);
 }

@@ -16,7 +16,6 @@ export const destinations = {
 	destinationName: "Destination name",
 	nameHelp: "For kubectl and the API. It can't change later.",
 	displayName: "Display name",
-	asIfAbsent: "not set",
 
 	checkNow: "Check now",
 	checking: "The check runs. What it finds is shown here.",

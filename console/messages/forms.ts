@@ -6,6 +6,7 @@ export const forms = {
 	saved: (name: string) => `${name} is saved.`,
 	created: (name: string) => `${name} is created.`,
 	discard: "Discard changes",
+	notSet: "not set",
 	yaml: "YAML",
 	yamlOf: (kind: string) => `YAML of this ${kind}`,
 	yamlHelp:
@@ -22,7 +23,6 @@ export const forms = {
 		`${name} was changed elsewhere while you edited it. Nothing is saved yet. For each field that both of you changed, choose a value.`,
 	conflictMine: "Yours",
 	conflictTheirs: "Theirs",
-	conflictNone: "not set",
 	keepMine: (path: string) => `Keep yours for ${path}`,
 	takeTheirs: (path: string) => `Take theirs for ${path}`,
 	fromOneSide: "only one side changed it",

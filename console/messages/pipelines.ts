@@ -22,16 +22,53 @@ export const pipelines = {
 	resourceHelp: "For kubectl and the API. It can't change later.",
 	choose: "Choose one",
 	eventTypes: "Event types",
-	eventTypesHelp:
-		"One per line, as the source's tracking plan finds them. Empty: all events.",
+	eventTypesHelp: "One per line. Empty: all events.",
+	typePlaces: {
+		"filter.eventType": {
+			where: "Where the filter finds the type",
+			otherwise: "where the source's tracking plan finds it",
+			bodyPointer: "Pointer to the type, for the filter",
+			header: "Header with the type, for the filter",
+		},
+		"table.eventType": {
+			where: "Where the tables find the type",
+			otherwise: "where the filter or the source's tracking plan finds it",
+			bodyPointer: "Pointer to the type, for the tables",
+			header: "Header with the type, for the tables",
+		},
+	},
+	typeInBody: "in the body",
+	typeInHeader: "in a header",
+	typePointerHelp: "A JSON Pointer into the body, such as /type.",
+	typeHeaderHelp: (captured: readonly string[]) =>
+		captured.length > 0
+			? `In lower case. The source captures ${captured.join(", ")}.`
+			: "In lower case, such as x-github-event. The source must capture it (capturedHeaders in its YAML).",
 	perEventType: "A table for each event type",
-	perEventTypeHelp:
-		"Their names begin with the table's. The types are those that the source's tracking plan finds, unless the resource says where they are.",
+	perEventTypeHelp: (table: string) =>
+		`A type's table is called ${table}_<type>. The pipeline's page has the names after the first run.`,
+	maxEventTypes: "Most tables of event types",
+	maxEventTypesHelp: (table: string) =>
+		`1 to 100. Empty: 100. The events of further types are in ${table}.`,
+	/** Why one field can't be set beside another. */
+	clashes: {
+		ofOneTable: "Not with a table for each event type.",
+		evolving: "Not with a column for each new member.",
+		latest: "Not with a view of the latest rows.",
+		unordered:
+			"It needs the columns Event ID and Timestamp, by which the latest row is known.",
+		wholeTable:
+			"Not for a table that refuses queries without a date (requirePartitionFilter): the view reads all days.",
+	},
 	tableName: "Table name",
 	tableHelp: (generated: string) =>
 		generated === ""
 			? "Leave it empty to have one made of the resource's name."
 			: `Leave it empty for ${generated}, which is made of the resource's name.`,
+	longTableName:
+		"must have at most 40 characters with a table for each event type, because the tables' names begin with it",
+	otherWarehouse: (type: string) =>
+		`The destination is of type ${type}. Choose "not set", or another destination.`,
 	columns: "Columns",
 	columnsHelp: "What Tidemill knows of every event.",
 	columnNames: {
@@ -55,6 +92,9 @@ export const pipelines = {
 	bodyColumns: "Columns from the body",
 	bodyColumnsHelp:
 		"Values of the body as columns of their own. A value that doesn't fit the type is NULL, and the run counts it.",
+	evolve: "A column for each new member",
+	evolveHelp:
+		"Members of bodies that no column here has get one by themselves, and a last column _rescued has what no column holds. The pipeline's page lists them after each run, where you can freeze them.",
 	suggestions: "In recent events",
 	suggestionsHelp: (events: number) =>
 		`What the last ${events} events have. Tick what the table gets.`,
@@ -66,6 +106,8 @@ export const pipelines = {
 	bodyPointer: "Pointer into the body",
 	columnType: "Type",
 	typeOfPlan: "as the tracking plan says",
+	/** The same in the head of a table. */
+	asPlanned: "as planned",
 	precision: "Digits",
 	scale: "After the point",
 	format: "Format",
@@ -74,7 +116,13 @@ export const pipelines = {
 	rejectedValues: "Keep values that don't fit in a table of their own",
 	rejectedValuesHelp: (table: string) =>
 		`${table === "" ? "<table>" : table}_rejected: the event, the column, the value as it was sent, and why it doesn't fit.`,
-	example: "Example",
+	latest: "The latest row of each object",
+	latestHelp: (view: string) =>
+		`For senders that repeat an object whenever it changes. Tick what tells which object an event is about, such as an order's id: a view ${view} then has its latest row. Nothing ticked: no view.`,
+	noKeys: "Add columns from the body first: the key is made of them.",
+	keysToCome: "Columns that events bring can be ticked after the first run.",
+	noColumn: "The form knows no column of this name.",
+	noKey: "A column of this type can't be a key.",
 	strategyTitle: "Strategy",
 	strategy: {
 		Incremental:
@@ -86,6 +134,10 @@ export const pipelines = {
 	previewHelp: "The latest events of the source, as the table would have them.",
 	previewFiltered:
 		"The latest events of the source, as the table would have them, if the filter takes them.",
+	previewEvolving: (isFirst: boolean) =>
+		isFirst
+			? "Columns that events bring come with the first run."
+			: "New members get their columns with the run that finds them.",
 	previewEmpty: "The source has no events yet.",
 	previewNoSource: "Choose a source to see its latest events here.",
 	refreshPreview: "Refresh the preview",
@@ -141,6 +193,22 @@ export const pipelines = {
 		start === end ? start : `${start} to ${end}`,
 	nothingToLoad: "no date",
 	strategyWord: { Incremental: "Incremental", FullReload: "Full reload" },
+	latestView: "Latest rows",
+	followed: "Columns that events have brought",
+	followedTable: "Each column and the member that it holds",
+	followedNone:
+		"They are known after the first run: each member of the bodies gets one.",
+	copyFollowed: "Copy as YAML",
+	freeze: "Freeze these columns",
+	frozen:
+		"The columns that events have brought are filled in, and no more are to come. Save to keep it so.",
+	frozenWhole:
+		"Without Date the table must be made anew for that: set table.onIncompatible to Rebuild in the YAML.",
+	typeTables: "Tables of event types",
+	typeTablesTable: "Each table and the type of its events",
+	typeTablesNone: "They are known after the first run.",
+	eventType: "Event type",
+	otherTypes: "all others",
 	conditions: "State",
 	runs: "Runs",
 	allRuns: "All runs of this pipeline",

@@ -3,30 +3,40 @@ import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
+import { WarehouseFields } from "../resource/warehouse-fields.tsx";
 import { columnTypes, suggestedColumns } from "./columns.ts";
 import {
 	bodyColumns,
 	chosenTable,
+	clashOf,
 	eventColumns,
+	followsEvents,
 	keepsRejectedValues,
 	numberOf,
 	strategyOf,
+	tableFields,
 	tickedColumns,
 	withBodyColumns,
 	withColumn,
+	withEvolve,
 	withRejectedValues,
 	withType,
 } from "./form.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { ZoneField } from "./schedule-fields.tsx";
 
-/** The table's columns: those that every event has, and values of the body. */
+/**
+ * The table's columns: those that every event has, and values of the body.
+ * @param warehouse the type of the Destination, if the visitor sees it
+ */
 export function ColumnFields({
 	form,
 	recent,
+	warehouse,
 }: {
 	form: FormContext;
 	recent: RecentEvents;
+	warehouse: string | undefined;
 }) {
 	const { draft, onDraft, errorAt } = form;
 	const ticked = tickedColumns(draft);
@@ -56,6 +66,7 @@ export function ColumnFields({
 						{words.strategy[strategyOf(draft)]}
 					</span>
 				</p>
+				<WarehouseFields fields={tableFields(draft, warehouse)} form={form} />
 			</fieldset>
 			<BodyColumns form={form} recent={recent} />
 		</>
@@ -71,7 +82,8 @@ function BodyColumns({
 }) {
 	const chosen = bodyColumns(draft);
 	const error = errorAt("table.bodyColumns");
-	const rejectedError = errorAt("table.rejectedValues");
+	const evolves = followsEvents(draft);
+	const clash = evolves ? undefined : clashOf(draft, "table.schema");
 	const replace = (at: number, column: PipelineBodyColumn | undefined) =>
 		onDraft(
 			withBodyColumns(
@@ -83,6 +95,14 @@ function BodyColumns({
 		<fieldset class="group">
 			<legend>{words.bodyColumns}</legend>
 			<p class="help">{words.bodyColumnsHelp}</p>
+			<CheckField
+				label={words.evolve}
+				help={clash ?? words.evolveHelp}
+				error={errorAt("table.schema")}
+				checked={evolves}
+				disabled={clash !== undefined}
+				onChange={(isOn) => onDraft(withEvolve(draft, isOn))}
+			/>
 			<Suggestions
 				recent={recent}
 				chosen={chosen}
@@ -104,14 +124,10 @@ function BodyColumns({
 			<CheckField
 				label={words.rejectedValues}
 				help={words.rejectedValuesHelp(chosenTable(draft))}
+				error={errorAt("table.rejectedValues")}
 				checked={keepsRejectedValues(draft)}
 				onChange={(isTicked) => onDraft(withRejectedValues(draft, isTicked))}
 			/>
-			{rejectedError && (
-				<p class="error" role="alert">
-					{rejectedError}
-				</p>
-			)}
 			<div class="actions">
 				<button
 					type="button"

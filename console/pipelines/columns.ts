@@ -1,6 +1,7 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { pointerToken } from "../../packages/service/json-pointer.ts";
+import { pipelines as words } from "../messages/pipelines.ts";
 import type { Draft } from "../resource/draft.ts";
 import { isObject } from "../resource/draft.ts";
 import { bodyColumns, eventColumns, tickedColumns } from "./form.ts";
@@ -144,19 +145,23 @@ export interface PreviewTable {
 	rows: PreviewCell[][];
 }
 
-/** The table that a Run would make of these events. Bodies that the visitor may not see leave their cells empty. */
+/**
+ * The table that a Run would make of these events. Bodies that the visitor may not see leave their cells empty.
+ * @param followed the columns that earlier Runs have given to members of bodies
+ */
 export function previewTable(
 	draft: Draft,
 	events: readonly RecentEvent[],
+	followed: readonly PipelineBodyColumn[] = [],
 ): PreviewTable {
 	const ticked = tickedColumns(draft).map(
 		(column) => eventColumns.find(({ id }) => id === column)!,
 	);
-	const ofBody = bodyColumns(draft);
+	const ofBody = [...bodyColumns(draft), ...followed];
 	return {
 		columns: [
 			...ticked.map(({ name, type }) => ({ name, type })),
-			...ofBody.map(({ name, type = "as planned" }) => ({ name, type })),
+			...ofBody.map(({ name, type = words.asPlanned }) => ({ name, type })),
 		],
 		rows: events.map((event) => {
 			const body =

@@ -1,28 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { withField } from "../resource/draft.ts";
+import { parse } from "yaml";
+import { warehouses } from "../../packages/warehouses/registry.ts";
+import { type Draft, valueAt, withField } from "../resource/draft.ts";
 import { previewTable } from "./columns.ts";
 import {
+	clashOf,
 	eventTypes,
 	generatedTable,
 	integrationName,
 	keepsRejectedValues,
+	latestBy,
 	newPipeline,
 	numberOf,
 	resourceName,
 	scheduleOf,
 	scheduleType,
 	strategyOf,
+	tableFields,
+	tableFieldsOf,
 	tickedColumns,
+	typePlace,
 	withColumn,
 	withEventTypes,
+	withEvolve,
 	withIntegrationName,
+	withLatestBy,
 	withPerEventType,
 	withRejectedValues,
 	withScheduleType,
 	withType,
 } from "./form.ts";
 import { scheduleOutlook } from "./schedule.ts";
+import {
+	followedColumns,
+	keyChoices,
+	tableColumns,
+	withFrozenColumns,
+} from "./table-columns.ts";
+
+const crd = parse(
+	readFileSync(join(import.meta.dirname, "../../crds/pipelines.yaml"), "utf8"),
+).spec.versions[0].schema.openAPIV3Schema.properties.spec;
 
 test.each([
 	["Orders, every morning", "orders-every-morning"],
@@ -59,6 +80,12 @@ test("event types are a line each, as they are typed, and none is no filter", ()
 	});
 	expect(eventTypes(typed)).toBe("push\nissue_comment\n");
 	expect(withEventTypes(typed, "").spec).not.toHaveProperty("filter");
+	const place = { header: "x-github-event" };
+	const placed = withField(typed, "filter.eventType", place);
+	expect(withEventTypes(placed, "").spec).not.toHaveProperty("filter");
+	expect(withEventTypes(newPipeline(), "push", place).spec).toMatchObject({
+		filter: { types: ["push"], eventType: place },
+	});
 	const match = { bodyPointer: "/a", equals: "b" };
 	const others = withField(typed, "filter.match", match);
 	expect(withEventTypes(others, "").spec).toMatchObject({ filter: { match } });
@@ -69,6 +96,71 @@ test("what only goes with a table for each event type leaves with it", () => {
 	expect(isOn.spec).toMatchObject({ table: { perEventType: true } });
 	const more = withField(isOn, "table.maxEventTypes", 3);
 	expect(withPerEventType(more, false)).toEqual(newPipeline());
+});
+
+test("where an event's type is has one place, or none of its own", () => {
+	const at = (place: unknown) =>
+		typePlace(
+			withField(newPipeline(), "filter.eventType", place),
+			"filter.eventType",
+		);
+	expect(
+		[undefined, "odd", { header: "" }, { bodyPointer: "/a", header: "b" }].map(
+			at,
+		),
+	).toEqual(["", "", "header", "bodyPointer"]);
+});
+
+test("what the API refuses of fields together is said of the field that came second", () => {
+	const refused = (draft: Draft) =>
+		["table.schema", "table.perEventType", "table.latestBy"].map(
+			(path) => clashOf(draft, path) !== undefined,
+		);
+	const draft = newPipeline();
+	expect(refused(draft)).toEqual([false, false, false]);
+	expect(refused(withPerEventType(draft, true))).toEqual([true, false, true]);
+	expect(refused(withEvolve(draft, true))).toEqual([false, true, false]);
+	expect(refused(withLatestBy(draft, "id", true))).toEqual([
+		...[false, true, false],
+	]);
+	for (const column of ["Timestamp", "EventID"] as const)
+		expect(refused(withColumn(draft, column, false))).toEqual([
+			...[false, false, true],
+		]);
+	const filtered = withField(
+		draft,
+		"table.bigQuery.requirePartitionFilter",
+		true,
+	);
+	expect(refused(filtered)).toEqual([false, false, true]);
+});
+
+test("the key of the latest rows keeps its order, and an empty one is none", () => {
+	const one = withLatestBy(newPipeline(), "b", true);
+	const two = withLatestBy(one, "a", true);
+	expect(latestBy(two)).toEqual(["b", "a"]);
+	expect(latestBy(withField(two, "table.latestBy", [1, "b", "b"]))).toEqual([
+		"b",
+	]);
+	const none = withLatestBy(withLatestBy(two, "b", false), "a", false);
+	expect(none).toEqual(newPipeline());
+});
+
+test("each field that a warehouse has for the table is one of the CRD's, and one of another warehouse is shown while it is set", () => {
+	const { table } = crd.properties;
+	for (const type of warehouses.keys())
+		for (const [path, { label, kind }] of tableFieldsOf(type)) {
+			const own = path.replace("table.", "").replaceAll(".", ".properties.");
+			const schema = valueAt(table, `properties.${own}`) as { enum?: string[] };
+			expect(schema?.enum, path).toEqual(kind);
+			expect(label, path).toBeTruthy();
+		}
+	const paths = (draft: Draft, type: string | undefined) =>
+		tableFields(draft, type).map(([path]) => path);
+	const draft = withField(newPipeline(), "table.postgres.bodyType", "jsonb");
+	expect(paths(draft, "DuckDB")).toEqual(["table.postgres.bodyType"]);
+	expect(paths(newPipeline(), "Postgres")).toEqual(["table.postgres.bodyType"]);
+	expect(paths(newPipeline(), undefined)).toEqual([]);
 });
 
 test("the generated table is that of the operator", () => {
@@ -139,6 +231,7 @@ test("whatever somebody pastes as a spec, the form shows something", () => {
 	const field = fc.constantFrom(
 		...["table", "columns", "bodyColumns", "name", "bodyPointer", "type"],
 		...["schedule", "cron", "interval", "timeZone", "sourceRef", "dateRange"],
+		...["schema", "latestBy", "filter", "eventType", "postgres", "bodyType"],
 	);
 	const value = fc.letrec((tie) => ({
 		any: fc.oneof(
@@ -155,6 +248,13 @@ test("whatever somebody pastes as a spec, the form shows something", () => {
 			integrationName(draft);
 			previewTable(draft, [event]);
 			scheduleOutlook(scheduleOf(draft), 0);
+			typePlace(draft, "filter.eventType");
+			for (const path of ["table.schema", "table.latestBy"])
+				clashOf(draft, path);
+			const inferred = { table: "a", columns: [] };
+			const followed = followedColumns(draft, inferred);
+			keyChoices(draft, tableColumns(draft, {}, followed));
+			withFrozenColumns(withEvolve(draft, true), inferred);
 			for (const column of ["Date", "Body"] as const)
 				tickedColumns(withColumn(draft, column, true));
 			expect(scheduleType(withScheduleType(draft, "Interval"))).toBe(

@@ -4,7 +4,16 @@ import type {
 } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy } from "../../packages/contracts/job.ts";
-import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
+import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
+import { pipelines as words } from "../messages/pipelines.ts";
+import {
+	type Draft,
+	isObject,
+	textAt,
+	valueAt,
+	withField,
+} from "../resource/draft.ts";
 
 /*
  * What the form of a Pipeline shows of a draft, and what each of its fields changes in it. The draft is the only state: fields
@@ -37,11 +46,19 @@ export const formFields = [
 	"sourceRef.name",
 	"destinationRef.name",
 	"filter.types",
+	"filter.eventType",
 	"table.name",
 	"table.perEventType",
+	"table.maxEventTypes",
+	"table.eventType",
 	"table.columns",
+	...[...warehouses.keys()].flatMap((type) =>
+		tableFieldsOf(type).map(([path]) => path),
+	),
+	"table.schema",
 	"table.bodyColumns",
 	"table.rejectedValues",
+	"table.latestBy",
 	"dateRange.start",
 	"dateRange.end",
 	"overwritePeriodDays",
@@ -103,14 +120,40 @@ export function eventTypes({ spec }: Draft): string {
 	return Array.isArray(types) ? types.map(String).join("\n") : "";
 }
 
-export function withEventTypes(draft: Draft, text: string): Draft {
-	return text === ""
-		? withField(
-				withField(draft, "filter.types", undefined),
-				"filter.eventType",
-				undefined,
-			)
-		: withField(draft, "filter.types", text.split("\n"));
+/**
+ * Without types, the place of types may not stand beside them.
+ * @param place where the types were before somebody emptied the field to type others
+ */
+export function withEventTypes(
+	draft: Draft,
+	text: string,
+	place?: unknown,
+): Draft {
+	if (text === "")
+		return ["types", "eventType"].reduce(
+			(left, field) => withField(left, `filter.${field}`, undefined),
+			draft,
+		);
+	const typed = withField(draft, "filter.types", text.split("\n"));
+	return place === undefined
+		? typed
+		: withField(typed, "filter.eventType", place);
+}
+
+/** How a draft says where an event's type is: `bodyPointer`, `header`, or empty for as others say. */
+export function typePlace(
+	{ spec }: Draft,
+	path: "filter.eventType" | "table.eventType",
+): "" | "bodyPointer" | "header" {
+	const place = valueAt(spec, path);
+	if (!isObject(place)) return "";
+	return "header" in place && !("bodyPointer" in place)
+		? "header"
+		: "bodyPointer";
+}
+
+export function hasPerEventType({ spec }: Draft): boolean {
+	return valueAt(spec, "table.perEventType") === true;
 }
 
 /** Without it, nothing may stand beside it that only makes sense with it. */
@@ -204,6 +247,100 @@ export function withRejectedValues(draft: Draft, isTicked: boolean): Draft {
 	return withField(draft, "table.rejectedValues", isTicked || undefined);
 }
 
+/** Whether members of bodies get columns by themselves. */
+export function followsEvents({ spec }: Draft): boolean {
+	return valueAt(spec, "table.schema") === "Evolve";
+}
+
+export function withEvolve(draft: Draft, isOn: boolean): Draft {
+	return withField(draft, "table.schema", isOn ? "Evolve" : undefined);
+}
+
+/** The key of the view of latest rows: names of columns, in somebody's order. Empty for no view. */
+export function latestBy({ spec }: Draft): string[] {
+	const names = valueAt(spec, "table.latestBy");
+	return Array.isArray(names)
+		? [...new Set(names.filter((name) => typeof name === "string"))]
+		: [];
+}
+
+export function withLatestBy(
+	draft: Draft,
+	column: string,
+	isTicked: boolean,
+): Draft {
+	const others = latestBy(draft).filter((name) => name !== column);
+	const names = isTicked ? [...others, column] : others;
+	return withField(
+		draft,
+		"table.latestBy",
+		names.length > 0 ? names : undefined,
+	);
+}
+
+/** Why a field can't have a value beside what the draft has, by what crds/pipelines.yaml refuses; undefined if it can. */
+export function clashOf(draft: Draft, path: string): string | undefined {
+	const { clashes } = words;
+	const columns = tickedColumns(draft);
+	switch (path) {
+		case "table.schema":
+			return hasPerEventType(draft) ? clashes.ofOneTable : undefined;
+		case "table.perEventType":
+			return followsEvents(draft)
+				? clashes.evolving
+				: latestBy(draft).length > 0
+					? clashes.latest
+					: undefined;
+		case "table.latestBy":
+			return hasPerEventType(draft)
+				? clashes.ofOneTable
+				: !columns.includes("Timestamp") || !columns.includes("EventID")
+					? clashes.unordered
+					: needsPartitionFilter(draft)
+						? clashes.wholeTable
+						: undefined;
+		default:
+			return undefined;
+	}
+}
+
+function needsPartitionFilter({ spec }: Draft): boolean {
+	return [...warehouses.values()].some(
+		({ member }) =>
+			valueAt(spec, `table.${member}.requirePartitionFilter`) === true,
+	);
+}
+
+/** The fields that a type of warehouse has for the table, by their path in the spec. */
+export function tableFieldsOf(type: string): [string, WarehouseFormField][] {
+	const { member = "", form } = warehouses.get(type) ?? {};
+	return Object.entries(form?.tableFields ?? {}).map(([path, field]) => [
+		`table.${member}.${path}`,
+		field,
+	]);
+}
+
+export function isTableField(path: string): boolean {
+	return [...warehouses.keys()].some((type) =>
+		tableFieldsOf(type).some(([own]) => own === path),
+	);
+}
+
+/**
+ * Those of the Destination's type, and those of other types that the draft has a value for, which the table can't have.
+ * @param type undefined for a Destination that the visitor doesn't see
+ */
+export function tableFields(
+	{ spec }: Draft,
+	type: string | undefined,
+): [string, WarehouseFormField][] {
+	return [...warehouses.keys()].flatMap((one) =>
+		tableFieldsOf(one).filter(
+			([path]) => one === type || valueAt(spec, path) !== undefined,
+		),
+	);
+}
+
 /** The table of a Pipeline: its own name, or the generated one. */
 export function chosenTable(draft: Draft): string {
 	return textAt(draft.spec, "table.name") || generatedTable(draft);
@@ -244,16 +381,6 @@ export function withScheduleType(draft: Draft, type: ScheduleType): Draft {
 		...own,
 		...(hasZone && timeZone !== "" && { timeZone }),
 	});
-}
-
-/** The text of a field; empty where there is none. */
-export function textAt(spec: object, path: string): string {
-	const value = valueAt(spec, path);
-	return value === undefined || value === null
-		? ""
-		: typeof value === "object"
-			? ""
-			: String(value);
 }
 
 /** What somebody typed as a whole number; anything else stays a text, for the API to refuse at its field. */

@@ -1,35 +1,40 @@
 import { useId, useState } from "preact/hooks";
+import type { PipelineInferredColumns } from "../../crds/generated/types.ts";
 import { live } from "../api/changes.ts";
-import {
-	CheckField,
-	Field,
-	SelectField,
-	TextField,
-} from "../components/field.tsx";
+import { Field, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import {
 	type Draft,
 	type ResourceView,
-	valueAt,
+	textAt,
 	withField,
 } from "../resource/draft.ts";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import { ColumnFields } from "./column-fields.tsx";
+import { EventTypeFilter, EventTypeTables } from "./event-type-fields.tsx";
 import {
-	eventTypes,
+	clashOf,
+	followsEvents,
 	formFields,
 	generatedTable,
+	hasPerEventType,
 	integrationName,
+	isTableField,
+	latestBy,
 	numberOf,
-	textAt,
-	withEventTypes,
 	withIntegrationName,
-	withPerEventType,
 } from "./form.ts";
+import { LatestRows } from "./latest-rows.tsx";
 import { Preview } from "./preview.tsx";
 import { useRecentEvents } from "./recent-events.ts";
 import { ScheduleFields } from "./schedule-fields.tsx";
+import {
+	type CapturedFields,
+	followedColumns,
+	tableColumns,
+	tableFieldProblem,
+} from "./table-columns.ts";
 
 /** The form of a new Pipeline, or of one that is there. */
 export function PipelineForm({
@@ -41,22 +46,54 @@ export function PipelineForm({
 	initial: Draft;
 	onSaved(view: ResourceView): void;
 }) {
+	const inferred = original && inferredColumns(original);
 	return (
 		<ResourceForm
 			kind="Pipeline"
 			original={original}
 			initial={initial}
 			fields={formFields}
-			problemOf={problemOf}
+			problemOf={(draft, path) => problemOf(draft, path, inferred)}
 			onSaved={onSaved}
 		>
-			{(form) => <Fields form={form} isNew={original === undefined} />}
+			{(form) => (
+				<Fields
+					form={form}
+					isNew={original === undefined}
+					inferred={inferred}
+				/>
+			)}
 		</ResourceForm>
 	);
 }
 
+/** The columns that Runs have given to members of bodies. */
+export function inferredColumns({
+	view,
+}: Original): PipelineInferredColumns | undefined {
+	return view.inferredColumns as PipelineInferredColumns | undefined;
+}
+
 /** What is wrong before the API has seen it; what isn't filled in yet is no problem until then. */
-function problemOf({ name, spec }: Draft, path: string): string | undefined {
+function problemOf(
+	draft: Draft,
+	path: string,
+	inferred: PipelineInferredColumns | undefined,
+): string | undefined {
+	const { name, spec } = draft;
+	if (path === "table.schema" && followsEvents(draft))
+		return clashOf(draft, path);
+	if (path === "table.latestBy" && latestBy(draft).length > 0)
+		return clashOf(draft, path);
+	if (path === "table.name" && hasPerEventType(draft))
+		return textAt(spec, path).length > 40 ? words.longTableName : undefined;
+	if (isTableField(path))
+		return tableFieldProblem(
+			draft,
+			path,
+			warehouseTypeOf(draft),
+			tableColumns(draft, capturedBy(draft), followedColumns(draft, inferred)),
+		);
 	if (path === "name" && name !== "")
 		return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name) && name.length <= 40
 			? undefined
@@ -70,9 +107,29 @@ function problemOf({ name, spec }: Draft, path: string): string | undefined {
 	return undefined;
 }
 
-function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
+/** The type of the Destination's warehouse, if the visitor sees it. */
+function warehouseTypeOf({ spec }: Draft): string | undefined {
+	return live("destinations").get(textAt(spec, "destinationRef.name"))?.type;
+}
+
+function capturedBy({ spec }: Draft): CapturedFields {
+	return live("sources").get(textAt(spec, "sourceRef.name"))?.webhook ?? {};
+}
+
+function Fields({
+	form,
+	isNew,
+	inferred,
+}: {
+	form: FormContext;
+	isNew: boolean;
+	inferred: PipelineInferredColumns | undefined;
+}) {
 	const { draft, onDraft, errorAt } = form;
 	const { spec } = draft;
+	const captured = capturedBy(draft);
+	const { capturedHeaders = [] } = captured;
+	const followed = followedColumns(draft, inferred);
 	const [round, setRound] = useState(0);
 	const recent = useRecentEvents(
 		form.isReadOnly ? "" : textAt(spec, "sourceRef.name"),
@@ -111,15 +168,7 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 					error={errorAt("sourceRef.name") ?? errorAt("sourceRef")}
 					onChange={(name) => onDraft(withField(draft, "sourceRef", { name }))}
 				/>
-				<TextField
-					label={words.eventTypes}
-					help={words.eventTypesHelp}
-					rows={2}
-					isMonospace
-					error={errorAt("filter.types")}
-					value={eventTypes(draft)}
-					onInput={(text) => onDraft(withEventTypes(draft, text))}
-				/>
+				<EventTypeFilter form={form} capturedHeaders={capturedHeaders} />
 				<ReferenceField
 					label={words.destination}
 					names={[...live("destinations").keys()]}
@@ -138,18 +187,22 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 					value={textAt(spec, "table.name")}
 					onInput={set("table.name")}
 				/>
-				<CheckField
-					label={words.perEventType}
-					help={words.perEventTypeHelp}
-					checked={valueAt(spec, "table.perEventType") === true}
-					onChange={(isOn) => onDraft(withPerEventType(draft, isOn))}
-				/>
+				<EventTypeTables form={form} capturedHeaders={capturedHeaders} />
 			</section>
-			<ColumnFields form={form} recent={recent} />
+			<ColumnFields
+				form={form}
+				recent={recent}
+				warehouse={warehouseTypeOf(draft)}
+			/>
+			<LatestRows
+				form={form}
+				columns={tableColumns(draft, captured, followed)}
+			/>
 			{!form.isReadOnly && (
 				<Preview
 					draft={draft}
 					recent={recent}
+					followed={followed}
 					onRefresh={() => setRound(round + 1)}
 				/>
 			)}

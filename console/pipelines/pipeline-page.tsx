@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { anyTypesTableOf, latestViewOf } from "../../crds/table-name.ts";
 import { isReady, live } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
@@ -28,6 +29,7 @@ import {
 import type { PageProps } from "../router/route.ts";
 import { RunButtons, startRun } from "../runs/run-now.tsx";
 import { RunTable } from "../runs/run-table.tsx";
+import { FoundByRuns } from "./found-by-runs.tsx";
 
 /** `pipelines/<name>`: how it is, what it loads next, and its Runs. */
 export function PipelinePage({ params }: PageProps) {
@@ -97,6 +99,10 @@ export function PipelinePage({ params }: PageProps) {
 				</>
 			)}
 			<Facts pipeline={pipeline} />
+			<FoundByRuns
+				pipeline={pipeline}
+				mayChange={can("pipelines", "update") && !managedBy}
+			/>
 			<section class="group" aria-labelledby="runs">
 				<div class="group-head">
 					<h2 id="runs">{words.runs}</h2>
@@ -134,7 +140,8 @@ export function PipelinePage({ params }: PageProps) {
 
 function Facts({ pipeline }: { pipeline: Pipeline }) {
 	const preview = usePreview(pipeline);
-	const { sourceRef, destinationRef, tableName, lastRun } = pipeline;
+	const { sourceRef, destinationRef, lastRun } = pipeline;
+	const table = pipeline.tableName ?? preview?.table ?? "";
 	return (
 		<dl class="facts">
 			<div>
@@ -154,9 +161,19 @@ function Facts({ pipeline }: { pipeline: Pipeline }) {
 			<div>
 				<dt>{words.table}</dt>
 				<dd>
-					<code>{tableName ?? preview?.table}</code>
+					<code>
+						{pipeline.table?.perEventType ? anyTypesTableOf(table) : table}
+					</code>
 				</dd>
 			</div>
+			{pipeline.table?.latestBy && (
+				<div>
+					<dt>{words.latestView}</dt>
+					<dd>
+						<code>{latestViewOf(table)}</code>
+					</dd>
+				</div>
+			)}
 			{lastRun && (
 				<div>
 					<dt>{words.lastRun}</dt>

@@ -1,18 +1,23 @@
+import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { type Draft, valueAt } from "../resource/draft.ts";
 import { type PreviewCell, previewTable } from "./columns.ts";
+import { followsEvents } from "./form.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 /** The latest events as the table would have them. */
 export function Preview({
 	draft,
 	recent,
+	followed,
 	onRefresh,
 }: {
 	draft: Draft;
 	recent: RecentEvents;
+	/** The columns that earlier Runs have given to members of bodies. */
+	followed: readonly PipelineBodyColumn[];
 	onRefresh(): void;
 }) {
 	return (
@@ -28,21 +33,26 @@ export function Preview({
 			<p class="help">
 				{valueAt(draft.spec, "filter") === undefined
 					? words.previewHelp
-					: words.previewFiltered}
+					: words.previewFiltered}{" "}
+				{followsEvents(draft) && words.previewEvolving(followed.length === 0)}
 			</p>
-			<Content draft={draft} recent={recent} />
+			<Content draft={draft} recent={recent} followed={followed} />
 		</section>
 	);
 }
 
-function Content({ draft, recent }: { draft: Draft; recent: RecentEvents }) {
+function Content({
+	draft,
+	recent,
+	followed,
+}: Omit<Parameters<typeof Preview>[0], "onRefresh">) {
 	if (recent.state === "none")
 		return <p class="quiet">{words.previewNoSource}</p>;
 	if (recent.state === "loading") return <Skeleton lines={3} />;
 	if (recent.state === "failed") return <ProblemBox problem={recent.problem} />;
 	if (recent.events.length === 0)
 		return <p class="quiet">{words.previewEmpty}</p>;
-	const { columns, rows } = previewTable(draft, recent.events);
+	const { columns, rows } = previewTable(draft, recent.events, followed);
 	return (
 		<section
 			class="table-box preview"

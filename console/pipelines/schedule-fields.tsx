@@ -7,13 +7,12 @@ import {
 	TextField,
 } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { withField } from "../resource/draft.ts";
+import { textAt, withField } from "../resource/draft.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
 import {
 	scheduleOf,
 	scheduleType,
 	scheduleTypes,
-	textAt,
 	withScheduleType,
 } from "./form.ts";
 import { cronWords, scheduleOutlook, wallText } from "./schedule.ts";

@@ -86,8 +86,7 @@ export function ConflictDialog({
 }
 
 function Value({ value }: { value: unknown }) {
-	if (value === undefined)
-		return <span class="quiet">{words.conflictNone}</span>;
+	if (value === undefined) return <span class="quiet">{words.notSet}</span>;
 	const text = typeof value === "string" ? value : JSON.stringify(value);
 	return <code>{text.length > 300 ? `${text.slice(0, 300)}…` : text}</code>;
 }

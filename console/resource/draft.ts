@@ -124,6 +124,14 @@ export function valueAt(value: unknown, path: string): unknown {
 	return at;
 }
 
+/** The text of a field; empty where there is none, and of what is no text. */
+export function textAt(spec: object, path: string): string {
+	const value = valueAt(spec, path);
+	return value === undefined || value === null || typeof value === "object"
+		? ""
+		: String(value);
+}
+
 /**
  * The draft with another value at a path of its spec, in which each step is a member. undefined removes the member, and objects
  * that have nothing left with it.

@@ -42,8 +42,13 @@ export function manifestOf(
 		...(namespace !== undefined && { namespace }),
 		...(labels && { labels }),
 	};
+	return yamlText({ apiVersion, kind, metadata, spec });
+}
+
+/** A value in the YAML that kubectl reads. */
+export function yamlText(value: object): string {
 	return stringify(
-		{ apiVersion, kind, metadata, spec },
+		value,
 		// kubectl reads YAML 1.1, in which 06:30 is a number and "on" is true, unless they are quoted.
 		{ version: "1.1", lineWidth: 100, aliasDuplicateObjects: false },
 	);

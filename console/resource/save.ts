@@ -14,6 +14,8 @@ export interface Original {
 	draft: Draft;
 	etag: string | undefined;
 	managedBy: string | undefined;
+	/** With what the operator says of it. */
+	view: ResourceView;
 }
 
 export type SaveResult = { view: ResourceView } | { changed: Original };
@@ -22,7 +24,7 @@ export async function loadOriginal(
 	kind: FormKind,
 	name: string,
 	signal?: AbortSignal,
-): Promise<Original & { view: ResourceView }> {
+): Promise<Original> {
 	const { value, etag } = await api.tagged<ResourceView>(
 		pathOf(kind, name),
 		signal && { signal },

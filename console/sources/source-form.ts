@@ -2,7 +2,13 @@ import {
 	type Provider,
 	providers,
 } from "../../packages/contracts/providers.ts";
-import { type Draft, isObject, valueAt, withField } from "../resource/draft.ts";
+import {
+	type Draft,
+	isObject,
+	type PlainObject,
+	valueAt,
+	withField,
+} from "../resource/draft.ts";
 
 /** Of `spec.webhook.authorization`. */
 export type AuthorizationType =
@@ -34,23 +40,51 @@ export function withProvider(
 	previous: string,
 ): Draft {
 	const isOwnName = draft.name !== "" && draft.name !== previous;
-	const webhook = providerOf(name)?.webhook;
-	const spec = {
-		...draft.spec,
-		webhook: webhook && withoutSecrets(webhook),
-	};
-	if (!webhook || Object.keys(webhook).length === 0)
-		delete (spec as { webhook?: unknown }).webhook;
-	return { ...draft, name: isOwnName ? draft.name : name, spec };
+	const webhook = exchanged(
+		draft.spec.webhook,
+		broughtBy(previous),
+		broughtBy(name),
+	);
+	return withField(
+		{ ...draft, name: isOwnName ? draft.name : name },
+		"webhook",
+		Object.keys(webhook).length > 0 ? webhook : undefined,
+	);
 }
 
-/** Their Secret doesn't exist yet. */
-function withoutSecrets(webhook: object): object {
+/** What a provider brings. Its Secret doesn't exist yet. */
+function broughtBy(name: string): PlainObject {
 	return JSON.parse(
-		JSON.stringify(webhook, (key, value) =>
+		JSON.stringify(providerOf(name)?.webhook ?? {}, (key, value) =>
 			key === "secretRefs" ? undefined : value,
 		),
 	);
+}
+
+/** The settings with those of one provider in place of another's. What somebody has added, such as to a list, stays. */
+function exchanged(
+	webhook: unknown,
+	before: PlainObject,
+	after: PlainObject,
+): PlainObject {
+	const all = { ...(isObject(webhook) ? webhook : {}) };
+	for (const [field, value] of Object.entries(before)) {
+		const own = all[field];
+		const left =
+			Array.isArray(own) && Array.isArray(value)
+				? own.filter((one) => !value.includes(one))
+				: [];
+		if (left.length > 0) all[field] = left;
+		else delete all[field];
+	}
+	for (const [field, value] of Object.entries(after)) {
+		const own = all[field];
+		all[field] =
+			Array.isArray(own) && Array.isArray(value)
+				? [...new Set([...own, ...value])]
+				: value;
+	}
+	return all;
 }
 
 export function authorizationOf({ spec }: Draft): {
@@ -77,13 +111,20 @@ export function withAuthorization(
 	type: AuthorizationType,
 	{ scheme = "StandardWebhooks", topicARNs = [] as string[] } = {},
 ): Draft {
+	const signature = valueAt(draft.spec, `${authorizationPath}.signature`);
 	const value = {
 		None: undefined,
 		CustomToken: { type },
-		Signature: { type, signature: { scheme } },
+		Signature: { type, signature: { ...withoutCustom(signature), scheme } },
 		AmazonSNS: { type, amazonSNS: { topicARNs } },
 	}[type];
 	return withField(draft, authorizationPath, value);
+}
+
+/** What a signature has beside its scheme, but for the description of one that no provider has. */
+function withoutCustom(signature: unknown): PlainObject {
+	const { custom: _, ...others } = isObject(signature) ? signature : {};
+	return others;
 }
 
 /** What is sent: the draft with its secrets, which the API puts into Secrets. A new one takes the place of what was there. */

@@ -5,8 +5,12 @@ import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
-import { textAt } from "../pipelines/form.ts";
-import { type Draft, type ResourceView, withField } from "../resource/draft.ts";
+import {
+	type Draft,
+	type ResourceView,
+	textAt,
+	withField,
+} from "../resource/draft.ts";
 import { readManifest } from "../resource/manifest.ts";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import { type Original, tryDraft } from "../resource/save.ts";

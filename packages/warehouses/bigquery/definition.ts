@@ -187,6 +187,13 @@ export const definition = {
 				help: "A Cloud Storage bucket for load jobs. Empty: files go to BigQuery directly.",
 			},
 		},
+		tableFields: {
+			bodyType: {
+				label: "Type of body in BigQuery",
+				help: "Not set: STRING, byte for byte. JSON is quicker and cheaper to query, but keeps neither spaces nor the order of members; a body that it can't hold is NULL and counted.",
+				kind: ["STRING", "JSON"],
+			},
+		},
 		place: ({ projectId, dataset }) => [projectId, dataset],
 	},
 	errors: bigQueryErrors,

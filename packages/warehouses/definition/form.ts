@@ -1,9 +1,11 @@
-/** What the console's form of a Destination shows of one type of warehouse. */
+/** What the console's forms of a Destination and of a Pipeline show of one type of warehouse. */
 export interface WarehouseForm<Spec extends object = object> {
 	/** Behind the type's name in the choice, such as `a dataset`. */
 	title: string;
 	/** By the path in the type's part of the spec, in the order in which they are shown. The YAML has the rest. */
 	fields: Readonly<Record<string, WarehouseFormField>>;
+	/** The same of a Pipeline's table, by the path in the type's member of `spec.table`. */
+	tableFields?: Readonly<Record<string, WarehouseFormField>>;
 	/** Where the warehouse is: what a list shows, joined by `/`. */
 	place(spec: Spec): (string | undefined)[];
 }

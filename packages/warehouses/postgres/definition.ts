@@ -180,6 +180,13 @@ export const definition = {
 			},
 			"caSecretRef.name": authoritiesField,
 		},
+		tableFields: {
+			bodyType: {
+				label: "Type of body in Postgres",
+				help: "Not set: text, byte for byte. jsonb is quicker to query, but keeps neither spaces nor the order of members; a body that it can't hold is NULL and counted.",
+				kind: ["text", "jsonb"],
+			},
+		},
 		place: ({ host, database, schema, credentials }) => [
 			host ?? credentials.secretRef.name,
 			database,

@@ -1,0 +1,145 @@
+import { useRef } from "preact/hooks";
+import { otherTypesTableOf } from "../../crds/table-name.ts";
+import { CheckField, SelectField, TextField } from "../components/field.tsx";
+import { pipelines as words } from "../messages/pipelines.ts";
+import { textAt, valueAt, withField } from "../resource/draft.ts";
+import type { FormContext } from "../resource/resource-form.tsx";
+import {
+	chosenTable,
+	clashOf,
+	eventTypes,
+	hasPerEventType,
+	numberOf,
+	typePlace,
+	withEventTypes,
+	withPerEventType,
+} from "./form.ts";
+
+interface TypeFieldsProps {
+	form: FormContext;
+	/** The headers that the Source captures. */
+	capturedHeaders: readonly string[];
+}
+
+/** Which types of events are loaded. */
+export function EventTypeFilter({ form, capturedHeaders }: TypeFieldsProps) {
+	const { draft, onDraft, errorAt } = form;
+	const emptied = useRef<unknown>(undefined);
+	const types = eventTypes(draft);
+	return (
+		<>
+			<TextField
+				label={words.eventTypes}
+				help={words.eventTypesHelp}
+				rows={2}
+				isMonospace
+				error={errorAt("filter.types")}
+				value={types}
+				onInput={(text) => {
+					const place = emptied.current;
+					emptied.current =
+						text === "" ? valueAt(draft.spec, "filter.eventType") : undefined;
+					onDraft(withEventTypes(draft, text, place));
+				}}
+			/>
+			{(types !== "" || typePlace(draft, "filter.eventType") !== "") && (
+				<TypePlace
+					path="filter.eventType"
+					form={form}
+					capturedHeaders={capturedHeaders}
+				/>
+			)}
+		</>
+	);
+}
+
+/** Whether each type of event has a table of its own. */
+export function EventTypeTables({ form, capturedHeaders }: TypeFieldsProps) {
+	const { draft, onDraft, errorAt } = form;
+	const isOn = hasPerEventType(draft);
+	const clash = isOn ? undefined : clashOf(draft, "table.perEventType");
+	const table = chosenTable(draft) || "<table>";
+	return (
+		<>
+			<CheckField
+				label={words.perEventType}
+				help={clash ?? words.perEventTypeHelp(table)}
+				error={errorAt("table.perEventType")}
+				checked={isOn}
+				disabled={clash !== undefined}
+				onChange={(next) => onDraft(withPerEventType(draft, next))}
+			/>
+			{isOn && (
+				<>
+					<TypePlace
+						path="table.eventType"
+						form={form}
+						capturedHeaders={capturedHeaders}
+					/>
+					<TextField
+						label={words.maxEventTypes}
+						help={words.maxEventTypesHelp(otherTypesTableOf(table))}
+						type="number"
+						min="1"
+						max="100"
+						placeholder="100"
+						error={errorAt("table.maxEventTypes")}
+						value={textAt(draft.spec, "table.maxEventTypes")}
+						onInput={(text) =>
+							onDraft(withField(draft, "table.maxEventTypes", numberOf(text)))
+						}
+					/>
+				</>
+			)}
+		</>
+	);
+}
+
+/** Where an event's type is: as others say, or a place that is named here. */
+function TypePlace({
+	path,
+	form: { draft, onDraft, errorAt },
+	capturedHeaders,
+}: TypeFieldsProps & { path: keyof typeof words.typePlaces }) {
+	const labels = words.typePlaces[path];
+	const place = typePlace(draft, path);
+	const own = errorAt(path);
+	return (
+		<div class="beside">
+			<SelectField
+				label={labels.where}
+				error={place === "" ? own : undefined}
+				value={place}
+				options={[
+					["", labels.otherwise],
+					["bodyPointer", words.typeInBody],
+					["header", words.typeInHeader],
+				]}
+				onChange={(next) =>
+					onDraft(
+						withField(draft, path, next === "" ? undefined : { [next]: "" }),
+					)
+				}
+			/>
+			{place !== "" && (
+				<TextField
+					label={labels[place]}
+					help={
+						place === "header"
+							? words.typeHeaderHelp(capturedHeaders)
+							: words.typePointerHelp
+					}
+					isMonospace
+					placeholder={
+						place === "header" ? (capturedHeaders[0] ?? "") : "/type"
+					}
+					error={errorAt(`${path}.${place}`) ?? own}
+					value={textAt(draft.spec, `${path}.${place}`)}
+					onInput={(text) =>
+						onDraft(withField(draft, `${path}.${place}`, text))
+					}
+				/>
+			)}
+		</div>
+	);
+}
