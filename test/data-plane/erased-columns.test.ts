@@ -249,6 +249,29 @@ test.each(types)(
 );
 
 test.each(types)(
+	"%s: what the warehouse computes from the body of a blank row says nothing either",
+	async (_, open) => {
+		const warehouse = await open();
+		if (!warehouse.addComputed) return;
+		const whole = await wholeOf(warehouse);
+		await loaded(warehouse, whole, tableOf(columns));
+		await warehouse.addComputed();
+		expect(await olderRows(warehouse, "shout")).toContainEqual([
+			expect.stringContaining("HERS@SHOP"),
+		]);
+		await latest(warehouse, whole, tableOf(columns), {
+			mode: "BlankBody",
+			match: hers,
+		});
+		const his = [expect.stringContaining("HIS@SHOP")];
+		expect(await olderRows(warehouse, "shout")).toEqual([
+			...[["NULL"], his],
+			...[["NULL"], his],
+		]);
+	},
+);
+
+test.each(types)(
 	"%s: tables that the Pipeline has left keep nothing of who is erased, and no other Pipeline's table changes",
 	async (_, open) => {
 		const warehouse = await open();
