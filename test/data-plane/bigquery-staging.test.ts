@@ -1,4 +1,8 @@
 import { expect, test } from "vitest";
+import type {
+	Manifest,
+	ManifestErasure,
+} from "../../packages/contracts/manifest.ts";
 import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
@@ -94,6 +98,27 @@ test("files that killed and failed loads left are deleted by the next Run of the
 	expect(exitCode, log).toBe(0);
 	expect(double.jobs.all()).toHaveLength(2);
 	expect(files()).toEqual(others);
+});
+
+test("an Erase deletes files that killed loads left for a table that no Run loads any more", async () => {
+	const { manifest, load, double, destination, files } = await stagingFixture();
+	const first = await manifest({ "2026-03-01": [] });
+	const loaded = async (name: string, more: Partial<Manifest>) => {
+		const end = await load(
+			{ ...first, run: crypto.randomUUID(), ...more },
+			{ input: { destination, table: { name, columns, description: "" } } },
+		);
+		expect(end.exitCode, end.log).toBe(0);
+	};
+	await loaded("orders", {});
+	double.buckets.put("staging", `${folder}/tidemill_a_rest_1`, Buffer.from(""));
+	await loaded("orders_new", {});
+	expect(files()).toHaveLength(1);
+	const erasure = { mode: "RemoveRow", before: "2026-03-01", eventIDs: ["a"] };
+	await loaded("orders_new", {
+		erasures: { asked: 1, others: [erasure as ManifestErasure] },
+	});
+	expect(files()).toEqual([]);
 });
 
 test("an upload to the bucket that is interrupted resumes, and its file is whole", async () => {

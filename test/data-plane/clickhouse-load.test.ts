@@ -14,7 +14,11 @@ import type {
 	LoadInput,
 	TableColumn,
 } from "../../packages/contracts/job.ts";
-import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type {
+	Manifest,
+	ManifestErasure,
+} from "../../packages/contracts/manifest.ts";
+import { stagingPrefixOf } from "../../packages/warehouses/clickhouse/load/statements.ts";
 import { clickHouseFixture } from "../support/fixtures/data-plane/clickhouse-fixture.ts";
 import {
 	columns,
@@ -220,6 +224,25 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 			);
 		},
 	);
+
+	test("an Erase drops the staging table that a killed load left for a table that no Run loads any more", async () => {
+		const { twoDays, loaded, rows, tables, database } = await sceneOf();
+		const table = { name: "orders_new", columns, description: "" };
+		await loaded(await twoDays("a"));
+		const left = `${stagingPrefixOf("orders")}left`;
+		await rows(`CREATE TABLE ${database}.\`${left}\` AS orders`);
+		await loaded(await twoDays("b"), { table });
+		expect(await tables()).toContain(left);
+		const erasure = { mode: "RemoveRow", before: day, eventIDs: ["a"] };
+		await loaded(
+			{
+				...(await twoDays("c")),
+				erasures: { asked: 1, others: [erasure as ManifestErasure] },
+			},
+			{ table },
+		);
+		expect(await tables()).not.toContain(left);
+	});
 
 	test("a reader that counts all the time sees whole days only", async () => {
 		const { manifest, loaded, rows } = await sceneOf();

@@ -182,8 +182,14 @@ class BigQueryWarehouse implements Warehouse {
 					const names = marked.map(
 						({ tableReference: { tableId } }) => tableId,
 					);
-					const found = await mapConcurrently(names.toSorted(), 8, (name) =>
-						this.#dataset.findTable(name),
+					const found = await mapConcurrently(
+						names.toSorted(),
+						8,
+						async (name) => {
+							// Files of killed loads hold events, and a table that none loads has no next one that deletes them.
+							await this.#dataset.bucket?.deleteFiles(name, () => true);
+							return this.#dataset.findTable(name);
+						},
 					);
 					return found.flatMap((table) =>
 						table ? [erasableTable(table)] : [],

@@ -173,6 +173,8 @@ class ClickHouseWarehouse implements Warehouse {
 			return ownerOf(mark, input, manifest) === "Ours";
 		});
 		if (tables.length === 0) return [];
+		// Those of killed loads hold events, and a table that none loads has no next one that drops them.
+		for (const { name } of tables) await this.#dropStaging(name);
 		const names = tables.map(({ name }) => quoteText(name)).join(", ");
 		const columns = await this.#connection.rows<{
 			table: string;
