@@ -307,6 +307,9 @@ test("a compacted date's events are listed and found in the object that has them
 	for (const event of events) await archive.publish([event]);
 	await running.flush();
 	const before = await listed(archive, { limit: 5 });
+	const stored = async () =>
+		(await listed(archive, { limit: 12, stored: true })).events;
+	const storedBefore = await stored();
 	const output = compaction.outputKey();
 	await compaction.compactor().look(Date.now(), compaction.signal);
 	for (const event of [events[0]!, events[7]!, events[11]!])
@@ -318,6 +321,9 @@ test("a compacted date's events are listed and found in the object that has them
 	expect(await pages(archive, { limit: 5 })).toEqual(
 		events.map(idOf).reverse(),
 	);
+	// The Runs that had them still have.
+	expect(storedBefore[0]).toHaveProperty("storedTime");
+	expect(await stored()).toEqual(storedBefore);
 	expect(await archive.askEvents({ cursor: before.cursor! })).toMatchObject({
 		ok: false,
 		error: { code: "CursorExpired" },

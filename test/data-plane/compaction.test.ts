@@ -60,6 +60,12 @@ test("a closed date becomes one object with the same rows in order; others stay 
 	const [output] = record.outputs;
 	expect(output).toMatchObject({ rows: 36 });
 	expect(output!.inputs).toHaveLength(12);
+	const start = Date.parse(closedDate);
+	expect(output!.inputTimes).toEqual(
+		output!.inputs.map((_, cut) => [
+			...[start + cut * 1000, start + cut * 1000 + 3000],
+		]),
+	);
 	const folder = archive.keys.eventsOfDate(record);
 	const after = (await archive.rows()).filter(
 		({ key }) => key === folder + output!.name,

@@ -126,7 +126,10 @@ export class DateCompaction {
 		const output =
 			(await this.#existing(key, group)) ?? (await this.#make(key, group));
 		const { rows, bytes, sha256 } = output;
-		return { name, rows, bytes, sha256, inputs };
+		const inputTimes = group.map(
+			({ contents: { fromMs, toMs } }): [number, number] => [fromMs, toMs],
+		);
+		return { name, rows, bytes, sha256, inputs, inputTimes };
 	}
 
 	/** The output that is in the store, whoever wrote it; undefined if there is none. */

@@ -23,6 +23,8 @@ export interface CompactionOutput {
 	 * earlier versions.
 	 */
 	inputs: string[];
+	/** When the first and the last event of each input were received, ms since 1970. Absent in records of earlier versions. */
+	inputTimes?: [fromMs: number, toMs: number][];
 }
 
 /** Throws if this archive can't read the record. */

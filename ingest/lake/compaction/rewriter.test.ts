@@ -58,6 +58,8 @@ test("merged files have the same contents, sorted by timestamp", async () => {
 		ids: 4,
 		bytes: a!.bytes + b!.bytes,
 		hashes: a!.hashes + b!.hashes,
+		fromMs: event(1).timestampMs,
+		toMs: event(4).timestampMs,
 	});
 });
 

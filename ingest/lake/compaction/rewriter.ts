@@ -25,6 +25,9 @@ export interface FileContents extends Omit<MergeSize, "objects"> {
 	ids: number;
 	/** The sum of all rows' hashes, which is independent of their order. */
 	hashes: bigint;
+	/** When its first and last event were received. */
+	fromMs: number;
+	toMs: number;
 }
 
 export class OutOfMemory extends Error {
@@ -81,7 +84,8 @@ export class ParquetRewriter {
 		>(
 			`SELECT file_index AS file, count(*) AS rows, count(DISTINCT event_id) AS ids,` +
 				` sum(strlen(event_id) + strlen(body) + coalesce(strlen(headers), 0) + coalesce(strlen(violations), 0))::BIGINT AS bytes,` +
-				` sum(hash(event_id, timestamp, date, body, kind, headers, violations)::HUGEINT) AS hashes` +
+				` sum(hash(event_id, timestamp, date, body, kind, headers, violations)::HUGEINT) AS hashes,` +
+				` epoch_ms(min(timestamp)) AS "fromMs", epoch_ms(max(timestamp)) AS "toMs"` +
 				` FROM ${rowsOf(files)} GROUP BY file_index`,
 		);
 		return files.map((_, index) => {
@@ -91,6 +95,8 @@ export class ParquetRewriter {
 				ids: Number(of?.ids ?? 0),
 				bytes: Number(of?.bytes ?? 0),
 				hashes: BigInt(of?.hashes ?? 0),
+				fromMs: Number(of?.fromMs ?? 0),
+				toMs: Number(of?.toMs ?? 0),
 			};
 		});
 	}

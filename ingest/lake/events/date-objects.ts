@@ -30,8 +30,18 @@ export interface EventObject {
 	from: number;
 	/** Whether it has the rows of that cut alone. */
 	isOfOneCut: boolean;
+	/** The cuts that a compacted object has the rows of, in their order. Absent where an earlier version compacted it. */
+	cuts?: CutOfRows[];
 	/** When an Import added it: `stream` and `first` are those of its record. Absent for events that were received. */
 	importedMs?: number;
+}
+
+/** A cut, and when its first and last row of an object were received. */
+export interface CutOfRows {
+	stream: string;
+	first: number;
+	fromMs: number;
+	toMs: number;
 }
 
 /** Finds the objects that have each event once, as manifests do. */
@@ -87,8 +97,12 @@ export class SourceObjects {
 					? firstOf(output, stream)
 					: first;
 			const place = { stream, first, from, isOfOneCut: !output };
+			const cuts = earlier?.cuts ?? (output && cutsOf(output));
 			const key = folder + name;
-			objects.set(name, { key, name, date, quarantined, ...place });
+			objects.set(name, {
+				...{ key, name, date, quarantined, ...place },
+				...(cuts && { cuts }),
+			});
 		}
 		return [...objects.values()];
 	}
@@ -98,6 +112,16 @@ export class SourceObjects {
 function firstOf({ inputs }: CompactionOutput, stream: string): number {
 	const input = inputs.find((name) => cutOfName(name).stream === stream);
 	return cutOfName(input!).first;
+}
+
+function cutsOf({
+	inputs,
+	inputTimes,
+}: CompactionOutput): CutOfRows[] | undefined {
+	return inputTimes?.map(([fromMs, toMs], at) => ({
+		...cutOfName(inputs[at]!),
+		...{ fromMs, toMs },
+	}));
 }
 
 /** The objects of Imports that these records name. */

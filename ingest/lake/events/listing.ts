@@ -11,7 +11,7 @@ import { BufferedEvents, pageMs } from "./buffered-events.ts";
 import type { EventObject } from "./date-objects.ts";
 import type { EventStore, StreamEnds } from "./event-store.ts";
 import { ListedObjects, type ListedRow } from "./listed-objects.ts";
-import { cutOf, storedTimeOf } from "./lookup.ts";
+import { type CutPlace, cutOfRow, readCut, storedTimeOf } from "./lookup.ts";
 import type { OpenObject } from "./object-reader.ts";
 import { isBefore, type RowChoice, type RowPlace, storedEvent } from "./row.ts";
 
@@ -52,21 +52,29 @@ async function timesOf(
 	events: EventStore,
 	shown: readonly ListedRow[],
 ): Promise<Pick<ListedEvent, "storedTime" | "releasedTime">[]> {
-	const objects = new Map(
-		shown.flatMap(({ object }) => (object ? [[object.key, object]] : [])),
+	const { keys } = events.options.store;
+	const keyOf = ({ stream, first }: CutPlace) => keys.cut(stream, first);
+	const places = shown.map(
+		({ row, object }) => object && cutOfRow(row, object),
+	);
+	const unique = new Map(
+		places.flatMap((place) => (place ? [[keyOf(place), place]] : [])),
 	);
 	const cuts = new Map<string, CutRecord | undefined>();
-	await mapConcurrently([...objects.values()], opensAtOnce, async (object) => {
-		cuts.set(object.key, await cutOf(events, object));
+	await mapConcurrently([...unique], opensAtOnce, async ([key, place]) => {
+		cuts.set(key, await readCut(events, place));
 	});
-	return shown.map(({ row, object, releasedMs }) => ({
-		storedTime: object
-			? storedTimeOf(row, object, cuts.get(object.key))
-			: new Date(row.storedMs!).toISOString(),
-		...(releasedMs !== undefined && {
-			releasedTime: new Date(releasedMs).toISOString(),
-		}),
-	}));
+	return shown.map(({ row, object, releasedMs }, at) => {
+		const place = places[at];
+		return {
+			storedTime: object
+				? storedTimeOf(row, object, place && cuts.get(keyOf(place)))
+				: new Date(row.storedMs!).toISOString(),
+			...(releasedMs !== undefined && {
+				releasedTime: new Date(releasedMs).toISOString(),
+			}),
+		};
+	});
 }
 
 class Listing {

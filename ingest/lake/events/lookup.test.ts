@@ -5,6 +5,7 @@ import {
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
 import { type FrameEvent, newEventId } from "../../wire/frame-event.ts";
+import { listEvents } from "./listing.ts";
 import { findEvent } from "./lookup.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
@@ -126,6 +127,55 @@ test("an event of a receiver whose clock is ahead is found before its time", asy
 	expect(answer).toMatchObject({
 		event: { eventID: idOf(ahead), frames: { first: 1 } },
 	});
+});
+
+/** When each event was stored, in seconds after noon, as a look-up and as a list says it. */
+async function storedSeconds(events: StoredEvents, all: FrameEvent[]) {
+	const list = await listEvents(events, "shop", sourceKey, {
+		...{ limit: 100, stored: true },
+	});
+	const listed = new Map(
+		list.ok ? list.events.map((one) => [one.eventID, one.storedTime]) : [],
+	);
+	const seconds: number[] = [];
+	for (const event of all) {
+		const { answer } = await find(events, event);
+		const storedTime = answer.ok ? answer.event?.storedTime : undefined;
+		expect(storedTime).toBe(listed.get(idOf(event)));
+		seconds.push((Date.parse(storedTime!) - noonMs) / 1_000);
+	}
+	return seconds;
+}
+
+/** Two cuts, of 0 to 40 s and of 45 to 60 s after noon. An event of the second was received in the time of the first. */
+async function twoCuts() {
+	const events = new StoredEvents();
+	const [first, middle, last, late, next] = [0, 20, 40, 30, 60].map((second) =>
+		eventAt(noonMs + second * 1_000),
+	) as [FrameEvent, FrameEvent, FrameEvent, FrameEvent, FrameEvent];
+	for (const event of [first, middle, last]) events.publish([event]);
+	await events.archive();
+	events.publish([late], noonMs + 45_000);
+	events.publish([next]);
+	await events.archive();
+	return { events, all: [first, middle, last, late, next] };
+}
+
+test("an event that came after a Run's snapshot isn't taken for one of before, because the same cut has both", async () => {
+	const { events, all } = await twoCuts();
+	expect(await storedSeconds(events, all)).toEqual([0, 20, 40, 45, 60]);
+});
+
+test("a Run that has an event still has it when the event's date is compacted; only where two cuts meet, the later one counts", async () => {
+	const { events, all } = await twoCuts();
+	await events.compact("2026-03-01");
+	expect(await storedSeconds(events, all)).toEqual([0, 20, 45, 45, 60]);
+});
+
+test("of a date that an earlier version compacted, an event counts as stored when it must have been", async () => {
+	const { events, all } = await twoCuts();
+	await events.compact("2026-03-01", { isOfEarlierVersion: true });
+	expect(await storedSeconds(events, all)).toEqual([120, 140, 160, 150, 180]);
 });
 
 test("the event of a sender's key is found after its ID's time, for as long as a key is kept", async () => {

@@ -119,8 +119,9 @@ async function described(
 	{ account, sourceKey }: ArchivedSource,
 	{ object, row }: EventMatch,
 ): Promise<Found> {
-	const { key, date, quarantined, stream, first, importedMs } = object;
-	const cut = await cutOf(events, object);
+	const { key, date, quarantined, isOfOneCut, importedMs } = object;
+	const place = cutOfRow(row, object);
+	const cut = place && (await readCut(events, place));
 	const folder = { account, sourceKey, date };
 	const released = quarantined
 		? (await releasedRows(events, folder, object, [row])).get(row.eventID)
@@ -136,7 +137,10 @@ async function described(
 						? "quarantined"
 						: "accepted",
 		stage: "Bucket",
-		...(cut && { frames: { stream, first, last: cut.last } }),
+		...(cut &&
+			isOfOneCut && {
+				frames: { stream: cut.stream, first: cut.first, last: cut.last },
+			}),
 		object: key,
 		storedTime: storedTimeOf(row, object, cut),
 		...(released && {
@@ -148,27 +152,47 @@ async function described(
 	});
 }
 
-/** When an object's row was stored, or at the latest: nothing says when once the objects of its date are compacted. */
+/** Where a cut's record is. */
+export type CutPlace = Pick<EventObject, "stream" | "first">;
+
+/**
+ * The cut that has an object's row; the latest that may have it, where several cuts of a compacted object have rows of before and
+ * after its time. Undefined if nothing says it.
+ */
+export function cutOfRow(
+	{ timeMs }: StoredRow,
+	{ stream, first, isOfOneCut, cuts }: EventObject,
+): CutPlace | undefined {
+	if (isOfOneCut) return { stream, first };
+	return cuts?.findLast(
+		({ fromMs, toMs }) => fromMs <= timeMs && timeMs <= toMs,
+	);
+}
+
+/** Undefined if its record is gone. */
+export async function readCut(
+	events: EventStore,
+	{ stream, first }: CutPlace,
+): Promise<CutRecord | undefined> {
+	const { store } = events.options;
+	const text = await store.get(store.keys.cut(stream, first));
+	return text === undefined ? undefined : (JSON.parse(text) as CutRecord);
+}
+
+/**
+ * When an object's row was stored: when it was received, but no earlier than its cut's first frame and no later than the last, since
+ * a Run may have its snapshot in the middle of a cut. Where no cut is known, the latest time that it can have been.
+ */
 export function storedTimeOf(
 	{ timeMs }: StoredRow,
 	{ importedMs }: EventObject,
 	cut: CutRecord | undefined,
 ): string {
-	return (
-		cut?.firstFrame.time ??
-		new Date(importedMs ?? timeMs + disorderMs).toISOString()
-	);
-}
-
-/** The cut that an object has the rows of; undefined if there are several. */
-export async function cutOf(
-	events: EventStore,
-	{ stream, first, isOfOneCut }: EventObject,
-): Promise<CutRecord | undefined> {
-	if (!isOfOneCut) return undefined;
-	const { store } = events.options;
-	const text = await store.get(store.keys.cut(stream, first));
-	return text === undefined ? undefined : (JSON.parse(text) as CutRecord);
+	if (!cut) return new Date(importedMs ?? timeMs + disorderMs).toISOString();
+	const { firstFrame, lastFrame } = cut;
+	if (timeMs <= Date.parse(firstFrame.time)) return firstFrame.time;
+	if (timeMs >= Date.parse(lastFrame.time)) return lastFrame.time;
+	return new Date(timeMs).toISOString();
 }
 
 function foundOf(

@@ -264,7 +264,12 @@ export class YearBucket
 		const contentsOf = (file: string): FileContents & { objects: number } => {
 			const { rows, stands } = files.get(file)!;
 			const bytes = (rows / stands) * bytesOfBody;
-			return { objects: stands, rows, ids: rows, bytes, hashes: BigInt(rows) };
+			const hashes = BigInt(rows);
+			return {
+				...{ objects: stands, rows, ids: rows, bytes, hashes },
+				// As long as those of a real date.
+				...{ fromMs: 1_780_000_000_000, toMs: 1_780_000_060_000 },
+			};
 		};
 		return {
 			newFile,
