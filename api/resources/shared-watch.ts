@@ -81,7 +81,8 @@ interface ShownObject extends KubeObject {
 
 /**
  * A watch with the token of one of its visitors, its holder. When the holder leaves, which is also what happens to one whose token
- * or right has ended, the next visitor becomes it.
+ * or right has ended, the next visitor becomes it, and watches on from where that one was. When the last one leaves, nothing is
+ * kept: neither a token, nor what may be no longer so when somebody comes.
  */
 class SharedWatch implements WatchSink<ShownObject> {
 	readonly listed: Promise<void>;
@@ -93,6 +94,8 @@ class SharedWatch implements WatchSink<ShownObject> {
 	/** In the order in which they came. */
 	readonly #visitors = new Set<Visitor>();
 	#held: { by: Visitor; stop: AbortController } | undefined;
+	/** Of what it holds. */
+	#version: string | undefined;
 
 	constructor(watched: WatchedKind, namespace: string, log: Logger) {
 		this.#watched = watched;
@@ -176,13 +179,16 @@ class SharedWatch implements WatchSink<ShownObject> {
 			{
 				listed: this.#setListed,
 				refused: async () => {},
-				received: () => {},
+				received: (version) => {
+					if (!stop.signal.aborted) this.#version = version;
+				},
 				failed: () => {
 					if (!stop.signal.aborted) visitor.failed();
 				},
 			},
 			this.#log,
 			stop.signal,
+			this.#version,
 		);
 	}
 }

@@ -32,6 +32,8 @@ let account: string;
 let tokens: Awaited<ReturnType<typeof newAccount>>["tokens"];
 /** The watches that run now, each with the path that it watches. */
 const watches = new Set<{ plural: string; token: string }>();
+/** The namespace of each list of Destinations that the API has asked for. */
+const lists: (string | undefined)[] = [];
 
 beforeAll(async () => {
 	({ account, tokens } = await newAccount());
@@ -40,6 +42,11 @@ beforeAll(async () => {
 		clientFor: (token) => {
 			const client = clientOf(token);
 			const watch = client.watch.bind(client);
+			const list = client.list.bind(client);
+			client.list = (kind, options) => {
+				if (kind.plural === "destinations") lists.push(options?.namespace);
+				return list(kind, options);
+			};
 			client.watch = async function* (kind, options) {
 				const open = { plural: kind.plural, token };
 				watches.add(open);
@@ -164,7 +171,7 @@ test("nobody sees another account's objects, nor kinds without the right to list
 	}
 });
 
-test("many visitors cost one watch; who leaves hands it on; a revoked one is cut off, and the others go on", async () => {
+test("many visitors cost one watch and one list; who leaves hands it on; a revoked one is cut off, and the others go on", async () => {
 	const { account: shared, tokens: theirs } = await newAccount();
 	const mine = (token: string) =>
 		[...watches].filter((watch) => watch.token === token).length;
@@ -197,6 +204,10 @@ test("many visitors cost one watch; who leaves hands it on; a revoked one is cut
 		await viewer.has("object", "after-ten-left");
 	// The one who held it may have left, and the next takes it over.
 	await vi.waitFor(() => expect(mine(theirs.viewer)).toBe(1), wait);
+	await make("after-the-hand-over", shared);
+	for (const viewer of viewers.slice(10))
+		await viewer.has("object", "after-the-hand-over");
+	expect(lists.filter((namespace) => namespace === shared)).toHaveLength(1);
 	for (const viewer of viewers) viewer.leave();
 	await vi.waitFor(() => expect(mine(theirs.viewer)).toBe(0), wait);
 }, 200_000);

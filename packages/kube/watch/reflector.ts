@@ -23,8 +23,8 @@ export interface WatchListener {
 	 * after which there is a short pause.
 	 */
 	refused(): Promise<void>;
-	/** The apiserver sent something, so the sink is current as of now. */
-	received(): void;
+	/** The apiserver sent something, so the sink is current as of now: it holds this version. */
+	received(version: string): void;
 	/** The apiserver refused or did not answer. It is asked again after a pause. */
 	failed?(): void;
 }
@@ -33,6 +33,7 @@ export interface WatchListener {
  * Keeps a sink equal to what the apiserver has: lists page by page, then watches from that version on. A watch that ends
  * is resumed where it stopped. When the apiserver has forgotten that version (410), everything is listed again. Only the
  * signal ends it.
+ * @param held the version that the sink holds already, from which to watch on; undefined to list first
  */
 export async function reflect<T extends KubeObject>(
 	client: KubeClient,
@@ -42,8 +43,9 @@ export async function reflect<T extends KubeObject>(
 	listener: WatchListener,
 	log: Logger,
 	signal: AbortSignal,
+	held?: string,
 ): Promise<void> {
-	let version: string | undefined;
+	let version = held;
 	let failures = 0;
 	const kept = (object: T) => sink.kept?.(object) ?? trimmed(object);
 	while (!signal.aborted) {
@@ -53,7 +55,7 @@ export async function reflect<T extends KubeObject>(
 				if (signal.aborted) return;
 				sink.replace(scope.namespace, list.items);
 				version = list.version;
-				listener.received();
+				listener.received(version);
 				listener.listed();
 			}
 			for await (const seen of watchFrom(
@@ -69,7 +71,7 @@ export async function reflect<T extends KubeObject>(
 			)) {
 				version = seen;
 				failures = 0;
-				listener.received();
+				listener.received(version);
 			}
 			failures = 0;
 		} catch (error) {
