@@ -133,16 +133,16 @@ class Failure extends Component<
 
 function LeaveDialog() {
 	const answer = useSignal<((isSure: boolean) => void) | undefined>(undefined);
-	useEffect(
-		() =>
-			askBeforeLeaving(
-				() =>
-					new Promise<boolean>((resolve) => {
-						answer.value = resolve;
-					}),
-			),
-		[answer],
-	);
+	useEffect(() => {
+		askBeforeLeaving(
+			() =>
+				new Promise<boolean>((resolve) => {
+					answer.value = resolve;
+				}),
+		);
+		// The session may end while it asks. The form is gone then, and nothing is left to save.
+		return () => answer.peek()?.(true);
+	}, [answer]);
 	const give = (isSure: boolean) => {
 		answer.value?.(isSure);
 		answer.value = undefined;

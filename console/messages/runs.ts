@@ -20,13 +20,15 @@ export const runs = {
 		"A run loads a pipeline's events. The schedule of a pipeline starts runs, or you do.",
 	emptyFiltered: "No run matches the filter.",
 	older: "Show older runs",
-	loadingOlder: "Loading…",
+	loading: "Loading…",
 	previousMonth: "Previous month",
 	nextMonth: "Next month",
 	monthOf: (month: string) => `Runs of ${month}`,
 	weekdays: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
 	dayRuns: (date: string, text: string) => `${date}: ${text}`,
-	tooMany: "More than 10,000 runs: earlier days of the month are incomplete.",
+	countedRuns: (counted: number, total: number | undefined) =>
+		`The counts are of ${counted.toLocaleString("en")} runs${total === undefined ? "" : ` of ${total.toLocaleString("en")}`}, so earlier days may have more.`,
+	countMore: "Count more runs",
 	filteredDay: (date: string) => `Only ${date}`,
 
 	runAgain: "Run again",

@@ -49,7 +49,10 @@ function Content({
 	if (recent.state === "none")
 		return <p class="quiet">{words.previewNoSource}</p>;
 	if (recent.state === "loading") return <Skeleton lines={3} />;
-	if (recent.state === "failed") return <ProblemBox problem={recent.problem} />;
+	if (recent.state === "failed")
+		return (
+			<ProblemBox problem={recent.problem} onRetry={recent.retry} triesItself />
+		);
 	if (recent.events.length === 0)
 		return <p class="quiet">{words.previewEmpty}</p>;
 	const { columns, rows } = previewTable(draft, recent.events, followed);

@@ -1,7 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import type { RecentEvent } from "./columns.ts";
 
 /** So few that a preview is one of the ten requests that a page may make in a minute for each of them. */
@@ -10,31 +10,28 @@ const shownEvents = 5;
 export type RecentEvents =
 	| { state: "none" }
 	| { state: "loading" }
-	| { state: "failed"; problem: ApiProblem }
-	| { state: "ready"; events: RecentEvent[]; hasBodies: boolean };
+	| { state: "failed"; problem: ApiProblem; retry(): void }
+	| {
+			state: "ready";
+			source: string;
+			events: RecentEvent[];
+			hasBodies: boolean;
+	  };
 
 /** The latest events of a Source, with their bodies for who may see those. @param round another number asks again */
 export function useRecentEvents(source: string, round: number): RecentEvents {
-	const [recent, setRecent] = useState<RecentEvents>({ state: "none" });
-	useEffect(() => {
-		if (source === "" || !can("sources/events", "get"))
-			return setRecent({ state: "none" });
-		const leaving = new AbortController();
-		setRecent({ state: "loading" });
-		recentEvents(source, leaving.signal).then(setRecent, (error: unknown) => {
-			if (leaving.signal.aborted) return;
-			if (!(error instanceof ApiProblem)) throw error;
-			setRecent({ state: "failed", problem: error });
-		});
-		return () => leaving.abort();
-	}, [source, round]);
-	return recent;
+	const isSeen = source !== "" && can("sources/events", "get");
+	const { answer, problem, retry } = useLoaded(
+		async (signal) => (isSeen ? recentEvents(source, signal) : undefined),
+		[source, isSeen, round],
+	);
+	if (!isSeen) return { state: "none" };
+	if (problem) return { state: "failed", problem, retry };
+	// What was read of another Source isn't shown while its own are on their way.
+	return answer?.source === source ? answer : { state: "loading" };
 }
 
-async function recentEvents(
-	source: string,
-	signal: AbortSignal,
-): Promise<RecentEvents> {
+async function recentEvents(source: string, signal: AbortSignal) {
 	const path = `sources/${encodeURIComponent(source)}/events`;
 	const { items } = await api.get<{ items: RecentEvent[] }>(path, {
 		query: { limit: shownEvents },
@@ -44,7 +41,7 @@ async function recentEvents(
 	const events = hasBodies
 		? await Promise.all(items.map((event) => withBody(path, event, signal)))
 		: items;
-	return { state: "ready", events, hasBodies };
+	return { state: "ready" as const, source, events, hasBodies };
 }
 
 /** An event may be gone by the time it is asked for; the others are shown all the same. */

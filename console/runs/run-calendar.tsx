@@ -1,11 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
 import { live } from "../api/changes.ts";
-import { ApiProblem } from "../api/problem.ts";
-import { api } from "../api/request.ts";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { runs as words } from "../messages/runs.ts";
-import { href, namespace, setQuery } from "../router/navigation.ts";
+import { href, setQuery } from "../router/navigation.ts";
 import {
 	type CalendarDay,
 	dayStatus,
@@ -15,12 +12,14 @@ import {
 	type RunView,
 } from "./calendar.ts";
 import { mergedRuns, type RunFilter } from "./run-list.ts";
+import { useRunPages } from "./use-run-pages.ts";
 
-/** So many requests that a page may make in a minute, of the largest pages. */
-const maxPages = 10;
+/** The API's largest page. It sorts no more Runs than that, so who wants a month of more has to count all of them. */
 const pageSize = 1_000;
+/** A tab may make ten requests in a minute. */
+const pagesOfClick = 9;
 
-/** The Runs of a month by the UTC date on which each was created. */
+/** The Runs of a month by the UTC date on which each was created: those of the live stream and of one page, and more by a button. */
 export function RunCalendar({
 	filter,
 	month: wanted,
@@ -29,9 +28,13 @@ export function RunCalendar({
 	month: string | undefined;
 }) {
 	const month = monthIn(wanted, Date.now());
-	const { read, isWhole, problem } = useRunsSince(`${month}-01`, filter);
+	const { runs, hasMore, total, more, problem, isLoading, retry } = useRunPages(
+		filter,
+		pageSize,
+	);
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
-	const weeks = monthOf(month, mergedRuns(read, newest, filter));
+	const counted = mergedRuns(runs, newest, filter);
+	const weeks = monthOf(month, counted);
 	const go = (step: -1 | 1) => setQuery({ month: monthBeside(month, step) });
 	return (
 		<section class="group" aria-labelledby="month">
@@ -48,8 +51,19 @@ export function RunCalendar({
 					</button>
 				</div>
 			</div>
-			{problem && <ProblemBox problem={problem} />}
-			{!isWhole && <p class="notice notice-warning">{words.tooMany}</p>}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
+			{hasMore && (
+				<div class="notice notice-warning">
+					<p>{words.countedRuns(counted.length, total)}</p>
+					<button
+						type="button"
+						disabled={isLoading}
+						onClick={() => more(pagesOfClick)}
+					>
+						{isLoading ? words.loading : words.countMore}
+					</button>
+				</div>
+			)}
 			<table class="calendar">
 				<caption class="visually-hidden">{words.monthOf(month)}</caption>
 				<thead>
@@ -92,42 +106,4 @@ function Day({ day, filter }: { day: CalendarDay; filter: RunFilter }) {
 			<span class="visually-hidden"> {words.dayRuns(date, text)}</span>
 		</a>
 	);
-}
-
-/** The Runs since a date, page by page until an older one comes. */
-function useRunsSince(date: string, { pipeline, status }: RunFilter) {
-	const [read, setRead] = useState<RunView[]>([]);
-	const [isWhole, setWhole] = useState(true);
-	const [problem, setProblem] = useState<ApiProblem>();
-	const here = namespace.value;
-	useEffect(() => {
-		const leaving = new AbortController();
-		const { signal } = leaving;
-		const load = async () => {
-			let all: RunView[] = [];
-			let cursor: string | undefined;
-			for (let page = 0; page < maxPages; page++) {
-				const next = await api.get<{ items: RunView[]; cursor?: string }>(
-					"runs",
-					{ query: { pipeline, status, limit: pageSize, cursor }, signal },
-				);
-				all = [...all, ...next.items];
-				setRead(all);
-				cursor = next.cursor;
-				const oldest = all.at(-1);
-				if (cursor === undefined || !oldest || oldest.createTime < date)
-					return setWhole(true);
-			}
-			setWhole(false);
-		};
-		setRead([]);
-		setProblem(undefined);
-		load().catch((error: unknown) => {
-			if (signal.aborted) return;
-			if (!(error instanceof ApiProblem)) throw error;
-			setProblem(error);
-		});
-		return () => leaving.abort();
-	}, [date, pipeline, status, here]);
-	return { read, isWhole, problem };
 }

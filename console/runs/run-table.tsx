@@ -1,18 +1,16 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isReady, live } from "../api/changes.ts";
-import { ApiProblem } from "../api/problem.ts";
-import { api } from "../api/request.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
 import { runs as words } from "../messages/runs.ts";
-import { href, namespace } from "../router/navigation.ts";
+import { href } from "../router/navigation.ts";
 import type { RunView } from "./calendar.ts";
 import { durationText, hasEnded } from "./progress.ts";
 import { mergedRuns, type RunFilter } from "./run-list.ts";
+import { useRunPages } from "./use-run-pages.ts";
 
 /** Runs, the newest first: those of the live stream, and older ones page by page. */
 export function RunTable({
@@ -27,54 +25,20 @@ export function RunTable({
 	/** Only those that were created on this UTC date. */
 	date?: string | undefined;
 }) {
-	const [pages, setPages] = useState<RunView[]>([]);
-	const [cursor, setCursor] = useState<string>();
-	const [isBusy, setBusy] = useState(true);
-	const [problem, setProblem] = useState<ApiProblem>();
-	const { pipeline, status } = filter;
-	/** Of the filter as it is. */
-	const leaving = useRef(new AbortController());
-	const load = async (from: string | undefined, signal: AbortSignal) => {
-		setBusy(true);
-		setProblem(undefined);
-		try {
-			const page = await api.get<{ items: RunView[]; cursor?: string }>(
-				"runs",
-				{ query: { pipeline, status, limit: pageSize, cursor: from }, signal },
-			);
-			if (signal.aborted) return;
-			setPages((before) =>
-				from === undefined ? page.items : [...before, ...page.items],
-			);
-			setCursor(page.cursor);
-		} catch (error) {
-			if (signal.aborted) return;
-			if (!(error instanceof ApiProblem)) throw error;
-			setProblem(error);
-		}
-		setBusy(false);
-	};
-	const here = namespace.value;
-	// Before the browser paints, which may take longer than the answer.
-	useLayoutEffect(() => {
-		leaving.current = new AbortController();
-		void load(undefined, leaving.current.signal);
-		return () => leaving.current.abort();
-	}, [pipeline, status, here, pageSize]);
-
+	const { pipeline } = filter;
+	const { runs, hasMore, more, problem, isLoading, retry } = useRunPages(
+		filter,
+		pageSize,
+	);
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
-	const rows = mergedRuns(pages, newest, filter, cursor !== undefined).filter(
+	const rows = mergedRuns(runs, newest, filter, hasMore).filter(
 		({ createTime }) => !date || createTime.startsWith(date),
 	);
-	if (rows.length === 0 && (isBusy || !isReady("runs"))) return <Skeleton />;
+	const isWaiting = !problem && (isLoading || !isReady("runs"));
+	if (rows.length === 0 && isWaiting) return <Skeleton />;
 	return (
 		<>
-			{problem && (
-				<ProblemBox
-					problem={problem}
-					onRetry={() => void load(cursor, leaving.current.signal)}
-				/>
-			)}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{rows.length === 0 ? (
 				!problem && empty
 			) : (
@@ -144,14 +108,10 @@ export function RunTable({
 					]}
 				/>
 			)}
-			{cursor !== undefined && (
+			{hasMore && (
 				<div class="actions">
-					<button
-						type="button"
-						disabled={isBusy}
-						onClick={() => void load(cursor, leaving.current.signal)}
-					>
-						{isBusy ? words.loadingOlder : words.older}
+					<button type="button" disabled={isLoading} onClick={() => more()}>
+						{isLoading ? words.loading : words.older}
 					</button>
 				</div>
 			)}

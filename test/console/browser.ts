@@ -199,6 +199,10 @@ export async function expectInvalid(field: Locator): Promise<void> {
 	await field.and(field.page().locator('[aria-invalid="true"]')).waitFor();
 }
 
+/** In the page: what has come is on the page once two frames are painted. */
+export const afterTwoFrames =
+	"new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+
 /** Of the page and of all that it has loaded since, as they came over the network or would without a cache: bodies, compressed. */
 export function bytesOfView(page: Page): Promise<number> {
 	return page.evaluate(

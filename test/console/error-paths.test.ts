@@ -83,6 +83,35 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		expect(complaints).toEqual([]);
 	});
 
+	test("the preview of a Pipeline and the calendar that couldn't be read come by themselves", async () => {
+		const { page, open, local, complaints } = visitor;
+		await send(visitor, { note: "previewed" });
+		await open("pipelines/orders/edit");
+		const preview = page.getByRole("region", { name: "Preview" });
+		await preview.getByText("previewed").waitFor();
+		const calendar = await page.context().newPage();
+		await calendar.goto(
+			page.url().replace("pipelines/orders/edit?", "runs?view=calendar&"),
+		);
+		await calendar.getByRole("table").waitFor();
+		const fails = "The API doesn't answer.";
+		const itself = "This page tries again by itself.";
+		await local.whileAway("api", async () => {
+			await withMouse(page).press("Refresh the preview");
+			await withMouse(calendar).choose("Status", "Succeeded");
+			for (const each of [preview, calendar.getByRole("main")]) {
+				await each.getByText(fails).waitFor();
+				await each.getByText(itself).waitFor();
+			}
+			expect(await axeFindings(page)).toEqual([]);
+		});
+		await preview.getByText("previewed").waitFor();
+		for (const each of [preview, calendar.getByRole("main")])
+			await each.getByText(fails).waitFor({ state: "detached" });
+		await calendar.close();
+		expect(complaints).toEqual([]);
+	});
+
 	test("an API that wants to be left alone is asked again by who presses the button", async () => {
 		const { page, open, complaints } = visitor;
 		const hands = withMouse(page);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+	afterTwoFrames,
 	type ConsoleSession,
 	expectPage,
 	noBrowser,
@@ -7,6 +8,15 @@ import {
 } from "./browser.ts";
 import { withMouse } from "./hands.ts";
 import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
+
+/** As the API lists it; older than all that the stream has. */
+function runOf(name: string) {
+	return {
+		...{ name, pipeline: "orders", status: "Failed", trigger: "Schedule" },
+		createTime: "2026-01-15T12:00:00Z",
+		completionTime: "2026-01-15T12:01:00Z",
+	};
+}
 
 describe.skipIf(noBrowser)("Runs in the console", () => {
 	let visitor: ConsoleSession;
@@ -39,6 +49,74 @@ describe.skipIf(noBrowser)("Runs in the console", () => {
 		await expectPage(page, "Runs");
 		await hands.follow(new RegExp(`${today}: 1 Succeeded`));
 		await run.waitFor();
+	});
+
+	test("a month of 10,000 Runs is counted from one page, and from all of them when somebody asks", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		const asked: string[] = [];
+		await page.route(/\/v1\/runs\?/, (route) => {
+			const query = new URL(route.request().url()).searchParams;
+			const number = Number(query.get("cursor") ?? 0);
+			asked.push(`${query.get("limit")} from ${number}`);
+			return route.fulfill({
+				json: {
+					items: Array.from({ length: 1_000 }, (_, n) =>
+						runOf(`many-${number}-${n}`),
+					),
+					...(number === 0 && { total: 10_000 }),
+					...(number < 9 && { cursor: String(number + 1) }),
+				},
+			});
+		});
+		await open("runs?view=calendar&month=2026-01");
+		// With those of the stream.
+		await page.getByText(/^The counts are of 1,00\d runs of 10,000,/).waitFor();
+		await page.getByRole("link", { name: "2026-01-15: 1000 Failed" }).waitFor();
+		expect(asked).toEqual(["1000 from 0"]);
+		await expectPage(page, "Runs");
+		await page.reload();
+		await hands.press("Count more runs");
+		await page
+			.getByRole("link", { name: "2026-01-15: 10000 Failed" })
+			.waitFor();
+		expect(await page.getByText(/^The counts are of/).count()).toBe(0);
+		expect(asked).toEqual([
+			"1000 from 0",
+			...Array.from({ length: 10 }, (_, n) => `1000 from ${n}`),
+		]);
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		expect(complaints).toEqual([]);
+	});
+
+	test("an older page that comes after the filter has changed isn't mixed into the newer list", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		const release = Promise.withResolvers<void>();
+		const answered = Promise.withResolvers<void>();
+		await page.route(/\/v1\/runs\?/, async (route) => {
+			const query = new URL(route.request().url()).searchParams;
+			const isLate = query.has("cursor");
+			if (isLate) await release.promise;
+			const name = isLate ? "of-before" : `of-${query.get("status") ?? "all"}`;
+			const json = { items: [runOf(name)], ...(!isLate && { cursor: "1" }) };
+			// Whoever asked may not want it any more.
+			await route.fulfill({ json }).catch(() => undefined);
+			if (isLate) answered.resolve();
+		});
+		await open("runs?status=Failed");
+		await page.getByRole("rowheader", { name: "of-Failed" }).waitFor();
+		const asked = page.waitForRequest(/cursor=1/);
+		await hands.press("Show older runs");
+		await asked;
+		await hands.choose("Status", "");
+		await page.getByRole("rowheader", { name: "of-all" }).waitFor();
+		release.resolve();
+		await answered.promise;
+		await page.evaluate(afterTwoFrames);
+		expect(await page.getByRole("rowheader", { name: /^of-/ }).count()).toBe(1);
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		expect(complaints).toEqual([]);
 	});
 
 	test("a Run of a Pipeline that isn't ready waits, says why, and is cancelled", async () => {

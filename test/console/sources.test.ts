@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
+	afterTwoFrames,
 	axeFindings,
 	type ConsoleSession,
 	expectInvalid,
@@ -134,6 +135,34 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		await page.getByRole("columnheader", { name: "Events a minute" }).waitFor();
 		await expectPage(page, "Sources");
 		expect(visitor.complaints).toEqual([]);
+	});
+
+	test("an older page that comes after the filter has changed isn't mixed into the newer list", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		const url = await webhookURL(visitor, "orders-by-keys");
+		for (let n = 0; n < 30; n++) await post(url, `{"n":${n}}`);
+		const release = Promise.withResolvers<void>();
+		const older = /\/sources\/orders-by-keys\/events\?.*cursor=/;
+		await page.route(older, async (route) => {
+			await release.promise;
+			await route.continue();
+		});
+		await open("sources/orders-by-keys");
+		const events = stored(visitor);
+		const asked = page.waitForRequest(older);
+		await hands.press("Show older events", events);
+		await asked;
+		await events.getByLabel("Type").fill("unheard-of");
+		await events.getByText("No events", { exact: true }).waitFor();
+		const answered = page.waitForResponse(older);
+		release.resolve();
+		await (await answered).finished();
+		await page.evaluate(afterTwoFrames);
+		expect(await events.getByRole("row").count()).toBe(0);
+		await events.getByText("No events", { exact: true }).waitFor();
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		expect(complaints).toEqual([]);
 	});
 
 	test("a Source is edited, keeps the token that nobody sees, and gets another URL from who types its name", async () => {

@@ -149,6 +149,43 @@ describe.skipIf(noBrowser)("visitors of the console", () => {
 		await page.getByRole("link", { name: "shop", exact: true }).waitFor();
 	});
 
+	test("a session that ends while a form asks whether it may be left goes on, after the next sign-in, where the visitor went", async () => {
+		const { local } = editor;
+		const leaver = await openConsole(
+			...([local.namespace, ["tidemill-editor", "tidemill-viewer"]] as const),
+			local,
+		);
+		try {
+			const { page, open, complaints } = leaver;
+			const hands = withMouse(page);
+			await open("sources/shop/edit");
+			await hands.fill("Display name", "Never saved");
+			await hands.follow("Runs");
+			const question = page.getByRole("dialog");
+			await question.waitFor();
+			const other = await page.context().newPage();
+			await other.goto(page.url());
+			await other
+				.getByText(/visitor-editor-viewer$/)
+				.first()
+				.click();
+			await other.getByRole("button", { name: "Sign out" }).click();
+			await page.getByText(/^Your session has ended\./).waitFor();
+			expect(await question.count()).toBe(0);
+			const token = await local.run(
+				...(["kubectl", "create", "token", "visitor-editor-viewer"] as const),
+			);
+			await hands.fill("Token", token.trim());
+			await hands.press("Sign in");
+			await expectPage(page, "Runs");
+			await hands.follow("Sources");
+			await expectPage(page, "Sources");
+			expect(complaints).toEqual([]);
+		} finally {
+			await leaver.close();
+		}
+	});
+
 	test("an address that the console doesn't have is its own 404", async () => {
 		const { page, open } = editor;
 		for (const path of ["nowhere", "sources/shop/nothing", "runs/a/b/c"]) {
