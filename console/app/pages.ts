@@ -125,7 +125,7 @@ export const pages: ConsolePage[] = [
 	{
 		pattern: "search",
 		right: ["sources/events", "get"],
-		load: async () => (await import("../search/search-page.tsx")).SearchPage,
+		load: async () => (await import("../sources/search-page.tsx")).SearchPage,
 	},
 ];
 
