@@ -28,10 +28,10 @@ import {
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
+import { downloadObjects, filesOf } from "../job/download.ts";
+import { checkObjects } from "../job/object-check.ts";
 import type { JobContext } from "../job/process.ts";
 import { chosenEvents, defineTypes, typeOfEvent } from "./event-filter.ts";
-import { downloadObjects, filesOf } from "./fetch/download.ts";
-import { checkObjects } from "./fetch/object-check.ts";
 import {
 	withoutErased,
 	withoutHeld,

@@ -25,7 +25,10 @@ import {
 	type Warehouse,
 } from "../../packages/warehouses/load/warehouse.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
+import { LinkReader } from "../job/link-reader.ts";
+import { readManifest } from "../job/manifest.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
+import { storeLog, storeResult } from "../job/result-link.ts";
 import {
 	addedRows,
 	addUnfit,
@@ -34,9 +37,6 @@ import {
 } from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
 import { EventTypeWarehouse } from "./event-type-tables.ts";
-import { LinkReader } from "./fetch/link-reader.ts";
-import { readManifest } from "./fetch/manifest.ts";
-import { storeLog, storeResult } from "./fetch/result-link.ts";
 import { FoundColumns, requireTypes } from "./found-columns.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";

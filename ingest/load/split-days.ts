@@ -17,10 +17,10 @@ import type {
 	UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
+import { filesOf } from "../job/download.ts";
 import { addUnfit } from "./addition.ts";
 import { countUnfit, sentType } from "./day-files.ts";
 import { defineTypes, typeOfEvent } from "./event-filter.ts";
-import { filesOf } from "./fetch/download.ts";
 
 /** A day's rows of one table. */
 interface Part {

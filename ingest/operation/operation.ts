@@ -16,21 +16,17 @@ import { trustAuthorities } from "../../packages/service/trusted-authorities.ts"
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import { progressOf } from "../../packages/warehouses/load/progress.ts";
+import { downloadObjects } from "../job/download.ts";
+import { LinkReader } from "../job/link-reader.ts";
+import { readManifest } from "../job/manifest.ts";
+import { checkObjects } from "../job/object-check.ts";
 import {
 	type JobContext,
 	type JobOptions,
 	type JobSuccess,
 	runJob,
 } from "../job/process.ts";
-import { downloadObjects } from "../load/fetch/download.ts";
-import { LinkReader } from "../load/fetch/link-reader.ts";
-import { readManifest } from "../load/fetch/manifest.ts";
-import { checkObjects } from "../load/fetch/object-check.ts";
-import {
-	storeLog,
-	storeReport,
-	storeResult,
-} from "../load/fetch/result-link.ts";
+import { storeLog, storeReport, storeResult } from "../job/result-link.ts";
 import { planDays } from "../load/load-days.ts";
 import { PlanDraft } from "./draft.ts";
 import { DryRun } from "./dry-run.ts";

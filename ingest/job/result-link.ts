@@ -2,15 +2,15 @@ import {
 	type JobResult,
 	logSizes,
 	maxResultBytes,
-} from "../../../packages/contracts/job.ts";
-import type { Manifest } from "../../../packages/contracts/manifest.ts";
-import { maxReportBytes } from "../../../packages/contracts/operation.ts";
-import type { Logger } from "../../../packages/service/log.ts";
-import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
-import { retry } from "../../../packages/warehouses/load/retry.ts";
-import type { JobContext } from "../../job/process.ts";
-import { encodeResult } from "../../job/result.ts";
+} from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { maxReportBytes } from "../../packages/contracts/operation.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import { retry } from "../../packages/warehouses/load/retry.ts";
 import { answerTo, LinkError, reasonAt, reasonOf } from "./link-reader.ts";
+import type { JobContext } from "./process.ts";
+import { encodeResult } from "./result.ts";
 
 /** Short: the Pod is about to end, and its termination message has the result already. */
 const deadlineMs = 10_000;

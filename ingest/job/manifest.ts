@@ -2,10 +2,10 @@ import type {
 	LoadExtent,
 	Manifest,
 	ManifestObject,
-} from "../../../packages/contracts/manifest.ts";
-import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
-import { readManifestText } from "../../wire/manifest-text.ts";
+} from "../../packages/contracts/manifest.ts";
+import type { UtcDate } from "../../packages/contracts/utc-date.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import { readManifestText } from "../wire/manifest-text.ts";
 import type { LinkReader, PresignedLink } from "./link-reader.ts";
 
 /**

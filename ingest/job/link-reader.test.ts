@@ -6,7 +6,7 @@ import { text as readText } from "node:stream/consumers";
 import { promisify } from "node:util";
 import pino from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import type { JobResult } from "../../../packages/contracts/job.ts";
+import type { JobResult } from "../../packages/contracts/job.ts";
 import { LinkReader } from "./link-reader.ts";
 import { storeReport, storeResult } from "./result-link.ts";
 
@@ -83,7 +83,7 @@ test("a Run's process reads and puts links without loading all of fetch", async 
 		JSON.stringify(new URL(file, import.meta.url).href);
 	const script = `
 		// The command line, which starts each Job, knows what an apiserver refuses.
-		await import(${here("../../../packages/kube/client/client.ts")});
+		await import(${here("../../packages/kube/client/client.ts")});
 		const { LinkReader } = await import(${here("./link-reader.ts")});
 		const { storeResult } = await import(${here("./result-link.ts")});
 		const log = { warn() {} };

@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
-import { corpusOf, fuzzSettings } from "../../../test/support/fuzz/corpus.ts";
-import { mutated, mutatedJSON } from "../../../test/support/fuzz/mutation.ts";
-import { randomOf } from "../../../test/support/seeded-random.ts";
-import { planDays } from "../load-days.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
+import { corpusOf, fuzzSettings } from "../../test/support/fuzz/corpus.ts";
+import { mutated, mutatedJSON } from "../../test/support/fuzz/mutation.ts";
+import { randomOf } from "../../test/support/seeded-random.ts";
+import { planDays } from "../load/load-days.ts";
 import { checkedManifest, parseManifest } from "./manifest.ts";
 
 const { runs, seed } = fuzzSettings(1_500);

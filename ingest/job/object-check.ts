@@ -1,13 +1,13 @@
-import { isOutOfMemory } from "../../../packages/duckdb/memory.ts";
-import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import type { Session } from "../../../packages/duckdb/session.ts";
-import { objectId } from "../../../packages/service/withheld.ts";
-import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
+import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
+import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
+import type { Session } from "../../packages/duckdb/session.ts";
+import { objectId } from "../../packages/service/withheld.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import {
 	type DayObject,
 	type LoadDay,
 	rowsOf,
-} from "../../../packages/warehouses/load/load-day.ts";
+} from "../../packages/warehouses/load/load-day.ts";
 
 /**
  * Checks a day's downloaded objects against the manifest: each object's footer has its number of rows, all event ids

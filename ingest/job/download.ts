@@ -1,9 +1,9 @@
-import type { Logger } from "../../../packages/service/log.ts";
-import { objectId } from "../../../packages/service/withheld.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { objectId } from "../../packages/service/withheld.ts";
 import type {
 	DayObject,
 	LoadDay,
-} from "../../../packages/warehouses/load/load-day.ts";
+} from "../../packages/warehouses/load/load-day.ts";
 import { LinkReader } from "./link-reader.ts";
 
 /** Enough to hide the object store's latency. More would only share the same bandwidth. */

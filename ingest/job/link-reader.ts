@@ -1,13 +1,13 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { crc32 } from "node:zlib";
-import type { Logger } from "../../../packages/service/log.ts";
-import { linkErrorId, seeLog } from "../../../packages/service/withheld.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { linkErrorId, seeLog } from "../../packages/service/withheld.ts";
 import {
 	type JobErrorCode,
 	JobFailure,
-} from "../../../packages/warehouses/load/failure.ts";
-import { retry } from "../../../packages/warehouses/load/retry.ts";
+} from "../../packages/warehouses/load/failure.ts";
+import { retry } from "../../packages/warehouses/load/retry.ts";
 
 /** Written at once. Single chunks of 64 KiB take a tenth more CPU. */
 const writeBytes = 512 * 1024;
