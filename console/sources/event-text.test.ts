@@ -1,7 +1,13 @@
 import { execFileSync } from "node:child_process";
 import fastCheck from "fast-check";
 import { expect, test } from "vitest";
-import { canBeSentAgain, curlOf, prettyBody, replayOf } from "./event-text.ts";
+import {
+	canBeSentAgain,
+	curlOf,
+	eventIdIn,
+	prettyBody,
+	replayOf,
+} from "./event-text.ts";
 
 test("a body for people is what JSON.stringify writes", () => {
 	fastCheck.assert(
@@ -69,3 +75,21 @@ test("what the API can't send as a new event isn't offered", () => {
 	for (const type of ["CustomToken", "Signature", "AmazonSNS"] as const)
 		expect(canBeSentAgain({ body: '{"a":1}' }, closed(type))).toBe(false);
 });
+
+const id = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
+
+test.each([
+	id,
+	`  ${id.toUpperCase()}\n`,
+	`{"is_success":true,"event_id":"${id}"}`,
+	`event ${id} came`,
+])("%j has an event id", (text) => {
+	expect(eventIdIn(text)).toBe(id);
+});
+
+test.each(["", "orders", `${id}0`, id.slice(1), "<img src=x>"])(
+	"%j has none",
+	(text) => {
+		expect(eventIdIn(text)).toBeUndefined();
+	},
+);

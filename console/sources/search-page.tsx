@@ -11,7 +11,7 @@ import { Time } from "../components/time.tsx";
 import type { EventReceipt } from "../generated/types.ts";
 import { search as words } from "../messages/search.ts";
 import { address, href, namespace, setQuery } from "../router/navigation.ts";
-import { eventIdIn } from "./event-id.ts";
+import { eventIdIn } from "./event-text.ts";
 
 /** `search`: an event of the namespace by its id, and where it went. The address has the id, so that a finding can be shared. */
 export function SearchPage() {
