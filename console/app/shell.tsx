@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { connection, unwatched } from "../api/changes.ts";
@@ -6,7 +7,6 @@ import { SelectField } from "../components/field.tsx";
 import { Toasts } from "../components/toast.tsx";
 import { shell as words } from "../messages/shell.ts";
 import { address, href, namespace, navigate } from "../router/navigation.ts";
-import { setTheme, type Theme, theme } from "./theme.ts";
 
 const links = [
 	["sources", words.sources, "sources"],
@@ -155,4 +155,27 @@ export function Waves() {
 			<path d="M5 12q3.700-4 7.300 0t7.300 0 7.400 0M5 17.500q3.700-4 7.300 0t7.300 0 7.400 0M5 23q3.700-4 7.300 0t7.300 0 7.400 0" />
 		</svg>
 	);
+}
+
+type Theme = "auto" | "light" | "dark";
+
+/** Nothing is kept in the browser, so a new tab begins as the system is; a reload of this one keeps the choice. */
+const theme = signal<Theme>(chosen());
+
+function setTheme(next: Theme): void {
+	theme.value = next;
+	history.replaceState({ ...history.state, theme: next }, "");
+	apply(next);
+}
+
+function chosen(): Theme {
+	const { theme: kept } = (history.state ?? {}) as { theme?: Theme };
+	const one = kept ?? "auto";
+	apply(one);
+	return one;
+}
+
+function apply(one: Theme): void {
+	if (one === "auto") delete document.documentElement.dataset.theme;
+	else document.documentElement.dataset.theme = one;
 }
