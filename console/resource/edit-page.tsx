@@ -3,7 +3,7 @@ import { Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import type { FormKind } from "./draft.ts";
 import type { Original } from "./save.ts";
-import { useOriginal } from "./use-original.ts";
+import { useOriginal } from "./save.ts";
 
 /** `<path>/<name>/edit`: the form of a resource, as the API has it when the page opens. */
 export function EditPage({

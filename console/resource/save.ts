@@ -1,5 +1,6 @@
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
+import { type Loaded, useLoaded } from "../api/use-loaded.ts";
 import {
 	bodyOf,
 	collections,
@@ -79,4 +80,16 @@ export async function tryDraft(
 
 export function pathOf(kind: FormKind, name: string): string {
 	return `${collections[kind]}/${encodeURIComponent(name)}`;
+}
+
+/** A resource as the API has it now, for a form that changes it. @param round another number loads it again */
+export function useOriginal(
+	kind: FormKind,
+	name: string,
+	round = 0,
+): Loaded<Original> {
+	return useLoaded(
+		(signal) => loadOriginal(kind, name, signal),
+		[kind, name, round],
+	);
 }

@@ -13,7 +13,7 @@ import { Time } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
 import type { Source } from "../generated/types.ts";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
-import { useOriginal } from "../resource/use-original.ts";
+import { useOriginal } from "../resource/save.ts";
 import { href, navigateFromHere } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { byKind, type KindCount, planNameOf } from "./plan-form.ts";
