@@ -1,5 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
+import type { TLSSocket } from "node:tls";
 
 /** The host that somebody wrote leads to an address that no warehouse may have. */
 export class HostRefused extends Error {
@@ -133,4 +134,17 @@ export function quotedWords(text: string): string {
 		.subarray(0, maxWords - 4)
 		.toString()
 		.replace(/\uFFFD+$/, "")}…`;
+}
+
+/** A sentence if the server's certificate ends within 14 days; undefined otherwise. */
+export function certificateWarning(
+	socket: Pick<TLSSocket, "getPeerCertificate">,
+	server: string,
+	nowMs = Date.now(),
+): string | undefined {
+	const { valid_to: end } = socket.getPeerCertificate();
+	const leftMs = Date.parse(end) - nowMs;
+	return leftMs < 14 * 86_400_000
+		? `The certificate of ${server} ends on ${new Date(Date.parse(end)).toISOString().slice(0, 10)}. Renew it.`
+		: undefined;
 }

@@ -10,8 +10,11 @@ import {
 	createClient,
 } from "@clickhouse/client";
 import type { SecretReader } from "../../definition/sql.ts";
-import { certificateWarning } from "../../load/certificate-warning.ts";
-import { checkedLookup, requireHost } from "../../load/checked-host.ts";
+import {
+	certificateWarning,
+	checkedLookup,
+	requireHost,
+} from "../../load/checked-host.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { secretFile, type WarehouseContext } from "../../load/warehouse.ts";
 import type { ClickHouseInput } from "../input.ts";

@@ -11,8 +11,11 @@ import pg from "pg";
 // COPY, which the client leaves to this package of its makers.
 import { from as copyFrom } from "pg-copy-streams";
 import type { SecretReader } from "../../definition/sql.ts";
-import { certificateWarning } from "../../load/certificate-warning.ts";
-import { checkedLookup, requireHost } from "../../load/checked-host.ts";
+import {
+	certificateWarning,
+	checkedLookup,
+	requireHost,
+} from "../../load/checked-host.ts";
 import { secretFile, type WarehouseContext } from "../../load/warehouse.ts";
 import { fileEnv, type PostgresInput, type SslMode } from "../input.ts";
 import { failureOf, PostgresFailure } from "./failure.ts";
