@@ -1,6 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import {
 	afterAll,
 	beforeAll,
@@ -9,6 +12,7 @@ import {
 	onTestFinished,
 	test,
 } from "vitest";
+import { eventFile } from "../../ingest/archive/write/parquet/event-file.ts";
 import type {
 	BodyValueType,
 	LoadInput,
@@ -18,7 +22,10 @@ import type {
 	Manifest,
 	ManifestErasure,
 } from "../../packages/contracts/manifest.ts";
+import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import { stagingPrefixOf } from "../../packages/warehouses/clickhouse/load/statements.ts";
+import { withDuckDB } from "../support/duckdb.ts";
+import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { clickHouseFixture } from "../support/fixtures/data-plane/clickhouse-fixture.ts";
 import {
 	columns,
@@ -29,6 +36,7 @@ import {
 	startClickHouse,
 } from "../support/servers/clickhouse/server.ts";
 import { hasPython } from "../support/servers/python.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /*
  * Loads into ClickHouse's engine. Without Python 3 there is none to test with.
@@ -265,6 +273,59 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 		await read;
 		expect(counts).toEqual(expect.arrayContaining([...seen]));
 		expect(seen.size).toBeGreaterThan(1);
+	});
+
+	test("each event of objects of other writers is a row, too, and those of one writer come by one INSERT", async () => {
+		const { manifest, loaded, rows, proxy, store } = await sceneOf();
+		const before = await manifest({
+			[day]: [eventsOf(day, 3, "a"), eventsOf(day, 2, "b")],
+		});
+		const [date] = before.dates;
+		const ids = [randomUUID(), randomUUID()];
+		const ownFile = await eventFile(
+			ids.map((id) =>
+				newEvent(`{"tag":"ü"}`, {
+					id: Buffer.from(id.replaceAll("-", ""), "hex"),
+					receivedAtMs: startOfDate(day) + 1,
+				}),
+			),
+		);
+		const withObject = (bytes: Uint8Array): Manifest => {
+			const key = `${randomUUID()}.parquet`;
+			const url = store.put(key, Buffer.from(bytes));
+			const object = { key, url, rows: 2, bytes: bytes.length };
+			const objects = [...date!.objects, object];
+			return { ...before, dates: [{ ...date!, rows: 7, objects }] };
+		};
+		const found = () =>
+			rows(
+				"SELECT event_id, toString(timestamp), body, date FROM orders WHERE JSONExtractString(body, 'tag') = 'ü' ORDER BY event_id",
+			);
+		const expected = ids
+			.toSorted()
+			.map((id) => [id, `${day} 00:00:00.001000`, `{"tag":"ü"}`, day]);
+		const inserts = () =>
+			proxy.changes.filter((sql) => sql.endsWith("FORMAT Parquet")).length;
+		proxy.cutAt(undefined);
+		await loaded(withObject(ownFile));
+		expect(await found()).toEqual(expected);
+		expect(await rows(perDate)).toEqual([[day, 7, 7]]);
+		expect(inserts()).toBe(2);
+		// As no writer of ours has made it: what the server would do with an id that isn't text is its own matter.
+		const file = join(await temporaryDirectory("objects"), "uuid.parquet");
+		await writeFile(file, ownFile);
+		const other = `${file}.other`;
+		await withDuckDB((connection) =>
+			connection.run(
+				`COPY (SELECT * REPLACE (event_id::UUID AS event_id) FROM '${file}') TO '${other}' (FORMAT parquet)`,
+			),
+		);
+		await rows("TRUNCATE TABLE orders");
+		proxy.cutAt(undefined);
+		await loaded({ ...withObject(await readFile(other)), run: "2" });
+		expect(await found()).toEqual(expected);
+		expect(await rows(perDate)).toEqual([[day, 7, 7]]);
+		expect(inserts()).toBe(1);
 	});
 
 	test("a Run that was paused past its successor's beginning changes nothing", async () => {

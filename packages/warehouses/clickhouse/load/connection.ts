@@ -37,6 +37,8 @@ const settings = {
 	// An INSERT that is answered is in the table, and one that looks like another isn't left out.
 	async_insert: 0,
 	insert_deduplicate: 0,
+	// A file that lacks a column is refused, and isn't taken as one of empty values.
+	input_format_parquet_allow_missing_columns: 0,
 	// Two members that are one path, such as {"a":{"b":1},"a.b":2}, would fail the whole INSERT.
 	type_json_skip_duplicated_paths: 1,
 	// A string of a body that looks like a date stays the string that was sent.

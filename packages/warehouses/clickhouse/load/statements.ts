@@ -39,6 +39,11 @@ export class Statements {
 		this.engine = engine;
 	}
 
+	/** A replicated table takes one at a time that waits for a quorum (`insert_quorum_parallel`, see connection.ts). */
+	get insertsAtOnce(): number {
+		return this.engine === "MergeTree" ? 3 : 1;
+	}
+
 	of(table: string): string {
 		return `${quoteName(this.#database)}.${quoteName(table)}`;
 	}

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
@@ -11,6 +12,7 @@ import {
 	quoteText as quoteDuckDBText,
 } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
@@ -23,6 +25,7 @@ import {
 	type WarehouseContext,
 } from "../../load/warehouse.ts";
 import type { Connection } from "./connection.ts";
+import { joinedParquet, parquetUploads } from "./joined-parquet.ts";
 import type { ClickHousePlan } from "./plan.ts";
 import {
 	type DateRows,
@@ -255,17 +258,31 @@ export class ClickHouseLoad {
 
 	async #insert(day: LoadDay, session: Session): Promise<LoadDay> {
 		const { columns } = this.#input.table;
+		const uploads = areOfObjects(columns)
+			? await parquetUploads(day.objects, maxUploadBytes)
+			: undefined;
+		if (uploads) {
+			requireRowsOf(day, rowsOf(uploads));
+			await mapConcurrently(uploads, this.#sql.insertsAtOnce, (upload) =>
+				this.#upload(joinedParquet(upload)),
+			);
+			return day;
+		}
 		const file = join(this.#files.directory, `${day.date}.parquet`);
 		try {
 			await writeUpload(day, columns, file, session);
-			await this.#connection.run(
-				this.#sql.insert(this.#staging, columns, "Parquet"),
-				createReadStream(file),
-			);
+			await this.#upload(createReadStream(file));
 		} finally {
 			await rm(file, { force: true });
 		}
 		return day;
+	}
+
+	#upload(parquet: Readable): Promise<void> {
+		return this.#connection.run(
+			this.#sql.insert(this.#staging, this.#input.table.columns, "Parquet"),
+			parquet,
+		);
 	}
 }
 
@@ -298,9 +315,34 @@ async function writeUpload(
 		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
 			` TO ${quoteDuckDBText(file)} (${passingParquet})`,
 	);
-	if (written !== rows)
+	requireRowsOf({ date, rows }, written);
+}
+
+function requireRowsOf(
+	{ date, rows }: Pick<LoadDay, "date" | "rows">,
+	found: number,
+): void {
+	if (found !== rows)
 		throw new JobFailure(
 			"ObjectMismatch",
-			`The objects of ${date} gave ${written} rows, but the manifest says ${rows}`,
+			`The objects of ${date} gave ${found} rows, but the manifest says ${rows}`,
 		);
+}
+
+/** Of compressed Parquet. The rows are then about what ClickHouse puts into one part by itself (min_insert_block_size_bytes, 256 MiB). */
+const maxUploadBytes = 64 * 1024 ** 2;
+
+const objectColumns: Partial<Record<string, string>> = {
+	EventID: "event_id",
+	Timestamp: "timestamp",
+	Body: "body",
+	Date: "date",
+};
+
+/** Whether the objects in the bucket have these columns by the same names, so that ClickHouse takes them as they are. */
+function areOfObjects(columns: readonly TableColumn[]): boolean {
+	return columns.every(
+		({ name, from }) =>
+			typeof from === "string" && objectColumns[from] === name,
+	);
 }
