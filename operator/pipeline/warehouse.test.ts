@@ -43,7 +43,7 @@ test("a body of JSON needs a body, and no table is clustered by it", () => {
 		problemOf(clusterBy, undefined, "JSON", more);
 	expect(problem(["event_id"], [body])).toBeUndefined();
 	expect(problem(["event_id"], [])).toBe(
-		"spec.table.bigQuery.bodyType is set, but the table has no column Body.",
+		'spec.table.bigQuery.bodyType is "JSON", but the table has no column Body. Add Body to spec.table.columns, or remove bodyType.',
 	);
 	expect(problem(["body"], [body])).toBe(
 		'spec.table.bigQuery.clusterBy has "body", a column of type JSON, by which BigQuery can\'t sort. Remove it.',

@@ -87,7 +87,7 @@ export const definition = {
 	tableProblem({ clusterBy = [], bodyType }: BigQueryTableOptions, columns) {
 		const body = columns.find(({ from }) => from === "Body")?.name;
 		if (bodyType !== undefined && body === undefined)
-			return "spec.table.bigQuery.bodyType is set, but the table has no column Body.";
+			return `spec.table.bigQuery.bodyType is "${bodyType}", but the table has no column Body. Add Body to spec.table.columns, or remove bodyType.`;
 		for (const name of clusterBy) {
 			const column = columns.find((column) => column.name === name);
 			const field = `spec.table.bigQuery.clusterBy has "${name}", `;

@@ -114,7 +114,7 @@ export const definition = {
 				return `${field}a column whose values may be larger than what an index of Postgres holds. Make an index of your own on an expression; Tidemill keeps it.`;
 		}
 		if (bodyType !== undefined && !columns.some(({ from }) => from === "Body"))
-			return "spec.table.postgres.bodyType is set, but the table has no column Body.";
+			return `spec.table.postgres.bodyType is "${bodyType}", but the table has no column Body. Add Body to spec.table.columns, or remove bodyType.`;
 		return undefined;
 	},
 
