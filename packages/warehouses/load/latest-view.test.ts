@@ -3,6 +3,7 @@ import type { LoadInput } from "../../contracts/job.ts";
 import {
 	columnsBetween,
 	type FoundView,
+	rewrittenWords,
 	viewChange,
 	viewMarkIn,
 } from "./latest-view.ts";
@@ -57,8 +58,20 @@ test("a Pipeline that adopts takes over another's view, and no person's", () => 
 });
 
 test("a view that reads another table is written anew, and one of no key is dropped all the same", () => {
-	expect(viewChange(inputOf(), ours, "SELECT 1", true)?.do).toBe("Write");
+	expect(viewChange(inputOf(), ours, "SELECT 1", true)).toEqual(made);
 	expect(viewChange(inputOf([]), ours, "SELECT 1", true)?.do).toBe("Drop");
+});
+
+test("a view that a person changed is written anew, and people are told; one that another key changes anyway tells nothing", () => {
+	const words = (found: FoundView, sql = "SELECT 1") =>
+		rewrittenWords(viewChange(inputOf(), found, sql));
+	expect(words({ ...ours, isAsMade: false })).toMatch(
+		/^View orders_latest wasn't as a Run had left it/,
+	);
+	expect(words({ ...ours, isAsMade: false }, "SELECT 2")).toBeUndefined();
+	expect(viewChange(inputOf(), { ...ours, isAsMade: true }, "SELECT 1")).toBe(
+		undefined,
+	);
 });
 
 test("a comment tells the view's mark, and that of a table is none", () => {
@@ -82,12 +95,11 @@ test("while a table loses columns, its view has those that both tables have alik
 		text("id", undefined),
 	];
 	const [old, other] = [text("old", undefined), text("other", undefined)];
-	const between = (existing: typeof both, wanted: typeof both, by = ["id"]) =>
-		columnsBetween(
-			{ ...inputOf(by).table, columns: wanted },
-			existing,
-			wanted,
-		)?.map(({ name }) => name);
+	const between = (existing: typeof both, wanted: typeof both, by = ["id"]) => {
+		const table = { ...inputOf(by).table, columns: wanted };
+		const columns = columnsBetween(table, existing, wanted);
+		return Array.isArray(columns) ? columns.map(({ name }) => name) : columns;
+	};
 	const names = ["event_id", "timestamp", "id"];
 	expect(between([...both, old], both)).toEqual(names);
 	expect(between([...both, old], [...both, other])).toEqual(names);
@@ -96,6 +108,6 @@ test("while a table loses columns, its view has those that both tables have alik
 	).toEqual(names);
 	// Nothing is lost, so that the view that is there can be read all the time.
 	expect(between(both, [...both, other])).toBeUndefined();
-	expect(between([...both, old], [...both, other], ["other"])).toBeUndefined();
-	expect(between([...both.slice(1), old], both)).toBeUndefined();
+	expect(between([...both, old], [...both, other], ["other"])).toBe("NoKey");
+	expect(between([...both.slice(1), old], both)).toBe("NoKey");
 });

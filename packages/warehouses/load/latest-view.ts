@@ -25,6 +25,8 @@ export interface FoundView {
 	kind: string;
 	/** Undefined if it has none, or isn't a view. */
 	mark: ViewMark | undefined;
+	/** Whether it is what its mark tells; absent where a view that people change loses its mark. */
+	isAsMade?: boolean;
 }
 
 /** The view that a table shall have. */
@@ -33,6 +35,8 @@ export interface WantedView {
 	/** For people. */
 	words: string;
 	mark: ViewMark;
+	/** What a person has made of it is undone: {@link rewrittenWords}. */
+	undoes?: true;
 }
 
 /** What a load does to the view of its table; undefined for nothing. */
@@ -44,7 +48,7 @@ export type ViewChange =
  * Decides before anything changes. A view is the Pipeline's if its mark says so, or if it has any and the Pipeline adopts tables.
  * What people have made is never touched.
  * @param definition What the warehouse's view says, in any form.
- * @param isStale Whether the view that is there isn't the one that its mark tells: a person changed it, or it reads another table.
+ * @param isStale Whether the view that is there must be written all the same.
  * Throws {@link JobFailure} ViewNotOurs if the name is somebody else's.
  */
 export function viewChange(
@@ -71,13 +75,24 @@ export function viewChange(
 		.digest("hex")
 		.slice(0, 16);
 	const isSame = found?.mark?.view === view && found.mark.pipeline === pipeline;
-	if (isSame && !isStale) return undefined;
+	const undoes = isSame && found.isAsMade === false;
+	if (isSame && !isStale && !undoes) return undefined;
 	return {
 		do: "Write",
 		name,
 		words: `The latest row of table ${table} for each ${by.join(", ")}`,
 		mark: { pipeline, view },
+		...(undoes && { undoes }),
 	};
+}
+
+/** For people, of a view that a load writes because it isn't what its mark tells; undefined for any other change. */
+export function rewrittenWords(
+	change: ViewChange | undefined,
+): string | undefined {
+	return change?.do === "Write" && change.undoes
+		? `View ${change.name} wasn't as a Run had left it: somebody changed it, renamed its table, or restored both. It is written anew.`
+		: undefined;
 }
 
 /** @param comment The view's. */
@@ -91,13 +106,13 @@ export function viewMarkIn(comment: string | null): ViewMark | undefined {
 
 /**
  * The columns of a view while a table takes the place of one that has columns which the new one lacks: those that both have alike, so
- * that whoever reads the view in between can. Undefined if the view may stay as it is, or if no such view has the key.
+ * that whoever reads the view in between can. Undefined if the view may stay as it is; `NoKey` if no such view has the key.
  */
 export function columnsBetween(
 	{ columns, latest }: LoadInput["table"],
 	existing: readonly ExistingColumn[],
 	wanted: readonly WantedColumn[],
-): TableColumn[] | undefined {
+): TableColumn[] | "NoKey" | undefined {
 	const isAlike = ({ name, type }: ExistingColumn) =>
 		wanted.some((column) => column.name === name && column.type === type);
 	if (!latest || existing.every(isAlike)) return undefined;
@@ -106,7 +121,7 @@ export function columnsBetween(
 		latest.by.includes(name) || from === "Timestamp" || from === "EventID";
 	return columns.every((column) => kept.has(column.name) || !isNeeded(column))
 		? columns.filter(({ name }) => kept.has(name))
-		: undefined;
+		: "NoKey";
 }
 
 /** The names of the columns that a view of latest rows is made by, as SQL. */

@@ -2,6 +2,7 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import {
 	columnsBetween,
 	latestSql,
+	rewrittenWords,
 	viewChange,
 } from "../../load/latest-view.ts";
 import type { BigQueryDataset } from "./dataset.ts";
@@ -9,10 +10,12 @@ import type { BigQueryTable } from "./rest/api.ts";
 import { existingColumns, fieldsOf, wantedColumns } from "./schema.ts";
 import { label } from "./table-labels.ts";
 
-/** Changes of the view, before the table's columns change and after all else; undefined for none. */
-interface ViewChanges {
+/** Changes of the view, before the table's columns change and as soon as they have; undefined for none. */
+export interface ViewChanges {
 	before?: (() => Promise<unknown>) | undefined;
 	after?: (() => Promise<unknown>) | undefined;
+	/** See {@link rewrittenWords}. */
+	words?: string | undefined;
 }
 
 /**
@@ -30,7 +33,7 @@ export async function viewChanges(
 	const found = await dataset.findTable(latest.name);
 	const quote = (name: string) => `\`${name}\``;
 	const { projectId, datasetId } = dataset.reference(table);
-	const changeTo = (columns: readonly TableColumn[], isBetween = false) => {
+	const changeTo = (columns: readonly TableColumn[], isStale = false) => {
 		const { all, key, newest } = latestSql(columns, latest, quote);
 		const query =
 			`SELECT ${all} FROM ${quote(`${projectId}.${datasetId}.${table}`)} WHERE TRUE` +
@@ -40,6 +43,8 @@ export async function viewChanges(
 			found && {
 				kind: (found.type ?? "table").toLowerCase(),
 				mark: markOf(found),
+				// Labels stay on a view whose query a person changes.
+				isAsMade: found.view?.query === query,
 			},
 			// BigQuery keeps the types of a view's columns.
 			[
@@ -48,12 +53,12 @@ export async function viewChanges(
 					({ type }) => type,
 				),
 			],
-			// Labels stay on a view whose query a person changes.
-			isBetween || found?.view?.query !== query,
+			isStale,
 		);
 		if (!change) return undefined;
 		const { name } = change;
-		if (change.do === "Drop") return () => dataset.deleteTable(name);
+		if (change.do === "Drop")
+			return { carryOut: () => dataset.deleteTable(name) };
 		const [namespace, pipeline] = change.mark.pipeline.split("/");
 		const view = {
 			view: { query, useLegacySql: false as const },
@@ -64,8 +69,9 @@ export async function viewChanges(
 				[label.view]: change.mark.view,
 			},
 		};
-		return () =>
+		const carryOut = () =>
 			found ? dataset.patchTable(name, view) : dataset.createTable(name, view);
+		return { carryOut, words: rewrittenWords(change) };
 	};
 	const between =
 		found && replaced && latest.by.length > 0
@@ -75,9 +81,13 @@ export async function viewChanges(
 					wantedColumns(input.table),
 				)
 			: undefined;
+	// A rebuilt table has no rows when it gets its columns. Without a key in common, the view fails until right after that.
+	const isBetween = between !== undefined && between !== "NoKey";
+	const after = changeTo(columns, isBetween);
 	return {
-		before: between && changeTo(between, true),
-		after: changeTo(columns, between !== undefined),
+		before: isBetween ? changeTo(between, true)?.carryOut : undefined,
+		after: after?.carryOut,
+		words: after?.words,
 	};
 }
 

@@ -18,6 +18,7 @@ import type { DayFiles, WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryInput } from "../input.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { unfitBodies, writeJsonRows } from "./json-rows.ts";
+import type { ViewChanges } from "./latest-view.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import type { OwnedTable } from "./owned-table.ts";
 import {
@@ -69,11 +70,11 @@ export class BigQueryLoad {
 
 	/**
 	 * Returns the table as it is afterwards.
-	 * @param beforeReplacing What is done just before another table takes this one's place.
+	 * @param view Its changes, just before another table takes this one's place and as soon as the table has its columns.
 	 */
 	async carryOut(
 		plan: BigQueryPlan,
-		beforeReplacing?: () => Promise<unknown>,
+		view: ViewChanges = {},
 	): Promise<BigQueryTable> {
 		const { name } = this.#input.table;
 		if (plan.table === "Replace") {
@@ -91,7 +92,7 @@ export class BigQueryLoad {
 		let former: BigQueryTable | undefined;
 		if (plan.table === "Replace") {
 			former = await this.#table.current();
-			await beforeReplacing?.();
+			await view.before?.();
 			this.#context.log.info({ former }, "dropping a table to rebuild it");
 			await this.#dataset.deleteTable(name);
 		}
@@ -102,6 +103,7 @@ export class BigQueryLoad {
 			await this.#dataset.patchTable(name, {
 				schema: { fields: [...fieldsIn(table), ...newFields] },
 			});
+		await view.after?.();
 		await this.#replace(plan);
 		await this.#keepFields(table);
 		const loaded = await this.#table.mark(markAfter);

@@ -141,8 +141,10 @@ class BigQueryWarehouse implements Warehouse {
 			);
 			const work = { input, manifest, files };
 			const load = new BigQueryLoad(this.#dataset, table, work, this.#context);
-			const loaded = await load.carryOut(plan, view.before);
-			await view.after?.();
+			if (view.words !== undefined)
+				this.#context.log.warn({ table: input.table.name }, view.words);
+			const loaded = await load.carryOut(plan, view);
+			this.warning ??= view.words;
 			const { partitionExpirationDays }: BigQueryTableOptions =
 				input.table.options ?? {};
 			const found = tableExpiration(loaded, partitionExpirationDays);

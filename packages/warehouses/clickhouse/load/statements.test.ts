@@ -44,17 +44,23 @@ test("tables of a cluster are made, changed, exchanged and dropped on all its se
 	expect(replicated.comment("a", "x")).toBe(
 		"ALTER TABLE `shop`.`a` ON CLUSTER '{cluster}' MODIFY COMMENT 'x'",
 	);
-	expect(replicated.exchange("a", "b")).toBe(
+	expect(replicated.exchange(["a", "b"])).toBe(
 		"EXCHANGE TABLES `shop`.`a` AND `shop`.`b` ON CLUSTER '{cluster}'",
 	);
 	expect(replicated.rename("a", "b")).toBe(
 		"RENAME TABLE `shop`.`a` TO `shop`.`b` ON CLUSTER '{cluster}'",
 	);
-	expect(replicated.writeView("a_latest", "SELECT 1", "it's", false)).toBe(
+	const view = { name: "a_latest", select: "SELECT 1", comment: "it's" };
+	expect(replicated.writeView(view, { isThere: false })).toBe(
 		"CREATE VIEW `shop`.`a_latest` ON CLUSTER '{cluster}' AS SELECT 1 COMMENT 'it\\'s'",
 	);
-	expect(replicated.writeView("a_latest", "SELECT 1", "", true)).toBe(
-		"CREATE OR REPLACE VIEW `shop`.`a_latest` ON CLUSTER '{cluster}' AS SELECT 1 COMMENT ''",
+	expect(
+		replicated.writeView(view, { isThere: true, columns: columns.slice(2) }),
+	).toBe(
+		"CREATE OR REPLACE VIEW `shop`.`a_latest` ON CLUSTER '{cluster}' (`date` Date) AS SELECT 1 COMMENT 'it\\'s'",
+	);
+	expect(replicated.exchange(["a", "b"], ["a_latest", "c"])).toBe(
+		"EXCHANGE TABLES `shop`.`a` AND `shop`.`b`, `shop`.`a_latest` AND `shop`.`c` ON CLUSTER '{cluster}'",
 	);
 	expect(replicated.dropView("a_latest")).toBe(
 		"DROP VIEW IF EXISTS `shop`.`a_latest` ON CLUSTER '{cluster}' SYNC",

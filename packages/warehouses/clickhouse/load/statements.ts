@@ -22,6 +22,13 @@ export interface NewTable {
 	comment: string;
 }
 
+/** A view as a statement writes it. */
+export interface WrittenView {
+	name: string;
+	select: string;
+	comment: string;
+}
+
 /** The statements about the tables of one database, in which each name has the database before it. */
 export class Statements {
 	readonly #database: string;
@@ -133,23 +140,32 @@ export class Statements {
 	}
 
 	/**
-	 * @param isThere whether it takes the place of one (clickhouse.com/docs/sql-reference/statements/create/view).
+	 * @param how whether it takes the place of one (clickhouse.com/docs/sql-reference/statements/create/view), and the columns
+	 * of a view whose table isn't there yet or has others: the server asks for none, then.
 	 */
 	writeView(
-		view: string,
-		select: string,
-		comment: string,
-		isThere: boolean,
+		{ name, select, comment }: WrittenView,
+		{
+			isThere,
+			columns,
+		}: { isThere: boolean; columns?: readonly TableColumn[] },
 	): string {
-		return `CREATE ${isThere ? "OR REPLACE " : ""}VIEW ${this.of(view)}${this.onCluster} AS ${select} COMMENT ${quoteText(comment)}`;
+		const list = columns ? ` (${columns.map(definition).join(", ")})` : "";
+		return `CREATE ${isThere ? "OR REPLACE " : ""}VIEW ${this.of(name)}${this.onCluster}${list} AS ${select} COMMENT ${quoteText(comment)}`;
 	}
 
 	dropView(view: string): string {
 		return `DROP VIEW IF EXISTS ${this.of(view)}${this.onCluster} SYNC`;
 	}
 
-	exchange(table: string, other: string): string {
-		return `EXCHANGE TABLES ${this.of(table)} AND ${this.of(other)}${this.onCluster}`;
+	/** Pairs of tables or views, one right after the other. Databases that are replicated take one pair only. */
+	exchange(
+		...pairs: readonly (readonly [one: string, other: string])[]
+	): string {
+		const list = pairs.map(
+			([one, other]) => `${this.of(one)} AND ${this.of(other)}`,
+		);
+		return `EXCHANGE TABLES ${list.join(", ")}${this.onCluster}`;
 	}
 
 	rename(from: string, to: string): string {

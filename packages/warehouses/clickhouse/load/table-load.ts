@@ -41,6 +41,7 @@ import {
 	quoteName,
 	quoteText,
 	type Statements,
+	type WrittenView,
 } from "./statements.ts";
 
 /**
@@ -77,11 +78,13 @@ export class ClickHouseLoad {
 
 	/**
 	 * @param requireOurs throws if somebody else has marked the table meanwhile.
+	 * @param view one that can be read only beside the new table, and takes its place together with that.
 	 */
 	async carryOut(
 		plan: ClickHousePlan,
 		days: LoadDay[],
 		requireOurs: () => Promise<void>,
+		view?: WrittenView,
 	): Promise<void> {
 		const { name } = this.#input.table;
 		if (plan.added.length > 0)
@@ -103,15 +106,24 @@ export class ClickHouseLoad {
 			const staged = await this.#fill(days, plan.publish === "Partitions");
 			await requireOurs();
 			if (plan.publish === "Partitions") await this.#publishDays(plan, staged);
-			else await this.#publishTable(plan, staged);
+			else await this.#publishTable(plan, staged, view);
 		} finally {
-			// What stays is dropped by the next Run, so that the first error is the one to report.
-			await this.#connection
-				.run(this.#sql.drop(this.#staging))
-				.catch(({ message }) =>
-					this.#log.warn({ reason: message }, "a staging table stays"),
-				);
+			await this.#dropStaged(this.#staging);
+			if (view) await this.#dropStaged(this.#stagingView);
 		}
+	}
+
+	/** What stays is dropped by the next Run, so that the first error is the one to report. */
+	async #dropStaged(name: string): Promise<void> {
+		await this.#connection
+			.run(this.#sql.drop(name))
+			.catch(({ message }) =>
+				this.#log.warn({ reason: message }, "a staging table stays"),
+			);
+	}
+
+	get #stagingView(): string {
+		return `${this.#staging}-view`;
 	}
 
 	/** Fills the staging table. Returns what each day has, and will have. */
@@ -218,14 +230,23 @@ export class ClickHouseLoad {
 	async #publishTable(
 		plan: ClickHousePlan,
 		staged: StagedDay[],
+		view: WrittenView | undefined,
 	): Promise<void> {
-		const { name } = this.#input.table;
+		const { name, columns } = this.#input.table;
 		await this.#connection.run(this.#sql.comment(this.#staging, plan.after));
+		if (view) {
+			const next = { ...view, name: this.#stagingView };
+			const how = { isThere: false, columns };
+			await this.#connection.run(this.#sql.writeView(next, how));
+		}
 		const done = await this.#record(plan, staged);
 		await this.#connection.run(
 			plan.publish === "Rename"
 				? this.#sql.rename(this.#staging, name)
-				: this.#sql.exchange(name, this.#staging),
+				: this.#sql.exchange(
+						[name, this.#staging],
+						...(view ? [[view.name, this.#stagingView] as const] : []),
+					),
 		);
 		await done();
 	}

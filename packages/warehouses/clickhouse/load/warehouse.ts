@@ -11,6 +11,7 @@ import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
 import {
 	columnsBetween,
 	latestSql,
+	rewrittenWords,
 	viewChange,
 	viewMarkIn,
 } from "../../load/latest-view.ts";
@@ -26,7 +27,12 @@ import type {
 } from "../../load/warehouse.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { Connection } from "./connection.ts";
-import { type ClickHouseTable, clickHouseUse, planClickHouse } from "./plan.ts";
+import {
+	type ClickHousePlan,
+	type ClickHouseTable,
+	clickHouseUse,
+	planClickHouse,
+} from "./plan.ts";
 import {
 	createRecord,
 	heldDate,
@@ -43,8 +49,21 @@ import {
 	Statements,
 	stagingPrefix,
 	stagingPrefixOf,
+	type WrittenView,
 } from "./statements.ts";
 import { ClickHouseLoad } from "./table-load.ts";
+
+/** What is undefined isn't done. */
+interface ViewStatements {
+	/** Just before the table changes, or comes. */
+	before?: string | undefined;
+	/** A view that takes its place together with the new table, since no view can be read beside both tables. */
+	beside?: WrittenView;
+	/** After all else. */
+	after?: string | undefined;
+	/** See {@link rewrittenWords}. */
+	words?: string | undefined;
+}
 
 /** A database of ClickHouse. A staging table gives the table its days, each by one partition command, or takes its place. */
 class ClickHouseWarehouse implements Warehouse {
@@ -52,6 +71,7 @@ class ClickHouseWarehouse implements Warehouse {
 	readonly #sql: Statements;
 	readonly #context: WarehouseContext;
 	#facts: Promise<ServerFacts> | undefined;
+	#ofView: string | undefined;
 
 	constructor(connection: Connection, context: WarehouseContext) {
 		this.#connection = connection;
@@ -60,7 +80,7 @@ class ClickHouseWarehouse implements Warehouse {
 	}
 
 	get warning(): string | undefined {
-		return this.#connection.warning;
+		return this.#ofView ?? this.#connection.warning;
 	}
 
 	async held(
@@ -96,10 +116,7 @@ class ClickHouseWarehouse implements Warehouse {
 			? await this.#heldIn(existing, input, manifest)
 			: undefined;
 		const plan = planClickHouse(input, manifest, days, existing, held);
-		const view = await this.#viewStatements(
-			input,
-			plan.publish === "Exchange" ? existing : undefined,
-		);
+		const view = await this.#viewStatements(input, plan, existing);
 		await this.#dropStaging(name);
 		if (plan.record !== undefined)
 			await this.#connection.run(createRecord(this.#sql));
@@ -109,13 +126,17 @@ class ClickHouseWarehouse implements Warehouse {
 			{ input, manifest, files },
 			this.#context,
 		);
-		await load.carryOut(plan, days, async () => {
+		const requireOurs = async () => {
 			const now = await this.#find(name);
 			if (now) clickHouseUse(input, manifest, now);
 			if (view.before !== undefined) await this.#connection.run(view.before);
-		});
+		};
+		if (view.words !== undefined)
+			this.#context.log.warn({ table: name }, view.words);
+		await load.carryOut(plan, days, requireOurs, view.beside);
 		// Of the columns that the table has now.
 		if (view.after !== undefined) await this.#connection.run(view.after);
+		this.#ofView ??= view.words;
 		const [all] = await this.#connection.rows<{ rows: string }>(
 			`SELECT toString(count()) AS rows FROM ${this.#sql.of(name)}`,
 		);
@@ -234,7 +255,7 @@ class ClickHouseWarehouse implements Warehouse {
 			await this.#connection.rows(
 				`SELECT count() AS rows FROM ${sql.of(table)}`,
 			);
-			await run(sql.exchange(table, staging));
+			await run(sql.exchange([table, staging]));
 			await run(sql.dropDay(date, table));
 		} finally {
 			await run(sql.drop(staging));
@@ -337,52 +358,77 @@ class ClickHouseWarehouse implements Warehouse {
 	}
 
 	/**
-	 * What changes the view of the table's latest rows, before the table's columns change and after all else; undefined for nothing.
-	 * @param replaced The table whose place another takes.
+	 * How the view of the table's latest rows changes, so that it can be read whenever the table can.
 	 * Throws what {@link viewChange} throws.
 	 */
 	async #viewStatements(
 		input: LoadInput,
-		replaced: ClickHouseTable | undefined,
-	): Promise<{ before?: string | undefined; after?: string | undefined }> {
+		{ publish }: ClickHousePlan,
+		existing: ClickHouseTable | undefined,
+	): Promise<ViewStatements> {
 		const { name, columns, latest } = input.table;
 		if (!latest) return {};
 		const { database } = this.#connection.input;
+		const selectOf = (columns: readonly TableColumn[]) => {
+			const { all, key, newest } = latestSql(columns, latest, quoteName);
+			return `SELECT ${all} FROM ${this.#sql.of(name)} ORDER BY ${newest} LIMIT 1 BY ${key}`;
+		};
+		const hasView = latest.by.length > 0;
+		// Who copies SHOW CREATE, comment and all, changes the query and leaves the mark.
+		const asMade = hasView
+			? `ifNull(formatQuerySingleLineOrNull(as_select) = formatQuerySingleLine(${quoteText(selectOf(columns))}), false)`
+			: "true";
 		const [found] = await this.#connection.rows<{
 			engine: string;
 			comment: string;
+			as_made: boolean | number;
 		}>(
-			`SELECT engine, comment FROM system.tables WHERE database = ${quoteText(database)} AND name = ${quoteText(latest.name)}`,
+			`SELECT engine, comment, ${asMade} AS as_made FROM system.tables` +
+				` WHERE database = ${quoteText(database)} AND name = ${quoteText(latest.name)}`,
 		);
 		const isView = found?.engine === "View";
-		const statementFor = (
-			columns: readonly TableColumn[],
-			isBetween = false,
-		) => {
-			const { all, key, newest } = latestSql(columns, latest, quoteName);
-			const select = `SELECT ${all} FROM ${this.#sql.of(name)} ORDER BY ${newest} LIMIT 1 BY ${key}`;
+		const changeTo = (columns: readonly TableColumn[], isStale: boolean) => {
+			const select = hasView ? selectOf(columns) : "";
 			const change = viewChange(
 				input,
 				found && {
 					kind: isView ? "view" : `table of the engine ${found.engine}`,
 					mark: isView ? viewMarkIn(found.comment) : undefined,
+					isAsMade: Boolean(found.as_made),
 				},
 				// The server keeps the types of a view's columns.
 				[select, columns.map(typeOf)],
-				isBetween,
+				isStale,
 			);
-			if (!change) return undefined;
-			if (change.do === "Drop") return this.#sql.dropView(change.name);
+			if (change?.do !== "Write") return change;
 			const comment = writeComment(change.words, change.mark);
-			return this.#sql.writeView(change.name, select, comment, isView);
+			return { ...change, select, comment };
 		};
 		const between =
-			found && replaced && latest.by.length > 0
-				? columnsBetween(input.table, replaced.columns, wantedColumns(columns))
+			isView && existing && hasView && publish === "Exchange"
+				? columnsBetween(input.table, existing.columns, wantedColumns(columns))
 				: undefined;
+		const isBetween = between !== undefined && between !== "NoKey";
+		const before = isBetween ? changeTo(between, true) : undefined;
+		const change = changeTo(columns, isBetween);
+		if (!change) return {};
+		if (change.do === "Drop") return { after: this.#sql.dropView(change.name) };
+		const words = rewrittenWords(change);
+		const how = { isThere: isView };
+		// The view that is there may name columns that the new table lacks.
+		if (isView && publish === "Rename")
+			return {
+				before: this.#sql.writeView(change, { ...how, columns }),
+				words,
+			};
+		const { databaseEngine } = await this.#facts!;
+		if (between === "NoKey" && databaseEngine === "Atomic")
+			return { beside: change, words };
 		return {
-			before: between && statementFor(between, true),
-			after: statementFor(columns, between !== undefined),
+			before:
+				before?.do === "Write" ? this.#sql.writeView(before, how) : undefined,
+			after: this.#sql.writeView(change, how),
+			words,
 		};
 	}
 

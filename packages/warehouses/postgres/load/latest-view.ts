@@ -3,6 +3,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import {
 	latestSql,
+	rewrittenWords,
 	type ViewChange,
 	viewChange,
 	viewMarkIn,
@@ -27,7 +28,8 @@ export class PostgresView {
 	readonly oid: string | undefined;
 
 	/**
-	 * @param table Oid of the table that the view shall read; undefined for one that isn't there yet.
+	 * @param table Oid of the table; undefined if there is none.
+	 * @param isReplaced Whether another table takes its place.
 	 * Throws what {@link viewChange} throws, before anything changes.
 	 */
 	static async find(
@@ -35,16 +37,12 @@ export class PostgresView {
 		schema: string,
 		input: LoadInput,
 		table: string | undefined,
+		isReplaced: boolean,
 	): Promise<PostgresView> {
 		const { latest } = input.table;
 		const found =
 			latest && (await findView(transaction, schema, latest.name, table));
-		const change = viewChange(
-			input,
-			found,
-			select(input, "table"),
-			found && !(found.isOfTable && found.isAsMade),
-		);
+		const change = viewChange(input, found, select(input, "table"), isReplaced);
 		return new PostgresView(
 			transaction,
 			schema,
@@ -66,6 +64,11 @@ export class PostgresView {
 		this.#input = input;
 		this.#change = change;
 		this.oid = oid;
+	}
+
+	/** See {@link rewrittenWords}. */
+	get words(): string | undefined {
+		return rewrittenWords(this.#change);
 	}
 
 	/**
@@ -155,13 +158,8 @@ async function findView(
 	if (!found) return undefined;
 	const { oid, kind, comment, reads, made } = found;
 	const mark = kind === "v" ? viewMarkIn(comment) : undefined;
-	return {
-		oid,
-		kind: kinds[kind] ?? "table",
-		mark,
-		isOfTable: reads,
-		isAsMade: mark?.made === made,
-	};
+	const isAsMade = reads && mark?.made === made;
+	return { oid, kind: kinds[kind] ?? "table", mark, isAsMade };
 }
 
 function select(

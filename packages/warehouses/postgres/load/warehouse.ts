@@ -39,11 +39,16 @@ class PostgresWarehouse implements Warehouse {
 	readonly #input: PostgresInput;
 	readonly #context: WarehouseContext;
 	#database: Promise<Database> | undefined;
-	warning: string | undefined;
+	#ofConnection: string | undefined;
+	#ofView: string | undefined;
 
 	constructor(input: PostgresInput, context: WarehouseContext) {
 		this.#input = input;
 		this.#context = context;
+	}
+
+	get warning(): string | undefined {
+		return this.#ofView ?? this.#ofConnection;
 	}
 
 	async held(
@@ -96,7 +101,8 @@ class PostgresWarehouse implements Warehouse {
 					transaction,
 					schema,
 					input,
-					undefined,
+					existing.oid,
+					true,
 				);
 				await requireReplaceable(transaction, existing.oid, name, view.oid);
 			}),
@@ -133,12 +139,9 @@ class PostgresWarehouse implements Warehouse {
 	): Promise<number | undefined> {
 		return this.#with(async (database) => {
 			const work = { input, manifest, files };
-			await new PostgresLoad(
-				database,
-				this.#input,
-				work,
-				this.#context,
-			).carryOut(days);
+			const load = new PostgresLoad(database, this.#input, work, this.#context);
+			await load.carryOut(days);
+			this.#ofView ??= load.rewritten;
 			// Only then somebody asks, and counting takes as long as reading.
 			if (manifest.asked.extent !== "Whole") return undefined;
 			return database.transaction(async (transaction) => {
@@ -235,7 +238,7 @@ class PostgresWarehouse implements Warehouse {
 	async #with<T>(work: (database: Database) => Promise<T>): Promise<T> {
 		this.#database ??= Database.open(this.#input, this.#context);
 		const database = await this.#database;
-		this.warning = database.warning;
+		this.#ofConnection = database.warning;
 		return work(database);
 	}
 }
