@@ -246,6 +246,55 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 	).toEqual([["2"]]);
 });
 
+test.each(["by hand", "in the Pipeline"])(
+	"after a table was renamed %s, the new one has the Pipeline's indexes, too, and once",
+	async (how) => {
+		const { manifest, load, sql } = await postgresFixture(server);
+		const inputOf = (name: string): Partial<LoadInput> => ({
+			table: {
+				...{ name, description: "", columns },
+				options: { indexes: [["event_id", "date"], ["date"]] },
+			},
+		});
+		const days = await manifest({
+			"2026-03-01": [
+				[{ event_id: "e1", timestampMs: Date.UTC(2026, 2, 1), body: "{}" }],
+			],
+		});
+		const loaded = async (input: Partial<LoadInput>) => {
+			const next = { ...days, run: crypto.randomUUID() };
+			const end = await load(next, { input });
+			expect(end.exitCode, end.log).toBe(0);
+		};
+		const indexesOf = async (table: string) =>
+			(
+				await sql(
+					`SELECT substring(indexdef FROM '[(].*[)]') FROM pg_indexes WHERE schemaname = 'webhooks' AND tablename = '${table}' ORDER BY 1`,
+				)
+			).flat();
+		const expected = ["(date)", "(event_id, date)"];
+		await loaded(inputOf("orders"));
+		await loaded(inputOf("orders"));
+		expect(await indexesOf("orders")).toEqual(expected);
+		if (how === "by hand") {
+			await sql("ALTER TABLE webhooks.orders RENAME TO former");
+			// One of a person's own on some of the columns, or on some of the rows, is another one.
+			await loaded({ table: { name: "orders", description: "", columns } });
+			await sql("CREATE INDEX mine ON webhooks.orders (event_id)");
+			await sql(
+				"CREATE INDEX part ON webhooks.orders (date) WHERE event_id > 'e'",
+			);
+		}
+		const name = how === "by hand" ? "orders" : "orders2";
+		for (let times = 0; times < 2; times++) {
+			await loaded(inputOf(name));
+			const found = await indexesOf(name);
+			expect(found).toEqual(expect.arrayContaining(expected));
+			expect(found).toHaveLength(how === "by hand" ? 4 : 2);
+		}
+	},
+);
+
 test("what Postgres can't hold counts of the events that a filter wants, too", async () => {
 	const { manifest, load } = await postgresFixture(server);
 	const events = ["yes", "no"].map((keep, index) => ({

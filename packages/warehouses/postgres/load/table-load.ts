@@ -53,6 +53,8 @@ export class PostgresLoad {
 	readonly #manifest: Manifest;
 	readonly #files: DayFiles;
 	readonly #log: WarehouseContext["log"];
+	/** Once it is carried out: see {@link PostgresView.words}. */
+	rewritten: string | undefined;
 
 	constructor(
 		database: Database,
@@ -109,9 +111,13 @@ export class PostgresLoad {
 				transaction,
 				this.#schema,
 				this.#input,
-				plan.publish === "Swap" ? undefined : existing?.oid,
+				existing?.oid,
+				plan.publish === "Swap",
 			);
 			await act(transaction, plan, view);
+			this.rewritten = view.words;
+			if (this.rewritten !== undefined)
+				this.#log.warn({ table: this.#input.table.name }, this.rewritten);
 			return plan;
 		});
 	}
@@ -147,7 +153,7 @@ export class PostgresLoad {
 				`ALTER TABLE ${table} ${plan.added.map((column) => `ADD COLUMN ${definitions([column], options)}`).join(", ")}`,
 			);
 		await this.#commentColumns(plan, transaction);
-		for (const sql of this.#indexes(name)) await transaction.run(sql);
+		await this.#makeIndexes(transaction);
 		await view.write();
 		await transaction.run(this.#comment(name, plan.during));
 	}
@@ -383,7 +389,7 @@ export class PostgresLoad {
 			);
 		}
 		await this.#commentColumns(plan, transaction);
-		for (const sql of this.#indexes(name)) await transaction.run(sql);
+		await this.#makeIndexes(transaction);
 		await transaction.run(this.#comment(name, plan.after));
 	}
 
@@ -398,19 +404,34 @@ export class PostgresLoad {
 			);
 	}
 
-	/** Those that the Pipeline names. A name says its columns, so that a repeat finds it. */
-	#indexes(table: string): string[] {
-		const { indexes = [] }: PostgresTableOptions =
-			this.#input.table.options ?? {};
-		return indexes.map((columns) => {
-			const list = columns.map(quoteName).join(", ");
+	/**
+	 * Makes the indexes that the Pipeline names, unless the table has one on these columns. Not by the index's name: a table that was
+	 * renamed keeps its indexes' names, which must be free in all of the schema.
+	 */
+	async #makeIndexes(transaction: Transaction): Promise<void> {
+		const { name: table, options } = this.#input.table;
+		const { indexes = [] }: PostgresTableOptions = options ?? {};
+		const relation = nameOf(this.#schema, table);
+		for (const columns of indexes) {
+			const found = await transaction.rows(
+				`SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+				WHERE i.indrelid = $1::text::regclass AND m.amname = 'btree' AND i.indisvalid AND i.indpred IS NULL
+					AND (SELECT array_agg(a.attname::text ORDER BY k.place) FROM unnest(i.indkey) WITH ORDINALITY AS k (number, place)
+						LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.place <= i.indnkeyatts) = $2::text[]
+				LIMIT 1`,
+				[relation, columns],
+			);
+			if (found.length > 0) continue;
 			const digest = createHash("sha256")
 				.update(`${table}\0${columns.join("\0")}`)
 				.digest("hex")
 				.slice(0, 8);
-			const name = fitting(`${table}_${columns.join("_")}`, `_${digest}`);
-			return `CREATE INDEX IF NOT EXISTS ${quoteName(name)} ON ${nameOf(this.#schema, table)} (${list})`;
-		});
+			const wanted = fitting(`${table}_${columns.join("_")}`, `_${digest}`);
+			const name = await this.#freeName(wanted, transaction);
+			await transaction.run(
+				`CREATE INDEX ${quoteName(name)} ON ${relation} (${columns.map(quoteName).join(", ")})`,
+			);
+		}
 	}
 
 	/** Throws {@link JobFailure} for a table that isn't this Pipeline's any more. */
