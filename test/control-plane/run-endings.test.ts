@@ -368,6 +368,33 @@ test("members that a Run finds get columns that stay, and can be frozen into the
 		"_rescued",
 	]);
 	expect(evolves.columns).toBe(97);
+	// The table that is there has another type for one of them.
+	const [id, paid] = columns;
+	const retyped = { ...error, columns: { "/id": "Integer" } as const };
+	await scene.endPod("evolves", 65, {
+		...{ version: 1, outcome: "Failed", error: retyped },
+	});
+	await vi.waitFor(async () => {
+		const found = await client.get<Pipeline>(pipelineKind, "p", namespace);
+		expect(found?.status?.inferredColumns).toEqual({
+			table: "p",
+			columns: [{ ...id, type: "Integer" }, paid],
+		});
+	}, wait);
+	await vi.waitFor(async () => {
+		const secret = await client.get<Secret>(
+			kinds.secret,
+			"evolves-input",
+			namespace,
+		);
+		const json = Buffer.from(secret!.data!["input.json"]!, "base64").toString();
+		expect(JSON.parse(json).table.columns[4].from).toEqual({
+			bodyPointer: "/id",
+			type: "Integer",
+		});
+		const { status } = await scene.podOf("evolves");
+		expect(status?.phase).toBe("Pending");
+	}, wait);
 	await scene.endPod("evolves", 0, { ...succeeded, ...{ rescuedRows: 2 } });
 	await scene.phaseBecomes("evolves", "Succeeded");
 	const { rescuedRows, extent } = await scene.statusOfRun("evolves");
