@@ -122,6 +122,7 @@ export const sources = {
 	pause: "Pause",
 	goOn: "Go on",
 	follow: "Follow new events",
+	connecting: "Connecting. Events that come now may be missed.",
 	following: "New events show here as they come.",
 	followsAgain:
 		"No new events show until the API allows it again. This page asks again by itself.",

@@ -9,7 +9,13 @@ import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
 import { sources as words } from "../messages/sources.ts";
-import { afterPause, afterPiece, emptyTail, type TailRow } from "./tail.ts";
+import {
+	afterPause,
+	afterPiece,
+	emptyTail,
+	saysWhetherEventsShow,
+	type TailRow,
+} from "./tail.ts";
 
 /** A person follows no list that changes more often, and each change lays out 200 rows anew. */
 const showEveryMs = 200;
@@ -43,6 +49,7 @@ function Tail({ source }: { source: string }) {
 		let again: ReturnType<typeof setTimeout> | undefined;
 		let showing: ReturnType<typeof setTimeout> | undefined;
 		let came: ServerEvent[] = [];
+		let said: ServerEvent | undefined;
 		const show = () => {
 			const piece = came;
 			came = [];
@@ -53,7 +60,9 @@ function Tail({ source }: { source: string }) {
 			`sources/${encodeURIComponent(source)}/events/tail`,
 			{ refused: true, ...(can("sources/bodies", "get") && { body: true }) },
 			{
+				snapshot: () => (said ? [said] : []),
 				onEvents: (piece) => {
+					said = piece.findLast(saysWhetherEventsShow) ?? said;
 					came.push(...piece);
 					showing ??= setTimeout(show, showEveryMs);
 				},

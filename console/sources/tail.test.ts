@@ -35,7 +35,8 @@ test("a paused tail holds what comes, and shows it when it goes on", () => {
 	]);
 });
 
-test("it says that archive is away, until it is back, and counts what the API left out", () => {
+test("it says that it connects, or that archive is away, until events show, and counts what the API left out", () => {
+	expect(emptyTail.waiting).toMatch(/^Connecting/);
 	const waiting = afterPiece(emptyTail, [
 		{ event: "waiting", data: '{"message":"Away."}', id: undefined },
 		{ event: "left-out", data: '{"count":7}', id: undefined },
@@ -43,5 +44,6 @@ test("it says that archive is away, until it is back, and counts what the API le
 	]);
 	expect(waiting).toMatchObject({ waiting: "Away.", leftOut: 7, rows: [] });
 	const open = { event: "open", data: "{}", id: undefined };
-	expect(afterPiece(waiting, [open]).waiting).toBeUndefined();
+	for (const before of [emptyTail, waiting])
+		expect(afterPiece(before, [open]).waiting).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import type { ServerEvent } from "../../packages/service/event-stream.ts";
+import { sources as words } from "../messages/sources.ts";
 
 /** An event or a refusal as a tail of the API sends it. */
 export interface TailRow {
@@ -18,7 +19,7 @@ export interface TailState {
 	held: TailRow[];
 	/** How many came and aren't shown. */
 	leftOut: number;
-	/** What the API says of archive, if events don't show now. */
+	/** Why events don't show now. Until the API says that they do, those that come are missed. */
 	waiting: string | undefined;
 	isPaused: boolean;
 }
@@ -27,7 +28,7 @@ export const emptyTail: TailState = {
 	rows: [],
 	held: [],
 	leftOut: 0,
-	waiting: undefined,
+	waiting: words.connecting,
 	isPaused: false,
 };
 
@@ -66,6 +67,11 @@ export function afterPiece(
 				leftOut,
 				rows: [...newest, ...state.rows].slice(0, mostRows),
 			};
+}
+
+/** A tab that joins the tail later must know the last one. */
+export function saysWhetherEventsShow({ event }: ServerEvent): boolean {
+	return event === "open" || event === "waiting";
 }
 
 export function afterPause(state: TailState): TailState {

@@ -159,10 +159,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	{
 		name: "what a compaction replaces goes before its record stands",
 		file: "ingest/lake/compaction/date-compaction.ts",
-		find: "		return { name, rows, bytes, sha256, inputs };\n",
+		find: "		return { name, rows, bytes, sha256, inputs, inputTimes };\n",
 		replace: `		const { store } = this.#options;
 		await store.remove(inputs.map((input) => store.keys.eventsOfDate(this.#due) + input));
-		return { name, rows, bytes, sha256, inputs };
+		return { name, rows, bytes, sha256, inputs, inputTimes };
 `,
 		faults: [killed({ point: "record", when: "before", nth: 1 })],
 		// No manifest has all events any longer.
