@@ -17,6 +17,14 @@ const servers: Record<string, { projects: string[]; folders: string[] }> = {
 		projects: ["data-plane"],
 		folders: ["test/data-plane/"],
 	},
+	views: {
+		projects: ["data-plane"],
+		folders: [
+			"test/data-plane/erased-columns",
+			"test/data-plane/evolving",
+			"test/data-plane/latest-view",
+		],
+	},
 	faults: {
 		projects: ["data-plane", "chaos"],
 		folders: ["test/faults/chaos/", "test/faults/data-plane/"],
