@@ -334,6 +334,68 @@ test.each(types)(
 	},
 );
 
+/** Where a body may be something else than a text. */
+const bodyTypes: Readonly<Record<string, string>> = {
+	BigQuery: "JSON",
+	Postgres: "jsonb",
+};
+
+test.each(types.filter(([type]) => bodyTypes[type] !== undefined))(
+	"%s: a body that the warehouse's own JSON can't hold is NULL and counted, and its columns and the rest of it are there all the same",
+	async (type, open) => {
+		const warehouse = await open();
+		const { run, found } = evolving(warehouse, {
+			table: {
+				...{ name: "orders", description: "", columns: [] },
+				options: { bodyType: bodyTypes[type] },
+			},
+		});
+		// Half of a surrogate pair, which neither has.
+		const half = "\ud800";
+		const one = await daysOf(warehouse, {
+			[first]: [
+				[
+					["a", { n: 1, note: "x", order: { paid: 5 } }],
+					["b", { n: 2, note: half }],
+				],
+			],
+		});
+		const counted = (values: number) =>
+			expect.arrayContaining([
+				expect.objectContaining({ column: "body", rows: 1, values }),
+			]);
+		for (const again of [one, later(one)])
+			expect(await run(again)).toMatchObject({
+				rows: 2,
+				unfitValues: counted(2),
+			});
+		expect(found).toEqual({
+			"/n": "Integer",
+			"/note": "String",
+			"/order/paid": "Integer",
+		});
+		const two = await daysOf(warehouse, {
+			[second]: [[["c", { n: "x", gift: 6, note: half }]]],
+		});
+		expect(await run({ ...two, asked: { extent: "Chosen" } })).toMatchObject({
+			...{ jobs: 2, rows: 1, rescuedRows: 1 },
+			unfitValues: counted(1),
+		});
+		expect(
+			await rowsOf(warehouse, ["n", "order_paid", "gift", "_rescued"]),
+		).toEqual([
+			["1", "5", null, null],
+			["2", null, null, null],
+			[null, null, "6", '{"n":"x"}'],
+		]);
+		expect(
+			await warehouse.rows(
+				"SELECT event_id FROM orders WHERE body IS NULL ORDER BY event_id",
+			),
+		).toEqual([["b"], ["c"]]);
+	},
+);
+
 test("events that archive has released from quarantine or imported bring columns, and each is a row once", async () => {
 	const servers = await startServers();
 	onTestFinished(() => servers.stop());
