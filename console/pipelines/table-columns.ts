@@ -8,7 +8,7 @@ import {
 	inferredColumnsOf,
 	parameterColumnOf,
 } from "../../crds/table-name.ts";
-import type { TableColumn } from "../../packages/contracts/job.ts";
+import { kindOfNoKey, type TableColumn } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
@@ -142,9 +142,7 @@ export function keyChoices(
 			const column = columns.find((column) => column.name === name);
 			const problem = !column
 				? words.noColumn
-				: isKey(column)
-					? undefined
-					: words.noKey;
+				: kindOfNoKey(column) && words.noKey;
 			const type = column?.type ?? "";
 			return { name, type, isTicked: true, ...(problem && { problem }) };
 		}),
@@ -154,13 +152,10 @@ export function keyChoices(
 /** What each event has of its own tells no object, but for its date. */
 function isOffered(column: ChosenColumn): boolean {
 	const { from } = column;
-	return isKey(column) && (typeof from === "object" || from === "Date");
-}
-
-/** Not every warehouse compares the values of the others (operator/pipeline/target.ts). */
-function isKey({ from }: ChosenColumn): boolean {
-	if (typeof from !== "object") return from !== "Body" && from !== "Violations";
-	return !("type" in from && ["JSON", "Number"].includes(from.type));
+	return (
+		kindOfNoKey(column) === undefined &&
+		(typeof from === "object" || from === "Date")
+	);
 }
 
 /**

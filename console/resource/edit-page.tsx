@@ -2,8 +2,7 @@ import type { ComponentChildren } from "preact";
 import { Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import type { FormKind } from "./draft.ts";
-import type { Original } from "./save.ts";
-import { useOriginal } from "./save.ts";
+import { type Original, useOriginal } from "./save.ts";
 
 /** `<path>/<name>/edit`: the form of a resource, as the API has it when the page opens. */
 export function EditPage({

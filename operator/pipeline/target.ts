@@ -11,12 +11,13 @@ import {
 	tableNameOf,
 	typeTablesOf,
 } from "../../crds/table-name.ts";
-import type {
-	ColumnRoom,
-	EventFilter,
-	EventTypeTables,
-	Strategy,
-	TableColumn,
+import {
+	type ColumnRoom,
+	type EventFilter,
+	type EventTypeTables,
+	kindOfNoKey,
+	type Strategy,
+	type TableColumn,
 } from "../../packages/contracts/job.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
@@ -188,10 +189,8 @@ function keyProblem(
 		const field = `spec.table.latestBy has "${name}", `;
 		if (!column)
 			return `${field}which is no column of the table. Its columns are ${columns.map(({ name }) => name).join(", ")}.`;
-		const { from } = column;
-		// Not every warehouse compares such values.
-		const kind = typeof from === "object" ? "type" in from && from.type : from;
-		if (kind && ["Body", "Violations", "JSON", "Number"].includes(kind))
+		const kind = kindOfNoKey(column);
+		if (kind !== undefined)
 			return `${field}a column of ${kind}, which is no key. Name one of String, Integer, Decimal, Boolean, Timestamp or Date, or of a header.`;
 	}
 	return undefined;

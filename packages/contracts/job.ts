@@ -97,6 +97,16 @@ export interface LatestView {
 	by: string[];
 }
 
+/** What a column of other values than keys has, since not every warehouse compares them; undefined of one that may be in {@link LatestView.by}. */
+export function kindOfNoKey({
+	from,
+}: Pick<TableColumn, "from">): string | undefined {
+	const kind = typeof from === "object" ? "type" in from && from.type : from;
+	return kind && ["Body", "Violations", "JSON", "Number"].includes(kind)
+		? kind
+		: undefined;
+}
+
 /** An event must match each field that is there. */
 export interface EventFilter {
 	types?: {

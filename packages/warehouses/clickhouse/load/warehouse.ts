@@ -137,19 +137,18 @@ class ClickHouseWarehouse implements Warehouse {
 		// Of the columns that the table has now.
 		if (view.after !== undefined) await this.#connection.run(view.after);
 		this.#ofView ??= view.words;
+		return this.#count(name);
+	}
+
+	async #count(table: string, condition?: string): Promise<number> {
+		const where = condition === undefined ? "" : ` WHERE ${condition}`;
 		const [all] = await this.#connection.rows<{ rows: string }>(
-			`SELECT toString(count()) AS rows FROM ${this.#sql.of(name)}`,
+			`SELECT toString(count()) AS rows FROM ${this.#sql.of(table)}${where}`,
 		);
 		return Number(all!.rows);
 	}
 
 	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
-		const count = async (table: string, condition: string) => {
-			const [found] = await this.#connection.rows<{ rows: string }>(
-				`SELECT toString(count()) AS rows FROM ${this.#sql.of(table)} WHERE ${condition}`,
-			);
-			return Number(found!.rows);
-		};
 		const read = async function* (connection: Connection, query: string) {
 			const lines = connection.lines(`${query} FORMAT JSONCompactEachRow`);
 			for await (const line of lines) if (line !== "") yield JSON.parse(line);
@@ -165,9 +164,9 @@ class ClickHouseWarehouse implements Warehouse {
 				bodyDigest: (body) => `hex(SHA256(${body}))`,
 			},
 			tables: () => this.#marked(input, manifest),
-			count,
+			count: (table, condition) => this.#count(table, condition),
 			change: async (table, { condition, assignments }) => {
-				const rows = await count(table, condition);
+				const rows = await this.#count(table, condition);
 				if (rows > 0)
 					await this.#connection.run(
 						this.#sql.mutate(table, condition, assignments),
