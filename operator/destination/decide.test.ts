@@ -269,7 +269,7 @@ const ofCluster: Secret = {
 		Object.entries({
 			username: "app",
 			password: "secret",
-			host: "warehouse-rw.shop",
+			host: "warehouse-rw",
 			port: "5432",
 			dbname: "app",
 			uri: "postgresql://app:secret@warehouse-rw.shop:5432/app",
@@ -335,7 +335,7 @@ test.each([
 		{ without: ["dbname"] },
 	],
 	["SecretKeyNotFound", "password", {}, { without: ["password"] }],
-	["HostNotAllowed", "warehouse-rw.shop", {}, { hosts: ["db.example.com"] }],
+	["HostNotAllowed", "warehouse-rw", {}, { hosts: ["db.example.com"] }],
 	[
 		"HostNotAllowed",
 		"evil-example.com",

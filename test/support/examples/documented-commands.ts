@@ -8,13 +8,23 @@ import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
 
-/** The blocks of commands of a page's section, in their order. */
-export function documentedCommands(page: string, title: string): string[] {
+/** The blocks of a page's section, in their order; `language` is empty for commands. */
+export function documentedBlocks(
+	page: string,
+	title: string,
+): { language: string; text: string }[] {
 	const text = readFileSync(join(docs, page), "utf8");
 	const [, section = ""] = text.split(`# ${title}\n`);
-	return [...section.split(/^##/m)[0]!.matchAll(/^```\n(.*?)^```$/gms)].map(
-		([, block]) => block!,
-	);
+	return [
+		...section.split(/^##/m)[0]!.matchAll(/^```(\w*)\n(.*?)^```$/gms),
+	].map(([, language, block]) => ({ language: language!, text: block! }));
+}
+
+/** The blocks of commands of a page's section, in their order. */
+export function documentedCommands(page: string, title: string): string[] {
+	return documentedBlocks(page, title)
+		.filter(({ language }) => language === "")
+		.map(({ text }) => text);
 }
 
 /** Runs such a block as an administrator of the cluster types it. Returns what it prints. */

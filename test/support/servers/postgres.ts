@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import {
+	appendFile,
 	chmod,
 	chown,
 	copyFile,
@@ -45,11 +46,14 @@ export const isRoot = process.getuid?.() === 0;
 
 export async function startPostgres({
 	tls,
+	host,
 	version = newestPostgres,
 	settings = {},
 }: {
 	/** Files of a certificate for the server. */
 	tls?: { certificate: string; key: string };
+	/** Another address of this machine at which it listens; clients come there by TLS, from anywhere. */
+	host?: string;
 	version?: PostgresVersion;
 	settings?: Record<string, string>;
 } = {}): Promise<PostgresServer> {
@@ -89,6 +93,11 @@ export async function startPostgres({
 			await chmod(join(data, name), 0o600);
 			if (isRoot) await chown(join(data, name), nobody, nobody);
 		}
+	if (host)
+		await appendFile(
+			join(data, "pg_hba.conf"),
+			"hostssl all all all scram-sha-256\n",
+		);
 	const port = await freePort();
 	const connect = async (
 		database: string,
@@ -110,7 +119,7 @@ export async function startPostgres({
 	};
 	const all = {
 		port: String(port),
-		listen_addresses: "127.0.0.1",
+		listen_addresses: ["127.0.0.1", host].filter(Boolean).join(","),
 		unix_socket_directories: "",
 		fsync: "off",
 		max_connections: "150",
