@@ -1,3 +1,6 @@
+import { readFile, rm } from "node:fs/promises";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import { outputName } from "../../ingest/wire/object-name.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
@@ -5,6 +8,8 @@ import type {
 	Manifest,
 	ManifestObject,
 } from "../../packages/contracts/manifest.ts";
+import { Session } from "../../packages/duckdb/session.ts";
+import { KnownDates } from "../../packages/warehouses/duckdb/load/known-dates.ts";
 import {
 	columns,
 	eventsOf,
@@ -167,6 +172,48 @@ test.each([
 		expect(again).not.toHaveProperty("repairedDates");
 	},
 );
+
+test("the rows of a date aren't read again while only Runs write the file", async () => {
+	const { next, add, change, counts, file } = await scene();
+	const first = await next({ [date]: ["a"], [other]: ["b"] });
+	await add(first);
+	const second = await next({ [date]: ["c"] }, first);
+	await add(second);
+	const note = JSON.parse(await readFile(`${file}~tidemill`, "utf8"));
+	expect(note.tables).toEqual({ orders: [date, other] });
+	// Only who reads the rows sees this one.
+	await change("update orders set body = '{}' where event_id like '%-a-1'");
+	await noteAsRuns(file, note.tables);
+	const third = await next({ [date]: ["d"] }, second);
+	const unread = await add(third);
+	expect(unread).toMatchObject({ addedRows: 3, read: keysOf(third).slice(2) });
+	expect(unread).not.toHaveProperty("repairedDates");
+	await rm(`${file}~tidemill`);
+	expect(await add({ ...third, run: "4" })).toMatchObject({
+		repairedDates: [date],
+	});
+	expect(await add({ ...third, run: "5" })).toMatchObject({ read: [] });
+	expect(await counts()).toEqual([
+		[date, 9, 9],
+		[other, 3, 3],
+	]);
+});
+
+/** As if a Run had been the last to write the file. */
+async function noteAsRuns(
+	file: string,
+	tables: Record<string, string[]>,
+): Promise<void> {
+	const session = await Session.open(
+		await DuckDBInstance.create(file),
+		new AbortController().signal,
+	);
+	const known = await KnownDates.read(file);
+	for (const [table, dates] of Object.entries(tables))
+		known.add(table, dates, date);
+	await known.write(session, pino({ level: "silent" }));
+	session.close();
+}
 
 test("rows that somebody put into a day without events go, and the Run says so", async () => {
 	const { next, add, change, counts } = await scene();

@@ -11,6 +11,7 @@ import { defineBodyValues } from "../../load/body-values.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import { destinationFailure } from "./failure.ts";
+import { KnownDates } from "./known-dates.ts";
 import { keepLargeRowsApart } from "./large-rows.ts";
 import { warehouseFile } from "./warehouse-path.ts";
 
@@ -21,7 +22,7 @@ import { warehouseFile } from "./warehouse-path.ts";
 export async function withDestinationFile<T>(
 	path: string,
 	context: WarehouseContext,
-	work: (session: Session) => Promise<T>,
+	work: (session: Session, known: KnownDates) => Promise<T>,
 ): Promise<T> {
 	const { warehouse, scratch, signal, log, busyWaitMs } = context;
 	if (warehouse === undefined)
@@ -45,7 +46,10 @@ export async function withDestinationFile<T>(
 		defineBodyValues(session);
 		try {
 			await keepLargeRowsApart(vectorRoom(), session);
-			return await work(session);
+			const known = await KnownDates.read(file);
+			const result = await work(session, known);
+			await known.write(session, log);
+			return result;
 		} finally {
 			session.close();
 		}

@@ -6,6 +6,7 @@ import type { Session } from "../../../duckdb/session.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
+import type { KnownDates } from "./known-dates.ts";
 import {
 	datesSql,
 	digestSql,
@@ -25,6 +26,7 @@ export async function heldDates(
 	manifest: Manifest,
 	existing: DuckDBTable | undefined,
 	session: Session,
+	known: KnownDates,
 ): Promise<Map<UtcDate, HeldDate> | undefined> {
 	const mark = existing && duckDBUse(input, manifest, existing).mark;
 	if (mark?.record === undefined) return undefined;
@@ -34,16 +36,12 @@ export async function heldDates(
 	if (!(await hasRecords(session))) return undefined;
 	const dates = manifest.dates.map(({ date }) => date);
 	if (dates.length === 0) return new Map();
+	const { name } = input.table;
 	const onDates = `date IN (${datesSql(dates)})`;
-	const found = await session.rows<{
-		date: string;
-		rows: bigint;
-		digest: string;
-	}>(
-		`SELECT date::VARCHAR AS date, count(*) AS rows, ${digestSql(input.table.columns)} AS digest` +
-			` FROM ${quoteName(input.table.name)} WHERE ${onDates} GROUP BY ALL`,
+	const counts = await session.rows<{ date: string; rows: bigint }>(
+		`SELECT date::VARCHAR AS date, count(*) AS rows FROM ${quoteName(name)} WHERE ${onDates} GROUP BY ALL`,
 	);
-	const recorded = `record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(input.table.name)}) AND ${onDates}`;
+	const recorded = `record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(name)}) AND ${onDates}`;
 	const loads = await session.rows<{
 		date: string;
 		objects: string;
@@ -57,13 +55,25 @@ export async function heldDates(
 	const digests = await session.rows<{ date: string; digest: string }>(
 		`SELECT date::VARCHAR AS date, digest FROM ${digestTable} WHERE ${recorded} AND engine = version()`,
 	);
-	const foundOf = new Map(found.map((day) => [day.date, day]));
 	const loadsOf = Map.groupBy(loads, ({ date }) => date);
 	const digestOf = new Map(digests.map(({ date, digest }) => [date, digest]));
+	const unread = dates.filter(
+		(date) => digestOf.has(date) && known.has(name, date),
+	);
+	const rowsOf = new Map(counts.map(({ date, rows }) => [date, rows]));
+	const found = new Map([
+		...unread.map((date) => [date, digestOf.get(date)!] as const),
+		...(await readDigests(
+			input.table,
+			dates.filter((date) => rowsOf.has(date) && !unread.includes(date)),
+			session,
+		)),
+	]);
 	const oldest = oldestRecorded(manifest);
 	const held = new Map<UtcDate, HeldDate>();
 	for (const date of dates) {
-		const { rows = 0n, digest = "0" } = foundOf.get(date) ?? {};
+		const rows = rowsOf.get(date) ?? 0n;
+		const digest = found.get(date) ?? "0";
 		const loads = loadsOf.get(date) ?? [];
 		const isNew = loads.length === 0 && (date >= oldest || rows === 0n);
 		const loadedDigest = digestOf.get(date) ?? (isNew ? "0" : undefined);
@@ -81,7 +91,29 @@ export async function heldDates(
 			})),
 		});
 	}
+	const same = [...held].filter(
+		([date, { digest, loadedDigest }]) =>
+			digestOf.has(date) && digest === loadedDigest,
+	);
+	known.add(
+		name,
+		same.map(([date]) => date),
+		[oldest, ...dates].sort()[0]!,
+	);
 	return held;
+}
+
+async function readDigests(
+	{ name, columns }: LoadInput["table"],
+	dates: readonly UtcDate[],
+	session: Session,
+): Promise<(readonly [UtcDate, string])[]> {
+	if (dates.length === 0) return [];
+	const found = await session.rows<{ date: string; digest: string }>(
+		`SELECT date::VARCHAR AS date, ${digestSql(columns)} AS digest FROM ${quoteName(name)}` +
+			` WHERE date IN (${datesSql(dates)}) GROUP BY ALL`,
+	);
+	return found.map(({ date, digest }) => [date, digest]);
 }
 
 /** Who dropped one only costs the next Run a replacement of its days. */

@@ -1,7 +1,7 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import { asFilled, columnSql, eventRows } from "../../load/columns.ts";
 import {
 	type LoadDay,
@@ -50,7 +50,20 @@ export interface RecordChange {
 	before: UtcDate;
 	loads: (RecordedLoad & { date: UtcDate })[];
 	/** Of these dates, what the table holds now is recorded, by these columns. */
-	digests: { dates: UtcDate[]; columns: TableColumn[] };
+	digests: {
+		dates: UtcDate[];
+		columns: TableColumn[];
+		/** Of these dates, `digest` is that of the rows that stay, so only the added ones are read. */
+		added: AddedRows[];
+	};
+}
+
+interface AddedRows {
+	date: UtcDate;
+	digest: string;
+	/** The column of the ids, and the files whose events the rows are. */
+	eventID: string;
+	files: string[];
 }
 
 /** See {@link recordNameOf}. Also of the SQL, since a later version may fill the same columns in another way. */
@@ -75,6 +88,10 @@ export function recordChange(
 ): RecordChange {
 	const { run, dates } = manifest;
 	const changed = days.filter(({ kept }) => !kept || kept.renamed);
+	const eventID = columns.find(({ from }) => from === "EventID")?.name;
+	const read = (record === undefined ? [] : days).filter(
+		({ kept, objects }) => !kept || objects.length > 0,
+	);
 	const oldest = oldestRecorded(manifest);
 	return {
 		record,
@@ -87,10 +104,20 @@ export function recordChange(
 						.flatMap((day) => loadsOf(day, run))
 						.filter((load) => load.objects.length > 0),
 		digests: {
-			dates: (record === undefined ? [] : days)
-				.filter(({ kept, objects }) => !kept || objects.length > 0)
-				.map(({ date }) => date),
+			dates: read.map(({ date }) => date),
 			columns,
+			added: read.flatMap(({ date, kept, objects }) =>
+				kept && eventID !== undefined
+					? [
+							{
+								date,
+								digest: kept.held.digest,
+								eventID,
+								files: objects.map(({ file }) => file),
+							},
+						]
+					: [],
+			),
 		},
 	};
 }
@@ -148,25 +175,37 @@ export function recordStatements(
 		forget(recordTable, dates),
 		...values.map((row) => `INSERT INTO ${recordTable} VALUES (${row})`),
 		forget(digestTable, digests.dates),
-		...(digests.dates.length > 0
-			? [digestStatement(table, record!, digests)]
-			: []),
+		...digestStatements(table, record, digests),
 	];
 }
 
-/** Dates without rows have a digest, too. */
-function digestStatement(
+function digestStatements(
 	table: string,
-	record: string,
-	{ dates, columns }: RecordChange["digests"],
-): string {
-	const list = datesSql(dates);
-	return (
-		`INSERT INTO ${digestTable} SELECT ${quoteText(table)}, ${quoteText(record)}, day, version(), coalesce(digest, '0')` +
-		` FROM unnest([${list}]) AS wanted(day) LEFT JOIN` +
-		` (SELECT ${quoteName("date")} AS day, ${digestSql(columns)} AS digest FROM ${quoteName(table)}` +
-		` WHERE ${quoteName("date")} IN (${list}) GROUP BY ALL) USING (day)`
+	record: string | undefined,
+	{ dates, columns, added }: RecordChange["digests"],
+): string[] {
+	if (record === undefined) return [];
+	const insert = `INSERT INTO ${digestTable} SELECT ${quoteText(table)}, ${quoteText(record)}`;
+	const digests = `${digestSql(columns)} AS digest FROM ${quoteName(table)} WHERE ${quoteName("date")}`;
+	const statements = added.map(
+		({ date, digest, eventID, files }) =>
+			`${insert}, DATE ${quoteText(date)}, version(), (${quoteText(digest)}::HUGEINT + digest::HUGEINT)::VARCHAR` +
+			` FROM (SELECT ${digests} = DATE ${quoteText(date)} AND ${ofFiles(eventID, files)})`,
 	);
+	const whole = dates.filter((day) => !added.some(({ date }) => date === day));
+	const list = datesSql(whole);
+	// Dates without rows have a digest, too.
+	if (whole.length > 0)
+		statements.push(
+			`${insert}, day, version(), coalesce(digest, '0') FROM unnest([${list}]) AS wanted(day) LEFT JOIN` +
+				` (SELECT ${quoteName("date")} AS day, ${digests} IN (${list}) GROUP BY ALL) USING (day)`,
+		);
+	return statements;
+}
+
+/** The condition for a row of the table to be of an event in these files. */
+export function ofFiles(eventID: string, files: string[]): string {
+	return `${quoteName(eventID)} IN (SELECT event_id::VARCHAR FROM ${parquetRows(files)})`;
 }
 
 export function datesSql(dates: readonly UtcDate[]): string {

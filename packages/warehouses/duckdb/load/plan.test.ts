@@ -267,7 +267,18 @@ describe("a day that keeps rows", () => {
 			record,
 			dates: [],
 			loads: [{ objects: ["a", "b"], rows: 3, unfit: {} }],
-			digests: { dates: [day.date], columns },
+			digests: {
+				dates: [day.date],
+				columns,
+				added: [
+					{
+						date: day.date,
+						digest: held.digest,
+						eventID: "event_id",
+						files: day.objects.map(({ file }) => file),
+					},
+				],
+			},
 		});
 		const renamed = { ...kept, renamed: ["compacted"] };
 		expect(

@@ -1,7 +1,7 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import { columnSql, eventRows } from "../../load/columns.ts";
-import { recordStatements } from "./load-record.ts";
+import { ofFiles, recordStatements } from "./load-record.ts";
 import type { LoadStep } from "./plan.ts";
 
 /** The SQL statements, in order, of a step that changes the table. */
@@ -82,9 +82,7 @@ export function rowCount(
 ): string {
 	const conditions = step.date ? [onDate(step.date)] : [];
 	if (step.do === "CheckNew")
-		conditions.push(
-			`${quoteName(step.eventID)} IN (SELECT event_id::VARCHAR FROM ${parquetRows(step.files)})`,
-		);
+		conditions.push(ofFiles(step.eventID, step.files));
 	const where =
 		conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
 	return `SELECT count(*) AS rows FROM ${quoteName(table)}${where}`;

@@ -3,6 +3,7 @@ import type { Logger } from "../../../service/log.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { progressOf } from "../../load/progress.ts";
 import { TableChanged } from "../../load/warehouse.ts";
+import type { RecordChange } from "./load-record.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
 import { publish, stage } from "./staged-table.ts";
 import { bodySample, rowCount, statements } from "./statements.ts";
@@ -12,21 +13,27 @@ import { bodySample, rowCount, statements } from "./statements.ts";
  * table then has exactly the planned rows. Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows
  * differ, and {@link TableChanged} if the table has events already that are to be added.
  * @param isStaged Whether the plan has a Stage, which comes before the transaction.
+ * @returns what was recorded of the table, if anything.
  */
 export async function carryOut(
 	planned: () => Promise<LoadPlan>,
 	session: Session,
 	log: Logger,
 	isStaged = false,
-): Promise<void> {
+): Promise<RecordChange | undefined> {
+	let recorded: RecordChange | undefined;
 	const carryOutPart = async (isBefore: boolean) => {
 		const { table, steps } = await planned();
 		const staged = steps.findIndex((step) => step.do === "Stage") + 1;
 		const part = isBefore ? steps.slice(0, staged) : steps.slice(staged);
-		for (const step of part) await carryOutStep(table, step, session, log);
+		for (const step of part) {
+			await carryOutStep(table, step, session, log);
+			if (step.do === "Record") recorded = step.change;
+		}
 	};
 	if (isStaged) await carryOutPart(true);
 	await session.transaction(() => carryOutPart(false));
+	return recorded;
 }
 
 async function carryOutStep(

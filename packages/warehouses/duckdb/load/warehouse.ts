@@ -24,6 +24,7 @@ import type {
 } from "../../load/warehouse.ts";
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
+import type { KnownDates } from "./known-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
 import { viewSteps } from "./latest-view.ts";
 import {
@@ -51,7 +52,7 @@ class DuckDBWarehouse implements Warehouse {
 	readonly #path: string;
 	readonly #context: WarehouseContext;
 	/** While the file is open for several calls. */
-	#session: Session | undefined;
+	#opened: { session: Session; known: KnownDates } | undefined;
 
 	constructor(path: string, context: WarehouseContext) {
 		this.#path = path;
@@ -59,9 +60,9 @@ class DuckDBWarehouse implements Warehouse {
 	}
 
 	held(input: LoadInput, manifest: Manifest) {
-		return this.#with(async (session) => {
+		return this.#with(async (session, known) => {
 			const existing = await existingTable(input.table.name, session);
-			return heldDates(input, manifest, existing, session);
+			return heldDates(input, manifest, existing, session, known);
 		});
 	}
 
@@ -84,7 +85,7 @@ class DuckDBWarehouse implements Warehouse {
 		manifest: Manifest,
 		days: LoadDay[],
 	): Promise<number> {
-		return this.#with(async (session) => {
+		return this.#with(async (session, known) => {
 			// A load before in this session may have set it for its own rows.
 			await session.run("RESET disabled_compression_methods");
 			await dropStaged(session);
@@ -94,13 +95,20 @@ class DuckDBWarehouse implements Warehouse {
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
 				const held = days.some(({ kept }) => kept)
-					? await heldDates(input, manifest, existing, session)
+					? await heldDates(input, manifest, existing, session, known)
 					: undefined;
 				const plan = planLoad(input, manifest, days, existing, held, isStaged);
 				const view = await viewSteps(input, session);
 				return { ...plan, steps: [...plan.steps, ...view] };
 			};
-			await carryOut(planned, session, this.#context.log, isStaged);
+			const recorded = await carryOut(
+				planned,
+				session,
+				this.#context.log,
+				isStaged,
+			);
+			if (recorded)
+				known.add(input.table.name, recorded.digests.dates, recorded.before);
 			const [all] = await session.rows<{ rows: bigint }>(
 				`SELECT count(*) AS rows FROM ${quoteName(input.table.name)}`,
 			);
@@ -120,26 +128,29 @@ class DuckDBWarehouse implements Warehouse {
 					return Number(all?.rows);
 				}),
 			change: (table, statement) =>
-				this.#with((session) =>
-					session.run(erasingSql(quoteName(table), statement)),
-				),
+				this.#with((session, known) => {
+					known.forget(table);
+					return session.run(erasingSql(quoteName(table), statement));
+				}),
 		};
 	}
 
 	together<T>(work: () => Promise<T>): Promise<T> {
-		return this.#with(async (session) => {
-			this.#session = session;
+		return this.#with(async (session, known) => {
+			this.#opened = { session, known };
 			try {
 				return await work();
 			} finally {
-				this.#session = undefined;
+				this.#opened = undefined;
 			}
 		});
 	}
 
-	#with<T>(work: (session: Session) => Promise<T>): Promise<T> {
-		return this.#session
-			? work(this.#session)
+	#with<T>(
+		work: (session: Session, known: KnownDates) => Promise<T>,
+	): Promise<T> {
+		return this.#opened
+			? work(this.#opened.session, this.#opened.known)
 			: withDestinationFile(this.#path, this.#context, work);
 	}
 
