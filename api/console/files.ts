@@ -37,9 +37,17 @@ interface FileOptions {
 	isProxy: (address: string) => boolean;
 }
 
-/** Whether the request is for a file or page of the console, which anybody may read. */
-export function isConsoleFile({ url }: Pick<FastifyRequest, "url">): boolean {
-	return /^\/console(?:[/?]|$)/.test(url) && !/^\/console\/session\b/.test(url);
+const pageRoutes = ["/console", "/console/*"];
+const assetsRoute = "/console/assets/*";
+const iconRoute = "/console/icon.svg";
+const fileRoutes = new Set([...pageRoutes, assetsRoute, iconRoute]);
+
+/**
+ * Whether the request is for a file or page of the console, which anybody may read. The route says so, not the address, in which
+ * `%73ession` is the session, too.
+ */
+export function isConsoleFile({ routeOptions }: FastifyRequest): boolean {
+	return fileRoutes.has(routeOptions.url ?? "");
 }
 
 /** `GET /console/…`: the built files; every other path is a page of the app, which looks at the path itself. */
@@ -78,10 +86,9 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 			const { pathname } = new URL(request.url, "http://console");
 			return reply.sendFile(pathname.slice("/console/".length));
 		};
-	api.get("/console", page);
-	api.get("/console/*", page);
-	api.get("/console/assets/*", file("public, max-age=31536000, immutable"));
-	api.get("/console/icon.svg", file("public, max-age=3600") as never);
+	for (const route of pageRoutes) api.get(route, page);
+	api.get(assetsRoute, file("public, max-age=31536000, immutable"));
+	api.get(iconRoute, file("public, max-age=3600") as never);
 }
 
 /** A path that a trusted proxy takes off before the API sees it; nothing that isn't plainly a path. */

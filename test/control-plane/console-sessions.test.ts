@@ -65,7 +65,7 @@ afterAll(async () => {
 type Headers = Record<string, string>;
 
 function send(
-	method: "GET" | "POST" | "DELETE",
+	method: "GET" | "HEAD" | "POST" | "DELETE" | "OPTIONS",
 	url: string,
 	headers: Headers,
 	body?: object,
@@ -239,19 +239,57 @@ describe("another page can't use a visitor's session", () => {
 			{ host: "evil.example", origin: "http://evil.example" },
 			403,
 		],
+		[
+			"a name that a proxy passes on",
+			{ "x-forwarded-host": "evil.example", origin: "http://evil.example" },
+			403,
+		],
+		[
+			"a page of another site, below a proxy's path",
+			{ "sec-fetch-site": "cross-site", "x-forwarded-prefix": "/data" },
+			403,
+		],
 		["a form, which has no such header", { "tidemill-console": "" }, 403],
 	])("%s", async (_, forged, status) => {
 		const headers = { ...ownPage, ...(await signIn(editor)), ...forged };
-		for (const [method, url] of [
-			["POST", "/v1/sources"],
+		const made = { name: `forged-${suffix}` };
+		for (const [method, url, body] of [
+			["POST", "/v1/sources", made],
 			["GET", "/v1/sources"],
+			["HEAD", "/v1/sources"],
+			// The streams.
+			["GET", "/v1/changes?kinds=sources"],
+			["GET", "/v1/sources/orders/events/tail"],
+			["GET", "/v1/runs/orders-1/logs?follow=true"],
+			["GET", "/console/session"],
+			// Nobody is signed in as another one.
+			["POST", "/console/session", { token: viewer }],
 			["DELETE", "/console/session"],
-		] as const) {
-			const body = method === "POST" ? { name: `forged-${suffix}` } : undefined;
+		] as [Parameters<typeof send>[0], string, object?][]) {
 			const answer = await send(method, url, headers, body);
 			expect([method, answer.statusCode]).toEqual([method, status]);
 			expect(answer.cookies).toEqual([]);
 		}
+	});
+
+	test("no page of another origin is let by a preflight, nor may read an answer", async () => {
+		const headers = {
+			...{ host, origin: "https://evil.example" },
+			"sec-fetch-site": "cross-site",
+			"access-control-request-method": "POST",
+			"access-control-request-headers": "tidemill-console",
+		};
+		const cookie = await signIn(editor);
+		for (const method of ["OPTIONS", "GET"] as const)
+			for (const url of ["/v1/sources", "/v1/changes", "/console/session"]) {
+				const answer = await send(method, url, { ...headers, ...cookie });
+				expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+				expect(
+					Object.keys(answer.headers).filter((name) =>
+						name.startsWith("access-control"),
+					),
+				).toEqual([]);
+			}
 	});
 
 	test("a read of the page itself has no Origin, a write needs one; without the console's header the cookie counts for nothing", async () => {
@@ -309,6 +347,33 @@ describe("signing in", () => {
 		const answer = await send("POST", "/console/session", ownPage, body);
 		expect(answer.statusCode).toBe(status);
 		expect(answer.cookies).toEqual([]);
+	});
+
+	test("is counted in the rate limit, however its address is written", async () => {
+		const { api } = await startApi(undefined, {
+			rateLimit: { limit: 3, windowMs: 3_600_000, now: () => 0 },
+			console: {
+				directory: join(directory, "dist"),
+				...{ keys, codes, version: "1.2.3" },
+				hosts: new Set(loopbackNames),
+			},
+		});
+		try {
+			const statuses = [];
+			for (let n = 0; n < 6; n++) {
+				const answer = await api.inject({
+					...{ method: "POST", url: "/console/%73ession" },
+					...{ headers: ownPage, payload: { code: "guessed" } },
+				});
+				statuses.push(answer.statusCode);
+			}
+			expect(new Set(statuses.slice(0, 2))).toEqual(new Set([401]));
+			expect(statuses.at(-1)).toBe(429);
+			const asked = await send("GET", "/console/%73ession", ownPage);
+			expect(asked.statusCode).toBe(401);
+		} finally {
+			await api.close();
+		}
 	});
 
 	test("another namespace of a service account never appears", async () => {
