@@ -1,6 +1,13 @@
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+	afterEach,
+	beforeEach,
+	expect,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import {
 	KubeApiError,
 	type KubeClient,
@@ -25,6 +32,8 @@ let url: string;
 let stopping: AbortController;
 let asked: TailQuestion[];
 let open: number;
+/** What callers have lost since they began. */
+let lost: "right" | "token" | undefined;
 
 /** An apiserver where a token `<account>.<role>` is a ServiceAccount's, and roles have the rights of ours. */
 function clientOf(token: string): KubeClient {
@@ -35,10 +44,12 @@ function clientOf(token: string): KubeClient {
 			path: string,
 			{ body }: { body: { spec: { resourceAttributes: Attributes } } },
 		) => {
-			if (!role) throw new KubeApiError(401, { reason: "Unauthorized" });
+			if (!role || lost === "token")
+				throw new KubeApiError(401, { reason: "Unauthorized" });
 			if (path.endsWith("selfsubjectaccessreviews")) {
 				const { subresource } = body.spec.resourceAttributes;
-				const allowed = rights[role]?.includes(subresource) ?? false;
+				const isHeld = rights[role]?.includes(subresource) ?? false;
+				const allowed = isHeld && lost !== "right";
 				return { status: { allowed } };
 			}
 			const username = `system:serviceaccount:${account}:${role}`;
@@ -90,6 +101,7 @@ async function followArchive(
 beforeEach(async () => {
 	asked = [];
 	open = 0;
+	lost = undefined;
 	stopping = new AbortController();
 	const log = createLog("test");
 	log.level = "silent";
@@ -173,6 +185,23 @@ test("bodies need a right of their own, and without the right to events there is
 		true,
 	]);
 });
+
+test.each([
+	["right", "Forbidden"],
+	["token", "Unauthorized"],
+] as const)(
+	"whose %s is gone is cut off from a tail within a minute",
+	async (what, reason) => {
+		vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const { answer } = await follow("shop.viewer");
+		const said = read(answer, "event: end");
+		lost = what;
+		await vi.advanceTimersByTimeAsync(60_000);
+		expect(await said).toContain(`"reason":"${reason}"`);
+		await expect.poll(() => open, soon).toBe(0);
+	},
+);
 
 test("a token of one account names no other", async () => {
 	const { answer } = await follow("thief.editor", {
