@@ -65,6 +65,27 @@ test("only ingest imports what loads a warehouse; the CLI begins to when somebod
 	expect(text).not.toMatch(/ from "[^"]*\/load\//);
 });
 
+test("what people read in the console stands in its files of words, so that it can be translated", () => {
+	const shown = files
+		.filter((file) => /^console\/(?!messages\/)[^.]*\.tsx?$/.test(file))
+		.flatMap((file) => {
+			const text = readFileSync(join(root, file), "utf8")
+				.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")
+				// Names of classes, in which words stand side by side.
+				.replaceAll(/\bclass=("[^"]*"|\{[^{}]*(\{[^{}]*\}[^{}]*)*\})/g, "");
+			return [...text.matchAll(sentence), ...text.matchAll(betweenTags)].map(
+				([found]) => `${file}: ${found}`,
+			);
+		})
+		.filter((one) => !/var\(--|tidemill events replay/.test(one));
+	expect(shown).toEqual([]);
+});
+
+/** Two words side by side in quotes. */
+const sentence = /(["`])[A-Za-z][^"`\n]*?\b[A-Za-z]{2,} [a-z]{2,}[^"`\n]*\1/g;
+/** A word that JSX has as it is. */
+const betweenTags = /(?<=[^=]>)\s*[A-Za-z]{2,}[\w ,.’']*(?=<\/)/g;
+
 /** A folder of the root, or one of packages/. */
 function roomOf(file: string): string {
 	const depth = file.startsWith("packages/") ? 2 : 1;

@@ -1,4 +1,5 @@
 import type { Problem } from "../generated/types.ts";
+import { shell } from "../messages/shell.ts";
 
 /** How one can sign in, which the API says to whom it doesn't know. */
 export interface SignInWays {
@@ -58,7 +59,7 @@ export function problemOf(
 		return new ApiProblem(
 			status,
 			"Away",
-			`Something between this page and the API answered with HTTP ${status}.`,
+			shell.foreignAnswer(status),
 			new Map(),
 			requestId,
 			undefined,

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { shell } from "../messages/shell.ts";
 import { namespace } from "../router/navigation.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
 
@@ -98,7 +99,7 @@ export async function send(
 		});
 	} catch (error) {
 		if (aborting?.aborted) throw error;
-		throw new ApiProblem(0, "Away", "The API doesn't answer.");
+		throw new ApiProblem(0, "Away", shell.noAnswer);
 	}
 	if (answer.ok) return answer;
 	if (answer.status === 401 && !isConsole) sessionLost.value++;

@@ -78,8 +78,9 @@ function CurrentPage({ path }: { path: string }) {
 	}, [page]);
 	if (!found) return <NotFound path={path} />;
 	if (boundTo.value) return <OtherNamespace own={boundTo.value} />;
-	const { right } = found.page;
-	if (right && !can(...right)) return <NoRight what={right[0]} />;
+	const { right, pattern } = found.page;
+	if (right && !can(...right))
+		return <NoRight what={words.shown[pattern.split("/")[0]!]!} />;
 	if (error) throw error;
 	const Loaded = loadedPage(found.page);
 	return Loaded ? <Loaded params={found.params} /> : <Skeleton />;

@@ -217,3 +217,37 @@ export const pipelines = {
 		`Its schedule ends, and its runs and their logs are deleted with it. The table ${table} and its rows stay in the warehouse.`,
 	deleting: (name: string) => `${name} is being deleted.`,
 };
+
+/** The words of schedules. */
+export const schedules = {
+	/** By which dates are written and lists are joined. */
+	locale: "en-GB",
+	updateTimeForm: 'must be a time of day, such as "06:30"',
+	intervalForm: "must be between 1m and 24h, such as 1h30m",
+	cronFault: (reason: string, form: string) => `${reason}; it ${form}`,
+	/** A cron expression, of the parts that follow. */
+	cron: (time: string, day: string, months: string | undefined) =>
+		`${time}, ${day}${months === undefined ? "" : ` in ${months}`}`,
+	everyMinute: "every minute",
+	everyMinutes: (step: number) => `every ${step} minutes`,
+	everyHour: (minutes: string) => `every hour at ${minutes}`,
+	everyHours: (step: number, minute: string) =>
+		`every ${step} hours at ${minute}`,
+	within: (what: string, hours: string) => `${what} from ${hours}`,
+	atTimes: (times: string) => `at ${times}`,
+	timesADay: (count: number, span: string) =>
+		`${count} times a day, from ${span}`,
+	span: (first: string, last: string) => `${first} to ${last}`,
+	everyDay: "every day",
+	daysOfMonth: (days: string) => `on day ${days} of the month`,
+	onWeekdays: (days: string) => `on ${days}`,
+	eitherDay: (ofMonth: string, ofWeek: string) => `${ofMonth} and ${ofWeek}`,
+	weekdays: [
+		...["Monday", "Tuesday", "Wednesday", "Thursday"],
+		...["Friday", "Saturday", "Sunday"],
+	],
+	months: [
+		...["January", "February", "March", "April", "May", "June", "July"],
+		...["August", "September", "October", "November", "December"],
+	],
+};

@@ -19,6 +19,9 @@ export const shell = {
 	themeDark: "Dark",
 	loading: "Loading…",
 	away: "The API doesn't answer. This page tries again by itself.",
+	noAnswer: "The API doesn't answer.",
+	foreignAnswer: (status: number) =>
+		`Something between this page and the API answered with HTTP ${status}.`,
 	retry: "Try again",
 	connectionLost:
 		"Connection lost. What you see may be out of date; this page reconnects by itself.",
@@ -31,6 +34,16 @@ export const shell = {
 	notFound: (path: string) => `The console has no page at “${path}”.`,
 	toSources: "Go to the sources",
 	noRightTitle: "No access",
+	/** What a page shows, by how its address begins. */
+	shown: {
+		sources: "sources",
+		destinations: "destinations",
+		pipelines: "pipelines",
+		runs: "runs",
+		"tracking-plans": "tracking plans",
+		tokens: "tokens",
+		search: "events",
+	} as Record<string, string>,
 	noRight: (what: string, namespace: string) =>
 		`You may not see ${what} in the namespace “${namespace}”. Ask an administrator to bind a role such as tidemill-viewer.`,
 	otherNamespace: (own: string, other: string) =>

@@ -58,6 +58,7 @@ export const sources = {
 		"At least 16 characters. Senders present it as Authorization: Bearer, X-Webhook-Token or ?token=. It is kept in a Secret and never shown again.",
 	generate: "Generate a token",
 	signingSecret: "Signing secret",
+	signingSecretOf: "the secret that the sender signs with",
 	signingSecretHelp: (what: string) =>
 		`It is ${what}. It is kept in a Secret and never shown again.`,
 	scheme: "Signature scheme",

@@ -9,6 +9,7 @@ import {
 	zoneForm,
 } from "../../crds/schedule.ts";
 import { isTimeZone } from "../../crds/wall-clock.ts";
+import { schedules as words } from "../messages/pipelines.ts";
 
 export interface ScheduleFault {
 	path: string;
@@ -46,17 +47,18 @@ function faultOf({
 		message,
 	});
 	if (type === "Daily" && !/^([01]\d|2[0-3]):[0-5]\d$/.test(updateTime ?? ""))
-		return fault("updateTime", 'must be a time of day, such as "06:30"');
+		return fault("updateTime", words.updateTimeForm);
 	if (type === "Interval") {
 		const ms = /^(\d{1,2}h)?(\d{1,4}m)?$/.test(interval ?? "")
 			? durationMs(interval!)
 			: 0;
 		if (ms < 60_000 || ms > 24 * 3_600_000)
-			return fault("interval", "must be between 1m and 24h, such as 1h30m");
+			return fault("interval", words.intervalForm);
 	}
 	if (type === "Cron") {
 		const reason = cronFault((cron ?? "").trim());
-		if (reason !== undefined) return fault("cron", `${reason}; it ${cronForm}`);
+		if (reason !== undefined)
+			return fault("cron", words.cronFault(reason, cronForm));
 	}
 	if ((type === "Daily" || type === "Cron") && timeZone !== undefined)
 		if (!isTimeZone(timeZone)) return fault("timeZone", zoneForm);
@@ -67,7 +69,7 @@ function faultOf({
 export function wallText(
 	atMs: number,
 	timeZone: string,
-	locale = "en-GB",
+	locale = words.locale,
 ): string {
 	return new Intl.DateTimeFormat(locale, {
 		timeZone,
@@ -96,22 +98,22 @@ export function cronWords(cron: string): string | undefined {
 	const months = numbers(month.values);
 	const everyDay = days.length === 31;
 	const everyWeekday = weekdays.length === 7;
-	const ofMonth = `on day ${listed(days.map(String))} of the month`;
+	const ofMonth = words.daysOfMonth(listed(days.map(String)));
 	const ofWeek = weekdayWords(weekdays);
 	const day =
 		everyDay && everyWeekday
-			? "every day"
+			? words.everyDay
 			: everyWeekday
 				? ofMonth
 				: everyDay
 					? ofWeek
 					: // As cron does: either of the two is enough.
-						`${ofMonth} and ${ofWeek}`;
+						words.eitherDay(ofMonth, ofWeek);
 	const inMonths =
 		months.length === 12
-			? ""
-			: ` in ${listed(months.map((one) => monthNames[one - 1]!))}`;
-	return `${time}, ${day}${inMonths}`;
+			? undefined
+			: listed(months.map((one) => words.months[one - 1]!));
+	return words.cron(time, day, inMonths);
 }
 
 function onlySigns(cron: string): string {
@@ -131,25 +133,32 @@ function timeWords(minutes: number[], hours: number[]): string {
 	const hourStep = stepOf(hours, 24);
 	const minuteWords =
 		minutes.length === 60
-			? "every minute"
+			? words.everyMinute
 			: step !== undefined && minutes[0] === 0
-				? `every ${step} minutes`
+				? words.everyMinutes(step)
 				: undefined;
 	if (everyHour)
 		return (
 			minuteWords ??
-			`every hour at ${listed(minutes.map((one) => `:${two(one)}`))}`
+			words.everyHour(listed(minutes.map((one) => `:${two(one)}`)))
 		);
 	if (minuteWords !== undefined)
-		return `${minuteWords} from ${listed(spans(hours).map(([from, to]) => `${two(from)}:00 to ${two(to)}:59`))}`;
+		return words.within(
+			minuteWords,
+			listed(
+				spans(hours).map(([from, to]) =>
+					words.span(`${two(from)}:00`, `${two(to)}:59`),
+				),
+			),
+		);
 	if (hourStep !== undefined && hours[0] === 0 && minutes.length === 1)
-		return `every ${hourStep} hours at :${two(minutes[0]!)}`;
+		return words.everyHours(hourStep, `:${two(minutes[0]!)}`);
 	const times = hours.flatMap((hour) =>
 		minutes.map((minute) => `${two(hour)}:${two(minute)}`),
 	);
 	return times.length <= 6
-		? `at ${listed(times)}`
-		: `${times.length} times a day, from ${times[0]} to ${times.at(-1)}`;
+		? words.atTimes(listed(times))
+		: words.timesADay(times.length, words.span(times[0]!, times.at(-1)!));
 }
 
 /** The step of values that are spread evenly over all of a unit, such as 15 for 0, 15, 30, 45. */
@@ -165,15 +174,18 @@ function stepOf(values: number[], size: number): number | undefined {
 
 function weekdayWords(days: number[]): string {
 	const monday = days.map((day) => (day + 6) % 7).sort((a, b) => a - b);
-	return `on ${listed(
-		spans(monday).flatMap(([from, to]) =>
-			to - from > 1
-				? [`${dayNames[from]} to ${dayNames[to]}`]
-				: from === to
-					? [dayNames[from]!]
-					: [dayNames[from]!, dayNames[to]!],
+	const { weekdays } = words;
+	return words.onWeekdays(
+		listed(
+			spans(monday).flatMap(([from, to]) =>
+				to - from > 1
+					? [words.span(weekdays[from]!, weekdays[to]!)]
+					: from === to
+						? [weekdays[from]!]
+						: [weekdays[from]!, weekdays[to]!],
+			),
 		),
-	)}`;
+	);
 }
 
 /** First and last of each row of neighbours. */
@@ -187,20 +199,10 @@ function spans(values: number[]): [number, number][] {
 	return found;
 }
 
-const dayNames = [
-	...["Monday", "Tuesday", "Wednesday", "Thursday"],
-	...["Friday", "Saturday", "Sunday"],
-];
-
-const monthNames = [
-	...["January", "February", "March", "April", "May", "June", "July"],
-	...["August", "September", "October", "November", "December"],
-];
-
 function two(value: number): string {
 	return String(value).padStart(2, "0");
 }
 
-function listed(words: readonly string[]): string {
-	return new Intl.ListFormat("en-GB").format(words);
+function listed(items: readonly string[]): string {
+	return new Intl.ListFormat(words.locale).format(items);
 }

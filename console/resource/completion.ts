@@ -1,3 +1,4 @@
+import { fieldWords as words } from "../messages/forms.ts";
 import { isObject, type PlainObject } from "./draft.ts";
 
 /** What may stand at a place of a manifest. */
@@ -87,8 +88,8 @@ export function completionsAt(
 			metadata: {
 				type: "object",
 				properties: {
-					name: { description: "The resource's name." },
-					labels: { type: "object", description: "Labels of the resource." },
+					name: { description: words.resourceName },
+					labels: { type: "object", description: words.resourceLabels },
 				},
 			},
 			spec: valueIn(crd, "properties", "spec") as Schema,
@@ -175,51 +176,30 @@ function isJsonSchema(schema: Schema): boolean {
 }
 
 const keywords: Record<string, Schema> = {
-	type: { description: "The type, or a list of types." },
-	properties: { type: "object", description: "The schema of each property." },
-	required: {
-		type: "array",
-		description: "The names of properties that must be there.",
-	},
-	items: { type: "object", description: "The schema of each item." },
-	enum: { type: "array", description: "The values that are allowed." },
-	const: { description: "The only value that is allowed." },
-	format: { description: "The form of a string." },
-	pattern: {
-		type: "string",
-		description: "A regular expression that a string must match.",
-	},
-	minimum: { type: "number", description: "The least number." },
-	maximum: { type: "number", description: "The greatest number." },
-	multipleOf: { type: "number", description: "A number is a multiple of it." },
-	minLength: {
-		type: "integer",
-		description: "The least number of characters.",
-	},
-	maxLength: {
-		type: "integer",
-		description: "The greatest number of characters.",
-	},
-	minItems: { type: "integer", description: "The least number of items." },
-	maxItems: { type: "integer", description: "The greatest number of items." },
-	uniqueItems: { type: "boolean", description: "No item stands twice." },
-	additionalProperties: {
-		description: "Whether other properties are allowed, or their schema.",
-	},
-	allOf: { type: "array", description: "Schemas that must all match." },
-	anyOf: { type: "array", description: "Schemas of which one must match." },
-	oneOf: {
-		type: "array",
-		description: "Schemas of which exactly one must match.",
-	},
-	not: { type: "object", description: "A schema that must not match." },
-	$ref: {
-		type: "string",
-		description:
-			"Another schema of the plan, such as #/$defs/money or common#/$defs/id.",
-	},
-	$defs: { type: "object", description: "Schemas to refer to." },
-	description: { type: "string", description: "What it means." },
+	type: { description: words.type },
+	properties: { type: "object", description: words.properties },
+	required: { type: "array", description: words.required },
+	items: { type: "object", description: words.items },
+	enum: { type: "array", description: words.enum },
+	const: { description: words.const },
+	format: { description: words.format },
+	pattern: { type: "string", description: words.pattern },
+	minimum: { type: "number", description: words.minimum },
+	maximum: { type: "number", description: words.maximum },
+	multipleOf: { type: "number", description: words.multipleOf },
+	minLength: { type: "integer", description: words.minLength },
+	maxLength: { type: "integer", description: words.maxLength },
+	minItems: { type: "integer", description: words.minItems },
+	maxItems: { type: "integer", description: words.maxItems },
+	uniqueItems: { type: "boolean", description: words.uniqueItems },
+	additionalProperties: { description: words.additionalProperties },
+	allOf: { type: "array", description: words.allOf },
+	anyOf: { type: "array", description: words.anyOf },
+	oneOf: { type: "array", description: words.oneOf },
+	not: { type: "object", description: words.not },
+	$ref: { type: "string", description: words.$ref },
+	$defs: { type: "object", description: words.$defs },
+	description: { type: "string", description: words.description },
 };
 
 const keywordValues: Record<string, (string | boolean)[]> = {

@@ -9,6 +9,7 @@ import {
 	parseAllDocuments,
 	stringify,
 } from "yaml";
+import { manifestWords as words } from "../messages/forms.ts";
 import {
 	type Draft,
 	type FormKind,
@@ -65,9 +66,7 @@ export function readManifest(
 ): ReadManifest {
 	if (text.length > maxCharacters)
 		return {
-			problems: [
-				{ message: "The text is larger than 1 MiB. Use kubectl apply." },
-			],
+			problems: [{ message: words.tooLarge }],
 		};
 	const lines = new LineCounter();
 	const documents = parsed(text, lines);
@@ -83,12 +82,12 @@ export function readManifest(
 	const ofKind = filled.filter((one) => one.get?.("kind") === kind);
 	const document = ofKind.length === 1 ? ofKind[0] : filled[0];
 	if (filled.length === 0 || !document)
-		return { problems: [{ message: `There is no ${kind} in the text.` }] };
+		return { problems: [{ message: words.noDocument(kind) }] };
 	if (filled.length > 1 && ofKind.length !== 1)
 		return {
 			problems: [
 				{
-					message: `The text has ${filled.length} documents, and ${ofKind.length === 0 ? "none" : ofKind.length} of kind ${kind}. Paste one ${kind}.`,
+					message: words.manyDocuments(filled.length, ofKind.length, kind),
 				},
 			],
 		};
@@ -140,38 +139,28 @@ function checked(
 	};
 	if (!isObject(value))
 		return {
-			problems: [
-				{ message: `The text is not a manifest of a ${kind}.`, line: 1 },
-			],
+			problems: [{ message: words.noManifest(kind), line: 1 }],
 		};
 	if (value.apiVersion !== apiVersion)
 		problem(
 			["apiVersion"],
-			`apiVersion must be ${apiVersion}, not ${shown(value.apiVersion)}.`,
+			words.mustBe("apiVersion", apiVersion, shown(value.apiVersion)),
 		);
 	if (value.kind !== kind)
-		problem(["kind"], `kind must be ${kind}, not ${shown(value.kind)}.`);
+		problem(["kind"], words.mustBe("kind", kind, shown(value.kind)));
 	for (const member of Object.keys(value))
 		if (!manifestMembers.has(member))
-			problem([member], `${shown(member)} is not a known field.`);
+			problem([member], words.unknownField(shown(member)));
 	const { metadata = {}, spec = {} } = value;
-	if (!isObject(metadata)) problem(["metadata"], "metadata must be a mapping.");
-	if (!isObject(spec)) problem(["spec"], "spec must be a mapping.");
+	if (!isObject(metadata)) problem(["metadata"], words.mapping("metadata"));
+	if (!isObject(spec)) problem(["spec"], words.mapping("spec"));
 	if (!isObject(metadata) || !isObject(spec)) return { problems };
 
 	const { name, labels } = metadata;
 	if (typeof name !== "string" || name === "")
-		problem(
-			["metadata", "name"],
-			`metadata.name must be a name, not ${shown(name)}.`,
-			"name",
-		);
+		problem(["metadata", "name"], words.mustBeName(shown(name)), "name");
 	if (labels !== undefined && !isTextMap(labels))
-		problem(
-			["metadata", "labels"],
-			"metadata.labels must be a mapping of texts; put numbers and true in quotes.",
-			"labels",
-		);
+		problem(["metadata", "labels"], words.labels, "labels");
 	if (
 		namespace !== undefined &&
 		metadata.namespace !== undefined &&
@@ -179,13 +168,12 @@ function checked(
 	)
 		problem(
 			["metadata", "namespace"],
-			`metadata.namespace is ${shown(metadata.namespace)}, and this page is of ${shown(namespace)}. Choose the other namespace first, or remove the field.`,
+			words.otherNamespace(shown(metadata.namespace), shown(namespace)),
 		);
 	for (const field of Object.keys(spec))
 		if (!isSpecField(kind, field))
-			problem(["spec", field], `spec has no field ${shown(field)}.`, field);
-	if (metadata.annotations !== undefined)
-		notes.push("The annotations are left out: the REST API doesn't set any.");
+			problem(["spec", field], words.unknownSpecField(shown(field)), field);
+	if (metadata.annotations !== undefined) notes.push(words.annotations);
 	if (problems.length > 0) return { problems };
 	const draft: Draft = {
 		name: name as string,
@@ -209,7 +197,7 @@ function isTextMap(value: unknown): value is Record<string, string> {
 }
 
 function shown(value: unknown): string {
-	if (value === undefined) return "absent";
+	if (value === undefined) return words.absent;
 	const text = JSON.stringify(value);
 	return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

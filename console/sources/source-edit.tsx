@@ -162,7 +162,7 @@ function AuthorizationFields({
 	form: { draft, onDraft, errorAt },
 	secrets,
 	onSecrets,
-	secretName = "the secret that the sender signs with",
+	secretName = words.signingSecretOf,
 }: {
 	form: FormContext;
 	secrets: SourceSecrets;
