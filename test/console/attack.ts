@@ -76,7 +76,8 @@ export async function attackShop(
 	);
 	await local.run(
 		...(["kubectl", "wait", "--for=condition=Ready"] as const),
-		...["--timeout=120s", "source/strange", "pipeline/strange"],
+		...["--timeout=120s", "source/strange"],
+		...Object.keys(tables).map((name) => `pipeline/${name}`),
 	);
 	const { status } = await local.resource<{ status: { webhookURL: string } }>(
 		...(["get", "source", "strange"] as const),
@@ -98,7 +99,8 @@ export async function attackShop(
 	);
 	const planned = await post(attack);
 	const quarantined = await post(`unplanned ${attack}`);
-	await local.run("tidemill", "pipelines", "run", "strange", "--wait");
+	for (const name of Object.keys(tables))
+		await local.run("tidemill", "pipelines", "run", name, "--wait");
 	return {
 		...{ planned, quarantined },
 		run: await attackRun(local),
@@ -187,24 +189,35 @@ async function applyAttacked(
 		} as never,
 		options,
 	);
-	await client.apply(
-		pipelineKind,
-		{
-			metadata,
-			spec: {
-				displayName: attack,
-				sourceRef: { name: "strange" },
-				destinationRef: { name: "warehouse" },
-				table: {
-					bodyColumns: [
-						{ name: "strange", bodyPointer: `/${attack}`, type: "String" },
-					],
+	for (const [name, table] of Object.entries(tables))
+		await client.apply(
+			pipelineKind,
+			{
+				metadata: { name, namespace },
+				spec: {
+					displayName: attack,
+					sourceRef: { name: "strange" },
+					destinationRef: { name: "warehouse" },
+					table,
 				},
-			},
-		} as never,
-		options,
-	);
+			} as never,
+			options,
+		);
 }
+
+/** Of each Pipeline. The columns of one follow the bodies of events, the tables of another their types. */
+const tables = {
+	strange: {
+		bodyColumns: [
+			{ name: "strange", bodyPointer: `/${attack}`, type: "String" },
+		],
+	},
+	"strange-columns": { schema: "Evolve" },
+	"strange-types": {
+		perEventType: true,
+		eventType: { bodyPointer: "/type" },
+	},
+};
 
 /** Writes into the status of a Run that has ended, which nobody writes any more, what a warehouse may have said. */
 async function attackRun({ client, namespace }: LocalMode): Promise<string> {

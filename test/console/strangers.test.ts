@@ -114,6 +114,14 @@ describe.skipIf(noBrowser)("what strangers write", () => {
 				(page) => page.getByLabel("YAML of this Pipeline"),
 			],
 		},
+		"columns that a run has made of bodies": {
+			path: () => "pipelines/strange-columns",
+			shows: [region("Columns that events have brought")],
+		},
+		"tables that a run has made for types of events": {
+			path: () => "pipelines/strange-types",
+			shows: [region("Tables of event types")],
+		},
 		"columns from the bodies of events, and a preview": {
 			path: () => "pipelines/new?source=strange&destination=warehouse",
 			act: async (page) => {
@@ -151,6 +159,16 @@ describe.skipIf(noBrowser)("what strangers write", () => {
 				(page) => page.getByRole("main"),
 				(page) => page.getByLabel("YAML of this TrackingPlan"),
 			],
+		},
+		"a plan that is drafted from events": {
+			path: () => "tracking-plans/new",
+			act: async (page) => {
+				const hands = withMouse(page);
+				await hands.choose("Draft from recent events: Source", "strange");
+				await hands.press("Draft the plan");
+				await page.getByText(/^Drafted from/).waitFor();
+			},
+			shows: [(page) => page.getByLabel("YAML of this TrackingPlan")],
 		},
 		"what a dry run finds": {
 			path: () => "tracking-plans/strange",

@@ -1,0 +1,164 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { trackingPlanKind } from "../../crds/generated/types.ts";
+import {
+	axeFindings,
+	type ConsoleSession,
+	noBrowser,
+	openConsole,
+	untilLoaded,
+} from "./browser.ts";
+import { withMouse } from "./hands.ts";
+import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
+
+/* What holds of each page, also of one that is added: one heading, no finding of axe in either theme, and no scrolling aside. */
+
+/** As the console lists its pages. */
+const patterns = [
+	...readFileSync(
+		join(import.meta.dirname, "../../console/app/pages.ts"),
+		"utf8",
+	).matchAll(/pattern: "([^"]+)"/g),
+].map(([, pattern]) => pattern!);
+
+/** The name in an address of each kind. */
+const names: Record<string, string> = {
+	sources: "shop",
+	destinations: "warehouse",
+	pipelines: "orders",
+	"tracking-plans": "orders",
+	tokens: "robot",
+};
+
+const sizes = [
+	{ width: 1280, height: 900 },
+	// A phone, and a page at 400 % (WCAG 2.2, 1.4.10).
+	{ width: 320, height: 700 },
+];
+
+describe.skipIf(noBrowser)("each page of the console", () => {
+	let visitor: ConsoleSession;
+
+	beforeAll(async () => {
+		visitor = await openConsole("console-pages", [
+			...["tidemill-editor", "tidemill-admin", "tidemill-log-reader"],
+		]);
+		const { local } = visitor;
+		await applySourceAndDestination(visitor);
+		await createPipeline(visitor, "orders");
+		await send(visitor, { type: "order.paid", id: 1 });
+		await local.run("tidemill", "pipelines", "run", "orders", "--wait");
+		const runs = await local.run("kubectl", "get", "runs", "-o", "name");
+		names.runs = runs.trim().split("/").at(-1)!;
+		await local.client.apply(
+			trackingPlanKind,
+			{
+				metadata: { name: "orders", namespace: local.namespace },
+				spec: { eventType: { bodyPointer: "/type" }, events: [] },
+			} as never,
+			{ fieldManager: "somebody" },
+		);
+		await local.run("tidemill", "tokens", "create", "robot", "--scope=read");
+	});
+	afterAll(() => visitor?.close());
+
+	test.each([...patterns, "", "nowhere"])("%s", async (pattern) => {
+		const { page, open, complaints } = visitor;
+		const [kind] = pattern.split("/");
+		const path = pattern.replace(":name", names[kind!]!);
+		for (const size of sizes) {
+			await page.setViewportSize(size);
+			await open(path);
+			await untilThere(page);
+			expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
+			expect([size.width, await axeFindings(page)]).toEqual([size.width, []]);
+			expect([size.width, await asideOf(page)]).toEqual([size.width, []]);
+		}
+		await page.setViewportSize(sizes[0]!);
+		expect(complaints).toEqual([]);
+	});
+
+	test("of the sign-in, too", async () => {
+		const { page, open } = visitor;
+		const cookies = await page.context().cookies();
+		await page.context().clearCookies();
+		for (const size of sizes) {
+			await page.setViewportSize(size);
+			await open("sources");
+			for (const label of ["Token", "Sign in"])
+				await page
+					.getByLabel(label, { exact: true })
+					.or(page.getByRole("button", { name: label, exact: true }))
+					.waitFor();
+			expect(await axeFindings(page)).toEqual([]);
+			expect(await asideOf(page)).toEqual([]);
+		}
+		await page.context().addCookies(cookies);
+		await page.setViewportSize(sizes[0]!);
+	});
+
+	test("fields and buttons have the names that tests and assistive tools know them by", async () => {
+		const { page, open } = visitor;
+		const hands = withMouse(page);
+		const fields = async (...labels: string[]) => {
+			for (const label of labels)
+				await page.getByLabel(label, { exact: true }).waitFor();
+		};
+		await open("sources/new");
+		await fields("Namespace", "Source name", "Authorization type");
+		await hands.choose("Authorization type", "CustomToken");
+		await fields("Custom token");
+		await open("sources/shop");
+		await fields("Webhook URL");
+		await open("pipelines/new");
+		await hands.choose("Schedule type", "Daily");
+		await fields("Integration name", "Table name", "Date start", "Date end");
+		await fields("Overwrite period", "Schedule type", "Update time");
+		await page.locator(".visitor summary").click();
+		await page.getByRole("button", { name: "Sign out", exact: true }).waitFor();
+	});
+
+	test("who wants less motion gets none", async () => {
+		const { page, open } = visitor;
+		await open("sources");
+		await untilThere(page);
+		const motion = () => page.evaluate(motionOfSkeleton);
+		expect(await motion()).toBe("none");
+		await page.emulateMedia({ reducedMotion: "no-preference" });
+		expect(await motion()).not.toBe("none");
+		await page.emulateMedia({ reducedMotion: "reduce" });
+	});
+});
+
+async function untilThere(page: Page): Promise<void> {
+	await page.getByRole("heading", { level: 1 }).first().waitFor();
+	await untilLoaded(page);
+}
+
+/** What stands out of the page's width, so that the whole page scrolls aside; a table or a code in a box may scroll by itself. */
+function asideOf(page: Page): Promise<string[]> {
+	return page.evaluate(inPage) as Promise<string[]>;
+}
+
+const inPage = `(() => {
+	const { scrollWidth, clientWidth } = document.documentElement;
+	if (scrollWidth <= clientWidth) return [];
+	return [...document.querySelectorAll("body *")]
+		.filter((one) => one.getBoundingClientRect().right > clientWidth + 1)
+		.map((one) => one.outerHTML.slice(0, 150))
+		.slice(0, 5)
+		.concat(scrollWidth + " of " + clientWidth);
+})()`;
+
+/** What a page shows while it loads. */
+const motionOfSkeleton = `(() => {
+	const skeleton = document.createElement("div");
+	skeleton.className = "skeleton";
+	skeleton.append(document.createElement("div"));
+	document.querySelector("main").append(skeleton);
+	const { animationName } = getComputedStyle(skeleton.firstChild);
+	skeleton.remove();
+	return animationName;
+})()`;
