@@ -17,18 +17,25 @@ import type { Bench, Measurement, Say } from "../measure/measurement.ts";
 import { partsOf } from "../receive/leg.ts";
 import { firstView } from "./first-view.ts";
 import { longTail } from "./long-tail.ts";
+import { manyEvents } from "./many-events.ts";
 import { manyRuns } from "./many-runs.ts";
 import { manyTabs } from "./many-tabs.ts";
 
 const measures: Record<
-	"view" | "tail" | "tabs" | "runs",
+	"view" | "tail" | "tabs" | "runs" | "events",
 	(visitor: ConsoleSession, say: Say) => Promise<Measurement[]>
-> = { view: firstView, tail: longTail, tabs: manyTabs, runs: manyRuns };
+> = {
+	view: firstView,
+	tail: longTail,
+	tabs: manyTabs,
+	runs: manyRuns,
+	events: manyEvents,
+};
 
 /** On a whole local Tidemill, with Debian's Chromium, which shares the cores with it. */
 export const bench: Bench = {
 	about:
-		"the console in Chromium: its first view, a tab that follows events, 200 tabs and 10,000 Runs",
+		"the console in Chromium: its first view, a tab that follows events, 200 tabs, 10,000 Runs and a million events",
 	run: async (say) => {
 		if (noBrowser) throw new Error(noBrowser);
 		const project = join(import.meta.dirname, "../../..");

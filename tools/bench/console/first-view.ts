@@ -1,5 +1,7 @@
 import type { Browser } from "playwright-core";
+import { sourceKind } from "../../../crds/generated/types.ts";
 import {
+	afterTwoFrames,
 	bytesOfView,
 	type ConsoleSession,
 } from "../../../test/console/browser.ts";
@@ -17,7 +19,7 @@ export const noteFirstRow = `new MutationObserver((_, observer) => {
 
 /** `/console/sources` of somebody who is signed in, in a browser that has never seen it. */
 export async function firstView(
-	{ page, open }: ConsoleSession,
+	{ page, open, local }: ConsoleSession,
 	say: Say,
 ): Promise<Measurement[]> {
 	await open("sources");
@@ -41,6 +43,8 @@ export async function firstView(
 		await context.close();
 		say(`first view, round ${round + 1}: ${times.at(-1)!.toFixed(0)} ms`);
 	}
+	const changes = await changesOf({ page, local });
+	say(`until a change shows: ${changes.map((ms) => ms.toFixed(0))} ms`);
 	return [
 		figure("the first view, as it comes over the network", bytes, "bytes", {
 			atMost: 150_000,
@@ -48,5 +52,29 @@ export async function firstView(
 		figure("until the first view shows a Source", times, "ms", {
 			atMost: 1_000,
 		}),
+		figure("until an open page shows a change of a Source", changes, "ms", {
+			atMost: 2_000,
+		}),
 	];
+}
+
+/** From before the apiserver is asked for a change until the page has painted it. */
+async function changesOf({
+	page,
+	local,
+}: Pick<ConsoleSession, "page" | "local">): Promise<number[]> {
+	const times: number[] = [];
+	await page.getByRole("link", { name: "shop", exact: true }).waitFor();
+	for (let round = 0; round < rounds; round++) {
+		const displayName = `Named ${round}`;
+		const from = performance.now();
+		const change = { spec: { displayName } };
+		await local.client.patch(
+			...([sourceKind, "shop", local.namespace, change, "merge"] as const),
+		);
+		await page.getByText(displayName, { exact: true }).first().waitFor();
+		await page.evaluate(afterTwoFrames);
+		times.push(performance.now() - from);
+	}
+	return times;
 }
