@@ -103,6 +103,6 @@ describe.skipIf(noBrowser)("many tabs of the console", () => {
 			),
 		);
 		expect(tails).toHaveLength(1);
-		await context.browser()?.close();
+		await context.close();
 	});
 });
