@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { LaneEnd, VitestReport } from "./report.ts";
-import { sumUp } from "./report.ts";
+import { endedChildrenSeconds, sumUp } from "./report.ts";
 
 export interface LaneOptions {
 	name: string;
@@ -27,6 +28,7 @@ export class Lane implements LaneEnd {
 	exitCode: number | null | undefined;
 	report: VitestReport | undefined;
 	#seconds = 0;
+	#cpuSeconds: number | undefined;
 
 	constructor(options: LaneOptions) {
 		this.#options = options;
@@ -37,7 +39,11 @@ export class Lane implements LaneEnd {
 		if (this.exitCode === undefined) return `${name}: not run`;
 		const { passed, failed } = sumUp([this]);
 		const crash = this.report ? "" : ", crashed without a report";
-		return `${name}: ${passed} passed, ${failed} failed${crash}, ${Math.round(this.#seconds)} s`;
+		const cpu =
+			this.#cpuSeconds === undefined
+				? ""
+				: `, ${Math.round(this.#cpuSeconds)} s of CPU time`;
+		return `${name}: ${passed} passed, ${failed} failed${crash}, ${Math.round(this.#seconds)} s${cpu}`;
 	}
 
 	/** Prints vitest's lines, each with the lane's name before it. */
@@ -72,6 +78,9 @@ export class Lane implements LaneEnd {
 			createInterface({ input: stream }).on("line", (line) =>
 				console.log(`${name} | ${line}`),
 			);
+		vitest.once("exit", () => {
+			this.#cpuSeconds = cpuSecondsSinceLast();
+		});
 		const [exitCode] = (await once(vitest, "close")) as [number | null];
 		process.off("exit", stop);
 		this.exitCode = exitCode;
@@ -81,5 +90,20 @@ export class Lane implements LaneEnd {
 		);
 		this.#seconds = (performance.now() - startedMs) / 1000;
 		console.log(this.summary);
+	}
+}
+
+let countedSeconds = 0;
+
+/** CPU time of the children that have ended since the last call; undefined where the system doesn't say. */
+function cpuSecondsSinceLast(): number | undefined {
+	try {
+		const before = countedSeconds;
+		countedSeconds = endedChildrenSeconds(
+			readFileSync("/proc/self/stat", "utf8"),
+		);
+		return countedSeconds - before;
+	} catch {
+		return undefined;
 	}
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+	endedChildrenSeconds,
 	failedTests,
 	slowestFiles,
 	sumUp,
@@ -83,4 +84,10 @@ test("the slowest files come first", () => {
 	expect(first?.file).toMatch(/slow\.test\.ts$/);
 	expect(first?.seconds).toBe(8);
 	expect(others).toEqual([]);
+});
+
+test("the CPU time of children is found behind a name with spaces and brackets", () => {
+	const stat =
+		"17 (a) b (c) R 1 17 9 0 -1 4194304 2847 6522 0 0 11 22 300 45 20 0 1 0 6504304";
+	expect(endedChildrenSeconds(stat)).toBe(3.45);
 });

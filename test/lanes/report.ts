@@ -103,3 +103,12 @@ export function slowestFiles(
 		.sort((a, b) => b.seconds - a.seconds)
 		.slice(0, count);
 }
+
+/**
+ * CPU time of a process's children that have ended, with that of theirs, in seconds: cutime and cstime of its /proc/<pid>/stat, which count
+ * hundredths (proc_pid_stat(5)). What nobody waited for, such as a browser's processes, isn't in it.
+ */
+export function endedChildrenSeconds(stat: string): number {
+	const fromState = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+	return (Number(fromState[13]) + Number(fromState[14])) / 100;
+}
