@@ -35,6 +35,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	"cli-start": () => import("./cli/start.ts"),
 	"scale-operator": () => import("./scale/operator.ts"),
 	"scale-ledger": () => import("./scale/ledger.ts"),
+	"scale-bucket": () => import("./scale/bucket.ts"),
 	year: () => import("./year/bench.ts"),
 };
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { compared, figure } from "./measure/measurement.ts";
+import { compared, figure, requireGoal } from "./measure/measurement.ts";
 import {
 	figuresFile,
 	type Line,
@@ -51,6 +51,45 @@ test("a table has medians, the least and the most of the rounds, the goal, and w
 
 Prose.
 `);
+});
+
+test.each([
+	[
+		"grows by more than its goal",
+		compared("heap", "MiB", 32, 30, { ratioAtMost: 1.05 }),
+		"heap: 1.067",
+	],
+	[
+		"falls by more than its goal",
+		compared("heap", "MiB", 25, 31, { ratioAtLeast: 0.9, ratioAtMost: 1.1 }),
+		"heap: 0.806",
+	],
+	[
+		"is more than its goal",
+		figure("requests", 3, "", { atMost: 2 }),
+		"requests: 3.000",
+	],
+	[
+		"is less than its goal",
+		figure("left", 1, "", { atLeast: 2 }),
+		"left: 1.000",
+	],
+	[
+		"meets its goals",
+		compared("heap", "MiB", 31, 30, { ratioAtMost: 1.05 }),
+		undefined,
+	],
+])("a bench fails and says why if a figure %s", (_, measured, missed) => {
+	const said: string[] = [];
+	const before = process.exitCode;
+	try {
+		process.exitCode = undefined;
+		requireGoal(measured, (text) => said.push(text));
+		expect(said).toEqual(missed === undefined ? [] : [`MISSED: ${missed}`]);
+		expect(process.exitCode).toBe(missed === undefined ? undefined : 1);
+	} finally {
+		process.exitCode = before;
+	}
 });
 
 test("a run with settings has a table of its own", () => {

@@ -78,6 +78,24 @@ export function compared(
 	};
 }
 
+/** Says that a figure misses its goal, and lets the bench fail: for what no other work on the machine changes. */
+export function requireGoal(
+	{ metric, value, ratio = 1, goal = {} }: Measurement,
+	say: Say,
+): void {
+	const { atLeast = -Infinity, atMost = Infinity } = goal;
+	const { ratioAtLeast = 0, ratioAtMost = Infinity } = goal;
+	const isMet =
+		value >= atLeast &&
+		value <= atMost &&
+		ratio >= ratioAtLeast &&
+		ratio <= ratioAtMost;
+	if (isMet) return;
+	const missed = goal.ratioAtMost === undefined ? value : ratio;
+	say(`MISSED: ${metric}: ${missed.toFixed(3)}`);
+	process.exitCode = 1;
+}
+
 function spreadOf(values: readonly number[]): Spread {
 	return [Math.min(...values), Math.max(...values)];
 }

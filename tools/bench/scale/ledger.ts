@@ -89,6 +89,7 @@ async function busyMonth(say: Say): Promise<Measurement[]> {
 			atMost: 300,
 		}),
 		longest("a cut", blockedMs.cut),
+		longest("a compaction's record is written", blockedMs.deciding),
 		longest("a compacted date", blockedMs.replacing),
 		longest("a snapshot", blockedMs.writing),
 		longest("a start", blockedMs.reading),
