@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rightsIn } from "./visitor.ts";
+import { namespacesOf, rightsIn } from "./visitor.ts";
 
 /** What the console learns of an apiserver that has these rules. */
 function rightsOf(resourceRules: object[]) {
@@ -45,4 +45,17 @@ test("tokens need the rights to make a ServiceAccount, its token and its binding
 		resources: ["rolebindings"],
 	};
 	expect((await rightsOf([accounts, bindings])).tokens).toEqual(["create"]);
+});
+
+test("a namespace that isn't there is none of those to choose, unless there are more than a page of them", async () => {
+	const listOf = (next: string | undefined) => ({
+		list: async () => ({
+			items: [{ metadata: { name: "shop" } }],
+			metadata: { continue: next },
+		}),
+	});
+	const namesOf = (next: string | undefined) =>
+		namespacesOf(listOf(next) as never, "nowhere");
+	expect(await namesOf(undefined)).toEqual(["shop"]);
+	expect(await namesOf("a-cursor")).toEqual(["nowhere", "shop"]);
 });

@@ -63,15 +63,19 @@ export async function rightsIn(
 	};
 }
 
-/** The namespaces that the visitor may choose: all if they may list them, else the one that they are in. */
+/** The namespaces that the visitor may choose: all that are there if they may list them, else the one that they are in. */
 export async function namespacesOf(
-	client: KubeClient,
+	client: Pick<KubeClient, "list">,
 	current: string,
 ): Promise<string[]> {
 	try {
-		const { items } = await client.list(kinds.namespace, { limit: 500 });
+		const { items, metadata } = await client.list(kinds.namespace, {
+			limit: 500,
+		});
 		const names = items.map(({ metadata }) => metadata.name!);
-		return [...new Set([current, ...names])].sort();
+		// Of more than a page, it may be one of the others.
+		const others = metadata.continue ? [current] : [];
+		return [...new Set([...others, ...names])].sort();
 	} catch (error) {
 		if (hasReason(error, "Forbidden")) return [current];
 		throw error;

@@ -12,7 +12,13 @@ import { namespace } from "../router/navigation.ts";
 import type { ConnectionState } from "./event-stream.ts";
 import { ApiProblem } from "./problem.ts";
 import { api } from "./request.ts";
-import { boundTo, can, loadSession, session } from "./session.ts";
+import {
+	boundTo,
+	can,
+	isUnknownNamespace,
+	loadSession,
+	session,
+} from "./session.ts";
 import { followShared } from "./shared-stream.ts";
 
 /** What the store holds, by plural. */
@@ -87,7 +93,7 @@ export function startStore(): void {
 	let following = new AbortController();
 	const key = computed(() => {
 		const visitor = session.value;
-		if (!visitor || boundTo.value) return "";
+		if (!visitor || boundTo.value || isUnknownNamespace.value) return "";
 		// As the API asks: the stream is refused whole if one kind may not be watched.
 		const seen = kinds.filter(
 			(kind) => can(kind, "list") && can(kind, "watch"),

@@ -19,7 +19,7 @@ export interface VisitorSession {
 	namespace: string;
 	/** The namespace of the address when the API was asked. */
 	asked: string;
-	/** Those that the visitor may see. */
+	/** Those that the visitor may choose; without the one that was asked for if there is none of that name. */
 	namespaces: string[];
 	expiresAt: string | null;
 	version: string;
@@ -47,6 +47,13 @@ export const session = computed(() => {
 export const boundTo = computed(() => {
 	const { asked, namespace: own } = session.value ?? {};
 	return asked === namespace.value && own !== asked ? own : undefined;
+});
+
+/** Whether there is no namespace of the address's name, as far as the visitor may know. */
+export const isUnknownNamespace = computed(() => {
+	const { asked, namespaces = [] } = session.value ?? {};
+	const here = namespace.value;
+	return asked === here && !boundTo.value && !namespaces.includes(here);
 });
 
 /** Whether the API serves a newer console than this page. */

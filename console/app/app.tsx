@@ -1,7 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { boundTo, can, loadSession, sessionState } from "../api/session.ts";
+import {
+	boundTo,
+	can,
+	isUnknownNamespace,
+	loadSession,
+	session,
+	sessionState,
+} from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { NotFound } from "../components/not-found.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
@@ -78,6 +85,7 @@ function CurrentPage({ path }: { path: string }) {
 	}, [page]);
 	if (!found) return <NotFound path={path} />;
 	if (boundTo.value) return <OtherNamespace own={boundTo.value} />;
+	if (isUnknownNamespace.value) return <UnknownNamespace />;
 	const { right, pattern } = found.page;
 	if (right && !can(...right))
 		return <NoRight what={words.shown[pattern.split("/")[0]!]!} />;
@@ -95,6 +103,22 @@ function OtherNamespace({ own }: { own: string }) {
 					{words.toNamespace(own)}
 				</a>
 			</p>
+		</Page>
+	);
+}
+
+function UnknownNamespace() {
+	const [known] = session.value?.namespaces ?? [];
+	return (
+		<Page title={words.notFoundTitle}>
+			<p>{words.noNamespace(namespace.value)}</p>
+			{known && (
+				<p>
+					<a href={href(firstPage(), { namespace: known })}>
+						{words.toNamespace(known)}
+					</a>
+				</p>
+			)}
 		</Page>
 	);
 }

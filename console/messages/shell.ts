@@ -32,6 +32,7 @@ export const shell = {
 	reload: "Reload",
 	notFoundTitle: "Page not found",
 	notFound: (path: string) => `The console has no page at “${path}”.`,
+	noNamespace: (name: string) => `There is no namespace “${name}”.`,
 	toSources: "Go to the sources",
 	noRightTitle: "No access",
 	/** What a page shows, by how its address begins. */

@@ -56,6 +56,14 @@ describe.skipIf(noBrowser)(
 					...["create", "rolebinding", role, "--namespace=shop"],
 					...[`--clusterrole=tidemill-${role}`, who],
 				);
+			await kubectl(
+				...["create", "clusterrole", "namespaces"],
+				...["--verb=list", "--resource=namespaces"],
+			);
+			await kubectl(
+				...["create", "clusterrolebinding", "namespaces"],
+				...["--clusterrole=namespaces", "--group=oidc:engineers"],
+			);
 			api = await startApi(loadCluster(kubeconfig), {
 				isProxy: (address) => address === "127.0.0.1",
 				console: {
@@ -118,6 +126,14 @@ describe.skipIf(noBrowser)(
 							await page.getByRole("button", { name, exact: true }).count(),
 						).toBe(0);
 				}
+				// Who may not list namespaces can't know which there are.
+				await page.goto(`${proxy.url}/console/runs?namespace=nowhere`);
+				if (role === "an editor") {
+					await expectPage(page, "Page not found");
+					await page.getByText("There is no namespace “nowhere”.").waitFor();
+					await page.getByLabel("Namespace").selectOption("shop");
+					await expectPage(page, "Runs");
+				} else await expectPage(page, "No access");
 				await page.locator(".visitor summary").click();
 				await hands.press("Sign out");
 				await expectPage(page, "Sign in");
