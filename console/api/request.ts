@@ -3,8 +3,11 @@ import { shell } from "../messages/shell.ts";
 import { namespace } from "../router/navigation.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
 
+/** What is empty isn't sent. */
+export type Query = Record<string, string | number | boolean | undefined>;
+
 interface RequestOptions {
-	query?: Record<string, string | number | boolean | undefined>;
+	query?: Query;
 	body?: unknown;
 	/** In place of `body`: JSON that goes as it is, since a parsed one loses digits. */
 	bodyText?: string;

@@ -1,4 +1,5 @@
 import { live } from "../api/changes.ts";
+import { usePages } from "../api/use-pages.ts";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { runs as words } from "../messages/runs.ts";
@@ -12,7 +13,6 @@ import {
 	type RunView,
 } from "./calendar.ts";
 import { mergedRuns, type RunFilter } from "./run-list.ts";
-import { useRunPages } from "./use-run-pages.ts";
 
 /** The API's largest page. It sorts no more Runs than that, so who wants a month of more has to count all of them. */
 const pageSize = 1_000;
@@ -28,10 +28,9 @@ export function RunCalendar({
 	month: string | undefined;
 }) {
 	const month = monthIn(wanted, Date.now());
-	const { runs, hasMore, total, more, problem, isLoading, retry } = useRunPages(
-		filter,
-		pageSize,
-	);
+	const { pipeline, status } = filter;
+	const read = usePages<RunView>("runs", { pipeline, status }, pageSize);
+	const { items: runs, hasMore, total, more, problem, isLoading, retry } = read;
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
 	const counted = mergedRuns(runs, newest, filter);
 	const weeks = monthOf(month, counted);

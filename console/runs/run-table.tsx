@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { isReady, live } from "../api/changes.ts";
+import { usePages } from "../api/use-pages.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
@@ -10,7 +11,6 @@ import { href } from "../router/navigation.ts";
 import type { RunView } from "./calendar.ts";
 import { durationText, hasEnded } from "./progress.ts";
 import { mergedRuns, type RunFilter } from "./run-list.ts";
-import { useRunPages } from "./use-run-pages.ts";
 
 /** Runs, the newest first: those of the live stream, and older ones page by page. */
 export function RunTable({
@@ -26,10 +26,9 @@ export function RunTable({
 	date?: string | undefined;
 }) {
 	const { pipeline } = filter;
-	const { runs, hasMore, more, problem, isLoading, retry } = useRunPages(
-		filter,
-		pageSize,
-	);
+	const query = { pipeline, status: filter.status };
+	const read = usePages<RunView>("runs", query, pageSize);
+	const { items: runs, hasMore, more, problem, isLoading, retry } = read;
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
 	const rows = mergedRuns(runs, newest, filter, hasMore).filter(
 		({ createTime }) => !date || createTime.startsWith(date),

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
-import { api } from "../api/request.ts";
+import { api, type Query } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { useLoaded } from "../api/use-loaded.ts";
+import { usePages } from "../api/use-pages.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { EmptyState, Skeleton } from "../components/page.tsx";
@@ -18,13 +19,8 @@ import { useBodies } from "./use-bodies.ts";
 type ListedEvent = EventList["items"][number];
 
 const pageSize = 25;
-
-interface EventPages {
-	events: ListedEvent[];
-	cursor?: string | undefined;
-	isLoading: boolean;
-	problem?: ApiProblem | undefined;
-}
+/** Whoever types a filter isn't done at the first letter. */
+const quietMs = 300;
 
 /** A page of stored events at a time, by the filters in the address; the one that the address names stands open. */
 export function StoredEvents({
@@ -44,8 +40,8 @@ export function StoredEvents({
 	const text = query.get("text") ?? "";
 	const [round, setRound] = useState(0);
 	const filters = { state, type, from: instant(from), to: instant(to) };
-	const { pages, more } = useEvents(source, filters, round, progress);
-	const { events, cursor, isLoading, problem } = pages;
+	const read = useEvents(source, filters, round, progress);
+	const { events, hasMore, more, isLoading, problem, retry } = read;
 	const seesBodies = can("sources/bodies", "get");
 	const bodies = useBodies(
 		source.name,
@@ -108,9 +104,7 @@ export function StoredEvents({
 					{words.textFound(rows.length, bodies.size, events.length)}
 				</p>
 			)}
-			{problem && (
-				<ProblemBox problem={problem} onRetry={() => setRound(round + 1)} />
-			)}
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{shown && (
 				<EventDetail
 					key={shown}
@@ -136,8 +130,8 @@ export function StoredEvents({
 					</EmptyState>
 				)
 			)}
-			{cursor !== undefined && (
-				<button type="button" disabled={isLoading} onClick={more}>
+			{hasMore && (
+				<button type="button" disabled={isLoading} onClick={() => more()}>
 					{words.more}
 				</button>
 			)}
@@ -216,77 +210,64 @@ function useEvents(
 	round: number,
 	progress: string,
 ) {
-	const [pages, setPages] = useState<EventPages>({
-		events: [],
-		isLoading: true,
-	});
-	const key = JSON.stringify([name, filters, round]);
-	const isFirst = useRef(true);
-	/** Of the filters as they are: what another page of the ones before brings is dropped. */
-	const newest = useRef(key);
-	newest.current = key;
-	const load = async (before: ListedEvent[], cursor?: string) => {
-		const answer = await api.get<EventList>(
-			`sources/${encodeURIComponent(name)}/events`,
-			{
-				query: {
-					...filters,
-					limit: pageSize,
-					cursor,
-					loads: seesLoads() || undefined,
-				},
-			},
-		);
-		return { events: [...before, ...answer.items], cursor: answer.cursor };
+	const path = `sources/${encodeURIComponent(name)}/events`;
+	const query = {
+		...useSettled(filters),
+		loads: seesLoads() || undefined,
 	};
-	const show = async (before: ListedEvent[], cursor?: string) => {
-		try {
-			return { ...(await load(before, cursor)), isLoading: false };
-		} catch (problem) {
-			if (!(problem instanceof ApiProblem)) throw problem;
-			return { events: before, cursor, problem, isLoading: false };
-		}
-	};
+	const list = usePages<ListedEvent>(path, query, pageSize, round);
+	const { items, isLoading } = list;
+	// What the filters before have found stays until the next is there.
+	const found = useRef(items);
+	if (!isLoading || items.length > 0) found.current = items;
+	const events = useNewest(found.current, { ...list, path, query, progress });
+	return { ...list, events };
+}
+
+/** The filters, once nobody has changed them for a moment. */
+function useSettled(filters: Query): Query {
+	const key = JSON.stringify(filters);
+	const [settled, setSettled] = useState(key);
 	useEffect(() => {
-		let isLeft = false;
-		setPages(({ events }) => ({ events, isLoading: true }));
-		// Whoever types a filter isn't done at the first letter.
-		const timer = setTimeout(
-			async () => {
-				const first = await show([]);
-				if (!isLeft) setPages(first);
-			},
-			isFirst.current ? 0 : 300,
-		);
-		isFirst.current = false;
-		return () => {
-			isLeft = true;
-			clearTimeout(timer);
-		};
+		const timer = setTimeout(() => setSettled(key), quietMs);
+		return () => clearTimeout(timer);
 	}, [key]);
-	const isOn = pages.events.some(isOnItsWay);
-	const read = useRef(progress);
-	useEffect(() => {
-		if (read.current === progress) return;
-		read.current = progress;
-		if (!isOn) return;
-		let isLeft = false;
-		void show([]).then(({ events }) => {
-			if (isLeft) return;
-			const now = new Map(events.map((event) => [event.eventId, event]));
-			setPages((shown) => ({
-				...shown,
-				events: shown.events.map((event) => now.get(event.eventId) ?? event),
-			}));
-		});
-		return () => {
-			isLeft = true;
-		};
-	}, [key, progress]);
-	const more = async () => {
-		setPages({ ...pages, isLoading: true });
-		const longer = await show(pages.events, pages.cursor);
-		if (newest.current === key) setPages(longer);
-	};
-	return { pages, more: () => void more() };
+	return JSON.parse(settled);
+}
+
+/** The events with what was read of them since, if one was on its way when there was progress. */
+function useNewest(
+	events: readonly ListedEvent[],
+	{
+		key,
+		path,
+		query,
+		progress,
+	}: { key: string; path: string; query: Query; progress: string },
+): ListedEvent[] {
+	const asked = useRef({ key, first: progress, progress });
+	const isOn = useRef(false);
+	if (asked.current.key !== key)
+		asked.current = { key, first: progress, progress };
+	else if (isOn.current) asked.current.progress = progress;
+	const { first, progress: last } = asked.current;
+	const { answer } = useLoaded(
+		async (signal) => {
+			if (first === last) return undefined;
+			const { items } = await api.get<EventList>(path, {
+				query: { ...query, limit: pageSize },
+				signal,
+			});
+			return { key, items };
+		},
+		[key, last],
+	);
+	const now = new Map(
+		answer?.key === key
+			? answer.items.map((event) => [event.eventId, event])
+			: [],
+	);
+	const newest = events.map((event) => now.get(event.eventId) ?? event);
+	isOn.current = newest.some(isOnItsWay);
+	return newest;
 }

@@ -1,7 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { usePages } from "../api/use-pages.ts";
 import { DataTable } from "../components/data-table.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { EmptyState, Page, Skeleton } from "../components/page.tsx";
@@ -9,31 +8,14 @@ import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
-import type { Token, TokenList } from "../generated/types.ts";
+import type { Token } from "../generated/types.ts";
 import { tokens as words } from "../messages/tokens.ts";
 import { href, navigate, navigateFromHere } from "../router/navigation.ts";
 
 /** `tokens`: who has access by a token of its own. */
 export function TokenListPage() {
-	const [items, setItems] = useState<Token[]>();
-	const [cursor, setCursor] = useState<string>();
-	const [problem, setProblem] = useState<ApiProblem>();
-	const load = async (from?: string) => {
-		setProblem(undefined);
-		try {
-			const page = await api.get<TokenList>("tokens", {
-				query: { limit: 100, cursor: from },
-			});
-			setItems((before = []) =>
-				from === undefined ? page.items : [...before, ...page.items],
-			);
-			setCursor(page.cursor);
-		} catch (error) {
-			if (!(error instanceof ApiProblem)) throw error;
-			setProblem(error);
-		}
-	};
-	useEffect(() => void load(), []);
+	const read = usePages<Token>("tokens", {}, 100);
+	const { items, hasMore, more, problem, isLoading, retry } = read;
 	const create = can("tokens", "create") && (
 		<button
 			type="button"
@@ -46,13 +28,17 @@ export function TokenListPage() {
 	return (
 		<Page title={words.title} actions={create}>
 			<p class="quiet">{words.help}</p>
-			{problem && <ProblemBox problem={problem} onRetry={() => void load()} />}
-			{items === undefined ? (
-				!problem && <Skeleton />
-			) : items.length === 0 ? (
-				<EmptyState title={words.emptyTitle}>
-					<p>{words.empty}</p>
-				</EmptyState>
+			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
+			{items.length === 0 ? (
+				isLoading ? (
+					<Skeleton />
+				) : (
+					!problem && (
+						<EmptyState title={words.emptyTitle}>
+							<p>{words.empty}</p>
+						</EmptyState>
+					)
+				)
 			) : (
 				<DataTable
 					caption={words.title}
@@ -87,9 +73,9 @@ export function TokenListPage() {
 					]}
 				/>
 			)}
-			{cursor !== undefined && (
+			{hasMore && (
 				<div class="actions">
-					<button type="button" onClick={() => void load(cursor)}>
+					<button type="button" disabled={isLoading} onClick={() => more()}>
 						{words.more}
 					</button>
 				</div>

@@ -1,39 +1,45 @@
 import { useRef, useState } from "preact/hooks";
-import { ApiProblem } from "../api/problem.ts";
-import { api } from "../api/request.ts";
-import { useLoaded } from "../api/use-loaded.ts";
 import { namespace } from "../router/navigation.ts";
-import type { RunView } from "./calendar.ts";
-import type { RunFilter } from "./run-list.ts";
+import { ApiProblem } from "./problem.ts";
+import { api, type Query } from "./request.ts";
+import { useLoaded } from "./use-loaded.ts";
 
 /** What was read of one list. */
-interface RunPages {
+interface Pages<Item> {
 	key: string;
 	pages: number;
-	runs: RunView[];
+	items: Item[];
 	/** Absent at the end, and before the first page. */
 	cursor?: string | undefined;
 	/** Of the list, if the API knows it. */
 	total?: number | undefined;
 }
 
-/** The Runs of a filter, one page at first and further ones when `more` asks for them. What was read isn't read again. */
-export function useRunPages({ pipeline, status }: RunFilter, pageSize: number) {
-	const key = JSON.stringify([namespace.value, pipeline, status, pageSize]);
-	const read = useRef(noneOf(key));
+/**
+ * The items of a list of the API, one page at first and further ones when `more` asks for them. What was read isn't read again.
+ * @param query what selects the items; another one is another list
+ * @param round another number reads the list anew
+ */
+export function usePages<Item>(
+	path: string,
+	query: Query,
+	pageSize: number,
+	round = 0,
+) {
+	const key = JSON.stringify([namespace.value, path, query, pageSize, round]);
+	const read = useRef(noneOf<Item>(key));
 	const [wanted, setWanted] = useState({ key, pages: 1 });
 	const pages = wanted.key === key ? wanted.pages : 1;
-	const pageAfter = async (before: RunPages, signal: AbortSignal) => {
+	const pageAfter = async (before: Pages<Item>, signal: AbortSignal) => {
 		const { cursor } = before;
-		const query = { pipeline, status, limit: pageSize, cursor };
 		try {
-			const page = await api.get<Omit<RunPages, "runs"> & { items: RunView[] }>(
-				"runs",
-				{ query, signal },
-			);
+			const page = await api.get<Omit<Pages<Item>, "key" | "pages">>(path, {
+				query: { ...query, limit: pageSize, cursor },
+				signal,
+			});
 			return {
 				...{ key, pages: before.pages + 1, cursor: page.cursor },
-				runs: [...before.runs, ...page.items],
+				items: [...before.items, ...page.items],
 				total: before.total ?? page.total,
 			};
 		} catch (error) {
@@ -55,24 +61,26 @@ export function useRunPages({ pipeline, status }: RunFilter, pageSize: number) {
 		},
 		[key, pages],
 	);
+	const isRead = answer?.key === key;
 	const {
-		runs,
+		items,
 		cursor,
 		total,
 		pages: shown,
-	} = answer?.key === key ? answer : noneOf(key);
+	} = isRead ? answer : noneOf<Item>(key);
 	return {
-		...{ runs, total, problem, isLoading, retry },
+		...{ key, items, total, problem, retry },
+		isLoading: isLoading || (!isRead && !problem),
 		/** Whether the list goes on. */
 		hasMore: cursor !== undefined,
 		more: (count = 1) => setWanted({ key, pages: shown + count }),
 	};
 }
 
-function noneOf(key: string): RunPages {
-	return { key, pages: 0, runs: [] };
+function noneOf<Item>(key: string): Pages<Item> {
+	return { key, pages: 0, items: [] };
 }
 
-function isAtEnd({ pages, cursor }: RunPages): boolean {
+function isAtEnd({ pages, cursor }: Pages<unknown>): boolean {
 	return pages > 0 && cursor === undefined;
 }
