@@ -23,6 +23,12 @@ export const pipelines = {
 	choose: "Choose one",
 	eventTypes: "Event types",
 	eventTypesHelp: "One per line. Empty: all events.",
+	matchPointer: "Pointer to a value that events must have",
+	matchPointerHelp:
+		"A JSON Pointer into the body, such as /order/status. Empty, with no value: all events.",
+	matchEquals: "The value that they must have",
+	matchEqualsHelp:
+		"Exactly as it is; a number or a boolean as the body writes it. Empty, with a pointer: an empty text.",
 	typePlaces: {
 		"filter.eventType": {
 			where: "Where the filter finds the type",
@@ -50,6 +56,9 @@ export const pipelines = {
 	maxEventTypes: "Most tables of event types",
 	maxEventTypesHelp: (table: string) =>
 		`1 to 100. Empty: 100. The events of further types are in ${table}.`,
+	quarantine: "Also load events in quarantine",
+	quarantineHelp: (table: string) =>
+		`Into a table of their own, ${table}, with the same columns and violations.`,
 	/** Why one field can't be set beside another. */
 	clashes: {
 		ofOneTable: "Not with a table for each event type.",
@@ -123,6 +132,25 @@ export const pipelines = {
 	keysToCome: "Columns that events bring can be ticked after the first run.",
 	noColumn: "The form knows no column of this name.",
 	noKey: "A column of this type can't be a key.",
+	existing: "If the table is there already",
+	onIncompatible: "If it doesn't fit the columns",
+	onIncompatibleChoices: {
+		Fail: "Fail: the table stays, and the pipeline isn't ready",
+		Rebuild: "Rebuild: it is dropped and created again",
+	},
+	onIncompatibleHelp: {
+		Fail: "Nothing is lost. You change the columns here, or the table.",
+		Rebuild:
+			"The rows of days that the source keeps no more are lost, once columns change.",
+	},
+	adopt: "Take over a table that isn't this pipeline's",
+	/** What is lost, by the strategy. */
+	adoptHelp: {
+		Incremental:
+			"One with rows that no run of this pipeline wrote. All rows of each day that runs load are replaced, whoever wrote them; other days stay.",
+		FullReload:
+			"One with rows that no run of this pipeline wrote. All its rows are replaced, whoever wrote them.",
+	},
 	strategyTitle: "Strategy",
 	strategy: {
 		Incremental:
@@ -169,6 +197,14 @@ export const pipelines = {
 	timeZone: "Time zone",
 	timeZoneHelp: "An IANA name, such as Europe/Berlin. Empty: UTC.",
 	suspend: "Suspend the schedule",
+	told: "What is told",
+	toldTypes: {
+		RunFailed: "A run failed",
+		RunRecovered: "A run succeeded after one that failed or was late",
+		RunLate: "A run is late",
+		ValuesUnfit: "Values don't fit their columns",
+		ValuesRecovered: "Values fit their columns again",
+	},
 	nextRuns: "The next five runs",
 	shownIn: "Shown in",
 	noRuns: "None: it runs when somebody starts a run.",
@@ -203,13 +239,12 @@ export const pipelines = {
 	frozen:
 		"The columns that events have brought are filled in, and no more are to come. Save to keep it so.",
 	frozenWhole:
-		"Without Date the table must be made anew for that: set table.onIncompatible to Rebuild in the YAML.",
+		"Without Date the table must be made anew for that: choose Rebuild below for a table that doesn't fit the columns.",
 	typeTables: "Tables of event types",
 	typeTablesTable: "Each table and the type of its events",
 	typeTablesNone: "They are known after the first run.",
 	eventType: "Event type",
 	otherTypes: "all others",
-	conditions: "State",
 	runs: "Runs",
 	allRuns: "All runs of this pipeline",
 	noRunsYet: "It hasn't run yet.",

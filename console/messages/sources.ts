@@ -166,5 +166,4 @@ export const sources = {
 	why: "Why",
 	code: "Answer",
 	sender: "Sender",
-	newPipeline: "New pipeline",
 };

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
+import { numberOf } from "../resource/draft.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
 import { WarehouseFields } from "../resource/warehouse-fields.tsx";
 import { columnTypes, suggestedColumns } from "./columns.ts";
@@ -11,15 +12,14 @@ import {
 	clashOf,
 	eventColumns,
 	followsEvents,
-	keepsRejectedValues,
-	numberOf,
+	hasTableFlag,
 	strategyOf,
 	tableFields,
 	tickedColumns,
 	withBodyColumns,
 	withColumn,
 	withEvolve,
-	withRejectedValues,
+	withTableFlag,
 	withType,
 } from "./form.ts";
 import type { RecentEvents } from "./recent-events.ts";
@@ -125,8 +125,10 @@ function BodyColumns({
 				label={words.rejectedValues}
 				help={words.rejectedValuesHelp(chosenTable(draft))}
 				error={errorAt("table.rejectedValues")}
-				checked={keepsRejectedValues(draft)}
-				onChange={(isTicked) => onDraft(withRejectedValues(draft, isTicked))}
+				checked={hasTableFlag(draft, "rejectedValues")}
+				onChange={(isTicked) =>
+					onDraft(withTableFlag(draft, "rejectedValues", isTicked))
+				}
 			/>
 			<div class="actions">
 				<button

@@ -1,18 +1,20 @@
 import { useRef } from "preact/hooks";
-import { otherTypesTableOf } from "../../crds/table-name.ts";
+import { otherTypesTableOf, quarantineTableOf } from "../../crds/table-name.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { textAt, valueAt, withField } from "../resource/draft.ts";
+import { numberOf, textAt, valueAt, withField } from "../resource/draft.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
 import {
 	chosenTable,
 	clashOf,
 	eventTypes,
 	hasPerEventType,
-	numberOf,
+	hasTableFlag,
 	typePlace,
 	withEventTypes,
+	withMatch,
 	withPerEventType,
+	withTableFlag,
 } from "./form.ts";
 
 interface TypeFieldsProps {
@@ -21,8 +23,8 @@ interface TypeFieldsProps {
 	capturedHeaders: readonly string[];
 }
 
-/** Which types of events are loaded. */
-export function EventTypeFilter({ form, capturedHeaders }: TypeFieldsProps) {
+/** Which events are loaded: by their type, and by a value in the body. */
+export function EventFilter({ form, capturedHeaders }: TypeFieldsProps) {
 	const { draft, onDraft, errorAt } = form;
 	const emptied = useRef<unknown>(undefined);
 	const types = eventTypes(draft);
@@ -49,12 +51,30 @@ export function EventTypeFilter({ form, capturedHeaders }: TypeFieldsProps) {
 					capturedHeaders={capturedHeaders}
 				/>
 			)}
+			<div class="beside">
+				<TextField
+					label={words.matchPointer}
+					help={words.matchPointerHelp}
+					isMonospace
+					error={errorAt("filter.match.bodyPointer")}
+					value={textAt(draft.spec, "filter.match.bodyPointer")}
+					onInput={(text) => onDraft(withMatch(draft, "bodyPointer", text))}
+				/>
+				<TextField
+					label={words.matchEquals}
+					help={words.matchEqualsHelp}
+					isMonospace
+					error={errorAt("filter.match.equals")}
+					value={textAt(draft.spec, "filter.match.equals")}
+					onInput={(text) => onDraft(withMatch(draft, "equals", text))}
+				/>
+			</div>
 		</>
 	);
 }
 
-/** Whether each type of event has a table of its own. */
-export function EventTypeTables({ form, capturedHeaders }: TypeFieldsProps) {
+/** Which tables there are beside the one: for each type of event, and for events in quarantine. */
+export function OtherTables({ form, capturedHeaders }: TypeFieldsProps) {
 	const { draft, onDraft, errorAt } = form;
 	const isOn = hasPerEventType(draft);
 	const clash = isOn ? undefined : clashOf(draft, "table.perEventType");
@@ -91,6 +111,13 @@ export function EventTypeTables({ form, capturedHeaders }: TypeFieldsProps) {
 					/>
 				</>
 			)}
+			<CheckField
+				label={words.quarantine}
+				help={words.quarantineHelp(quarantineTableOf(table))}
+				error={errorAt("table.quarantine")}
+				checked={hasTableFlag(draft, "quarantine")}
+				onChange={(next) => onDraft(withTableFlag(draft, "quarantine", next))}
+			/>
 		</>
 	);
 }

@@ -4,36 +4,49 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { warehouses } from "../../packages/warehouses/registry.ts";
-import { type Draft, valueAt, withField } from "../resource/draft.ts";
+import {
+	type Draft,
+	notifySecrets,
+	numberOf,
+	valueAt,
+	withField,
+	withNotifySecrets,
+} from "../resource/draft.ts";
 import { previewTable } from "./columns.ts";
 import {
 	clashOf,
 	eventTypes,
 	generatedTable,
+	hasTableFlag,
 	integrationName,
-	keepsRejectedValues,
 	latestBy,
 	newPipeline,
-	numberOf,
+	onIncompatible,
 	resourceName,
-	scheduleOf,
-	scheduleType,
 	strategyOf,
 	tableFields,
 	tableFieldsOf,
 	tickedColumns,
+	tickedTypes,
+	toldTypes,
 	typePlace,
 	withColumn,
 	withEventTypes,
 	withEvolve,
 	withIntegrationName,
 	withLatestBy,
+	withMatch,
 	withPerEventType,
-	withRejectedValues,
-	withScheduleType,
+	withTableFlag,
+	withToldType,
 	withType,
 } from "./form.ts";
-import { scheduleOutlook } from "./schedule.ts";
+import {
+	scheduleOf,
+	scheduleOutlook,
+	scheduleType,
+	withScheduleType,
+} from "./schedule.ts";
 import {
 	followedColumns,
 	keyChoices,
@@ -151,8 +164,13 @@ test("each field that a warehouse has for the table is one of the CRD's, and one
 	for (const type of warehouses.keys())
 		for (const [path, { label, kind }] of tableFieldsOf(type)) {
 			const own = path.replace("table.", "").replaceAll(".", ".properties.");
-			const schema = valueAt(table, `properties.${own}`) as { enum?: string[] };
-			expect(schema?.enum, path).toEqual(kind);
+			const schema = valueAt(table, `properties.${own}`);
+			const types = { text: "string", number: "integer", flag: "boolean" };
+			expect(schema, path).toMatchObject(
+				typeof kind === "object"
+					? { enum: kind }
+					: { type: types[kind ?? "text"] },
+			);
 			expect(label, path).toBeTruthy();
 		}
 	const paths = (draft: Draft, type: string | undefined) =>
@@ -203,11 +221,54 @@ test("another type of schedule has what it needs and nothing of the one before",
 	});
 });
 
-test("values that don't fit are kept while that is ticked, and the field is gone without", () => {
-	const ticked = withRejectedValues(newPipeline(), true);
-	expect(ticked.spec).toMatchObject({ table: { rejectedValues: true } });
-	expect(keepsRejectedValues(ticked)).toBe(true);
-	expect(withRejectedValues(ticked, false)).toEqual(newPipeline());
+test.each(["quarantine", "rejectedValues", "adopt"] as const)(
+	"%s is set while it is ticked, and gone without",
+	(flag) => {
+		const ticked = withTableFlag(newPipeline(), flag, true);
+		expect(ticked.spec).toMatchObject({ table: { [flag]: true } });
+		expect(hasTableFlag(ticked, flag)).toBe(true);
+		expect(withTableFlag(ticked, flag, false)).toEqual(newPipeline());
+	},
+);
+
+test("a value that events must have needs its place, and is gone once both fields are empty", () => {
+	const place = withMatch(newPipeline(), "bodyPointer", "/status");
+	const match = { bodyPointer: "/status", equals: "" };
+	expect(place.spec).toMatchObject({ filter: { match } });
+	const both = withMatch(place, "equals", "paid");
+	expect(both.spec).toMatchObject({ filter: { match: { equals: "paid" } } });
+	const value = withMatch(both, "bodyPointer", "");
+	expect(value.spec).toMatchObject({
+		filter: { match: { bodyPointer: "", equals: "paid" } },
+	});
+	expect(withMatch(value, "equals", "")).toEqual(newPipeline());
+});
+
+test("what is told is everything without the field, and nothing by an empty list", () => {
+	const { items } = crd.properties.notify.properties.types;
+	expect(toldTypes).toEqual(items.enum);
+	const draft = newPipeline();
+	expect(tickedTypes(draft)).toEqual(toldTypes);
+	const one = withToldType(draft, "RunLate", false);
+	expect(valueAt(one.spec, "notify.types")).toEqual(
+		toldTypes.filter((type) => type !== "RunLate"),
+	);
+	expect(withToldType(one, "RunLate", true)).toEqual(draft);
+	const none = toldTypes.reduce(
+		(left, type) => withToldType(left, type, false),
+		draft,
+	);
+	expect(none.spec).toMatchObject({ notify: { types: [] } });
+	expect(tickedTypes(none)).toEqual([]);
+});
+
+test("Secrets with webhooks are one a line, and none without a line", () => {
+	const two = withNotifySecrets(newPipeline(), "pager\nchat");
+	expect(two.spec).toMatchObject({
+		notify: { secretRefs: [{ name: "pager" }, { name: "chat" }] },
+	});
+	expect(notifySecrets(two)).toBe("pager\nchat");
+	expect(withNotifySecrets(two, "")).toEqual(newPipeline());
 });
 
 test("another type of column leaves out what was for the one before", () => {
@@ -232,6 +293,7 @@ test("whatever somebody pastes as a spec, the form shows something", () => {
 		...["table", "columns", "bodyColumns", "name", "bodyPointer", "type"],
 		...["schedule", "cron", "interval", "timeZone", "sourceRef", "dateRange"],
 		...["schema", "latestBy", "filter", "eventType", "postgres", "bodyType"],
+		...["notify", "types", "secretRefs", "match", "onIncompatible"],
 	);
 	const value = fc.letrec((tie) => ({
 		any: fc.oneof(
@@ -249,6 +311,9 @@ test("whatever somebody pastes as a spec, the form shows something", () => {
 			previewTable(draft, [event]);
 			scheduleOutlook(scheduleOf(draft), 0);
 			typePlace(draft, "filter.eventType");
+			onIncompatible(withMatch(draft, "equals", "paid"));
+			tickedTypes(withToldType(draft, "RunLate", false));
+			notifySecrets(draft);
 			for (const path of ["table.schema", "table.latestBy"])
 				clashOf(draft, path);
 			const inferred = { table: "a", columns: [] };

@@ -1,7 +1,4 @@
-import type {
-	PipelineBodyColumn,
-	PipelineSchedule,
-} from "../../crds/generated/types.ts";
+import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy } from "../../packages/contracts/job.ts";
 import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
@@ -19,12 +16,6 @@ import {
  * What the form of a Pipeline shows of a draft, and what each of its fields changes in it. The draft is the only state: fields
  * that the form doesn't show stay as they are.
  */
-
-export type ScheduleType = "Manual" | "Daily" | "Interval" | "Cron";
-
-export const scheduleTypes: readonly ScheduleType[] = [
-	...(["Manual", "Daily", "Interval", "Cron"] as const),
-];
 
 /** The columns that Tidemill has for every event, in the order in which the table gets them. */
 export const eventColumns = [
@@ -47,10 +38,12 @@ export const formFields = [
 	"destinationRef.name",
 	"filter.types",
 	"filter.eventType",
+	"filter.match",
 	"table.name",
 	"table.perEventType",
 	"table.maxEventTypes",
 	"table.eventType",
+	"table.quarantine",
 	"table.columns",
 	...[...warehouses.keys()].flatMap((type) =>
 		tableFieldsOf(type).map(([path]) => path),
@@ -59,6 +52,8 @@ export const formFields = [
 	"table.bodyColumns",
 	"table.rejectedValues",
 	"table.latestBy",
+	"table.onIncompatible",
+	"table.adopt",
 	"dateRange.start",
 	"dateRange.end",
 	"overwritePeriodDays",
@@ -68,6 +63,9 @@ export const formFields = [
 	"schedule.cron",
 	"schedule.timeZone",
 	"suspend",
+	"notify.types",
+	"notify.lateAfter",
+	"notify.secretRefs",
 ] as const;
 
 export function newPipeline(source = "", destination = ""): Draft {
@@ -150,6 +148,23 @@ export function typePlace(
 	return "header" in place && !("bodyPointer" in place)
 		? "header"
 		: "bodyPointer";
+}
+
+/** The value that bodies must have, by the two fields of `filter.match`. Without both, the filter has none. */
+export function withMatch(
+	draft: Draft,
+	field: "bodyPointer" | "equals",
+	text: string,
+): Draft {
+	const at = (one: "bodyPointer" | "equals") =>
+		one === field ? text : textAt(draft.spec, `filter.match.${one}`);
+	const [bodyPointer, equals] = [at("bodyPointer"), at("equals")];
+	const isNone = bodyPointer === "" && equals === "";
+	return withField(
+		draft,
+		"filter.match",
+		isNone ? undefined : { bodyPointer, equals },
+	);
 }
 
 export function hasPerEventType({ spec }: Draft): boolean {
@@ -238,13 +253,26 @@ export function withType(
 	} as PipelineBodyColumn;
 }
 
-/** Whether values that no column could hold are written down beside the table. */
-export function keepsRejectedValues({ spec }: Draft): boolean {
-	return valueAt(spec, "table.rejectedValues") === true;
+/** Options of the table that are on or absent. */
+type TableFlag = "quarantine" | "rejectedValues" | "adopt";
+
+export function hasTableFlag({ spec }: Draft, flag: TableFlag): boolean {
+	return valueAt(spec, `table.${flag}`) === true;
 }
 
-export function withRejectedValues(draft: Draft, isTicked: boolean): Draft {
-	return withField(draft, "table.rejectedValues", isTicked || undefined);
+export function withTableFlag(
+	draft: Draft,
+	flag: TableFlag,
+	isTicked: boolean,
+): Draft {
+	return withField(draft, `table.${flag}`, isTicked || undefined);
+}
+
+/** What happens to a table that doesn't fit the columns. */
+export function onIncompatible({ spec }: Draft): "Fail" | "Rebuild" {
+	return valueAt(spec, "table.onIncompatible") === "Rebuild"
+		? "Rebuild"
+		: "Fail";
 }
 
 /** Whether members of bodies get columns by themselves. */
@@ -350,41 +378,32 @@ export function strategyOf(draft: Draft): Strategy {
 	return tickedColumns(draft).includes("Date") ? "Incremental" : "FullReload";
 }
 
-export function scheduleType({ spec }: Draft): ScheduleType {
-	const type = valueAt(spec, "schedule.type");
-	return scheduleTypes.find((one) => one === type) ?? "Manual";
+/** What can be told of a Pipeline's Runs, in the order in which the form shows it. */
+export const toldTypes = [
+	...(["RunFailed", "RunRecovered", "RunLate"] as const),
+	...(["ValuesUnfit", "ValuesRecovered"] as const),
+];
+
+export type ToldType = (typeof toldTypes)[number];
+
+/** What is told: without the field, everything. */
+export function tickedTypes({ spec }: Draft): ToldType[] {
+	const types = valueAt(spec, "notify.types");
+	return Array.isArray(types)
+		? toldTypes.filter((type) => types.includes(type))
+		: [...toldTypes];
 }
 
-/** The schedule as texts, whatever somebody has pasted. */
-export function scheduleOf(draft: Draft): Partial<PipelineSchedule> {
-	const fields = ["updateTime", "interval", "cron", "timeZone"].flatMap(
-		(field) => {
-			const text = textAt(draft.spec, `schedule.${field}`);
-			return text === "" ? [] : [[field, text]];
-		},
+/** With all of them, the field is absent: so it also has those of a later version. An empty list tells nothing. */
+export function withToldType(
+	draft: Draft,
+	type: ToldType,
+	isTicked: boolean,
+): Draft {
+	const before = tickedTypes(draft);
+	const types = toldTypes.filter((one) =>
+		one === type ? isTicked : before.includes(one),
 	);
-	return { type: scheduleType(draft), ...Object.fromEntries(fields) };
-}
-
-/** Another type of schedule, with an example of what that type needs, and without what it doesn't take. */
-export function withScheduleType(draft: Draft, type: ScheduleType): Draft {
-	const timeZone = textAt(draft.spec, "schedule.timeZone");
-	const own = {
-		Manual: {},
-		Daily: { updateTime: "06:00" },
-		Interval: { interval: "1h" },
-		Cron: { cron: "0 6 * * 1-5" },
-	}[type];
-	const hasZone = type === "Daily" || type === "Cron";
-	return withField(draft, "schedule", {
-		type,
-		...own,
-		...(hasZone && timeZone !== "" && { timeZone }),
-	});
-}
-
-/** What somebody typed as a whole number; anything else stays a text, for the API to refuse at its field. */
-export function numberOf(text: string): number | string | undefined {
-	if (text === "") return undefined;
-	return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+	const isAll = types.length === toldTypes.length;
+	return withField(draft, "notify.types", isAll ? undefined : types);
 }

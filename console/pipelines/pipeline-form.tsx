@@ -1,29 +1,43 @@
 import { useId, useState } from "preact/hooks";
 import type { PipelineInferredColumns } from "../../crds/generated/types.ts";
 import { live } from "../api/changes.ts";
-import { Field, SelectField, TextField } from "../components/field.tsx";
+import {
+	CheckField,
+	Field,
+	SelectField,
+	TextField,
+} from "../components/field.tsx";
+import { forms } from "../messages/forms.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
 import {
 	type Draft,
+	numberOf,
 	type ResourceView,
 	textAt,
 	withField,
 } from "../resource/draft.ts";
+import { NotifyFields } from "../resource/notify-fields.tsx";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import { ColumnFields } from "./column-fields.tsx";
-import { EventTypeFilter, EventTypeTables } from "./event-type-fields.tsx";
+import { EventFilter, OtherTables } from "./event-type-fields.tsx";
 import {
 	clashOf,
 	followsEvents,
 	formFields,
 	generatedTable,
 	hasPerEventType,
+	hasTableFlag,
 	integrationName,
 	isTableField,
 	latestBy,
-	numberOf,
+	onIncompatible,
+	strategyOf,
+	tickedTypes,
+	toldTypes,
 	withIntegrationName,
+	withTableFlag,
+	withToldType,
 } from "./form.ts";
 import { LatestRows } from "./latest-rows.tsx";
 import { Preview } from "./preview.tsx";
@@ -168,7 +182,7 @@ function Fields({
 					error={errorAt("sourceRef.name") ?? errorAt("sourceRef")}
 					onChange={(name) => onDraft(withField(draft, "sourceRef", { name }))}
 				/>
-				<EventTypeFilter form={form} capturedHeaders={capturedHeaders} />
+				<EventFilter form={form} capturedHeaders={capturedHeaders} />
 				<ReferenceField
 					label={words.destination}
 					names={[...live("destinations").keys()]}
@@ -187,7 +201,7 @@ function Fields({
 					value={textAt(spec, "table.name")}
 					onInput={set("table.name")}
 				/>
-				<EventTypeTables form={form} capturedHeaders={capturedHeaders} />
+				<OtherTables form={form} capturedHeaders={capturedHeaders} />
 			</section>
 			<ColumnFields
 				form={form}
@@ -206,6 +220,7 @@ function Fields({
 					onRefresh={() => setRound(round + 1)}
 				/>
 			)}
+			<ExistingTable {...form} />
 			<section class="group" aria-labelledby="dates">
 				<h2 id="dates">{words.dates}</h2>
 				<div class="beside">
@@ -237,7 +252,72 @@ function Fields({
 				/>
 			</section>
 			<ScheduleFields {...form} />
+			<Notifications form={form} />
 		</>
+	);
+}
+
+/** What may become of a table that is there before the first Run, or that has other columns. */
+function ExistingTable({ draft, onDraft, errorAt }: FormContext) {
+	const choice = onIncompatible(draft);
+	return (
+		<section class="group" aria-labelledby="existing">
+			<h2 id="existing">{words.existing}</h2>
+			<SelectField
+				label={words.onIncompatible}
+				help={words.onIncompatibleHelp[choice]}
+				error={errorAt("table.onIncompatible")}
+				value={choice}
+				options={(["Fail", "Rebuild"] as const).map((one) => [
+					one,
+					words.onIncompatibleChoices[one],
+				])}
+				onChange={(next) =>
+					onDraft(withField(draft, "table.onIncompatible", next))
+				}
+			/>
+			<CheckField
+				label={words.adopt}
+				help={words.adoptHelp[strategyOf(draft)]}
+				error={errorAt("table.adopt")}
+				checked={hasTableFlag(draft, "adopt")}
+				onChange={(isTicked) =>
+					onDraft(withTableFlag(draft, "adopt", isTicked))
+				}
+			/>
+		</section>
+	);
+}
+
+/** Whom the Runs' ends are told, and which. */
+function Notifications({ form }: { form: FormContext }) {
+	const { draft, onDraft, errorAt } = form;
+	const ticked = tickedTypes(draft);
+	const error = errorAt("notify.types");
+	return (
+		<section class="group" aria-labelledby="notify">
+			<h2 id="notify">{forms.notify}</h2>
+			<h3 id="told">{words.told}</h3>
+			<ul class="choices" aria-labelledby="told">
+				{toldTypes.map((type) => (
+					<li key={type}>
+						<CheckField
+							label={words.toldTypes[type]}
+							checked={ticked.includes(type)}
+							onChange={(isTicked) =>
+								onDraft(withToldType(draft, type, isTicked))
+							}
+						/>
+					</li>
+				))}
+			</ul>
+			{error && (
+				<p class="error" role="alert">
+					{error}
+				</p>
+			)}
+			<NotifyFields after="lateAfter" form={form} />
+		</section>
 	);
 }
 

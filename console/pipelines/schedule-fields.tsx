@@ -10,12 +10,14 @@ import { pipelines as words } from "../messages/pipelines.ts";
 import { textAt, withField } from "../resource/draft.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
 import {
+	cronWords,
 	scheduleOf,
+	scheduleOutlook,
 	scheduleType,
 	scheduleTypes,
+	wallText,
 	withScheduleType,
-} from "./form.ts";
-import { cronWords, scheduleOutlook, wallText } from "./schedule.ts";
+} from "./schedule.ts";
 
 const visitorZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 

@@ -10,6 +10,46 @@ import {
 } from "../../crds/schedule.ts";
 import { isTimeZone } from "../../crds/wall-clock.ts";
 import { schedules as words } from "../messages/pipelines.ts";
+import { type Draft, textAt, valueAt, withField } from "../resource/draft.ts";
+
+export type ScheduleType = "Manual" | "Daily" | "Interval" | "Cron";
+
+export const scheduleTypes: readonly ScheduleType[] = [
+	...(["Manual", "Daily", "Interval", "Cron"] as const),
+];
+
+export function scheduleType({ spec }: Draft): ScheduleType {
+	const type = valueAt(spec, "schedule.type");
+	return scheduleTypes.find((one) => one === type) ?? "Manual";
+}
+
+/** The schedule as texts, whatever somebody has pasted. */
+export function scheduleOf(draft: Draft): Partial<PipelineSchedule> {
+	const fields = ["updateTime", "interval", "cron", "timeZone"].flatMap(
+		(field) => {
+			const text = textAt(draft.spec, `schedule.${field}`);
+			return text === "" ? [] : [[field, text]];
+		},
+	);
+	return { type: scheduleType(draft), ...Object.fromEntries(fields) };
+}
+
+/** Another type of schedule, with an example of what that type needs, and without what it doesn't take. */
+export function withScheduleType(draft: Draft, type: ScheduleType): Draft {
+	const timeZone = textAt(draft.spec, "schedule.timeZone");
+	const own = {
+		Manual: {},
+		Daily: { updateTime: "06:00" },
+		Interval: { interval: "1h" },
+		Cron: { cron: "0 6 * * 1-5" },
+	}[type];
+	const hasZone = type === "Daily" || type === "Cron";
+	return withField(draft, "schedule", {
+		type,
+		...own,
+		...(hasZone && timeZone !== "" && { timeZone }),
+	});
+}
 
 export interface ScheduleFault {
 	path: string;

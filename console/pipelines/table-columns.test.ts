@@ -108,4 +108,10 @@ test("a warehouse's own word stands at its field, and another warehouse's field 
 	expect(problem("Postgres", "Body")).toContain("no column Body");
 	expect(problem("DuckDB")).toContain("of type DuckDB");
 	expect(tableFieldProblem(evolving, path, "DuckDB", [])).toBeUndefined();
+	const days = "table.bigQuery.partitionExpirationDays";
+	const kept = withField(evolving, days, 90);
+	const ofDays = (columns: ReturnType<typeof tableColumns>) =>
+		tableFieldProblem(kept, days, "BigQuery", columns);
+	expect(ofDays(tableColumns(kept))).toBeUndefined();
+	expect(ofDays([])).toContain("no column Date");
 });

@@ -156,6 +156,26 @@ function withMember(
 	return { ...members, [first!]: inner };
 }
 
+/** The Secrets with the webhooks that are told, one a line. */
+export function notifySecrets({ spec }: Draft): string {
+	const refs = valueAt(spec, "notify.secretRefs");
+	return Array.isArray(refs)
+		? refs.map((ref) => (isObject(ref) ? textAt(ref, "name") : "")).join("\n")
+		: "";
+}
+
+/** Without names, the field is absent, so that the Secret of the usual name counts. */
+export function withNotifySecrets(draft: Draft, text: string): Draft {
+	const refs = text.split("\n").map((name) => ({ name }));
+	return withField(draft, "notify.secretRefs", text === "" ? undefined : refs);
+}
+
+/** What somebody typed as a whole number; anything else stays a text, for the API to refuse at its field. */
+export function numberOf(text: string): number | string | undefined {
+	if (text === "") return undefined;
+	return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
 /** The steps of a path as the API's error details write it: members are strings, indexes of lists are numbers. */
 export function stepsOf(path: string): (string | number)[] {
 	const steps = path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.[\]]+)/g);

@@ -12,11 +12,13 @@ import {
 	withEvolve,
 	withIntegrationName,
 	withLatestBy,
+	withMatch,
 	withPerEventType,
-	withRejectedValues,
-	withScheduleType,
+	withTableFlag,
+	withToldType,
 	withType,
 } from "../pipelines/form.ts";
+import { withScheduleType } from "../pipelines/schedule.ts";
 import { withFrozenColumns } from "../pipelines/table-columns.ts";
 import { withAuthorization, withProvider } from "../sources/source-form.ts";
 import {
@@ -27,6 +29,7 @@ import {
 	isSpecField,
 	type PlainObject,
 	withField,
+	withNotifySecrets,
 } from "./draft.ts";
 import { manifestOf, readManifest } from "./manifest.ts";
 
@@ -142,7 +145,15 @@ test.each<[field: string, edited: Draft, about: RegExp]>([
 		withFrozenColumns(pipeline, undefined),
 		/^\.table\.schema$/,
 	],
-	["rejected values", withRejectedValues(pipeline, true), nothing],
+	["rejected values", withTableFlag(pipeline, "rejectedValues", true), nothing],
+	[
+		"what happens to events in quarantine",
+		withTableFlag(pipeline, "quarantine", false),
+		/^\.table\.quarantine$/,
+	],
+	["a value of the body", withMatch(pipeline, "equals", "paid"), nothing],
+	["what is told", withToldType(pipeline, "RunLate", true), nothing],
+	["whom it is told", withNotifySecrets(pipeline, "pager"), nothing],
 	["a key", withLatestBy(pipeline, "order_id", true), nothing],
 	[
 		"a date",

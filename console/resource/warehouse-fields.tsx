@@ -1,7 +1,7 @@
 import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { forms as words } from "../messages/forms.ts";
-import { textAt, withField } from "./draft.ts";
+import { numberOf, textAt, withField } from "./draft.ts";
 import type { FormContext } from "./resource-form.tsx";
 
 /** Fields that a type of warehouse has of its own, each with its path in the spec. */
@@ -52,13 +52,7 @@ export function WarehouseFields({
 				error={error}
 				value={value}
 				onInput={(text) =>
-					set(
-						text === ""
-							? undefined
-							: kind === "number" && /^\d{1,9}$/.test(text)
-								? Number(text)
-								: text,
-					)
+					set(kind === "number" ? numberOf(text) : text || undefined)
 				}
 			/>
 		);

@@ -2,9 +2,11 @@ import { useState } from "preact/hooks";
 import { providers } from "../../packages/contracts/providers.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
+import { forms } from "../messages/forms.ts";
 import { sources as words } from "../messages/sources.ts";
-import { withField } from "../resource/draft.ts";
+import { numberOf, textAt, withField } from "../resource/draft.ts";
 import { EditPage } from "../resource/edit-page.tsx";
+import { NotifyFields } from "../resource/notify-fields.tsx";
 import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
 import { navigate } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
@@ -40,7 +42,11 @@ const at = {
 };
 
 /** The paths of fields that show their own errors. */
-const fields = ["name", "displayName", "retentionDays", ...Object.values(at)];
+const fields = [
+	...["name", "displayName", "retentionDays"],
+	...["notify.quietAfter", "notify.secretRefs"],
+	...Object.values(at),
+];
 
 /** `sources/new`: picks a provider or none, and ends on the Source's page, which waits for the first event. */
 export function NewSource() {
@@ -121,7 +127,7 @@ export function EditSource({ params }: PageProps) {
 							<TextField
 								label={words.displayName}
 								error={form.errorAt("displayName")}
-								value={String(form.draft.spec.displayName ?? "")}
+								value={textAt(form.draft.spec, "displayName")}
 								onInput={(text) =>
 									form.onDraft(
 										withField(form.draft, "displayName", text || undefined),
@@ -139,17 +145,17 @@ export function EditSource({ params }: PageProps) {
 								type="number"
 								min="0"
 								error={form.errorAt("retentionDays")}
-								value={String(form.draft.spec.retentionDays ?? "")}
+								value={textAt(form.draft.spec, "retentionDays")}
 								onInput={(text) =>
 									form.onDraft(
-										withField(
-											form.draft,
-											"retentionDays",
-											text === "" ? undefined : Number(text),
-										),
+										withField(form.draft, "retentionDays", numberOf(text)),
 									)
 								}
 							/>
+							<section class="group" aria-labelledby="notify">
+								<h2 id="notify">{forms.notify}</h2>
+								<NotifyFields after="quietAfter" form={form} />
+							</section>
 						</>
 					)}
 				</ResourceForm>

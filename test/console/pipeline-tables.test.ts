@@ -4,6 +4,7 @@ import { destinationKind } from "../../crds/generated/types.ts";
 import {
 	aWhile,
 	type ConsoleSession,
+	expectInvalid,
 	expectPage,
 	noBrowser,
 	openConsole,
@@ -175,6 +176,51 @@ describe.skipIf(noBrowser)("what a Pipeline makes of its events", () => {
 		});
 	});
 
+	test.each([
+		["by mouse", "told-by-mouse", withMouse],
+		["by keyboard alone", "told-by-keys", withKeyboard],
+	] as const)(
+		"somebody picks events by a value, loads those in quarantine too, and says what may become of a table and who is told, %s",
+		async (_how, name, handsOf) => {
+			const { page } = visitor;
+			const hands = handsOf(page);
+			const pointer = "Pointer to a value that events must have";
+			await begin(visitor, hands, name);
+			await hands.fill(pointer, "status");
+			await hands.fill("The value that they must have", "paid");
+			await hands.tick("Also load events in quarantine");
+			await page.getByText(`quarantine_${name.replaceAll("-", "_")}`).waitFor();
+			await hands.choose("If it doesn't fit the columns", "Rebuild");
+			await page.getByText(/^The rows of days that the source keeps/).waitFor();
+			await hands.tick("Take over a table that isn't this pipeline's");
+			await page.getByLabel("Values fit their columns again").uncheck();
+			await hands.fill("Late after", "90 minutes");
+			await hands.fill("Secrets with webhooks", "pager");
+			await hands.press("Create");
+			for (const label of [pointer, "Late after"])
+				await expectInvalid(page.getByLabel(label, { exact: true }));
+			await page
+				.getByLabel(pointer, { exact: true })
+				.and(page.locator(":focus"))
+				.waitFor();
+			await expectPage(page, "New pipeline");
+			await hands.fill(pointer, "/status");
+			await hands.fill("Late after", "1h30m");
+			await hands.press("Create");
+			await page.getByRole("heading", { level: 1, name }).waitFor();
+			expect((await pipeline(visitor, name)).spec).toMatchObject({
+				filter: { match: { bodyPointer: "/status", equals: "paid" } },
+				table: { quarantine: true, onIncompatible: "Rebuild", adopt: true },
+				notify: {
+					types: ["RunFailed", "RunRecovered", "RunLate", "ValuesUnfit"],
+					lateAfter: "1h30m",
+					secretRefs: [{ name: "pager" }],
+				},
+			});
+			expect(visitor.complaints).toEqual([]);
+		},
+	);
+
 	test("pasted YAML keeps what the form has no field for, whatever is changed by mouse then", async () => {
 		const { page, open } = visitor;
 		const hands = withMouse(page);
@@ -194,6 +240,21 @@ describe.skipIf(noBrowser)("what a Pipeline makes of its events", () => {
 				expect(await page.getByLabel("Event types").inputValue()).toBe("push"),
 			aWhile,
 		);
+		const has = (label: string) => page.getByLabel(label, { exact: true });
+		for (const label of [
+			"Also load events in quarantine",
+			"Take over a table that isn't this pipeline's",
+			"A run failed",
+		])
+			expect(await has(label).isChecked(), label).toBe(true);
+		expect(await has("A run is late").isChecked()).toBe(false);
+		for (const [label, value] of [
+			["Pointer to a value that events must have", "/repository/private"],
+			["The value that they must have", "true"],
+			["If it doesn't fit the columns", "Rebuild"],
+			["Late after", "2h"],
+		] as const)
+			expect(await has(label).inputValue()).toBe(value);
 		await hands.fill("Event types", "");
 		await hands.fill("Event types", "ping");
 		await hands.fill("Table name", "typed");

@@ -84,8 +84,13 @@ export const definition = {
 	}),
 
 	optionsOfColumns: ["bodyType", "clusterBy"],
-	tableProblem({ clusterBy = [], bodyType }: BigQueryTableOptions, columns) {
+	tableProblem(options: BigQueryTableOptions, columns) {
+		const { clusterBy = [], bodyType } = options;
 		const body = columns.find(({ from }) => from === "Body")?.name;
+		const hasDate = columns.some(({ from }) => from === "Date");
+		for (const ofDays of optionsOfDays)
+			if (options[ofDays] !== undefined && !hasDate)
+				return `spec.table.bigQuery.${ofDays} is ${options[ofDays]}, but the table has no column Date, by which it would be partitioned. Add Date to spec.table.columns, or remove ${ofDays}.`;
 		if (bodyType !== undefined && body === undefined)
 			return `spec.table.bigQuery.bodyType is "${bodyType}", but the table has no column Body. Add Body to spec.table.columns, or remove bodyType.`;
 		for (const name of clusterBy) {
@@ -186,6 +191,10 @@ export const definition = {
 				label: "Staging bucket",
 				help: "A Cloud Storage bucket for load jobs. Empty: files go to BigQuery directly.",
 			},
+			kmsKeyName: {
+				label: "Cloud KMS key",
+				help: "The full name of the key that encrypts new tables. Empty: the dataset's.",
+			},
 		},
 		tableFields: {
 			bodyType: {
@@ -193,11 +202,26 @@ export const definition = {
 				help: "Not set: STRING, byte for byte. JSON is quicker and cheaper to query, but keeps neither spaces nor the order of members; a body that it can't hold is NULL and counted.",
 				kind: ["STRING", "JSON"],
 			},
+			partitionExpirationDays: {
+				label: "Days that BigQuery keeps",
+				help: "1 to 36500: BigQuery deletes the rows of older days, also of those that a run loads. Empty: as the table has it.",
+				kind: "number",
+			},
+			requirePartitionFilter: {
+				label: "Refuse queries without a date",
+				help: "BigQuery refuses queries that don't limit the column date.",
+				kind: "flag",
+			},
 		},
 		place: ({ projectId, dataset }) => [projectId, dataset],
 	},
 	errors: bigQueryErrors,
 } satisfies WarehouseDefinition<BigQuerySpec>;
+
+/** Options of a table that is partitioned by date. */
+const optionsOfDays = [
+	...(["partitionExpirationDays", "requirePartitionFilter"] as const),
+];
 
 /** A FLOAT64 in BigQuery, the only type of ours that can't be clustered by (cloud.google.com/bigquery/docs/creating-clustered-tables#limitations). */
 function isNumber({ from }: TableColumn): boolean {
