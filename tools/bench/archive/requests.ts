@@ -33,6 +33,7 @@ import {
 	figure,
 	type Say,
 } from "../measure/measurement.ts";
+import { type Requests, requestDollars } from "../year/bucket.ts";
 import { type DataPlane, log, withDataPlane } from "./data-plane.ts";
 import { newEvents } from "./full-stream.ts";
 
@@ -41,8 +42,6 @@ const dayMs = 86_400_000;
 const durationMs = 190_000;
 /** Of the Job of a Run: its result, and the end of its log if that is long. */
 const putsOfJob = 2;
-const dollarsOfPut = 0.005 / 1_000;
-const dollarsOfGet = 0.0004 / 1_000;
 /** Of each Source, whatever it costs else: a list for other readers every five minutes. */
 const listsOfDay = 288;
 
@@ -60,13 +59,29 @@ const small = { sources: 1_000, eventsPerSecond: 1_000, shards: 1 };
 /** One of ten shards with 50,000 events/s and 1,000 Sources together, four in a process. */
 const large = { sources: 100, eventsPerSecond: 5_000, shards: 4 };
 
+const runIntervalMs = 300_000;
+
 /** What a store is asked for. The objects with events are counted, and forgotten. */
 class CountingStore extends MemoryStore {
-	readonly puts: { atMs: number; key: string }[] = [];
+	readonly asked: {
+		type: "put" | "get" | "list";
+		atMs: number;
+		key: string;
+	}[] = [];
 
 	override async putNew(key: string, body: Uint8Array | string) {
-		this.puts.push({ atMs: performance.now(), key });
+		this.#count("put", key);
 		return super.putNew(key, /\.parquet$/.test(key) ? "" : body);
+	}
+
+	override get(key: string): Promise<string | undefined> {
+		this.#count("get", key);
+		return super.get(key);
+	}
+
+	override list(prefix: string, after?: string) {
+		this.#count("list", prefix);
+		return super.list(prefix, after);
 	}
 
 	async putNewFile(key: string, file: string) {
@@ -74,9 +89,13 @@ class CountingStore extends MemoryStore {
 	}
 
 	async getFile(key: string, file: string): Promise<string | undefined> {
-		const text = this.objects.get(key);
+		const text = await this.get(key);
 		if (text !== undefined) await writeFile(file, text);
 		return text && "its digest";
+	}
+
+	#count(type: "put" | "get" | "list", key: string): void {
+		this.asked.push({ type, atMs: performance.now(), key });
 	}
 }
 
@@ -86,24 +105,26 @@ export const bench: Bench = {
 		withDataPlane(1024 ** 3, async (plane) => {
 			const [without, withRuns, busy] = await Promise.all([
 				archive(plane, 0, small, say),
-				archive(plane, 1, { ...small, runEveryMs: 300_000 }, say),
+				archive(plane, 1, { ...small, runEveryMs: runIntervalMs }, say),
 				archive(plane, 2, large, say),
 			]);
-			const objects = 10 * busy.putsOfDay;
-			// Compaction reads each.
-			const dollars = objects * (dollarsOfPut + dollarsOfGet);
+			const [own, before] = [withRuns.ofDay, without.ofDay];
+			const runsOfDay = (small.sources * dayMs) / runIntervalMs;
+			const ofRun = (type: "get" | "list") =>
+				(own[type] - before[type]) / runsOfDay;
+			const dollars = 10 * requestDollars(busy.ofDay);
 			return [
-				compared("PUTs a day", "", withRuns.putsOfDay, without.putsOfDay, {
-					ratioAtMost: 2,
-				}),
+				compared("PUTs a day", "", own.put, before.put, { ratioAtMost: 2 }),
 				compared(
 					"dollars a day",
 					"$",
-					withRuns.putsOfDay * dollarsOfPut,
-					without.putsOfDay * dollarsOfPut,
+					requestDollars(own),
+					requestDollars(before),
 				),
+				figure("a Run: LISTs of archive", ofRun("list"), ""),
+				figure("a Run: GETs of archive", ofRun("get"), ""),
 				figure("a Run's manifest", withRuns.manifestMs, "ms"),
-				figure("50,000 events/s: PUTs a day", objects, ""),
+				figure("50,000 events/s: PUTs a day", 10 * busy.ofDay.put, ""),
 				figure("50,000 events/s: dollars a day", dollars, "$", { atMost: 60 }),
 				figure("50,000 events/s: longest lag", busy.lagSeconds, "s", {
 					atMost: 60,
@@ -117,7 +138,7 @@ async function archive(
 	number: number,
 	traffic: Traffic,
 	say: Say,
-): Promise<{ putsOfDay: number; manifestMs: number[]; lagSeconds: number }> {
+): Promise<{ ofDay: Requests; manifestMs: number[]; lagSeconds: number }> {
 	const stop = new AbortController();
 	const { signal } = stop;
 	const settings = { maxBytes: 1024 ** 3, replicas: 1, maxKeys: 1_000 };
@@ -196,17 +217,30 @@ async function archive(
 	await Promise.all([running, ...work]);
 	// The ledgers of many Sources follow behind their cut.
 	await delay(sources * 15);
-	const cuts = store.puts.filter(({ key }) => key.startsWith("cuts/"));
+	const cuts = store.asked.filter(
+		({ type, key }) => type === "put" && key.startsWith("cuts/"),
+	);
 	const [from, to] = [cuts[0]!.atMs, cuts.at(-1)!.atMs];
-	const puts = store.puts.filter(({ atMs }) => atMs > from && atMs <= to);
-	const kinds = Map.groupBy(puts, ({ key }) => key.split("/")[0]!);
+	const asked = store.asked.filter(({ atMs }) => atMs > from && atMs <= to);
+	const of = (wanted: "put" | "get" | "list") =>
+		asked.filter(({ type }) => type === wanted);
+	const kinds = Map.groupBy(of("put"), ({ key }) => key.split("/")[0]!);
 	const runsIn = kinds.get("runs")?.length ?? 0;
 	const counted = [...kinds].map(([kind, { length }]) => `${kind} ${length}`);
 	say(`shard ${number}, ${Math.round(to - from)} ms: ${counted.join(", ")}`);
 	// Two of archive's own are for each Run: what its manifest has, and the manifest.
-	const all = puts.length + (runsIn / 2) * putsOfJob;
+	const perDay = (count: number) => Math.round((count * dayMs) / (to - from));
+	const events = (kinds.get("events") ?? []).length;
 	return {
-		putsOfDay: Math.round((all * dayMs) / (to - from)) + sources * listsOfDay,
+		ofDay: {
+			put:
+				perDay(of("put").length + (runsIn / 2) * putsOfJob) +
+				sources * listsOfDay,
+			// Compaction reads each object.
+			get: perDay(of("get").length + events),
+			list: perDay(of("list").length),
+			delete: 0,
+		},
 		manifestMs,
 		lagSeconds,
 	};
