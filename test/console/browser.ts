@@ -70,11 +70,11 @@ export async function openConsole(
 	return { local: where, page, open, complaints, close };
 }
 
-/** An empty page that shares nothing with another: to Chromium each is a visitor of its own. */
+/** An empty page of a browser of its own. */
 export async function openPage(
 	options: BrowserContextOptions = {},
 ): Promise<Pick<ConsoleSession, "page" | "complaints" | "close">> {
-	const browser = await (isTest ? sharedBrowser() : openBrowser());
+	const browser = await openBrowser();
 	const context = await browser.newContext({
 		viewport: { width: 1280, height: 900 },
 		reducedMotion: "reduce",
@@ -94,21 +94,7 @@ export async function openPage(
 		complaints.push(text);
 	});
 	await page.addInitScript(complainOfViolations);
-	const close = () => (isTest ? context.close() : browser.close());
-	return { page, complaints, close };
-}
-
-/** Benches measure a browser that nobody has used. */
-const isTest = process.env.VITEST !== undefined;
-
-/** For all files: starting another takes seconds of CPU time. It ends with this process. */
-let shared: Promise<Browser> | undefined;
-
-async function sharedBrowser(): Promise<Browser> {
-	const running = await shared?.catch(() => undefined);
-	if (running?.isConnected()) return running;
-	shared = openBrowser();
-	return shared;
+	return { page, complaints, close: () => browser.close() };
 }
 
 export function openBrowser(): Promise<Browser> {

@@ -103,6 +103,6 @@ describe.skipIf(noBrowser)("many tabs of the console", () => {
 			),
 		);
 		expect(tails).toHaveLength(1);
-		await context.close();
+		await context.browser()?.close();
 	});
 });
