@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 
 import type { Manifest } from "../../../contracts/manifest.ts";
@@ -164,11 +165,8 @@ class DuckDBWarehouse implements Warehouse {
 				this.#path,
 				{ ...this.#context, busyWaitMs: Math.min(checkWaitMs, busyWaitMs) },
 				async (session) => {
-					// A check that was killed may have left one. No Pipeline's table has a hyphen in its name.
-					const probe = quoteName("_tidemill-check");
-					await session.run(
-						`CREATE OR REPLACE TABLE ${probe} (written TIMESTAMPTZ)`,
-					);
+					const probe = quoteName(`tidemill_check_${randomUUID()}`);
+					await session.run(`CREATE TABLE ${probe} (written TIMESTAMPTZ)`);
 					await session.run(`DROP TABLE ${probe}`);
 					await session.run("CHECKPOINT");
 				},
