@@ -46,6 +46,8 @@ const { name } = cluster.metadata;
 /** Of the Service to the primary, and the Secret's key `host`. */
 const host = `${name}-rw`;
 const database = "app";
+/** Of the Source, the Pipeline and its table: an earlier Source of the same name would have left its events. */
+const contact = `contact${randomBytes(3).toString("hex")}`;
 const inShop = `--namespace=${namespace}`;
 const patience = { timeout: 90_000, interval: 250 };
 
@@ -60,7 +62,7 @@ describe.skipIf(!isOwn)("a Destination by CloudNativePG's Secrets", () => {
 	afterAll(async () => {
 		await kubectl(
 			...["delete", inShop, "--ignore-not-found", "--timeout=120s"],
-			...["pipeline/contact", "source/contact", `destination/${name}`],
+			...[`pipeline/${contact}`, `source/${contact}`, `destination/${name}`],
 			...[`service/${host}`, `secret/${name}-app`, `secret/${name}-ca`],
 		);
 		await server?.stop();
@@ -102,19 +104,19 @@ describe.skipIf(!isOwn)("a Destination by CloudNativePG's Secrets", () => {
 
 	test("loads events into that server", async () => {
 		await apply(
-			resource("Source", { name: "contact" }, { type: "Webhook" }),
+			resource("Source", { name: contact }, { type: "Webhook" }),
 			resource(
 				"Pipeline",
-				{ name: "contact" },
-				{ sourceRef: { name: "contact" }, destinationRef: { name } },
+				{ name: contact },
+				{ sourceRef: { name: contact }, destinationRef: { name } },
 			),
 		);
 		await kubectl(
-			...["wait", "source/contact", "pipeline/contact", inShop],
+			...["wait", `source/${contact}`, `pipeline/${contact}`, inShop],
 			...["--for=condition=Ready", "--timeout=90s"],
 		);
 		const { status } = await get<{ status: { webhookURL: string } }>(
-			...["source/contact", inShop],
+			...[`source/${contact}`, inShop],
 		);
 		const receive = await serviceURL("tidemill-receive", systemNamespace);
 		webhookURL = `${receive}${new URL(status.webhookURL).pathname}`;
@@ -150,7 +152,7 @@ describe.skipIf(!isOwn)("a Destination by CloudNativePG's Secrets", () => {
 
 	async function rows(): Promise<string[]> {
 		const found = await server.rows(
-			"select event_id, body from contact",
+			`select event_id, body from ${contact}`,
 			database,
 		);
 		return found.map((row) => row.join(" ")).toSorted();
@@ -184,8 +186,8 @@ async function destinationStatus() {
 async function runPipeline() {
 	const run = resource(
 		"Run",
-		{ generateName: "contact-" },
-		{ pipelineRef: { name: "contact" } },
+		{ generateName: `${contact}-` },
+		{ pipelineRef: { name: contact } },
 	);
 	const created = await kubectlWith(
 		JSON.stringify(run),
