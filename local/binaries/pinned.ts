@@ -18,6 +18,7 @@ export type BinaryName =
 	| "nats-server"
 	| "alert-rules"
 	| "promtool"
+	| "skipper"
 	| "versitygw";
 
 /** What `make up` and the tests on a process node need. The programs of a real node are got when it starts. */
@@ -172,6 +173,15 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 	"kube-proxy": kubernetes("kube-proxy", ["linux"], ["--version"]),
 	"kube-scheduler": kubernetes("kube-scheduler", ["linux"], ["--version"]),
 	kubelet: kubernetes("kubelet", ["linux"], ["--version"]),
+	skipper: {
+		version: "0.22.0",
+		versionArgs: ["-version"],
+		module: "skipper",
+		package: "github.com/zalando/skipper/cmd/skipper",
+		ldflags: "-X main.version=v0.22.0",
+		// Only the tests' node runs it, and it builds within minutes.
+		release: () => undefined,
+	},
 	coredns: {
 		version: "1.14.1",
 		versionArgs: ["-version"],

@@ -70,11 +70,15 @@ export async function openConsole(
 	return { local: where, page, open, complaints, close };
 }
 
-/** An empty page of a browser of its own. */
+/**
+ * An empty page of a browser of its own.
+ * @param addresses by host name, where they aren't those of DNS
+ */
 export async function openPage(
 	options: BrowserContextOptions = {},
+	addresses: Readonly<Record<string, string>> = {},
 ): Promise<Pick<ConsoleSession, "page" | "complaints" | "close">> {
-	const browser = await openBrowser();
+	const browser = await openBrowser(addresses);
 	const context = await browser.newContext({
 		viewport: { width: 1280, height: 900 },
 		reducedMotion: "reduce",
@@ -97,11 +101,19 @@ export async function openPage(
 	return { page, complaints, close: () => browser.close() };
 }
 
-export function openBrowser(): Promise<Browser> {
+export function openBrowser(
+	addresses: Readonly<Record<string, string>> = {},
+): Promise<Browser> {
+	const rules = Object.entries(addresses).map(
+		(pair) => `MAP ${pair.join(" ")}`,
+	);
 	return chromium.launch({
 		executablePath: chromiumPath()!,
-		// Root has no sandbox of its own in a container.
-		args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+		args: [
+			...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(",")}`] : []),
+			// Root has no sandbox of its own in a container.
+			...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+		],
 	});
 }
 

@@ -37,7 +37,7 @@ describe.skipIf(noBrowser)(
 		beforeAll(async () => {
 			proxy = await startProxy();
 			issuer = await startOidcIssuer({
-				redirectUri: `${proxy.url}/console/session/oidc/callback`,
+				redirectUris: [`${proxy.url}/console/session/oidc/callback`],
 				groupsOf: (login) => [login === "ada" ? "engineers" : "others"],
 			});
 			setDefaultCACertificates([...getCACertificates("default"), issuer.ca]);

@@ -21,7 +21,7 @@ export interface OidcIssuer {
 	ca: string;
 	/** Of the host, for other servers on it. */
 	certificate: { certFile: string; keyFile: string };
-	/** The client whose ID tokens the apiserver takes. It may send browsers back to one address alone, {@link redirectUri} unless the test says another. */
+	/** The client whose ID tokens the apiserver takes. It may send browsers back to {@link redirectUri} alone, unless the test says other addresses. */
 	clientId: string;
 	clientSecret: string;
 	/** Does what a person does in a browser that an application has sent here, and returns the URL that it is sent back to. */
@@ -41,12 +41,12 @@ export const redirectUri =
  */
 export async function startOidcIssuer({
 	host = "127.0.0.1",
-	redirectUri: mayReturnTo = redirectUri,
+	redirectUris = [redirectUri],
 	groupsOf = () => ["engineers"],
 }: {
 	/** An address of this machine. */
 	host?: string;
-	redirectUri?: string;
+	redirectUris?: string[];
 	/** Of somebody who signs in. */
 	groupsOf?: (login: string) => string[];
 } = {}): Promise<OidcIssuer> {
@@ -71,7 +71,7 @@ export async function startOidcIssuer({
 				client_secret: secret,
 				application_type: "native",
 				grant_types: ["authorization_code"],
-				redirect_uris: [mayReturnTo],
+				redirect_uris: redirectUris,
 				response_types: ["code"],
 			},
 		],

@@ -60,10 +60,10 @@ export function sendJSON(
 }
 
 /** Returns when receive knows the URL: it learns of a Source a moment after the Source is Ready, and of any after its start. */
-export async function untilKnown(url: string): Promise<void> {
+export async function untilKnown(url: string, agent?: Agent): Promise<void> {
 	for (;;) {
 		// Without a body there is no event in it.
-		const { json } = await send(url);
+		const { json } = await send(url, { ...(agent && { agent }) });
 		if (!["UnknownURL", "NotReady"].includes(json?.error?.code)) return;
 	}
 }
