@@ -6,7 +6,11 @@ import type {
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { ValidationRecord } from "../../packages/contracts/tracking-plan.ts";
-import { boundedMemory, passingParquet } from "../../packages/duckdb/memory.ts";
+import {
+	boundedMemory,
+	memoryForWideTables,
+	passingParquet,
+} from "../../packages/duckdb/memory.ts";
 import {
 	parquetRows,
 	quoteName,
@@ -16,17 +20,19 @@ import type { Session } from "../../packages/duckdb/session.ts";
 import { oneAtATime } from "../../packages/fair/fair-limit.ts";
 import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
 import {
+	areWide,
 	bodyColumnsOf,
-	bodyValueSql,
 	eventRows,
 	headerColumnsOf,
 	headerSql,
+	isUnfitSql,
 } from "../../packages/warehouses/load/columns.ts";
 import {
 	type LoadDay,
 	rowsOf,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
+import { countValues } from "../../packages/warehouses/load/value-counts.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import { downloadObjects, filesOf } from "../job/download.ts";
 import { checkObjects } from "../job/object-check.ts";
@@ -144,7 +150,13 @@ export class DownloadedDays implements DayFiles {
 	#opened(): Promise<Session> {
 		this.#session ??= import("../../packages/duckdb/session.ts").then(
 			({ Session }) =>
-				Session.inMemory(boundedMemory(this.directory), this.#context.signal),
+				Session.inMemory(
+					{
+						...boundedMemory(this.directory),
+						...(areWide(this.#columns) && memoryForWideTables()),
+					},
+					this.#context.signal,
+				),
 		);
 		return this.#session;
 	}
@@ -208,31 +220,26 @@ export async function countUnfit(
 	files: string[],
 	session: Session,
 ): Promise<UnfitRows> {
-	const fromBody = bodyColumnsOf(columns);
 	if (!mayBeUnfit(columns) || files.length === 0) return {};
 	defineBodyValues(session);
-	const conditions = [
-		...fromBody.map(({ name, from }, number) => ({
-			name,
-			...bodyValueSql(from, number),
-		})),
-		...headerColumnsOf(columns).map(({ name, from }) => ({
-			name,
-			...headerSql(from.header),
-		})),
-	];
-	const counts = conditions.map(
-		({ name, isPresent, isUnfit }) =>
-			`{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`,
+	const fromBody = await countValues(columns, files, session, (column, found) =>
+		isUnfitSql(column, columns, found),
 	);
+	const headers = headerColumnsOf(columns);
+	if (headers.length === 0) return fromBody;
+	const counts = headers.map(({ name, from }) => {
+		const { isPresent, isUnfit } = headerSql(from.header);
+		return `{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
+	});
 	const [found = {}] = await session.rows<Record<string, string>>(
-		`SELECT ${counts.join(", ")} FROM ${eventRows(files, fromBody)}`,
+		`SELECT ${counts.join(", ")} FROM ${eventRows(files, [])}`,
 	);
-	return Object.fromEntries(
+	const fromHeaders = Object.fromEntries(
 		Object.entries(found).flatMap(([name, json]) => {
 			const { eventID, ...count } = JSON.parse(json);
 			const example = eventID === null ? {} : { eventID };
 			return count.values > 0 ? [[name, { ...count, ...example }]] : [];
 		}),
 	);
+	return { ...fromBody, ...fromHeaders };
 }

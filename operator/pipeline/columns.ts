@@ -6,14 +6,16 @@ import {
 	rescuedColumn,
 } from "../../crds/table-name.ts";
 import { isTimeZone } from "../../crds/wall-clock.ts";
-import type {
-	BodyColumnType,
-	BodyValueType,
-	ColumnRoom,
-	TableColumn,
+import {
+	type BodyColumnType,
+	type BodyValueType,
+	type ColumnRoom,
+	maxBodyColumns,
+	type TableColumn,
 } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
 import { columnNames } from "../../packages/warehouses/definition/column-words.ts";
+import { warehouses } from "../../packages/warehouses/registry.ts";
 import { columnsBeside } from "./inferred-columns.ts";
 import { plannedType } from "./planned-type.ts";
 import type { PipelineReferences } from "./state.ts";
@@ -30,13 +32,24 @@ type ColumnProblem = "ColumnTypeUnknown" | "InvalidColumn";
 export function columnsOf({
 	pipeline,
 	source,
+	destination,
 	trackingPlan,
-}: Pick<PipelineReferences, "pipeline" | "source" | "trackingPlan">):
+}: Pick<
+	PipelineReferences,
+	"pipeline" | "source" | "destination" | "trackingPlan"
+>):
 	| { columns: TableColumn[]; room?: ColumnRoom }
 	| { problem: string; reason: ColumnProblem; isPlanMissing?: boolean } {
 	const { columns, bodyColumns = [] } = pipeline.spec.table;
 	const plan = source?.spec.webhook?.trackingPlanRef?.name;
 	const fromBody: TableColumn[] = [];
+	const warehouse = warehouses.get(destination?.spec.type ?? "");
+	const most = warehouse?.mostBodyColumns ?? maxBodyColumns;
+	if (bodyColumns.length > most)
+		return {
+			reason: "InvalidColumn",
+			problem: `spec.table.bodyColumns has ${bodyColumns.length} columns, and a table of ${warehouse?.noun} has at most ${most} from bodies. Remove ${bodyColumns.length - most}, or change spec.destinationRef.name.`,
+		};
 	for (const column of bodyColumns) {
 		const { name, bodyPointer, type, timeZone } = column;
 		if (timeZone !== undefined && !isTimeZone(timeZone))
@@ -70,7 +83,7 @@ export function columnsOf({
 		name: rescuedColumn,
 		from: { bodyPointer: "", type: "String", isRest: true },
 	};
-	const inferred = columnsBeside(pipeline);
+	const inferred = columnsBeside(pipeline, most);
 	const fromFound = inferred.columns.map((column): TableColumn => {
 		const { name, bodyPointer, type } = column;
 		const from = { bodyPointer, ...valueType(column, type) };

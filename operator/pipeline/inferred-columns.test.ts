@@ -6,10 +6,12 @@ import type {
 } from "../../crds/generated/types.ts";
 import { inferredColumnsOf } from "../../crds/table-name.ts";
 import {
+	destinationOf,
 	layout,
 	pipelineOf,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
+import { columnsOf } from "./columns.ts";
 import {
 	columnsBeside,
 	foundColumns,
@@ -159,19 +161,22 @@ function expectedDigest(name: string, own: PipelineBodyColumn[]): string {
 	return found!;
 }
 
-test("at most 100 members have columns, those of the spec among them, and no more than a status has room for", () => {
-	const pointers = Array.from({ length: 200 }, (_, index) => `/m${index}`);
+test("at most 500 members have columns, those of the spec among them, and no more than a status has room for", () => {
+	const pointers = Array.from(
+		{ length: 600 },
+		(_, index) => `/order/customer/member${index}`,
+	);
 	const own = [{ name: "own", bodyPointer: "/own" }];
-	expect(Object.keys(named(pointers, { own })).length).toBe(99);
+	expect(Object.keys(named(pointers, { own })).length).toBe(499);
 	const long = pointers.map((pointer) => `${pointer}${"名".repeat(190)}`);
 	const columns = Object.values(named(long));
-	expect(columns.length).toBeGreaterThan(50);
-	expect(Buffer.byteLength(JSON.stringify(columns))).toBeLessThan(65_536);
-	expect(columns.length).toBeLessThan(100);
+	expect(columns.length).toBeGreaterThan(100);
+	expect(Buffer.byteLength(JSON.stringify(columns))).toBeLessThan(131_072);
+	expect(columns.length).toBeLessThan(500);
 });
 
 test("what the spec takes for itself later leaves less room, and the columns that were found first stay", () => {
-	const known = Array.from({ length: 100 }, (_, index) => ({
+	const known = Array.from({ length: 500 }, (_, index) => ({
 		...{ name: `m${index}`, bodyPointer: `/m${index}` },
 		type: "String" as const,
 	}));
@@ -180,13 +185,41 @@ test("what the spec takes for itself later leaves less room, and the columns tha
 	expect(all.room.columns).toBe(0);
 	const own = [{ name: "own", bodyPointer: "/own" }];
 	const { columns, room } = columnsBeside(evolving({ known, own }));
-	expect(columns).toEqual(known.slice(0, 99));
+	expect(columns).toEqual(known.slice(0, 499));
 	expect(room.columns).toBe(0);
 	// One that is frozen counts once.
 	const frozen = columnsBeside(
 		evolving({ known: known.slice(0, 60), own: known.slice(0, 60) }),
 	);
-	expect(frozen.room.columns).toBe(40);
+	expect(frozen.room.columns).toBe(440);
+	// A type of warehouse that holds fewer has those that were found first.
+	const fewer = columnsBeside(evolving({ known, own }), 300);
+	expect(fewer.columns).toEqual(known.slice(0, 299));
+	expect(fewer.room.columns).toBe(0);
+});
+
+test("a table has no more columns from bodies than its warehouse holds", () => {
+	const own = Array.from({ length: 301 }, (_, index) => ({
+		...{ name: `own${index}`, bodyPointer: `/own${index}` },
+		type: "String" as const,
+	}));
+	const columnsIn = (type: string, bodyColumns: typeof own) => {
+		const destination = destinationOf();
+		destination.spec = { ...destination.spec, type: type as "Postgres" };
+		return columnsOf({
+			pipeline: evolving({ own: bodyColumns }),
+			...{ source: undefined, destination, trackingPlan: undefined },
+		});
+	};
+	expect(columnsIn("DuckDB", own)).toMatchObject({ room: { columns: 199 } });
+	expect(columnsIn("Postgres", own.slice(1))).toMatchObject({
+		room: { columns: 0 },
+	});
+	expect(columnsIn("Postgres", own)).toEqual({
+		reason: "InvalidColumn",
+		problem:
+			"spec.table.bodyColumns has 301 columns, and a table of a Postgres database has at most 300 from bodies. Remove 1, or change spec.destinationRef.name.",
+	});
 });
 
 test("another table begins anew, and what was turned off may be turned on again", () => {

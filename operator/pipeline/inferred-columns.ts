@@ -65,6 +65,9 @@ export function inferredColumns(
 				isOfToday: !hasEnded(run),
 			})),
 		);
+	const places = new Map(
+		columns.map(({ bodyPointer }, place) => [bodyPointer, place]),
+	);
 	// The Run that goes first is the older one, so it never waits for another.
 	const retyped = new Set<string>();
 	const room = roomBeside(
@@ -74,10 +77,8 @@ export function inferredColumns(
 	for (const column of found) {
 		const { bodyPointer, type, isOfToday } = column;
 		const bytes = foundColumnBytes(column);
-		const place = columns.findIndex(
-			(known) => known.bodyPointer === bodyPointer,
-		);
-		if (isOfToday && place >= 0 && !retyped.has(bodyPointer)) {
+		const place = places.get(bodyPointer);
+		if (isOfToday && place !== undefined && !retyped.has(bodyPointer)) {
 			columns[place] = { ...columns[place]!, type };
 			retyped.add(bodyPointer);
 		}
@@ -86,6 +87,7 @@ export function inferredColumns(
 		const name = nameFor(bodyPointer, (name) => names.has(name));
 		names.add(name);
 		pointers.add(bodyPointer);
+		places.set(bodyPointer, columns.length);
 		columns.push({ name, bodyPointer, type });
 		room.columns--;
 		room.bytes -= bytes;
@@ -93,8 +95,14 @@ export function inferredColumns(
 	return { table, columns };
 }
 
-/** Those of the columns that the spec doesn't have itself, as far as there is room beside its own, and the room for more. */
-export function columnsBeside(pipeline: Pipeline): {
+/**
+ * Those of the columns that the spec doesn't have itself, as far as there is room beside its own, and the room for more.
+ * @param most columns from bodies, those of the spec among them.
+ */
+export function columnsBeside(
+	pipeline: Pipeline,
+	most: number = maxBodyColumns,
+): {
 	columns: (PipelineColumn & FoundColumn)[];
 	room: ColumnRoom;
 } {
@@ -103,8 +111,8 @@ export function columnsBeside(pipeline: Pipeline): {
 		.filter((column) => !isOneOf(own, column))
 		// The word of a later version: the member is in the column of the rest.
 		.filter((column) => isKnown(column))
-		.slice(0, maxBodyColumns - own.length);
-	return { columns, room: roomBeside(pipeline, columns) };
+		.slice(0, Math.max(0, most - own.length));
+	return { columns, room: roomBeside(pipeline, columns, most) };
 }
 
 function isOneOf(
@@ -137,10 +145,11 @@ function isKnown<Column extends { type: string }>(
 function roomBeside(
 	{ spec }: Pipeline,
 	columns: readonly PipelineColumn[],
+	most: number = maxBodyColumns,
 ): ColumnRoom {
 	const own = spec.table.bodyColumns?.length ?? 0;
 	return {
-		columns: maxBodyColumns - own - columns.length,
+		columns: most - own - columns.length,
 		bytes:
 			maxFoundColumnBytes -
 			columns.reduce((sum, column) => sum + foundColumnBytes(column), 0),

@@ -146,11 +146,11 @@ export interface ColumnRoom {
 }
 
 /**
- * The most columns that members of bodies have, those of the spec and those that load has found, and the bytes of the latter. DuckDB
- * holds vectors of 2,048 rows for each column, several at a time: with twice as many, short values alone need more memory than a load has.
+ * The most columns that members of bodies have, those of the spec and those that load has found, and the bytes of the latter, which are in
+ * a Pipeline's status. A type of warehouse may hold fewer (packages/warehouses/definition/definition.ts).
  */
-export const maxBodyColumns = 100;
-export const maxFoundColumnBytes = 65_536;
+export const maxBodyColumns = 500;
+export const maxFoundColumnBytes = 131_072;
 
 /** A member of bodies that load has found. The pointer has at most {@link maxPointerLength} characters. */
 export interface FoundColumn {

@@ -29,6 +29,16 @@ export function boundedMemory(
 	};
 }
 
+/** The same for a session that fills tables of hundreds of columns, by one thread: a transaction holds a block of 256 KiB for each. */
+export function memoryForWideTables(
+	allowedBytes: number | undefined = containerBytes(),
+): Record<"memory_limit" | "threads", string> {
+	return {
+		memory_limit: `${Math.max(256, limitMib(allowedBytes))}MiB`,
+		threads: "1",
+	};
+}
+
 function limitMib(allowedBytes: number | undefined): number {
 	return allowedBytes === undefined
 		? 192
@@ -55,6 +65,9 @@ export function vectorRoom(
  */
 export const passingParquet =
 	"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 122880, ROW_GROUP_SIZE_BYTES 20971520";
+
+/** The same of hundreds of columns: a dictionary takes a MiB for each of them, before it has a value. */
+export const widePassingParquet = `${passingParquet}, DICTIONARY_SIZE_LIMIT 1, STRING_DICTIONARY_PAGE_SIZE_LIMIT 1024`;
 
 /** Whether memory was not enough: DuckDB's own, or the process's for a buffer. DuckDB says so in many ways, also as a cause. */
 export function isOutOfMemory(error: unknown): boolean {

@@ -8,11 +8,14 @@ export function quoteText(text: string): string {
 	return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The rows of Parquet files, as a table to select from; with `filename`, each with a column that has its file. */
+/**
+ * The rows of Parquet files, as a table to select from; with `filename`, each with a column that has its file, and with `rowNumber`
+ * with a column `file_row_number` that has its place there, from 0.
+ */
 export function parquetRows(
 	files: string[],
-	{ filename = false } = {},
+	{ filename = false, rowNumber = false } = {},
 ): string {
-	const options = filename ? ", filename = true" : "";
+	const options = `${filename ? ", filename = true" : ""}${rowNumber ? ", file_row_number = true" : ""}`;
 	return `read_parquet([${files.map(quoteText).join(", ")}]${options})`;
 }

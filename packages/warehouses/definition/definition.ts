@@ -25,6 +25,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	takesDaysOneByOne: boolean;
 	/** What its columns hold of the body's values, where that is less than the type has. */
 	limits?: ValueLimits;
+	/** The most columns with values from bodies that a table can have, if fewer than {@link file://../../contracts/job.ts maxBodyColumns}. */
+	mostBodyColumns?: number;
 	/** Names that its columns can't have, in lower case. */
 	reservedColumns?: readonly string[];
 	/** The Secrets that the spec names. Its Jobs get copies of what is checked here. */

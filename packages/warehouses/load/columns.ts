@@ -17,10 +17,12 @@ export interface ColumnSql {
  * Event ids are text, as in other warehouses and in the sender's logs. Timestamps are instants, so that comparing one
  * with now() is right in any session's time zone.
  * @param columns All columns of the rows.
+ * @param found Where the value of a column from the body is, if elsewhere than the rows have it.
  */
 export function columnSql(
 	column: TableColumn,
 	columns: readonly TableColumn[] = [column],
+	found?: string,
 ): ColumnSql {
 	const { name, from, value } = column;
 	const written = value === undefined ? "NULL" : quoteText(value);
@@ -59,7 +61,7 @@ export function columnSql(
 		default: {
 			if ("bodyPointer" in from) {
 				const number = bodyColumnsOf(columns).indexOf(column as never);
-				const { type, value } = bodyValueSql(from, number);
+				const { type, value } = bodyValueSql(from, found ?? number);
 				return { name, type, expression: value };
 			}
 			return {
@@ -107,12 +109,42 @@ export function eventRows(
 	files: string[],
 	columns: readonly TableColumn[],
 ): string {
-	const rows = parquetRows(files);
 	const fromBody = bodyColumnsOf(columns).map(({ from }) => from);
+	const rows = rowsInParts(files, partsOf(fromBody.length));
 	if (fromBody.length === 0) return rows;
 	const values = `${bodyValuesFunction}(body, ${quoteText(JSON.stringify(fromBody))})`;
 	const paths = fromBody.map((_, number) => `'$[${number}]'`).join(", ");
 	return `(SELECT *, json_extract_string(${values}, [${paths}]) AS body_values FROM ${rows})`;
+}
+
+/**
+ * Whether DuckDB shall fill the columns by one thread: a thread has several vectors for each, of 2,048 rows however few come, which
+ * count in no `memory_limit`.
+ */
+export function areWide(columns: readonly TableColumn[]): boolean {
+	return partsOf(bodyColumnsOf(columns).length) > 1;
+}
+
+/** With so many columns, short values of 2,048 rows fit into the memory that a load has, and with twice as many they don't. */
+const columnsOfWholeVectors = 100;
+
+function partsOf(columns: number): number {
+	return Math.max(1, Math.ceil(columns / columnsOfWholeVectors));
+}
+
+/**
+ * The rows of files in chunks of an nth of 2,048, since all values of a chunk are in memory several times. DuckDB has no setting
+ * for that, but hands on what a filter leaves of a chunk.
+ */
+function rowsInParts(files: string[], parts: number): string {
+	if (parts === 1) return parquetRows(files);
+	const rows = parquetRows(files, { rowNumber: true });
+	const selected = Array.from(
+		{ length: parts },
+		(_, part) =>
+			`SELECT * FROM ${rows} WHERE file_row_number % ${parts} = ${part}`,
+	);
+	return `(${selected.join(" UNION ALL ")})`;
 }
 
 /** The columns whose values come from captured headers. */
@@ -144,18 +176,22 @@ export function headerSql(header: string): Omit<BodyValueSql, "type"> {
 export function isUnfitSql(
 	{ from }: TableColumn,
 	columns: readonly TableColumn[],
+	found?: string,
 ): string | undefined {
 	if (typeof from !== "object") return undefined;
 	if (!("bodyPointer" in from)) return headerSql(from.header).isUnfit;
 	const number = bodyColumnsOf(columns).findIndex(
 		(column) => column.from === from,
 	);
-	return bodyValueSql(from, number).isUnfit;
+	return bodyValueSql(from, found ?? number).isUnfit;
 }
 
-/** @param number The column's place among those of the body, from 0. */
-export function bodyValueSql(column: BodyColumn, number: number): BodyValueSql {
-	const found = `body_values[${number + 1}]`;
+/** @param at The column's place among those of the body, from 0, or where else its value is. */
+export function bodyValueSql(
+	column: BodyColumn,
+	at: number | string,
+): BodyValueSql {
+	const found = typeof at === "number" ? `body_values[${at + 1}]` : at;
 	const type = sqlTypeOf(column);
 	const text = `CASE WHEN ${found} <> '?' THEN substr(${found}, 2) END`;
 	const value =

@@ -44,6 +44,10 @@ export const definition = {
 	deletedRows:
 		"Postgres' dead rows until a vacuum, its write-ahead log and its backups",
 	takesDaysOneByOne: true,
+	// A row must fit a page, of which it has 8,160 bytes. Values of more than 24 bytes go elsewhere and leave 18
+	// (https://www.postgresql.org/docs/current/storage-toast.html), so 300 take up to 7,200. There is room for the other
+	// columns: up to 30 from a request, the event's own, and that of the rest.
+	mostBodyColumns: 300,
 	// https://www.postgresql.org/docs/current/ddl-system-columns.html
 	reservedColumns: ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"],
 	secrets(spec) {

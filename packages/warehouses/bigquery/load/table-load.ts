@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { passingParquet } from "../../../duckdb/memory.ts";
+import { passingParquet, widePassingParquet } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
-import { columnSql, eventRows } from "../../load/columns.ts";
+import { areWide, columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { largestValues } from "../../load/largest-values.ts";
 import { type LoadDay, rowsOf, type UnfitRows } from "../../load/load-day.ts";
@@ -398,7 +398,7 @@ function writeParquet(
 	defineBodyValues(session);
 	return session.run(
 		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
-			` TO ${quoteText(file)} (${passingParquet})`,
+			` TO ${quoteText(file)} (${areWide(columns) ? widePassingParquet : passingParquet})`,
 	);
 }
 

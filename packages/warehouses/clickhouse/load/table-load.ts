@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { passingParquet } from "../../../duckdb/memory.ts";
+import { passingParquet, widePassingParquet } from "../../../duckdb/memory.ts";
 import {
 	quoteName as quoteDuckDB,
 	quoteText as quoteDuckDBText,
@@ -14,7 +14,7 @@ import {
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
-import { columnSql, eventRows } from "../../load/columns.ts";
+import { areWide, columnSql, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
@@ -334,7 +334,7 @@ async function writeUpload(
 	const files = objects.map(({ file }) => file);
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
-			` TO ${quoteDuckDBText(file)} (${passingParquet})`,
+			` TO ${quoteDuckDBText(file)} (${areWide(columns) ? widePassingParquet : passingParquet})`,
 	);
 	requireRowsOf({ date, rows }, written);
 }

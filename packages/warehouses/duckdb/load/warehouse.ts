@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { vectorRoom } from "../../../duckdb/memory.ts";
+import { memoryForWideTables, vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { bodyHasString } from "../../load/body-values.ts";
+import { areWide } from "../../load/columns.ts";
 import {
 	type ErasableTable,
 	type ErasingAccess,
@@ -88,6 +89,11 @@ class DuckDBWarehouse implements Warehouse {
 		return this.#with(async (session, known) => {
 			// A load before in this session may have set it for its own rows.
 			await session.run("RESET disabled_compression_methods");
+			if (areWide(input.table.columns)) {
+				const settings = Object.entries(memoryForWideTables());
+				for (const [name, value] of settings)
+					await session.run(`SET ${name} = ${quoteText(value)}`);
+			}
 			await dropStaged(session);
 			const room = vectorRoom();
 			const objects = days.flatMap(({ objects }) => objects);

@@ -10,7 +10,16 @@ export function binaryRow(columns: readonly { name: string; type: string }[]) {
 		({ name, type }) =>
 			`coalesce(${binaryField(quoteName(name), type)}, ${bytes("ffffffff")})`,
 	);
-	return [int(columns.length, "SMALLINT"), ...fields].join(" || ");
+	const last = fields.pop();
+	const rest = joined([int(columns.length, "SMALLINT"), ...fields]);
+	return last === undefined ? rest : `${rest} || ${last}`;
+}
+
+/** From both ends of a tree, so that a row of many values isn't copied with each of them: each `||` makes its bytes anew. */
+function joined(parts: readonly string[]): string {
+	if (parts.length === 1) return `(${parts[0]})`;
+	const half = parts.length >> 1;
+	return `(${joined(parts.slice(0, half))} || ${joined(parts.slice(half))})`;
 }
 
 /** What stands before the first row: the signature, no flags, no extension. */

@@ -1,5 +1,5 @@
 import type { DuckDBBlobVector } from "@duckdb/node-api";
-import type { LoadInput } from "../../../contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
@@ -7,6 +7,7 @@ import { bodyColumnsOf, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { jsonFits } from "../../load/json-fits.ts";
 import type { LoadDay, UnfitRows } from "../../load/load-day.ts";
+import { countValues } from "../../load/value-counts.ts";
 import type { UnheldValues } from "../../load/warehouse.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import { binaryHeader, binaryRow, binaryTrailer } from "./binary-row.ts";
@@ -25,17 +26,18 @@ import {
 export async function copyDay(
 	day: LoadDay,
 	session: Session,
-	{ columns, options }: LoadInput["table"],
+	table: LoadInput["table"],
 	relation: string,
 	transaction: Transaction,
 ): Promise<UnfitRows> {
+	const { columns, options } = table;
 	defineBodyValues(session);
 	defineJsonFits(session);
 	const copied = columns
 		.map((column) =>
 			copiedColumn(column, columns, options as PostgresTableOptions),
 		)
-		// A row is put together from the left, and its bytes are copied with each column.
+		// The last one's bytes are copied once.
 		.toSorted((a, b) => Number(a.isBody) - Number(b.isBody));
 	const values = copied.map(({ name, value, isUnfit }) => {
 		const fit = isUnfit
@@ -57,7 +59,7 @@ export async function copyDay(
 			"ObjectMismatch",
 			`The objects of ${day.date} gave ${rows} rows, but the manifest says ${day.rows}`,
 		);
-	return countUnfit(day, session, copied, bodyColumnsOf(columns));
+	return countUnfit(day, session, table);
 }
 
 /** How many bytes are sent at once, unless one row has more. */
@@ -120,26 +122,51 @@ function newlyUnfit({ isUnfit, isCounted }: CopiedColumn): string {
 async function countUnfit(
 	{ objects }: LoadDay,
 	session: Session,
-	copied: CopiedColumn[],
-	bodyColumns: LoadInput["table"]["columns"],
+	{ columns, options }: LoadInput["table"],
 ): Promise<UnfitRows> {
-	const limited = copied.filter(({ isUnfit }) => isUnfit !== undefined);
-	if (limited.length === 0 || objects.length === 0) return {};
-	const counts = limited.map((column) => {
+	if (objects.length === 0) return {};
+	const files = objects.map(({ file }) => file);
+	const limited = (column: TableColumn, found?: string) => {
+		const copied = copiedColumn(
+			column,
+			columns,
+			options as PostgresTableOptions,
+			found,
+		);
+		return copied.isUnfit === undefined ? undefined : copied;
+	};
+	const fromBody = await countValues(
+		columns,
+		files,
+		session,
+		(column, found) => {
+			const copied = limited(column, found);
+			return copied && newlyUnfit(copied);
+		},
+	);
+	const inBody = bodyColumnsOf(columns).map(({ name }) => name);
+	const others = columns.flatMap((column) =>
+		inBody.includes(column.name) ? [] : (limited(column) ?? []),
+	);
+	if (others.length === 0) return withUnfit(fromBody);
+	const counts = others.map((column) => {
 		const { name, value } = column;
 		const isNew = newlyUnfit(column);
 		return `{'rows': count(*) FILTER (${isNew}), 'values': count(${value}), 'eventID': (max(event_id) FILTER (${isNew}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
 	});
 	const [found = {}] = await session.rows<Record<string, string>>(
-		`SELECT ${counts.join(", ")} FROM ${eventRows(
-			objects.map(({ file }) => file),
-			bodyColumns,
-		)}`,
+		`SELECT ${counts.join(", ")} FROM ${eventRows(files, [])}`,
 	);
+	return withUnfit({
+		...fromBody,
+		...Object.fromEntries(
+			Object.entries(found).map(([name, json]) => [name, JSON.parse(json)]),
+		),
+	});
+}
+
+function withUnfit(counts: UnfitRows): UnfitRows {
 	return Object.fromEntries(
-		Object.entries(found).flatMap(([name, json]) => {
-			const { rows, values, eventID } = JSON.parse(json);
-			return rows > 0 ? [[name, { rows, values, eventID }]] : [];
-		}),
+		Object.entries(counts).filter(([, { rows }]) => rows > 0),
 	);
 }

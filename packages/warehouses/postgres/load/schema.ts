@@ -82,17 +82,25 @@ export interface CopiedColumn {
 
 export const jsonFitsFunction = "tidemill_jsonb_fits_1";
 
-/** @param column One of `columns`, which the rows have. */
+/**
+ * @param column One of `columns`, which the rows have.
+ * @param found As {@link columnSql} has it.
+ */
 export function copiedColumn(
 	column: TableColumn,
 	columns: readonly TableColumn[],
 	options?: PostgresTableOptions,
+	found?: string,
 ): CopiedColumn {
-	const { name, expression, type: engineType } = columnSql(column, columns);
+	const {
+		name,
+		expression,
+		type: engineType,
+	} = columnSql(column, columns, found);
 	const type = typeOf(column, options);
 	const isBody = column.from === "Body";
 	const value = engineType === "JSON" ? `(${expression})::VARCHAR` : expression;
-	const isCounted = isUnfitSql(column, columns);
+	const isCounted = isUnfitSql(column, columns, found);
 	const copied = { name, type, value, isBody, isCounted };
 	// Only these escapes, numbers and many levels can make a JSON text unfit; looking for them is quicker than reading all texts.
 	if (type === "jsonb")

@@ -1,0 +1,53 @@
+import type { TableColumn } from "../../contracts/job.ts";
+import type { Session } from "../../duckdb/session.ts";
+import { bodyColumnsOf, eventRows } from "./columns.ts";
+import type { UnfitRows } from "./load-day.ts";
+
+/**
+ * Counts the values of columns from the body, and the rows among them with a value of which `isUnfit`, by the columns' names. The session
+ * needs {@link file://./body-values.ts defineBodyValues}. Each value is a row of the query, so that this is as short for 500 columns as for one:
+ * DuckDB's time to plan grows by the square of the columns.
+ * @param isUnfit SQL's condition, where `found` is the column's value as the rows of {@link eventRows} have it; undefined where none is.
+ */
+export async function countValues(
+	columns: readonly TableColumn[],
+	files: string[],
+	session: Session,
+	isUnfit: (column: TableColumn, found: string) => string | undefined,
+): Promise<UnfitRows> {
+	const fromBody = bodyColumnsOf(columns);
+	const counted = new Map<string, number[]>();
+	for (const [number, column] of fromBody.entries()) {
+		const condition = isUnfit(column, "found");
+		if (condition === undefined) continue;
+		const numbers = counted.get(condition) ?? [];
+		counted.set(condition, [...numbers, number]);
+	}
+	if (counted.size === 0 || files.length === 0) return {};
+	const cases = [...counted].map(
+		([condition, numbers]) =>
+			`WHEN number IN (${numbers.join(", ")}) THEN ${condition}`,
+	);
+	const numbers = `[${fromBody.map((_, number) => number).join(", ")}]`;
+	const counts = await session.rows<{
+		number: number;
+		values: bigint;
+		rows: bigint;
+		eventID: string | null;
+	}>(
+		`SELECT number, count(*) AS "values", count(*) FILTER (is_unfit) AS rows, (max(event_id) FILTER (is_unfit))::VARCHAR AS "eventID"` +
+			` FROM (SELECT event_id, number, CASE ${cases.join(" ")} END AS is_unfit` +
+			` FROM (SELECT event_id, unnest(body_values) AS found, unnest(${numbers}) AS number FROM ${eventRows(files, columns)})` +
+			` WHERE found IS NOT NULL) GROUP BY number ORDER BY number`,
+	);
+	return Object.fromEntries(
+		counts.map(({ number, values, rows, eventID }) => [
+			fromBody[number]!.name,
+			{
+				rows: Number(rows),
+				values: Number(values),
+				...(eventID !== null && { eventID }),
+			},
+		]),
+	);
+}
