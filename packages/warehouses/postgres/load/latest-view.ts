@@ -13,7 +13,7 @@ import type { PostgresTableOptions } from "../input.ts";
 import { kinds, literal, nameOf } from "./catalog.ts";
 import type { Transaction } from "./database.ts";
 import { wantedColumns } from "./schema.ts";
-import { grantsOf, lockForDrop, revokesOf } from "./swap.ts";
+import { grantsOf, lockAlone, revokesOf } from "./swap.ts";
 
 /**
  * The view of a table's latest rows, in a transaction that changes the table. It reads the table itself, and not its name, so that a
@@ -78,7 +78,7 @@ export class PostgresView {
 	async lock(): Promise<void> {
 		if (!this.oid) return;
 		const view = nameOf(this.#schema, this.#change!.name);
-		await lockForDrop(this.#transaction, view);
+		await lockAlone(this.#transaction, view);
 	}
 
 	/** @param table Name of the table, under which it stands now. */

@@ -41,9 +41,9 @@ export async function requireReplaceable(
 const lockPatience = { attempts: 100, timeout: "3s" };
 
 /**
- * Waits until nobody reads the table, so that it can be dropped. Who wants to read it meanwhile waits for 3 s at most.
+ * Waits until nobody reads the table, so that it can be dropped or changed. Who wants to read it meanwhile waits for 3 s at most.
  */
-export async function lockForDrop(
+export async function lockAlone(
 	transaction: Transaction,
 	table: string,
 ): Promise<void> {
@@ -72,7 +72,8 @@ export interface Belongings {
 }
 
 /**
- * Grants, comments, indexes, constraints, defaults and storage options of a table.
+ * Grants, comments, indexes, constraints, defaults and storage options of a table. What is about a column that the new table lacks goes
+ * with it, as by DROP COLUMN.
  * @param columns Those that the new table has.
  */
 export async function belongingsOf(
@@ -87,15 +88,10 @@ export async function belongingsOf(
 ): Promise<Belongings> {
 	const [old, next] = [nameOf(schema, table), nameOf(schema, staging)];
 	const [before, after]: string[][] = [[], []];
-	const found = async (sql: string) =>
-		(await transaction.rows<{ sql: string; name: string }>(sql, [oid])) ?? [];
-	before!.push(
-		...(await revokesOf(transaction, next!)),
-		...(await grantsOf(transaction, oid, next!, columns)),
-	);
+	before!.push(...(await grantsOf(transaction, oid, next!, columns)));
 	const comments = await transaction.rows<{ column: string; comment: string }>(
 		`SELECT attname::text AS column, col_description(attrelid, attnum) AS comment FROM pg_attribute
-		WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND col_description(attrelid, attnum) IS NOT NULL AND attname::text = ANY($2::text[])`,
+		WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND col_description(attrelid, attnum) IS NOT NULL AND attname::text = ANY($2::text[]) ORDER BY attnum`,
 		[oid, columns],
 	);
 	for (const { column, comment } of comments)
@@ -112,26 +108,45 @@ export async function belongingsOf(
 			`ALTER TABLE ${next} SET (${option.slice(0, at)} = ${literal(option.slice(at + 1))})`,
 		);
 	}
-	const constraints = await found(
-		`SELECT conname::text AS name, pg_get_constraintdef(oid) AS sql FROM pg_constraint WHERE conrelid = $1 AND contype IN ('p', 'u', 'x', 'c')`,
+	const required = await transaction.rows<{ column: string }>(
+		"SELECT attname::text AS column FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND attnotnull AND attname::text = ANY($2::text[]) ORDER BY attnum",
+		[oid, columns],
 	);
-	for (const [number, { name, sql }] of constraints.entries()) {
+	for (const { column } of required)
+		before!.push(
+			`ALTER TABLE ${next} ALTER COLUMN ${quoteName(column)} SET NOT NULL`,
+		);
+	const constraints = await transaction.rows<{
+		name: string;
+		sql: string;
+		comment: string | null;
+	}>(
+		`SELECT conname::text AS name, pg_get_constraintdef(oid) AS sql, obj_description(oid, 'pg_constraint') AS comment
+		FROM pg_constraint c WHERE conrelid = $1 AND contype IN ('p', 'u', 'x', 'c') AND ${hasItsColumns("pg_constraint", "c.oid")} ORDER BY conname`,
+		[oid, columns],
+	);
+	for (const [number, { name, sql, comment }] of constraints.entries()) {
 		const temporary = quoteName(`${staging}_c${number}`);
 		before!.push(`ALTER TABLE ${next} ADD CONSTRAINT ${temporary} ${sql}`);
 		after!.push(
 			`ALTER TABLE ${old} RENAME CONSTRAINT ${temporary} TO ${quoteName(name)}`,
 		);
+		if (comment !== null)
+			after!.push(
+				`COMMENT ON CONSTRAINT ${quoteName(name)} ON ${old} IS ${literal(comment)}`,
+			);
 	}
 	const indexes = await transaction.rows<{
 		name: string;
 		sql: string;
 		comment: string | null;
 	}>(
-		`SELECT c.relname::text AS name, replace(pg_get_indexdef(c.oid), format('INDEX %I ON %s USING', c.relname, $2::text), 'INDEX @ ON @ USING') AS sql,
-			obj_description(c.oid, 'pg_class') AS comment
+		`SELECT c.relname::text AS name, obj_description(c.oid, 'pg_class') AS comment,
+			replace(pg_get_indexdef(c.oid), format('INDEX %I ON %s%s USING', c.relname, CASE WHEN c.relkind = 'I' THEN 'ONLY ' END, $3::text), 'INDEX @ ON @ USING') AS sql
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-		WHERE i.indrelid = $1 AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = c.oid AND conrelid = $1)`,
-		[oid, await identOf(transaction, schema, table)],
+		WHERE i.indrelid = $1 AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = c.oid AND conrelid = $1)
+			AND ${hasItsColumns("pg_class", "c.oid")} ORDER BY c.relname`,
+		[oid, columns, await identOf(transaction, schema, table)],
 	);
 	for (const [number, { name, sql, comment }] of indexes.entries()) {
 		const temporary = quoteName(`${staging}_i${number}`);
@@ -151,7 +166,7 @@ export async function belongingsOf(
 	}
 	const defaults = await transaction.rows<{ column: string; value: string }>(
 		`SELECT attname::text AS column, pg_get_expr(adbin, adrelid) AS value FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-		WHERE d.adrelid = $1 AND a.attgenerated = '' AND attname::text = ANY($2::text[])`,
+		WHERE d.adrelid = $1 AND a.attgenerated = '' AND attname::text = ANY($2::text[]) ORDER BY attnum`,
 		[oid, columns],
 	);
 	for (const { column, value } of defaults)
@@ -159,6 +174,16 @@ export async function belongingsOf(
 			`ALTER TABLE ${next} ALTER COLUMN ${quoteName(column)} SET DEFAULT ${value}`,
 		);
 	return { before: before!, after: after! };
+}
+
+/**
+ * Of a constraint or an index of table $1: whether each column that it is about is one of $2, whatever expression it stands in
+ * (postgresql.org/docs/current/catalog-pg-depend.html).
+ */
+function hasItsColumns(catalog: string, oid: string): string {
+	return `NOT EXISTS (SELECT 1 FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+			WHERE d.classid = '${catalog}'::regclass AND d.objid = ${oid} AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
+				AND d.refobjsubid > 0 AND a.attname::text <> ALL($2::text[]))`;
 }
 
 /** Takes what default privileges have given to roles, which get the old table's rights instead. */
@@ -188,7 +213,8 @@ export async function grantsOf(
 		UNION ALL
 		SELECT format('GRANT %s (%I) ON %s TO %s%s', privilege_type, attname, $2::text, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
 			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-		FROM pg_attribute a, aclexplode(a.attacl) WHERE a.attrelid = $1 AND NOT attisdropped AND attname::text = ANY($3::text[])`,
+		FROM pg_attribute a, aclexplode(a.attacl) WHERE a.attrelid = $1 AND NOT attisdropped AND attname::text = ANY($3::text[])
+		ORDER BY sql`,
 		[oid, next, columns],
 	);
 	return found.map(({ sql }) => sql);

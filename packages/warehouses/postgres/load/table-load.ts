@@ -43,7 +43,12 @@ import {
 	recordTable,
 } from "./record.ts";
 import { definitions } from "./schema.ts";
-import { belongingsOf, lockForDrop, requireReplaceable } from "./swap.ts";
+import {
+	belongingsOf,
+	lockAlone,
+	requireReplaceable,
+	revokesOf,
+} from "./swap.ts";
 
 /** One load: a table, its schema, and the days to put into it. */
 export class PostgresLoad {
@@ -81,6 +86,11 @@ export class PostgresLoad {
 				: this.#prepare(plan, transaction, view),
 		);
 		if (plan.publish === "Swap") return;
+		// Only now nobody has to wait for it who reads.
+		await this.#locked(async (transaction) => {
+			await this.#requireOurs(transaction);
+			await this.#makeIndexes(transaction, this.#input.table.name);
+		});
 		const changed = await this.#changeDays(plan, days);
 		const { name } = this.#input.table;
 		await this.#locked(async (transaction) => {
@@ -148,12 +158,13 @@ export class PostgresLoad {
 			await transaction.run(
 				`CREATE TABLE ${table} (${definitions(columns, options)})${partitionBy(columns)}`,
 			);
-		if (plan.added.length > 0)
+		if (plan.added.length > 0) {
+			await lockAlone(transaction, table);
 			await transaction.run(
 				`ALTER TABLE ${table} ${plan.added.map((column) => `ADD COLUMN ${definitions([column], options)}`).join(", ")}`,
 			);
+		}
 		await this.#commentColumns(plan, transaction);
-		await this.#makeIndexes(transaction);
 		await view.write();
 		await transaction.run(this.#comment(name, plan.during));
 	}
@@ -332,7 +343,8 @@ export class PostgresLoad {
 		const staging = `_tidemill_${randomUUID().slice(0, 13)}`;
 		const [old, next] = [name, staging].map((one) => nameOf(this.#schema, one));
 		const existing = await findTable(transaction, this.#schema, name);
-		if (existing && existing.otherKind === undefined)
+		const isTable = existing !== undefined && existing.otherKind === undefined;
+		if (isTable)
 			await requireReplaceable(transaction, existing.oid, name, view.oid);
 		await transaction.run(
 			`CREATE TABLE ${next} (${definitions(columns, options)})${partitionBy(columns)}`,
@@ -358,17 +370,28 @@ export class PostgresLoad {
 			done += day.rows;
 			this.#log.info(progressOf(days, done), "loading days");
 		}
+		const belongings = async () =>
+			isTable
+				? belongingsOf(
+						transaction,
+						existing.oid,
+						{ schema: this.#schema, table: name, staging },
+						columns.map(({ name }) => name),
+					)
+				: { before: [], after: [] };
+		// Before the lock, since an index takes as long as many rows do.
+		if (isTable)
+			for (const sql of await revokesOf(transaction, next!))
+				await transaction.run(sql);
+		const kept = await belongings();
+		for (const sql of kept.before) await transaction.run(sql);
+		await this.#makeIndexes(transaction, staging);
 		await view.lock();
-		if (existing && existing.otherKind === undefined) {
-			await lockForDrop(transaction, old!);
+		if (isTable) {
+			await lockAlone(transaction, old!);
 			await requireReplaceable(transaction, existing.oid, name, view.oid);
-			const kept = await belongingsOf(
-				transaction,
-				existing.oid,
-				{ schema: this.#schema, table: name, staging },
-				columns.map(({ name }) => name),
-			);
-			for (const sql of kept.before) await transaction.run(sql);
+			if (!isDeepStrictEqual(await belongings(), kept))
+				throw new TableChanged(name, "got other rights, comments or indexes");
 			// It reads the new table from now on.
 			await view.write(staging);
 			await transaction.run(`DROP TABLE ${old}`);
@@ -389,7 +412,6 @@ export class PostgresLoad {
 			);
 		}
 		await this.#commentColumns(plan, transaction);
-		await this.#makeIndexes(transaction);
 		await transaction.run(this.#comment(name, plan.after));
 	}
 
@@ -407,11 +429,12 @@ export class PostgresLoad {
 	/**
 	 * Makes the indexes that the Pipeline names, unless the table has one on these columns. Not by the index's name: a table that was
 	 * renamed keeps its indexes' names, which must be free in all of the schema.
+	 * @param on Name that the table has now.
 	 */
-	async #makeIndexes(transaction: Transaction): Promise<void> {
+	async #makeIndexes(transaction: Transaction, on: string): Promise<void> {
 		const { name: table, options } = this.#input.table;
 		const { indexes = [] }: PostgresTableOptions = options ?? {};
-		const relation = nameOf(this.#schema, table);
+		const relation = nameOf(this.#schema, on);
 		for (const columns of indexes) {
 			const found = await transaction.rows(
 				`SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
