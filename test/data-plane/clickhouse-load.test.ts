@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -328,6 +328,32 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 		expect(inserts()).toBe(1);
 	});
 
+	test("rows that are written anew come by INSERTs of bounded size, too", async () => {
+		const { manifest, loaded, rows, proxy } = await sceneOf();
+		const tag: TableColumn = {
+			name: "tag",
+			from: { bodyPointer: "/tag", type: "String" },
+		};
+		// Noise, of which compression leaves three quarters, in objects of 4 MB.
+		const objects = Array.from({ length: 20 }, (_, index) =>
+			eventsOf(day, 1_000, String(index)).map((event) => ({
+				...event,
+				body: JSON.stringify({ tag: randomBytes(3_072).toString("base64") }),
+			})),
+		);
+		proxy.cutAt(undefined);
+		await loaded(await manifest({ [day]: objects }), {
+			table: { name: "orders", columns: [...columns, tag], description: "" },
+		});
+		const inserts = proxy.changes.filter((sql) => sql.endsWith("Parquet"));
+		expect(inserts.length).toBeGreaterThan(1);
+		expect(
+			await rows(
+				"SELECT toInt32(count()), toInt32(uniqExact(event_id)), toInt32(min(length(tag))) FROM orders",
+			),
+		).toEqual([[20_000, 20_000, 4_096]]);
+	});
+
 	test("a Run that was paused past its successor's beginning changes nothing", async () => {
 		const { twoDays, load, loaded, rows, proxy } = await sceneOf();
 		await loaded(await twoDays("a"));
@@ -503,6 +529,27 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 				message: expect.stringContaining("the server is 24.8.14.39"),
 			},
 		});
+	});
+
+	test("a check drops what killed checks have left, and nothing of one that is under way", async () => {
+		const { check, database, rows, tables } = await clickHouseFixture(server);
+		const left = "_tidemill-check-1700000000000-a";
+		const others = ["_tidemill-check", `_tidemill-check-${Date.now()}-b`];
+		for (const name of [left, `${left}-staging`, ...others])
+			await rows(
+				`CREATE TABLE ${database}.\`${name}\` (date Date) ENGINE = MergeTree ORDER BY date`,
+			);
+		await check();
+		expect(await tables()).toEqual(others);
+	});
+
+	test("a statement that works for an hour is ended by the server", async () => {
+		const { twoDays, loaded, proxy } = await sceneOf();
+		const limits = new Set<string | null>();
+		proxy.onStatement = async (_, settings) =>
+			limits.add(settings.get("max_execution_time"));
+		await loaded(await twoDays("a"));
+		expect([...limits]).toEqual(["3600"]);
 	});
 
 	test("a server that is too old, has no such database or refuses a right says so in its own words", async () => {

@@ -6,9 +6,11 @@ import { text } from "node:stream/consumers";
 export class StatementProxy {
 	/** Those that change something, in order, since the last {@link cutAt}. */
 	changes: string[] = [];
-	/** What is awaited before a statement goes on. */
-	onStatement: (statement: string) => Promise<unknown> | undefined = () =>
-		undefined;
+	/** What is awaited before a statement goes on, which has these settings. */
+	onStatement: (
+		statement: string,
+		settings: URLSearchParams,
+	) => Promise<unknown> | undefined = () => undefined;
 	#cut: { index: number; isCarriedOut: boolean } | undefined;
 	readonly #server: Server;
 
@@ -21,7 +23,7 @@ export class StatementProxy {
 			const index = /^SELECT/.test(statement)
 				? this.changes.length - 0.5
 				: this.changes.push(statement) - 1;
-			await this.onStatement(statement);
+			await this.onStatement(statement, url.searchParams);
 			const isCut = this.#cut !== undefined && index >= this.#cut.index;
 			if (isCut && !(index === this.#cut!.index && this.#cut!.isCarriedOut))
 				return void outgoing.destroy();

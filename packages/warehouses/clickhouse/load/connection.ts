@@ -25,8 +25,11 @@ import {
 	serverFailure,
 } from "./failure.ts";
 
-/** A server that says nothing for so long has gone. While a statement works, it sends a header every second. */
+/** A server that says nothing for so long has gone. While a statement works, it sends a header every ten seconds. */
 const silenceMs = 60_000;
+
+/** How long a statement may work. */
+const statementSeconds = 3_600;
 
 /** What each statement is run with. */
 const settings = {
@@ -34,6 +37,7 @@ const settings = {
 	wait_end_of_query: 1,
 	send_progress_in_http_headers: 1,
 	http_headers_progress_interval_ms: "10000",
+	max_execution_time: statementSeconds,
 	// An INSERT that is answered is in the table, and one that looks like another isn't left out.
 	async_insert: 0,
 	insert_deduplicate: 0,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
@@ -284,25 +284,24 @@ export class ClickHouseLoad {
 			: undefined;
 		if (uploads) {
 			requireRowsOf(day, rowsOf(uploads));
-			await mapConcurrently(uploads, this.#sql.insertsAtOnce, (upload) =>
-				this.#upload(joinedParquet(upload)),
-			);
+			await this.#upload(uploads, joinedParquet);
 			return day;
 		}
-		const file = join(this.#files.directory, `${day.date}.parquet`);
+		const directory = join(this.#files.directory, `${day.date}-written`);
 		try {
-			await writeUpload(day, columns, file, session);
-			await this.#upload(createReadStream(file));
+			const files = await writeUploads(day, columns, directory, session);
+			await this.#upload(files, createReadStream);
 		} finally {
-			await rm(file, { force: true });
+			await rm(directory, { recursive: true, force: true });
 		}
 		return day;
 	}
 
-	#upload(parquet: Readable): Promise<void> {
-		return this.#connection.run(
-			this.#sql.insert(this.#staging, this.#input.table.columns, "Parquet"),
-			parquet,
+	async #upload<T>(files: T[], read: (file: T) => Readable): Promise<void> {
+		const { columns } = this.#input.table;
+		const sql = this.#sql.insert(this.#staging, columns, "Parquet");
+		await mapConcurrently(files, this.#sql.insertsAtOnce, (file) =>
+			this.#connection.run(sql, read(file)),
 		);
 	}
 }
@@ -315,15 +314,16 @@ interface StagedDay {
 }
 
 /**
- * Writes the Parquet file that ClickHouse loads, from a day's objects on disk and with only the table's columns.
- * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
+ * Writes the Parquet files that ClickHouse loads, from a day's objects on disk and with only the table's columns: a next one as soon as one
+ * has {@link maxUploadBytes}. Returns their paths.
+ * Throws {@link JobFailure} ObjectMismatch if they have other rows than planned.
  */
-async function writeUpload(
+async function writeUploads(
 	{ date, rows, objects }: LoadDay,
 	columns: readonly TableColumn[],
-	file: string,
+	directory: string,
 	session: Session,
-): Promise<void> {
+): Promise<string[]> {
 	const selected = columns.map((column) => {
 		const { name, type, expression } = columnSql(column, columns);
 		// As text, which the server parses.
@@ -332,11 +332,13 @@ async function writeUpload(
 	});
 	defineBodyValues(session);
 	const files = objects.map(({ file }) => file);
+	await mkdir(directory);
 	const written = await session.run(
 		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
-			` TO ${quoteDuckDBText(file)} (${areWide(columns) ? widePassingParquet : passingParquet})`,
+			` TO ${quoteDuckDBText(directory)} (${areWide(columns) ? widePassingParquet : passingParquet}, FILE_SIZE_BYTES ${maxUploadBytes})`,
 	);
 	requireRowsOf({ date, rows }, written);
+	return (await readdir(directory)).map((file) => join(directory, file));
 }
 
 function requireRowsOf(
@@ -350,7 +352,7 @@ function requireRowsOf(
 		);
 }
 
-/** Of compressed Parquet. The rows are then about what ClickHouse puts into one part by itself (min_insert_block_size_bytes, 256 MiB). */
+/** Of compressed Parquet, which a server holds in memory. The rows are then about what ClickHouse puts into one part by itself (min_insert_block_size_bytes, 256 MiB). */
 const maxUploadBytes = 64 * 1024 ** 2;
 
 const objectColumns: Partial<Record<string, string>> = {

@@ -53,6 +53,9 @@ import {
 } from "./statements.ts";
 import { ClickHouseLoad } from "./table-load.ts";
 
+/** No Pipeline's table can have these names, as they have a hyphen. */
+const checkPrefix = "_tidemill-check-";
+
 /** What is undefined isn't done. */
 interface ViewStatements {
 	/** Just before the table changes, or comes. */
@@ -221,11 +224,10 @@ class ClickHouseWarehouse implements Warehouse {
 	async check(): Promise<void> {
 		await this.#requireSuitable();
 		const sql = this.#sql;
+		await this.#dropChecked();
 		const id = randomUUID();
-		const [table, staging] = [
-			`_tidemill-check-${id}`,
-			`_tidemill-check-${id}-staging`,
-		];
+		const table = `${checkPrefix}${Date.now()}-${id}`;
+		const staging = `${table}-staging`;
 		const columns = [
 			{ name: "date", from: "Date" as const },
 			{ name: "event_id", from: "EventID" as const },
@@ -260,6 +262,23 @@ class ClickHouseWarehouse implements Warehouse {
 			await run(sql.drop(staging));
 			await run(sql.drop(table));
 		}
+	}
+
+	/** Tables of checks that were killed. One that is under way began a moment ago. */
+	async #dropChecked(): Promise<void> {
+		for (const name of await this.#namesWith(checkPrefix)) {
+			const begunMs = Number.parseInt(name.slice(checkPrefix.length), 10);
+			if (begunMs < Date.now() - 3_600_000)
+				await this.#connection.run(this.#sql.drop(name));
+		}
+	}
+
+	async #namesWith(prefix: string): Promise<string[]> {
+		const { database } = this.#connection.input;
+		const found = await this.#connection.rows<{ name: string }>(
+			`SELECT name FROM system.tables WHERE database = ${quoteText(database)} AND startsWith(name, ${quoteText(prefix)})`,
+		);
+		return found.map(({ name }) => name);
 	}
 
 	/** Throws {@link JobFailure} for a server that can't be loaded into, or not with these columns. */
@@ -433,11 +452,7 @@ class ClickHouseWarehouse implements Warehouse {
 
 	/** What earlier attempts and Runs left. One that still runs fails then, and changes nothing. */
 	async #dropStaging(table: string): Promise<void> {
-		const { database } = this.#connection.input;
-		const left = await this.#connection.rows<{ name: string }>(
-			`SELECT name FROM system.tables WHERE database = ${quoteText(database)} AND startsWith(name, ${quoteText(stagingPrefixOf(table))})`,
-		);
-		for (const { name } of left)
+		for (const name of await this.#namesWith(stagingPrefixOf(table)))
 			await this.#connection.run(this.#sql.drop(name));
 	}
 }
