@@ -149,3 +149,15 @@ test("sql finds the destination, and never changes it", async () => {
 	expect(lost.exitCode).toBe(2);
 	expect(lost.stderr).toContain("There is no DuckDB file in");
 });
+
+test("a check leaves no table, nor one of a check that was killed", async () => {
+	const fixture = await loadFixture();
+	const tables = () => fixture.rows("SELECT table_name FROM duckdb_tables()");
+	const days = await fixture.manifest({ [date]: [eventsOf(date, 2, "a")] });
+	expect((await fixture.load(days)).exitCode).toBe(0);
+	const before = await tables();
+	await fixture.change('CREATE TABLE "_tidemill-check" (written INTEGER)');
+	const { exitCode, log } = await check(fixture, "shop.duckdb");
+	expect(exitCode, log).toBe(0);
+	expect(await tables()).toEqual(before);
+});

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { LoadInput } from "../../../contracts/job.ts";
 
 import type { Manifest } from "../../../contracts/manifest.ts";
@@ -171,8 +170,11 @@ class DuckDBWarehouse implements Warehouse {
 				this.#path,
 				{ ...this.#context, busyWaitMs: Math.min(checkWaitMs, busyWaitMs) },
 				async (session) => {
-					const probe = quoteName(`tidemill_check_${randomUUID()}`);
-					await session.run(`CREATE TABLE ${probe} (written TIMESTAMPTZ)`);
+					// A check that was killed may have left one. No Pipeline's table has a hyphen in its name.
+					const probe = quoteName("_tidemill-check");
+					await session.run(
+						`CREATE OR REPLACE TABLE ${probe} (written TIMESTAMPTZ)`,
+					);
 					await session.run(`DROP TABLE ${probe}`);
 					await session.run("CHECKPOINT");
 				},
