@@ -253,6 +253,24 @@ test.each(types)(
 );
 
 test.each(types)(
+	"%s: a table of another Pipeline of the same Source is refused as it is, since the table says whose it is",
+	async (_, open) => {
+		const warehouse = await open();
+		const of = (pipeline: string, { run: uid }: Manifest) => ({
+			run: { name: "r", uid, account: "shop", pipeline },
+		});
+		const days = await daysOf(warehouse, { [first]: [3, "a"] });
+		await loaded(warehouse, days, of("p", days));
+		const others = await daysOf(warehouse, { [first]: [2, "b"] });
+		const end = await warehouse.load(others, { input: of("q", others) });
+		expect(end.result, end.log).toMatchObject({
+			error: { code: "TableNotOurs" },
+		});
+		expect(await warehouse.counts()).toEqual({ [first]: 3 });
+	},
+);
+
+test.each(types)(
 	"%s: a whole window says how many rows of other dates the table keeps",
 	async (_, open) => {
 		const warehouse = await open();
@@ -715,6 +733,25 @@ test.each(types)(
 			...changed,
 			amount: changed.amount.replace("Integer", "String"),
 		});
+	},
+);
+
+test.each(types)(
+	"%s: the table says which Source it is of and which Run loaded it last",
+	async (_, open) => {
+		const warehouse = await open();
+		const days = await daysOf(warehouse, { [first]: [3, "a"] });
+		for (const name of ["orders-1", "orders-2"]) {
+			const manifest = at(days);
+			await loaded(warehouse, manifest, {
+				table: { name: "orders", columns, description: "Events of Source a" },
+				run: { name, uid: manifest.run, account: "shop", pipeline: "p" },
+			});
+			const comment = await warehouse.comment();
+			expect(comment).toContain("Events of Source a");
+			expect(comment).toContain(manifest.run);
+			if (warehouse.knowsRows) expect(comment).toContain(`"runName":"${name}"`);
+		}
 	},
 );
 

@@ -1,0 +1,111 @@
+import { createHash, randomUUID } from "node:crypto";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openRefusedStream } from "../../ingest/archive/refused-stream.ts";
+import { CompactionStore } from "../../ingest/lake/compaction/record.ts";
+import { newEventId } from "../../ingest/wire/frame-event.ts";
+import { outputName } from "../../ingest/wire/object-name.ts";
+import { refused } from "../../packages/contracts/nats.ts";
+import { addDays, dayMs, utcDate } from "../../packages/contracts/utc-date.ts";
+import { readArchivedRows } from "../support/examples/archived-rows.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { leaveParts } from "../support/fixtures/data-plane/left-parts.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+/* Where an event stands besides the object that counts, which test/faults/data-plane/erasure-kills.test.ts has. */
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+test("what a compaction has replaced, what a Run got early, parts of Imports, uploads and refused requests are erased and counted", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { store, keys, sourceKey, connection } = archive;
+	const shop = { account: "shop", sourceKey };
+	const receivedAtMs = Date.now() - 2 * dayMs;
+	const event = (name: string) =>
+		newEvent(JSON.stringify({ name }), {
+			...shop,
+			id: newEventId(receivedAtMs),
+			receivedAtMs,
+		});
+	await archive.publish([event("Ada"), event("Bob")]);
+	const folder = { ...shop, date: addDays(utcDate(Date.now()), -2) };
+	const prefix = keys.eventsOfDate(folder);
+	const bytesOf = async (key: string) =>
+		Buffer.from(
+			await (await fetch(await store.presign(key, 60))).arrayBuffer(),
+		);
+	const name = await eventually(async () => {
+		const [found] = await Array.fromAsync(store.list(prefix));
+		expect(found).toBeDefined();
+		return found!.key.slice(prefix.length);
+	});
+	const bytes = await bytesOf(prefix + name);
+	const type = "application/vnd.apache.parquet";
+	const output = outputName([name]);
+	await store.putNew(prefix + output, bytes, type);
+	await new CompactionStore(store).decide({
+		version: 1,
+		...folder,
+		outputs: [
+			{
+				name: output,
+				rows: 2,
+				bytes: bytes.length,
+				sha256: createHash("sha256").update(bytes).digest("hex"),
+				inputs: [name],
+			},
+		],
+	});
+	const early = keys.early(folder, name);
+	await store.putNew(early, bytes, type);
+	await leaveParts(archive, shop, randomUUID(), [event("Ada")]);
+	const upload = keys.upload("shop", "ab".repeat(32));
+	await store.putNew(upload, "Ada", "text/plain");
+	await openRefusedStream(connection, 1);
+	for (const source of [sourceKey, "e".repeat(32)])
+		await jetstream(connection).publish(refused.subject("shop", source), "{}");
+	const answer = await archive.askErasure(randomUUID(), {
+		mode: "RemoveRow",
+		match: { bodyPointer: "/name", equals: "Ada" },
+	});
+	expect(answer).toMatchObject({
+		ok: true,
+		places: {
+			Events: 1,
+			CompactedInputs: 1,
+			Quarantine: 0,
+			Releases: 0,
+			EarlyObjects: 1,
+			ImportParts: 1,
+			Uploads: 1,
+			Refusals: 1,
+		},
+	});
+	for (const key of [prefix + name, prefix + output, early])
+		expect(
+			(await readArchivedRows(await bytesOf(key)))
+				.map(({ body }) => body)
+				.toSorted(),
+			key,
+		).toEqual(["null", '{"name":"Bob"}']);
+	expect(await Array.fromAsync(store.list(upload))).toEqual([]);
+	const { streams } = await jetstreamManager(connection);
+	const { state } = await streams.info(refused.stream, {
+		subjects_filter: refused.subject("*", "*"),
+	});
+	expect(state.subjects).toEqual({
+		[refused.subject("shop", "e".repeat(32))]: 1,
+	});
+});
