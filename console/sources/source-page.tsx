@@ -204,11 +204,17 @@ function WebhookURL({ source }: { source: Source }) {
 	const where = provider ? providerOf(provider)?.paste : undefined;
 	const number = (count = 0) => count.toLocaleString("en");
 	return (
-		<section class="card" aria-label={words.url}>
+		<section class="card">
 			<h2>{words.url}</h2>
 			{webhookURL ? (
 				<p class="copied">
-					<code>{webhookURL}</code>{" "}
+					<input
+						class="monospace"
+						aria-label={words.url}
+						readOnly
+						value={webhookURL}
+						onFocus={({ currentTarget }) => currentTarget.select()}
+					/>
 					<CopyButton text={webhookURL} label={words.copyURL(source.name)} />
 				</p>
 			) : (

@@ -111,7 +111,9 @@ describe.skipIf(noBrowser)("each page of the console", () => {
 		await hands.choose("Authorization type", "CustomToken");
 		await fields("Custom token");
 		await open("sources/shop");
-		await fields("Webhook URL");
+		const url = page.getByLabel("Webhook URL", { exact: true });
+		expect(await url.inputValue()).toMatch(/^http.*\/hooks\//);
+		expect(await url.isEditable()).toBe(false);
 		await open("pipelines/new");
 		await hands.choose("Schedule type", "Daily");
 		await fields("Integration name", "Table name", "Date start", "Date end");
