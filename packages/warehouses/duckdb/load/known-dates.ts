@@ -61,11 +61,12 @@ export class KnownDates {
 		this.#tables.delete(table.toLowerCase());
 	}
 
-	/** Writes the note. Call it as the last thing before the file is closed. A failure only costs the next Run a reading. */
+	/** Writes the note, or removes it if no date is known. Call it as the last thing before the file is closed. A failure only costs the next Run a reading. */
 	async write(session: Session, log: Logger): Promise<void> {
 		const path = noteOf(this.#file);
 		const draft = `${path}-${process.pid}`;
 		try {
+			if (this.#tables.size === 0) return await rm(path, { force: true });
 			// Else closing the file would write it once more.
 			if (await hasLog(this.#file)) await session.run("CHECKPOINT");
 			const note: Note = {
