@@ -11,6 +11,7 @@ import {
 	datesSql,
 	digestSql,
 	digestTable,
+	firstRecorded,
 	recordedUnfit,
 	recordOf,
 	recordTable,
@@ -41,7 +42,7 @@ export async function heldDates(
 	const counts = await session.rows<{ date: string; rows: bigint }>(
 		`SELECT date::VARCHAR AS date, count(*) AS rows FROM ${quoteName(name)} WHERE ${onDates} GROUP BY ALL`,
 	);
-	const recorded = `record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(name)}) AND ${onDates}`;
+	const onRecord = `record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(name)}) AND ${onDates}`;
 	const loads = await session.rows<{
 		date: string;
 		objects: string;
@@ -50,35 +51,31 @@ export async function heldDates(
 		run: string;
 	}>(
 		`SELECT date::VARCHAR AS date, array_to_string(objects, chr(10)) AS objects, rows, unfit, run FROM ${recordTable}` +
-			` WHERE ${recorded} ORDER BY loaded, run, objects`,
+			` WHERE ${onRecord} ORDER BY loaded, run, objects`,
 	);
 	const digests = await session.rows<{ date: string; digest: string }>(
-		`SELECT date::VARCHAR AS date, digest FROM ${digestTable} WHERE ${recorded} AND engine = version()`,
+		`SELECT date::VARCHAR AS date, digest FROM ${digestTable} WHERE ${onRecord} AND engine = version()`,
 	);
 	const loadsOf = Map.groupBy(loads, ({ date }) => date);
 	const digestOf = new Map(digests.map(({ date, digest }) => [date, digest]));
-	const unread = dates.filter(
-		(date) => digestOf.has(date) && known.has(name, date),
-	);
 	const rowsOf = new Map(counts.map(({ date, rows }) => [date, rows]));
-	const found = new Map([
-		...unread.map((date) => [date, digestOf.get(date)!] as const),
-		...(await readDigests(
-			input.table,
-			dates.filter((date) => rowsOf.has(date) && !unread.includes(date)),
-			session,
-		)),
-	]);
+	const isKnown = (date: UtcDate) =>
+		digestOf.has(date) && known.has(name, date);
+	const unknown = dates.filter((date) => rowsOf.has(date) && !isKnown(date));
+	const found = new Map(await readDigests(input.table, unknown, session));
 	const oldest = oldestRecorded(manifest);
 	const held = new Map<UtcDate, HeldDate>();
+	const same: UtcDate[] = [];
 	for (const date of dates) {
 		const rows = rowsOf.get(date) ?? 0n;
-		const digest = found.get(date) ?? "0";
+		const recorded = digestOf.get(date);
+		const digest = isKnown(date) ? recorded! : (found.get(date) ?? "0");
 		const loads = loadsOf.get(date) ?? [];
 		const isNew = loads.length === 0 && (date >= oldest || rows === 0n);
-		const loadedDigest = digestOf.get(date) ?? (isNew ? "0" : undefined);
+		const loadedDigest = recorded ?? (isNew ? "0" : undefined);
 		// What is in it was forgotten, or is known by another engine's hash.
 		if (loadedDigest === undefined) continue;
+		if (digest === recorded) same.push(date);
 		held.set(date, {
 			rows: Number(rows),
 			digest,
@@ -91,15 +88,7 @@ export async function heldDates(
 			})),
 		});
 	}
-	const same = [...held].filter(
-		([date, { digest, loadedDigest }]) =>
-			digestOf.has(date) && digest === loadedDigest,
-	);
-	known.add(
-		name,
-		same.map(([date]) => date),
-		[oldest, ...dates].sort()[0]!,
-	);
+	known.add(name, same, firstRecorded(manifest));
 	return held;
 }
 

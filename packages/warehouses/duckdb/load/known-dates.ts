@@ -32,7 +32,7 @@ export class KnownDates {
 
 	readonly #file: string;
 	readonly #tables: Map<string, Set<UtcDate>>;
-	#noted: string;
+	readonly #noted: string;
 
 	private constructor(file: string, note: Note | undefined) {
 		this.#file = file;
@@ -79,7 +79,6 @@ export class KnownDates {
 			if (text === this.#noted) return;
 			await writeFile(draft, text);
 			await rename(draft, path);
-			this.#noted = text;
 		} catch (error) {
 			await rm(draft, { force: true }).catch(() => undefined);
 			log.warn(

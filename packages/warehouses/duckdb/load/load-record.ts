@@ -80,23 +80,28 @@ export function recordOf(
 	]);
 }
 
+/** The first date of which anything is recorded: of the manifest's dates all. */
+export function firstRecorded(manifest: Manifest): UtcDate {
+	const oldest = oldestRecorded(manifest);
+	return [oldest, manifest.dates[0]?.date ?? oldest].sort()[0]!;
+}
+
 export function recordChange(
 	record: string | undefined,
 	manifest: Manifest,
 	days: LoadDay[],
 	columns: TableColumn[],
 ): RecordChange {
-	const { run, dates } = manifest;
+	const { run } = manifest;
 	const changed = days.filter(({ kept }) => !kept || kept.renamed);
 	const eventID = columns.find(({ from }) => from === "EventID")?.name;
 	const read = (record === undefined ? [] : days).filter(
 		({ kept, objects }) => !kept || objects.length > 0,
 	);
-	const oldest = oldestRecorded(manifest);
 	return {
 		record,
 		dates: changed.map(({ date }) => date),
-		before: [oldest, dates[0]?.date ?? oldest].sort()[0]!,
+		before: firstRecorded(manifest),
 		loads:
 			record === undefined
 				? []
