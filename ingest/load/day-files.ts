@@ -11,18 +11,13 @@ import {
 	memoryForWideTables,
 	passingParquet,
 } from "../../packages/duckdb/memory.ts";
-import {
-	parquetRows,
-	quoteName,
-	quoteText,
-} from "../../packages/duckdb/quoting.ts";
+import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { oneAtATime } from "../../packages/fair/fair-limit.ts";
 import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
 import {
 	areWide,
 	bodyColumnsOf,
-	eventRows,
 	headerColumnsOf,
 	headerSql,
 	isUnfitSql,
@@ -32,7 +27,10 @@ import {
 	rowsOf,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
-import { countValues } from "../../packages/warehouses/load/value-counts.ts";
+import {
+	countOwnValues,
+	countValues,
+} from "../../packages/warehouses/load/value-counts.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import { downloadObjects, filesOf } from "../job/download.ts";
 import { checkObjects } from "../job/object-check.ts";
@@ -225,21 +223,10 @@ export async function countUnfit(
 	const fromBody = await countValues(columns, files, session, (column, found) =>
 		isUnfitSql(column, columns, found),
 	);
-	const headers = headerColumnsOf(columns);
-	if (headers.length === 0) return fromBody;
-	const counts = headers.map(({ name, from }) => {
-		const { isPresent, isUnfit } = headerSql(from.header);
-		return `{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
-	});
-	const [found = {}] = await session.rows<Record<string, string>>(
-		`SELECT ${counts.join(", ")} FROM ${eventRows(files, [])}`,
-	);
-	const fromHeaders = Object.fromEntries(
-		Object.entries(found).flatMap(([name, json]) => {
-			const { eventID, ...count } = JSON.parse(json);
-			const example = eventID === null ? {} : { eventID };
-			return count.values > 0 ? [[name, { ...count, ...example }]] : [];
-		}),
-	);
+	const headers = headerColumnsOf(columns).map(({ name, from }) => ({
+		...headerSql(from.header),
+		name,
+	}));
+	const fromHeaders = await countOwnValues(headers, files, session);
 	return { ...fromBody, ...fromHeaders };
 }

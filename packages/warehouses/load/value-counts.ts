@@ -1,4 +1,5 @@
 import type { TableColumn } from "../../contracts/job.ts";
+import { quoteName } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { bodyColumnsOf, eventRows } from "./columns.ts";
 import type { UnfitRows } from "./load-day.ts";
@@ -49,5 +50,31 @@ export async function countValues(
 				...(eventID !== null && { eventID }),
 			},
 		]),
+	);
+}
+
+/**
+ * The same of columns whose values the rows of the files have by themselves.
+ * @param columns with SQL's conditions of a row that has a value, and of one whose value is unfit.
+ */
+export async function countOwnValues(
+	columns: readonly { name: string; isPresent: string; isUnfit: string }[],
+	files: string[],
+	session: Session,
+): Promise<UnfitRows> {
+	if (columns.length === 0 || files.length === 0) return {};
+	const counts = columns.map(
+		({ name, isPresent, isUnfit }) =>
+			`{'rows': count(*) FILTER (${isUnfit}), 'values': count(*) FILTER (${isPresent}), 'eventID': (max(event_id) FILTER (${isUnfit}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`,
+	);
+	const [found = {}] = await session.rows<Record<string, string>>(
+		`SELECT ${counts.join(", ")} FROM ${eventRows(files, [])}`,
+	);
+	return Object.fromEntries(
+		Object.entries(found).flatMap(([name, json]) => {
+			const { eventID, ...count } = JSON.parse(json);
+			const example = eventID === null ? {} : { eventID };
+			return count.values > 0 ? [[name, { ...count, ...example }]] : [];
+		}),
 	);
 }

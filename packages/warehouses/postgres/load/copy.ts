@@ -7,7 +7,7 @@ import { bodyColumnsOf, eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { jsonFits } from "../../load/json-fits.ts";
 import type { LoadDay, UnfitRows } from "../../load/load-day.ts";
-import { countValues } from "../../load/value-counts.ts";
+import { countOwnValues, countValues } from "../../load/value-counts.ts";
 import type { UnheldValues } from "../../load/warehouse.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import { binaryHeader, binaryRow, binaryTrailer } from "./binary-row.ts";
@@ -145,28 +145,15 @@ async function countUnfit(
 		},
 	);
 	const inBody = bodyColumnsOf(columns).map(({ name }) => name);
-	const others = columns.flatMap((column) =>
-		inBody.includes(column.name) ? [] : (limited(column) ?? []),
-	);
-	if (others.length === 0) return withUnfit(fromBody);
-	const counts = others.map((column) => {
-		const { name, value } = column;
-		const isNew = newlyUnfit(column);
-		return `{'rows': count(*) FILTER (${isNew}), 'values': count(${value}), 'eventID': (max(event_id) FILTER (${isNew}))::VARCHAR}::JSON::VARCHAR AS ${quoteName(name)}`;
+	const others = columns.flatMap((column) => {
+		const copied = inBody.includes(column.name) ? undefined : limited(column);
+		if (!copied) return [];
+		const { name, value } = copied;
+		const isPresent = `(${value}) IS NOT NULL`;
+		return [{ name, isPresent, isUnfit: newlyUnfit(copied) }];
 	});
-	const [found = {}] = await session.rows<Record<string, string>>(
-		`SELECT ${counts.join(", ")} FROM ${eventRows(files, [])}`,
-	);
-	return withUnfit({
-		...fromBody,
-		...Object.fromEntries(
-			Object.entries(found).map(([name, json]) => [name, JSON.parse(json)]),
-		),
-	});
-}
-
-function withUnfit(counts: UnfitRows): UnfitRows {
+	const own = await countOwnValues(others, files, session);
 	return Object.fromEntries(
-		Object.entries(counts).filter(([, { rows }]) => rows > 0),
+		Object.entries({ ...fromBody, ...own }).filter(([, { rows }]) => rows > 0),
 	);
 }
