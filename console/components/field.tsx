@@ -72,6 +72,15 @@ function Described({
 	);
 }
 
+/** What is wrong with a list of fields, where no field of it says so. */
+export function ListError({ error }: Pick<FieldTexts, "error">) {
+	return error ? (
+		<p class="error" role="alert">
+			{error}
+		</p>
+	) : null;
+}
+
 export function TextField({
 	label,
 	help,

@@ -1,6 +1,11 @@
 import { useState } from "preact/hooks";
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
-import { CheckField, SelectField, TextField } from "../components/field.tsx";
+import {
+	CheckField,
+	ListError,
+	SelectField,
+	TextField,
+} from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { numberOf } from "../resource/draft.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
@@ -55,11 +60,7 @@ export function ColumnFields({
 						onChange={(isTicked) => onDraft(withColumn(draft, id, isTicked))}
 					/>
 				))}
-				{error && (
-					<p class="error" role="alert">
-						{error}
-					</p>
-				)}
+				<ListError error={error} />
 				<p class="notice" aria-live="polite">
 					<span>
 						<strong>{words.strategyTitle}.</strong>{" "}
@@ -116,11 +117,7 @@ function BodyColumns({
 					onColumn={(next) => replace(at, next)}
 				/>
 			))}
-			{error && (
-				<p class="error" role="alert">
-					{error}
-				</p>
-			)}
+			<ListError error={error} />
 			<CheckField
 				label={words.rejectedValues}
 				help={words.rejectedValuesHelp(chosenTable(draft))}

@@ -1,5 +1,5 @@
 import { latestViewOf } from "../../crds/table-name.ts";
-import { CheckField } from "../components/field.tsx";
+import { CheckField, ListError } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import type { FormContext } from "../resource/resource-form.tsx";
 import {
@@ -51,11 +51,7 @@ export function LatestRows({
 					))}
 				</ul>
 			)}
-			{error && (
-				<p class="error" role="alert">
-					{error}
-				</p>
-			)}
+			<ListError error={error} />
 		</fieldset>
 	);
 }

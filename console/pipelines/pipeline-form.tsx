@@ -4,6 +4,7 @@ import { live } from "../api/changes.ts";
 import {
 	CheckField,
 	Field,
+	ListError,
 	SelectField,
 	TextField,
 } from "../components/field.tsx";
@@ -311,11 +312,7 @@ function Notifications({ form }: { form: FormContext }) {
 					</li>
 				))}
 			</ul>
-			{error && (
-				<p class="error" role="alert">
-					{error}
-				</p>
-			)}
+			<ListError error={error} />
 			<NotifyFields after="lateAfter" form={form} />
 		</section>
 	);
