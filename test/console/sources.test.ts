@@ -36,7 +36,10 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 			await hands.press("Create");
 			await expectPage(page, name);
 			await page.getByText("Waiting for the first event…").waitFor();
-			await page.getByText(/\/hooks\//).waitFor();
+			const url = page.getByLabel("Webhook URL", { exact: true });
+			await expect
+				.poll(() => url.inputValue(), { timeout: 60_000 })
+				.toMatch(/\/hooks\//);
 			await hands.press("Follow new events");
 			await page.getByText("New events show here as they come.").waitFor();
 			await hands.press("Send test event");
@@ -212,7 +215,8 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 			async () => {
 				const { webhookURL } = (await seen()).status;
 				expect(webhookURL).not.toBe(before.status.webhookURL);
-				await page.getByText(webhookURL).waitFor({ timeout: 2_000 });
+				const shown = page.getByLabel("Webhook URL", { exact: true });
+				expect(await shown.inputValue({ timeout: 2_000 })).toBe(webhookURL);
 			},
 			{ timeout: 60_000 },
 		);

@@ -5,6 +5,7 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
+import { maxBodyColumns } from "../../packages/contracts/job.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import { resourcePath, rfc3339 } from "../../packages/kube/resource.ts";
@@ -367,7 +368,7 @@ test("members that a Run finds get columns that stay, and can be frozen into the
 		"header_x_event",
 		"_rescued",
 	]);
-	expect(evolves.columns).toBe(97);
+	expect(evolves.columns).toBe(maxBodyColumns - 3);
 	// The table that is there has another type for one of them.
 	const [id, paid] = columns;
 	const retyped = { ...error, columns: { "/id": "Integer" } as const };
@@ -404,7 +405,7 @@ test("members that a Run finds get columns that stay, and can be frozen into the
 		"ColumnsFound",
 	);
 	// As many as there may be, so that whatever was inferred can be frozen.
-	const bodyColumns = Array.from({ length: 100 }, (_, index) => ({
+	const bodyColumns = Array.from({ length: maxBodyColumns }, (_, index) => ({
 		name: `${"m".repeat(59)}_${index}`,
 		bodyPointer: `/${"x".repeat(190)}${index}`,
 		type: "Timestamp" as const,
@@ -418,7 +419,7 @@ test("members that a Run finds get columns that stay, and can be frozen into the
 		{ spec: { table: { schema: "Fixed", bodyColumns } } },
 		"merge",
 	);
-	expect(frozen.spec.table.bodyColumns).toHaveLength(100);
+	expect(frozen.spec.table.bodyColumns).toHaveLength(maxBodyColumns);
 });
 
 /** In order. A question that is asked again, as after a Job that Kubernetes was too slow to take, counts once. */
