@@ -32,6 +32,7 @@ const [openArray, closeArray, openObject, closeObject] = [
  * aren't JSON either.
  */
 export class ManifestDivider {
+	readonly #list: string;
 	readonly #decoder = new TextDecoder();
 	#depth = 0;
 	#isInString = false;
@@ -43,10 +44,15 @@ export class ManifestDivider {
 	#day = "";
 	#rest = "";
 
+	/** @param list The member with the dates, or with what another document has many of. */
+	constructor(list: string = dates) {
+		this.#list = list;
+	}
+
 	/** Returns the texts of the dates that end in these bytes. They are of any length, and may divide a character. */
 	push(bytes: Uint8Array): string[] {
 		// The decoder keeps the first bytes of a character for the next time.
-		return this.#divide(this.#decoder.decode(bytes, { stream: true }));
+		return this.divide(this.#decoder.decode(bytes, { stream: true }));
 	}
 
 	/** The whole without its dates, when all bytes were pushed: a JSON text whose list of dates is empty. */
@@ -54,7 +60,8 @@ export class ManifestDivider {
 		return this.#rest + this.#day;
 	}
 
-	#divide(text: string): string[] {
+	/** As {@link push}, of a text. */
+	divide(text: string): string[] {
 		const days: string[] = [];
 		/** From where on the text isn't taken yet. */
 		let from = 0;
@@ -84,7 +91,7 @@ export class ManifestDivider {
 				case openArray:
 					this.#depth++;
 					if (code === openObject || this.#depth !== 2) break;
-					if (this.#name !== dates) break;
+					if (this.#name !== this.#list) break;
 					take(at + 1);
 					this.#isInDates = true;
 					break;

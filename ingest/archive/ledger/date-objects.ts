@@ -89,29 +89,33 @@ export class DateObjects implements Iterable<IndexedObject> {
 	 * or if they don't have the rows of the outputs.
 	 */
 	replace(outputs: readonly ReplacingOutput[]): DateObjects | undefined {
-		const places = placesOf(outputs);
+		const inputsOf = inputsByStream(outputs);
 		const left = new DateObjects();
 		const rowsOf = outputs.map(() => 0);
 		let found = 0;
 		let standing = 0;
 		for (const [stream, run] of this.#runs) {
-			const { outputOf, latestOf } = places.get(stream) ?? noPlaces;
-			const sums = new Map<number, number>();
+			const replaced = inputsOf.get(stream) ?? [];
+			const latestOf: ReplacedObject[] = [];
+			for (const each of replaced) latestOf[each.output] = each;
+			const sums = outputs.map(() => 0);
+			let next = 0;
 			for (const at = new RunReader(run); at.next(); ) {
 				const { first, rows } = at;
-				const output = outputOf.get(first);
-				if (output === undefined) {
+				const input = replaced[next];
+				if (first !== input?.first) {
 					left.add({ stream, first, rows });
 					continue;
 				}
-				found++;
+				next++;
+				const { output } = input;
 				rowsOf[output]! += rows;
-				const sum = (sums.get(output) ?? 0) + rows;
-				sums.set(output, sum);
-				if (first !== latestOf.get(output)) continue;
-				left.add({ stream, first, rows: sum });
+				sums[output]! += rows;
+				if (input !== latestOf[output]) continue;
+				left.add({ stream, first, rows: sums[output]! });
 				standing++;
 			}
+			found += next;
 		}
 		const inputs = outputs.reduce((sum, { inputs }) => sum + inputs.length, 0);
 		if (found !== inputs) return undefined;
@@ -173,28 +177,30 @@ export function packedRun(run: Uint8Array): string {
 	return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
 
-/** Of one stream: by first sequence, which output replaces an object; and by output, the latest that it replaces. */
-interface StreamPlaces {
-	outputOf: Map<number, number>;
-	latestOf: Map<number, number>;
+/** Which output replaces an object of a stream. */
+interface ReplacedObject {
+	first: number;
+	output: number;
 }
 
-const noPlaces: StreamPlaces = { outputOf: new Map(), latestOf: new Map() };
-
-function placesOf(outputs: readonly ReplacingOutput[]) {
-	const places = new Map<string, StreamPlaces>();
+/** By stream, in the order of its cuts, as a run has them: maps of so many objects took 50 ms of a turn of the event loop. */
+function inputsByStream(outputs: readonly ReplacingOutput[]) {
+	const inputsOf = new Map<string, ReplacedObject[]>();
+	let own: ReplacedObject[] = [];
+	let ofStream: string | undefined;
 	for (const [output, { inputs }] of outputs.entries())
 		for (const { stream, first } of inputs) {
-			let own = places.get(stream);
-			if (!own) {
-				own = { outputOf: new Map(), latestOf: new Map() };
-				places.set(stream, own);
+			// Nearly all are of the stream of the one before.
+			if (stream !== ofStream) {
+				own = inputsOf.get(stream) ?? [];
+				inputsOf.set(stream, own);
+				ofStream = stream;
 			}
-			own.outputOf.set(first, output);
-			if (first > (own.latestOf.get(output) ?? 0))
-				own.latestOf.set(output, first);
+			own.push({ first, output });
 		}
-	return places;
+	for (const inputs of inputsOf.values())
+		inputs.sort((a, b) => a.first - b.first);
+	return inputsOf;
 }
 
 /** The longest number: 2⁵³ − 1 in groups of seven bits. */

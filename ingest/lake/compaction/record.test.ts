@@ -1,6 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import {
 	type CompactionRecord,
+	CompactionStore,
 	hasOutlivedReaders,
 	readRecord,
 	sameEvents,
@@ -84,12 +88,42 @@ test("superseded are the inputs of the record and the outputs that it doesn't na
 	expect(supersededNames(names, record)).toEqual(["1", "2", "compacted-2"]);
 });
 
-test("a record of an unknown version is refused", () => {
+test("a record of an unknown version is refused", async () => {
 	const record = recordOf(["c", "1", "2"]);
-	expect(readRecord("k", JSON.stringify(record))).toEqual(record);
-	expect(() =>
+	expect(await readRecord("k", JSON.stringify(record))).toEqual(record);
+	await expect(
 		readRecord("k", JSON.stringify({ ...record, version: 2 })),
-	).toThrow("record k has version 2; this archive knows version 1");
+	).rejects.toThrow("record k has version 2; this archive knows version 1");
+});
+
+test("the record of the busiest date is written and read in many turns of the event loop", async () => {
+	const inputs = Array.from({ length: 480 }, (_, n) =>
+		`${n}`.padStart(63, "0"),
+	);
+	const outputs = Array.from({ length: 100 }, (_, n) => `compacted-${n}`);
+	const record = recordOf(
+		...outputs.map((name): [string, ...string[]] => [name, ...inputs]),
+	);
+	let turns = 0;
+	let isDone = false;
+	const counted = (async () => {
+		for (; !isDone; turns++) await setImmediate();
+	})();
+	let text = "";
+	const putNew = async (_: string, put: string) => {
+		text = put;
+		return "created";
+	};
+	const { keys } = new MemoryStore();
+	const store = { keys, putNew } as unknown as ObjectStore;
+	await new CompactionStore(store).decide(record);
+	expect(JSON.parse(text)).toEqual(record);
+	expect(turns).toBeGreaterThan(5);
+	turns = 0;
+	expect(await readRecord("k", text)).toEqual(record);
+	expect(turns).toBeGreaterThan(5);
+	isDone = true;
+	await counted;
 });
 
 const hourMs = 3_600_000;

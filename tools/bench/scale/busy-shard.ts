@@ -106,7 +106,10 @@ async function month(folder: string): Promise<BusyShardFigures> {
 					blockedMs.deciding = Math.max(blockedMs.deciding, took);
 				}
 				const took = await longestBlockMs(async () =>
-					forgetReplaced({ number: 0, index: index! }, readRecord("", text)),
+					forgetReplaced(
+						{ number: 0, index: index! },
+						await readRecord("", text),
+					),
 				);
 				blockedMs.replacing = Math.max(blockedMs.replacing, took);
 			}
