@@ -13,7 +13,12 @@ import {
 	eventually,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
+import {
+	CompactionFixture,
+	dateOf,
+} from "../support/fixtures/data-plane/compaction-fixture.ts";
 import { leaveParts } from "../support/fixtures/data-plane/left-parts.ts";
+import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
 import {
 	type Servers,
 	startServers,
@@ -108,4 +113,45 @@ test("what a compaction has replaced, what a Run got early, parts of Imports, up
 	expect(state.subjects).toEqual({
 		[refused.subject("shop", "e".repeat(32))]: 1,
 	});
+});
+
+test("a date whose events were erased while it was open is compacted like others, and what is erased stays so", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	// Each frame becomes a cut of its own.
+	const running = await archive.start({ maxBytes: 1 });
+	const { sourceKey } = archive;
+	const receivedAtMs = Date.now();
+	for (const name of ["Ada", "Bob", "Cyd"])
+		await archive.publish([
+			newEvent(JSON.stringify({ name }), { sourceKey, receivedAtMs }),
+		]);
+	await running.flush();
+	const date = utcDate(receivedAtMs);
+	const fixture = new CompactionFixture(archive, running, { date });
+	const erase = (name: string) =>
+		archive.askErasure(randomUUID(), {
+			mode: "RemoveRow",
+			match: { bodyPointer: "/name", equals: name },
+		});
+	expect(await erase("Ada")).toMatchObject({ ok: true, places: { Events: 1 } });
+	expect(await fixture.record()).toBeUndefined();
+	// As when the date is closed.
+	const { number } = running.shard;
+	await fixture.compactor().compact(number, fixture.due(), fixture.signal);
+	expect((await fixture.record())?.outputs).toHaveLength(1);
+	const compacted = await fixture.manifest();
+	expect(dateOf(compacted, date)).toMatchObject({
+		rows: 3,
+		objects: [{ inputs: 3 }],
+		erased: { rows: 1 },
+	});
+	const { load, rows } = await loadFixture();
+	const end = await load(compacted);
+	expect(end.exitCode, end.log).toBe(0);
+	const names = "SELECT body->>'name' FROM orders ORDER BY 1";
+	expect(await rows(names)).toEqual([["Bob"], ["Cyd"]]);
+	// Its inputs are there for a day, and each counts once.
+	expect(await erase("Bob")).toMatchObject({ ok: true });
+	const twice = dateOf(await fixture.manifest(), date);
+	expect(twice.erased).toMatchObject({ rows: 2 });
 });

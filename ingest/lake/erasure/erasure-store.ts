@@ -15,6 +15,8 @@ import type {
 	ListStore,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
+import { isOutput } from "../../wire/object-name.ts";
+import { CompactionStore } from "../compaction/record.ts";
 import { RequestFailure } from "../request/errors.ts";
 
 /** An Operation that erases events of a source. It is in the bucket before anything is erased. */
@@ -48,9 +50,11 @@ export interface SourceErasures {
 /** The records of erasures: `asked/<operation>.json`, `dates/date=<date>/<operation>.json` and `done/<operation>.json`. */
 export class ErasureStore {
 	readonly #store: ObjectStore;
+	readonly #compactions: CompactionStore;
 
 	constructor(store: ObjectStore) {
 		this.#store = store;
+		this.#compactions = new CompactionStore(store);
 	}
 
 	async ofSource(source: SourceName): Promise<SourceErasures | undefined> {
@@ -128,8 +132,9 @@ export class ErasureStore {
 		};
 	}
 
-	/** The day, with what of its objects counts no more. */
+	/** A source's day, with what of its objects counts no more. */
 	async withErased(
+		source: SourceName,
 		day: ManifestDate,
 		erasures: SourceErasures | undefined,
 	): Promise<ManifestDate> {
@@ -141,12 +146,21 @@ export class ErasureStore {
 			async ({ key }): Promise<ErasedDate> =>
 				JSON.parse((await this.#store.get(key)) ?? '{"objects":{}}'),
 		);
-		const erasedOf = (key: string) => {
-			const name = key.slice(key.lastIndexOf("/") + 1);
-			// Rows that are erased stay so.
-			return Math.max(0, ...found.map(({ objects }) => objects[name] ?? 0));
-		};
-		const rows = day.objects.reduce((sum, { key }) => sum + erasedOf(key), 0);
+		const names = day.objects.map(({ key }) => nameIn(key));
+		const { date } = day;
+		const record = names.some(isOutput)
+			? await this.#compactions.of({ ...source, date })
+			: undefined;
+		const inputsOf = new Map(
+			record?.outputs.map(({ name, inputs }) => [name, inputs]),
+		);
+		// Rows that are erased stay so, and a compaction keeps them.
+		const rowsIn = (name: string): number =>
+			Math.max(
+				sumOf((inputsOf.get(name) ?? []).map(rowsIn)),
+				...found.map(({ objects }) => objects[name] ?? 0),
+			);
+		const rows = sumOf(names.map(rowsIn));
 		const by = listed.map(({ key }) => /([^/]+)\.json$/.exec(key)![1]!);
 		return { ...day, erased: { by, rows } };
 	}
@@ -200,6 +214,14 @@ export class ErasureStore {
 	#key(record: NamedErasure, folder: string): string {
 		return `${this.#store.keys.erasuresOfSource(record)}${folder}/${record.operation}.json`;
 	}
+}
+
+function nameIn(key: string): string {
+	return key.slice(key.lastIndexOf("/") + 1);
+}
+
+function sumOf(numbers: readonly number[]): number {
+	return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 type NamedErasure = Pick<ErasureRecord, "account" | "sourceKey" | "operation">;

@@ -69,7 +69,8 @@ async function erase(
 	requireTurn(changing, account, maxWaiting, "erasures, imports and releases");
 	const records = new ErasureStore(store);
 	const flushed = await flushShares(shard, source, task);
-	requireSameClocks(flushed, "the date of the erasure would be wrong");
+	const wrong = "the date of the erasure would be wrong";
+	requireSameClocks(flushed, wrong);
 	await untilPurged(shard, task);
 	const asked: ErasureRecord = await records.ask({
 		version: 1,
@@ -86,8 +87,13 @@ async function erase(
 			return work();
 		});
 	task.progress = () => "looking through the Source's objects";
+	const today = async () => {
+		const end = await shard.end();
+		requireSameClocks(end, wrong);
+		return utcDate(Date.parse(end.time));
+	};
 	const places = await SourceErasure.run(
-		{ store, scratch, signal: task.stopping, inTurn },
+		{ store, scratch, signal: task.stopping, inTurn, today },
 		record,
 	);
 	// What people upload goes after three days anyway, and archive reads none of it.

@@ -29,6 +29,8 @@ export interface SourceErasureOptions {
 	signal: AbortSignal;
 	/** Works on one object at a time, in the account's turn. */
 	inTurn<T>(work: () => Promise<T>): Promise<T>;
+	/** The date of now, by NATS's clock and archive's. Throws if they differ. */
+	today(): Promise<UtcDate>;
 }
 
 type AskedErasure = ErasureRecord & { erasure: Erasure };
@@ -99,7 +101,10 @@ export class SourceErasure {
 			const folder = `${prefix}date=${date}/`;
 			const found = await this.#date(folder, new Map());
 			const isCompacted = place === "Events" || place === "Quarantine";
-			if (isCompacted && hasOwn(found))
+			// Compaction reads a date only once it is closed, so it finds all of these erased.
+			const mayBeCompacted =
+				isCompacted && hasOwn(found) && date < (await this.#options.today());
+			if (mayBeCompacted)
 				await this.#afterCompaction(place, date, folder, found);
 			else this.#count(place, found.values());
 			if (!hasOwn(found)) continue;

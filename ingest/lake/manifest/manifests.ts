@@ -270,7 +270,11 @@ class Manifests {
 					linkSeconds,
 					readsQuarantine ? "imported" : undefined,
 				);
-				const counted = await this.#erasures.withErased(whole, erased);
+				const counted = await this.#erasures.withErased(
+					{ account, sourceKey },
+					whole,
+					erased,
+				);
 				if (!readsQuarantine && !request.quarantine) return counted;
 				const { rows, objects } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
