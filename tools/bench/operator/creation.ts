@@ -38,7 +38,7 @@ export async function createAll(client: KubeClient): Promise<void> {
 		...indexes(counts.pipelines).map(
 			(i) => () => applyPipeline(client, i, distantSchedule(i, nowMs)),
 		),
-		...indexes(counts.pipelines).map(
+		...indexes(counts.cronJobs).map(
 			(i) => () => applyCronJob(client, i, nowMs + 12 * 3_600_000),
 		),
 	]);

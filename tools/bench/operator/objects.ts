@@ -22,10 +22,15 @@ export const cronJobKind: ResourceKind<CronJob> = {
 	namespaced: true,
 };
 
+const usualPipelines = 2_000;
+const pipelines = Number(process.env.BENCH_PIPELINES || usualPipelines);
+
 export const counts = {
-	sources: 500,
-	destinations: 50,
-	pipelines: 2_000,
+	sources: pipelines / 4,
+	destinations: pipelines / 40,
+	pipelines,
+	/** None where only starts are measured. */
+	cronJobs: pipelines === usualPipelines ? pipelines : 0,
 	/** Pipelines, and as many CronJobs, that come due in one minute of the bench. */
 	due: 200,
 } as const;

@@ -14,7 +14,12 @@ import {
 import { sourcesEnvironment } from "../measure/process-cost.ts";
 import { type EtcdDay, liveWithEtcd } from "./etcd-year.ts";
 import { graphOf } from "./graph.ts";
-import { liveWithNats, type NatsDay } from "./nats-year.ts";
+import {
+	type HeldKeys,
+	keepKeys,
+	liveWithNats,
+	type NatsDay,
+} from "./nats-year.ts";
 import type { SimulatedDay } from "./shard-year.ts";
 import { cutsOfDay, usualSettings, type YearOptions } from "./year-options.ts";
 
@@ -57,6 +62,11 @@ const natsYear = {
 	keysOfDay: 100,
 	daysBetweenDeletions: 4,
 };
+/** Archive's IDEMPOTENCY_MAX_KEYS, all of which are written before the first expires. */
+const heldKeys = {
+	count: Number(process.env.BENCH_KEYS || 2_000_000),
+	lifeMs: Number(process.env.BENCH_KEY_SECONDS || 900) * 1_000,
+};
 /** A Run stands for 200: each Pipeline has one a day. Nothing of a Pipeline is older than its runHistory, so fewer days show all. */
 const etcdYear = {
 	days: Math.min(60, days),
@@ -82,6 +92,7 @@ export const bench: Bench = {
 		if (parts.includes("sizes"))
 			for (const size of sizes) measurements.push(...(await sizeOf(size, say)));
 		if (parts.includes("nats")) measurements.push(...(await ofNats(say)));
+		if (parts.includes("keys")) measurements.push(...(await ofKeys(say)));
 		if (parts.includes("etcd")) measurements.push(...(await ofEtcd(say)));
 		return measurements;
 	},
@@ -234,6 +245,40 @@ async function ofNats(say: Say): Promise<Measurement[]> {
 			"NATS: bytes that a deleted Source leaves for good",
 			left("bytes"),
 			"B",
+		),
+	];
+}
+
+async function ofKeys(say: Say): Promise<Measurement[]> {
+	const looks: HeldKeys[] = [];
+	await keepKeys(heldKeys, (held) => {
+		looks.push(held);
+		say(
+			`NATS with ${held.keys} idempotency keys: resident ${mib(held.residentBytes)} MiB, disk ${mib(held.diskBytes)} MiB`,
+		);
+	});
+	const [none, last] = [looks[0]!, looks.at(-1)!];
+	const full = looks.find(({ keys }) => keys === heldKeys.count)!;
+	const of = `NATS, ${heldKeys.count} idempotency keys`;
+	const each = (bytes: number) => bytes / heldKeys.count;
+	return [
+		figure(`${of}: resident memory`, full.residentBytes / 1024 ** 2, "MiB"),
+		figure(`${of}: disk`, full.diskBytes / 1024 ** 2, "MiB"),
+		figure(
+			`${of}: memory of a key`,
+			each(full.residentBytes - none.residentBytes),
+			"B",
+		),
+		figure(`${of}: disk of a key`, each(full.diskBytes - none.diskBytes), "B"),
+		figure(
+			`${of}: resident memory when they have expired`,
+			last.residentBytes / 1024 ** 2,
+			"MiB",
+		),
+		figure(
+			`${of}: disk when they have expired`,
+			last.diskBytes / 1024 ** 2,
+			"MiB",
 		),
 	];
 }

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { openKeyBucket } from "../../../ingest/archive/write/idempotency-settlement.ts";
@@ -106,6 +107,70 @@ export async function liveWithNats(
 		await following;
 	} finally {
 		stop.abort();
+		await connection.close();
+		await nats.stop();
+	}
+}
+
+/** What nats-server has of idempotency keys. */
+export interface HeldKeys {
+	keys: number;
+	residentBytes: number;
+	/** Of its store, on the disk. */
+	diskBytes: number;
+}
+
+/**
+ * A real nats-server before it has a key, at each tenth of them, and when all have expired. Each key is written twice, as receive
+ * claims it and as archive says that its event is stored.
+ * @param lifeMs of all keys, from now on.
+ */
+export async function keepKeys(
+	{ count, lifeMs }: { count: number; lifeMs: number },
+	onHeld: (held: HeldKeys) => void,
+): Promise<void> {
+	const nats = await startNats();
+	const settings = new Settings({ NATS_URL: nats.url });
+	const log = createLog("bench");
+	const connection = await connectNats(settings, "archive", log);
+	try {
+		const limits = { maxKeys: count, replicas: 1 };
+		const bucket = await openKeyBucket(connection, limits);
+		const look = async () => {
+			const { keys } = await bucket.count();
+			const { residentBytes } = await memory(nats.pid);
+			const diskBytes = await bytesOf(nats.storeDirectory);
+			onHeld({ keys, residentBytes, diskBytes });
+			return keys;
+		};
+		await look();
+		const expiresAtMs = Date.now() + lifeMs;
+		const tenth = count / 10;
+		for (let from = 0; from < count; from += tenth) {
+			const numbers = Array.from({ length: tenth }, (_, n) => from + n);
+			await mapConcurrently(numbers, 4 * atOnce, async (n) => {
+				const digest = digestOf(`key ${n}`);
+				const key = entryKey("account-0", digest);
+				const event = digest.replace(
+					/^(.{8})(.{4})(.{4})(.{4})/,
+					"$1-$2-$3-$4-",
+				);
+				const common = { event, expiresAtMs };
+				const claim = { claim: digest, deadlineMs: expiresAtMs, shard: 0 };
+				const claimed = { state: "claimed" as const, ...common, ...claim };
+				const revision = await bucket.write(key, claimed, 0);
+				const stored = { state: "stored" as const, ...common };
+				const frame = `${digest}.${n}`;
+				await bucket.write(key, { ...stored, frame }, revision!);
+			});
+			await look();
+		}
+		await delay(Math.max(0, expiresAtMs - Date.now()));
+		while ((await look()) > 0) await delay(10_000);
+		// What was freed by then.
+		await delay(30_000);
+		await look();
+	} finally {
 		await connection.close();
 		await nats.stop();
 	}
