@@ -68,3 +68,38 @@ export function importCircle(
 		done.add(node);
 	}
 }
+
+/** Digest of each file by its path from the root. */
+export type CheckedFiles = Record<string, string>;
+
+/**
+ * The files of which a check that follows imports may say something else than before: those that are new or have changed, and
+ * whatever imports one of them or one that is gone, through however many others. All of them if nothing is known, or if one of
+ * `rules` isn't as it was. Sorted.
+ */
+export function affectedFiles({
+	before,
+	now,
+	rules,
+	texts,
+}: {
+	/** At the last check that found nothing. */
+	before: CheckedFiles | undefined;
+	now: CheckedFiles;
+	/** Paths of what decides about every file. */
+	rules: readonly string[];
+	/** Of the code in `now`. */
+	texts: ReadonlyMap<string, string>;
+}): string[] {
+	const all = Object.keys(now).sort();
+	if (!before || rules.some((path) => before[path] !== now[path])) return all;
+	const importers = Map.groupBy(importsIn(texts), ({ to }) => to);
+	const paths = new Set([...Object.keys(before), ...all]);
+	const affected = new Set(
+		[...paths].filter((path) => before[path] !== now[path]),
+	);
+	// What is added on the way is visited, too.
+	for (const path of affected)
+		for (const { from } of importers.get(path) ?? []) affected.add(from);
+	return all.filter((path) => affected.has(path));
+}
