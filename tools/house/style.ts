@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { affectedFiles, type CheckedFiles } from "./import-graph.ts";
 
@@ -58,7 +58,7 @@ function readFiles(): { files: CheckedFiles; texts: Map<string, string> } {
 		{ cwd: root, encoding: "utf8", maxBuffer: 1 << 26 },
 	)
 		.split("\0")
-		.filter((path) => path && existsSync(join(root, path)));
+		.filter(isFile);
 	const files: CheckedFiles = {};
 	const texts = new Map<string, string>();
 	for (const path of paths.sort()) {
@@ -68,6 +68,12 @@ function readFiles(): { files: CheckedFiles; texts: Map<string, string> } {
 		if (/\.tsx?$/.test(path)) texts.set(path, bytes.toString());
 	}
 	return { files, texts };
+}
+
+/** Neither a deleted one, nor a repository inside this one or a link to a folder, which Git lists as well. */
+function isFile(path: string): boolean {
+	const found = statSync(join(root, path), { throwIfNoEntry: false });
+	return path !== "" && found !== undefined && found.isFile();
 }
 
 function readState(): CheckedFiles | undefined {
