@@ -36,10 +36,11 @@ async function checkFooters(
 		file: string;
 		rows: bigint;
 		bytes: bigint;
+		groupRows: bigint;
 		repeats: boolean;
 	}>(
 		`SELECT file_name AS file, sum(row_group_num_rows)::BIGINT AS rows, sum(total_uncompressed_size)::BIGINT AS bytes,` +
-			` bool_or(encodings LIKE '%DICTIONARY%') AS repeats` +
+			` max(row_group_num_rows) AS "groupRows", bool_or(encodings LIKE '%DICTIONARY%') AS repeats` +
 			` FROM parquet_metadata([${files}]) WHERE path_in_schema = 'body' GROUP BY file_name`,
 	);
 	const found = new Map(footers.map((footer) => [footer.file, footer]));
@@ -66,7 +67,11 @@ async function checkFooters(
 				"ObjectMismatch",
 				`Object ${objectId(key)} of ${day.date} holds ${footer?.rows ?? "no"} rows, but the manifest says ${rows}`,
 			);
-		return { ...object, bodyBytes: Number(lengths.get(file) ?? footer!.bytes) };
+		return {
+			...object,
+			bodyBytes: Number(lengths.get(file) ?? footer!.bytes),
+			groupRows: Number(footer!.groupRows),
+		};
 	});
 }
 

@@ -16,11 +16,13 @@ import type { Session } from "../../packages/duckdb/session.ts";
 import { oneAtATime } from "../../packages/fair/fair-limit.ts";
 import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
 import {
+	areLarge,
 	areWide,
 	bodyColumnsOf,
 	headerColumnsOf,
 	headerSql,
 	isUnfitSql,
+	type SizedFile,
 } from "../../packages/warehouses/load/columns.ts";
 import {
 	type LoadDay,
@@ -129,6 +131,7 @@ export class DownloadedDays implements DayFiles {
 	async #check(day: LoadDay): Promise<LoadDay> {
 		const session = await this.#opened();
 		const checked = await checkObjects(day, session);
+		if (areLarge(checked)) await session.run("SET threads = 1");
 		const counted = this.#hasErased
 			? await withoutErased(checked, session)
 			: checked;
@@ -137,8 +140,7 @@ export class DownloadedDays implements DayFiles {
 		const filter = this.#filter;
 		const objects = filter ? await chosenEvents(left, filter, session) : left;
 		await leaveOutOmitted(day, session, this.#eventTypes?.place);
-		const files = objects.map(({ file }) => file);
-		const unfit = await countUnfit(this.#columns, files, session);
+		const unfit = await countUnfit(this.#columns, objects, session);
 		this.#unfit.set(day, unfit);
 		const rows = this.#hasErased || filter ? rowsOf(objects) : day.rows;
 		return withoutReleased({ ...day, rows, objects, unfit }, session);
@@ -147,14 +149,18 @@ export class DownloadedDays implements DayFiles {
 	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
 	#opened(): Promise<Session> {
 		this.#session ??= import("../../packages/duckdb/session.ts").then(
-			({ Session }) =>
-				Session.inMemory(
+			async ({ Session }) => {
+				const session = await Session.inMemory(
 					{
 						...boundedMemory(this.directory),
 						...(areWide(this.#columns) && memoryForWideTables()),
 					},
 					this.#context.signal,
-				),
+				);
+				// It would put a few large rows together again that came in chunks of their own.
+				await session.run("SET enable_caching_operators = false");
+				return session;
+			},
 		);
 		return this.#session;
 	}
@@ -215,7 +221,7 @@ function mayBeUnfit(columns: readonly TableColumn[]): boolean {
 /** Counts the values of bodies and headers in these files that don't fit their columns. */
 export async function countUnfit(
 	columns: readonly TableColumn[],
-	files: string[],
+	files: readonly SizedFile[],
 	session: Session,
 ): Promise<UnfitRows> {
 	if (!mayBeUnfit(columns) || files.length === 0) return {};

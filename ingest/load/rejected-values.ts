@@ -252,12 +252,11 @@ export class RejectedDays implements DayFiles {
 			const how = JSON.stringify({ ...about, ...(reason && { reason }) });
 			return `CASE WHEN ${condition} THEN ${rejectedFunction}(${text}, ${quoteText(how)}) END`;
 		});
-		const files = objects.map(({ file }) => file);
 		const begin = quoteText(`{"${member}":{"date":"`);
 		return (
 			`(SELECT event_id, "timestamp", "date", concat(${begin}, "date"::DATE::VARCHAR, '",', members, '}}') AS body FROM` +
 			` (SELECT event_id, "timestamp", "date", unnest([${values.join(", ")}]) AS members` +
-			` FROM ${eventRows(files, bodyColumnsOf(columns))}) WHERE members IS NOT NULL)`
+			` FROM ${eventRows(objects, bodyColumnsOf(columns))}) WHERE members IS NOT NULL)`
 		);
 	}
 }

@@ -233,12 +233,15 @@ export class SplitDays implements DayFiles {
 			const [size] = await session.rows<{ rows: bigint; bytes: bigint }>(
 				`SELECT count(*) AS rows, coalesce(sum(strlen(body)), 0)::BIGINT AS bytes FROM ${rows}`,
 			);
-			const isUnfit = Object.keys(day.unfit ?? {}).length > 0;
-			parts.set(number, {
+			const made = {
 				file,
 				rows: Number(size!.rows),
 				bodyBytes: Number(size!.bytes),
-				unfit: isUnfit ? await countUnfit(columns, [file], session) : {},
+			};
+			const isUnfit = Object.keys(day.unfit ?? {}).length > 0;
+			parts.set(number, {
+				...made,
+				unfit: isUnfit ? await countUnfit(columns, [made], session) : {},
 			});
 			if (number === 0) await this.#countOthers(rows, session);
 		}

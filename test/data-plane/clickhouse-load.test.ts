@@ -354,6 +354,34 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 		).toEqual([[20_000, 20_000, 4_096]]);
 	});
 
+	test.each([
+		["with groups of many rows, as compaction makes them", 7_500, 3_072],
+		["with bodies of 130 kB", 250, 96_000],
+	])(
+		"objects of 30 MB %s don't need more memory than a Job has",
+		async (_, count, bytes) => {
+			const { manifest, loaded, rows } = await sceneOf();
+			const tag: TableColumn = {
+				name: "tag",
+				from: { bodyPointer: "/tag", type: "String" },
+			};
+			const objects = ["a", "b", "c"].map((name) =>
+				eventsOf(day, count, name).map((event) => ({
+					...event,
+					body: JSON.stringify({ tag: randomBytes(bytes).toString("base64") }),
+				})),
+			);
+			await loaded(await manifest({ [day]: objects }), {
+				table: { name: "orders", columns: [...columns, tag], description: "" },
+			});
+			expect(
+				await rows(
+					"SELECT toInt32(count()), toInt32(uniqExact(event_id)), toInt32(countIf(tag = JSONExtractString(body, 'tag'))) FROM orders",
+				),
+			).toEqual([[3 * count, 3 * count, 3 * count]]);
+		},
+	);
+
 	test("a Run that was paused past its successor's beginning changes nothing", async () => {
 		const { twoDays, load, loaded, rows, proxy } = await sceneOf();
 		await loaded(await twoDays("a"));

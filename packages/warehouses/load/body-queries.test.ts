@@ -95,7 +95,7 @@ test("a column of accepted bodies has each value, and the documented query each 
 			is_unfit: boolean;
 		}>(
 			`SELECT ${expression} AS own, ${columnSql(column).expression} AS value, ${isUnfit} AS is_unfit` +
-				` FROM ${eventRows([file], [column])} ORDER BY n`,
+				` FROM ${eventRows([{ file }], [column])} ORDER BY n`,
 		);
 		expect(found).toEqual(
 			bodies.map(({ type, isTwice, isCut }) => ({

@@ -56,7 +56,7 @@ async function columnOf(body: string, type: string, pointer = "/a") {
 	const { type: sqlType, value, isUnfit } = bodyValueSql(from, 0);
 	const [found] = await session.rows<Record<string, string | boolean | null>>(
 		`SELECT typeof(${value}) AS type, (${value})::VARCHAR AS value, ${isUnfit} AS is_unfit` +
-			` FROM ${eventRows([file], [column(type, pointer)])}`,
+			` FROM ${eventRows([{ file }], [column(type, pointer)])}`,
 	);
 	expect(found!.type).toBe(sqlType);
 	if (!found!.is_unfit) return found!.value;
@@ -270,7 +270,12 @@ test("values that don't fit are counted by column over days, and columns without
 		column("String", "/a", "text"),
 		column("Date", "/b", "day of"),
 	];
-	const count = (...files: string[]) => countUnfit(columns, files, session);
+	const count = (...files: string[]) =>
+		countUnfit(
+			columns,
+			files.map((file) => ({ file })),
+			session,
+		);
 	const counts = [
 		await count(await fileOf('{"a":1}', '{"a":"x","b":1}', "{}", '{"a":null}')),
 		await count(await fileOf('{"a":1.5}', '{"a":"y"}')),

@@ -1,8 +1,18 @@
-import { expect, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import type { TableColumn } from "../../contracts/job.ts";
+import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
 import { defineBodyValues } from "./body-values.ts";
-import { columnSql, headerSql } from "./columns.ts";
+import {
+	areLarge,
+	areWrittenAlone,
+	columnSql,
+	eventRows,
+	headerSql,
+} from "./columns.ts";
 
 const event =
 	"select 'e1' as event_id, timestamptz '2026-03-01 23:30:00+00' as timestamp," +
@@ -80,3 +90,74 @@ async function truth(condition: string, row: string): Promise<boolean> {
 		session.close();
 	}
 }
+
+test("rows of large bodies come in chunks of few, and each comes once", async () => {
+	const directory = await mkdtemp(join(tmpdir(), "columns-"));
+	onTestFinished(() => rm(directory, { recursive: true }));
+	const file = join(directory, "rows.parquet");
+	const session = await Session.inMemory({}, new AbortController().signal);
+	try {
+		defineBodyValues(session);
+		await session.run("SET enable_caching_operators = false");
+		await session.run(
+			`COPY (SELECT i AS event_id, '{"a":' || i || '}' AS body FROM range(5000) t(i)) TO ${quoteText(file)} (FORMAT parquet)`,
+		);
+		const number: TableColumn = {
+			name: "a",
+			from: { bodyPointer: "/a", type: "Integer" },
+		};
+		const chunksOf = async (bodyBytes: number) => {
+			const sized = { file, rows: 5_000, bodyBytes, groupRows: 5_000 };
+			const { expression } = columnSql(number, [number]);
+			const sql = `SELECT event_id, ${expression} AS a FROM ${eventRows([sized], [number])}`;
+			const found: unknown[][] = [];
+			let most = 0;
+			for await (const chunk of session.chunks(sql)) {
+				most = Math.max(most, chunk.rowCount);
+				found.push(...chunk.getRows());
+			}
+			expect(found.map(([id, a]) => id === a)).not.toContain(false);
+			expect(new Set(found.map(([id]) => id)).size).toBe(5_000);
+			expect(found.length).toBe(5_000);
+			return most;
+		};
+		expect(await chunksOf(5_000 * 500)).toBe(2_048);
+		expect(await chunksOf(5_000 * 16_384)).toBe(2_048 / 8);
+		expect(await chunksOf(5_000 * 1024 ** 2)).toBe(4);
+	} finally {
+		session.close();
+	}
+});
+
+test.each([
+	[
+		"a group of many rows",
+		{ rows: 8_000, mean: 4_096, groupRows: 4_000 },
+		true,
+	],
+	["archive's groups", { rows: 8_000, mean: 4_096, groupRows: 1_000 }, false],
+	["short bodies", { rows: 8_000, mean: 500, groupRows: 8_000 }, false],
+	["a single body", { rows: 1, mean: 9_000_000, groupRows: 1 }, true],
+	["no rows", { rows: 0, mean: 0, groupRows: 0 }, false],
+])(
+	"whether a vector of %s is large",
+	(_, { rows, mean, groupRows }, isLarge) => {
+		const file = { file: "", rows, bodyBytes: rows * mean, groupRows };
+		expect(areLarge([{ file: "" }, file])).toBe(isLarge);
+	},
+);
+
+test("a file is written by one thread if its rows are long, with the values of their bodies", () => {
+	const files = [{ file: "", rows: 10, bodyBytes: 10 * 2_000 }];
+	const texts = ["a", "b", "c"].map(
+		(name): TableColumn => ({
+			name,
+			from: { bodyPointer: `/${name}`, type: "String" },
+		}),
+	);
+	expect(areWrittenAlone(files, texts.slice(0, 1))).toBe(false);
+	expect(areWrittenAlone(files, texts)).toBe(true);
+	expect(areWrittenAlone([{ ...files[0]!, bodyBytes: 10_000 }], texts)).toBe(
+		false,
+	);
+});

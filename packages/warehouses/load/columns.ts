@@ -1,10 +1,12 @@
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
+import { vectorRows } from "../../duckdb/memory.ts";
 import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
 import {
 	type BodyColumn,
 	bodyValuesFunction,
 	headerValueFunction,
 } from "./body-values.ts";
+import type { DayObject } from "./load-day.ts";
 
 /** A column of a DuckDB table, and the expression that fills it from the rows of {@link eventRows}. */
 export interface ColumnSql {
@@ -101,16 +103,24 @@ export function bodyColumnsOf(
 	}) as (TableColumn & { from: BodyColumn })[];
 }
 
+/** A file of events. Its size is known once it is checked. */
+export type SizedFile = Pick<DayObject, "file" | "bodyBytes"> &
+	Partial<Pick<DayObject, "rows" | "groupRows">>;
+
 /**
  * The rows of objects, as a table to select these columns from. With columns from the body or headers, the session needs
  * {@link file://./body-values.ts defineBodyValues}.
  */
 export function eventRows(
-	files: string[],
+	files: readonly SizedFile[],
 	columns: readonly TableColumn[],
 ): string {
 	const fromBody = bodyColumnsOf(columns).map(({ from }) => from);
-	const rows = rowsInParts(files, partsOf(fromBody.length));
+	const parts = partsOf(fromBody.length, files);
+	const rows = rowsInParts(
+		files.map(({ file }) => file),
+		parts,
+	);
 	if (fromBody.length === 0) return rows;
 	const values = `${bodyValuesFunction}(body, ${quoteText(JSON.stringify(fromBody))})`;
 	const paths = fromBody.map((_, number) => `'$[${number}]'`).join(", ");
@@ -122,29 +132,69 @@ export function eventRows(
  * count in no `memory_limit`.
  */
 export function areWide(columns: readonly TableColumn[]): boolean {
-	return partsOf(bodyColumnsOf(columns).length) > 1;
+	return partsOf(bodyColumnsOf(columns).length, []) > 1;
 }
 
 /** With so many columns, short values of 2,048 rows fit into the memory that a load has, and with twice as many they don't. */
 const columnsOfWholeVectors = 100;
 
-function partsOf(columns: number): number {
-	return Math.max(1, Math.ceil(columns / columnsOfWholeVectors));
+/** Of the bodies whose values are in memory at once, each several times. Archive's groups of rows have no more. */
+const chunkBytes = 4 * 1024 ** 2;
+
+function partsOf(columns: number, files: readonly SizedFile[]): number {
+	if (columns === 0) return 1;
+	const byBytes = areLarge(files)
+		? Math.ceil((bytesOfRow(files) * vectorRows) / chunkBytes)
+		: 1;
+	const byColumns = Math.ceil(columns / columnsOfWholeVectors);
+	return Math.min(vectorRows, Math.max(byBytes, byColumns));
+}
+
+/** The mean of a body in the file of which it is the largest. */
+function bytesOfRow(files: readonly SizedFile[]): number {
+	return Math.max(
+		0,
+		...files.map(({ rows, bodyBytes = 0 }) => (rows ? bodyBytes / rows : 0)),
+	);
 }
 
 /**
+ * Whether DuckDB shall handle the files by one thread, since a vector of their rows has more bytes than {@link chunkBytes}. A vector has
+ * no more rows than its group, and compaction makes such groups.
+ */
+export function areLarge(files: readonly SizedFile[]): boolean {
+	return files.some((file) => {
+		const { groupRows = vectorRows } = file;
+		return bytesOfRow([file]) * Math.min(vectorRows, groupRows) > chunkBytes;
+	});
+}
+
+/**
+ * Whether DuckDB shall write the rows by one thread: each has a group of them in memory, and copies of it in pages. Of a body's parts that
+ * columns have, few are in each other.
+ */
+export function areWrittenAlone(
+	files: readonly SizedFile[],
+	columns: readonly TableColumn[],
+): boolean {
+	const texts = bodyColumnsOf(columns).filter(({ from }) =>
+		/^(String|JSON)$/.test(from.type),
+	);
+	const bodies = 1 + Math.min(2, texts.length);
+	return bytesOfRow(files) * bodies > longRowBytes;
+}
+
+const longRowBytes = 5 * 1024;
+
+/**
  * The rows of files in chunks of an nth of 2,048, since all values of a chunk are in memory several times. DuckDB has no setting
- * for that, but hands on what a filter leaves of a chunk.
+ * for that, but hands on what a filter leaves of a chunk: here a chunk has each row n times, of which one stays. No text is copied.
  */
 function rowsInParts(files: string[], parts: number): string {
-	if (parts === 1) return parquetRows(files);
-	const rows = parquetRows(files, { rowNumber: true });
-	const selected = Array.from(
-		{ length: parts },
-		(_, part) =>
-			`SELECT * FROM ${rows} WHERE file_row_number % ${parts} = ${part}`,
-	);
-	return `(${selected.join(" UNION ALL ")})`;
+	const rows = parquetRows(files);
+	if (parts === 1) return rows;
+	const times = `unnest([1${", 0".repeat(parts - 1)}])`;
+	return `(SELECT * EXCLUDE (part) FROM (SELECT *, ${times} AS part FROM ${rows}) WHERE part = 1)`;
 }
 
 /** The columns whose values come from captured headers. */

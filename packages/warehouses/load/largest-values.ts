@@ -17,7 +17,7 @@ export async function largestValues(
 	session: Session,
 	among?: readonly string[],
 ): Promise<string> {
-	const files = days.flatMap(({ objects }) => objects.map(({ file }) => file));
+	const files = days.flatMap(({ objects }) => objects);
 	const chosen = columns.filter(({ name }) => among?.includes(name) ?? true);
 	if (files.length === 0 || chosen.length === 0) return "";
 	defineBodyValues(session);

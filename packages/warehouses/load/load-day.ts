@@ -22,6 +22,8 @@ export interface DayObject extends ManifestObject {
 	file: string;
 	/** Of the bodies in it, uncompressed. Known once it is checked. */
 	bodyBytes?: number;
+	/** Rows of the largest group in it. Known once it is checked. */
+	groupRows?: number;
 }
 
 /** A date as a table has it. */

@@ -1,7 +1,7 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import { quoteName } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import { bodyColumnsOf, eventRows } from "./columns.ts";
+import { bodyColumnsOf, eventRows, type SizedFile } from "./columns.ts";
 import type { UnfitRows } from "./load-day.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { UnfitRows } from "./load-day.ts";
  */
 export async function countValues(
 	columns: readonly TableColumn[],
-	files: string[],
+	files: readonly SizedFile[],
 	session: Session,
 	isUnfit: (column: TableColumn, found: string) => string | undefined,
 ): Promise<UnfitRows> {
@@ -59,7 +59,7 @@ export async function countValues(
  */
 export async function countOwnValues(
 	columns: readonly { name: string; isPresent: string; isUnfit: string }[],
-	files: string[],
+	files: readonly SizedFile[],
 	session: Session,
 ): Promise<UnfitRows> {
 	if (columns.length === 0 || files.length === 0) return {};

@@ -3,7 +3,7 @@ import { quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { isKept } from "../../../service/exact-json.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
-import { columnSql, eventRows } from "../../load/columns.ts";
+import { columnSql, eventRows, type SizedFile } from "../../load/columns.ts";
 import {
 	type JsonLimits,
 	jsonFits,
@@ -65,7 +65,7 @@ export function unheldBodies(
 
 /** Of the rows of these files, how many bodies are NULL. */
 export async function unfitBodies(
-	files: string[],
+	files: readonly SizedFile[],
 	{ columns, options }: LoadInput["table"],
 	session: Session,
 ): Promise<UnfitRows> {
@@ -87,7 +87,7 @@ export async function unfitBodies(
 
 /** Writes a row of JSON for each event. Returns how many there are. */
 export function writeJsonRows(
-	files: string[],
+	files: readonly SizedFile[],
 	{ columns, options }: LoadInput["table"],
 	to: string,
 	session: Session,

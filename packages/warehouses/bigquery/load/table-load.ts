@@ -8,7 +8,13 @@ import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
-import { areWide, columnSql, eventRows } from "../../load/columns.ts";
+import {
+	areWide,
+	areWrittenAlone,
+	columnSql,
+	eventRows,
+	type SizedFile,
+} from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { largestValues } from "../../load/largest-values.ts";
 import { type LoadDay, rowsOf, type UnfitRows } from "../../load/load-day.ts";
@@ -267,7 +273,7 @@ export class BigQueryLoad {
 		const count = async (found: LoadDay[], session: Session) => {
 			const counts: UnfitRows[] = [];
 			for (const day of found)
-				counts.push(await unfitBodies(filesOf(day), table, session));
+				counts.push(await unfitBodies(day.objects, table, session));
 			unfit = counts;
 		};
 		const start = async (jobId: string) => {
@@ -357,9 +363,9 @@ async function writeUpload(
 	file: string,
 	session: Session,
 ): Promise<void> {
-	const files = days.flatMap(filesOf);
-	// Each thread has a group, and a copy of it in pages.
-	if (days.some(hasLargeBodies)) await session.run("SET threads = 1");
+	const files = days.flatMap(({ objects }) => objects);
+	if (areWrittenAlone(files, table.columns))
+		await session.run("SET threads = 1");
 	const written = await (isOfJson(table, days)
 		? writeJsonRows(files, table, file, session)
 		: writeParquet(files, table, file, session));
@@ -375,12 +381,8 @@ function isOfJson(table: LoadInput["table"], days: readonly LoadDay[]) {
 	return days.length > 0 && fieldsOf(table).some(({ type }) => type === "JSON");
 }
 
-function filesOf({ objects }: LoadDay): string[] {
-	return objects.map(({ file }) => file);
-}
-
 function writeParquet(
-	files: string[],
+	files: readonly SizedFile[],
 	{ columns, options }: LoadInput["table"],
 	file: string,
 	session: Session,
@@ -399,13 +401,5 @@ function writeParquet(
 	return session.run(
 		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
 			` TO ${quoteText(file)} (${areWide(columns) ? widePassingParquet : passingParquet})`,
-	);
-}
-
-const largeBodyBytes = 16 * 1024;
-
-function hasLargeBodies({ objects }: LoadDay): boolean {
-	return objects.some(
-		({ rows, bodyBytes = 0 }) => bodyBytes > largeBodyBytes * rows,
 	);
 }

@@ -14,7 +14,12 @@ import {
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
-import { areWide, columnSql, eventRows } from "../../load/columns.ts";
+import {
+	areWide,
+	areWrittenAlone,
+	columnSql,
+	eventRows,
+} from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
@@ -330,11 +335,11 @@ async function writeUploads(
 		const stored = type === "JSON" ? "VARCHAR" : type;
 		return `(${expression})::${stored} AS ${quoteDuckDB(name)}`;
 	});
+	if (areWrittenAlone(objects, columns)) await session.run("SET threads = 1");
 	defineBodyValues(session);
-	const files = objects.map(({ file }) => file);
 	await mkdir(directory);
 	const written = await session.run(
-		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
+		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(objects, columns)})` +
 			` TO ${quoteDuckDBText(directory)} (${areWide(columns) ? widePassingParquet : passingParquet}, FILE_SIZE_BYTES ${maxUploadBytes})`,
 	);
 	requireRowsOf({ date, rows }, written);

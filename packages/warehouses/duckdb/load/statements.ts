@@ -60,7 +60,10 @@ export function insertion(
 	return (
 		`INSERT INTO ${quoteName(table)} (${filled.map(({ name }) => quoteName(name)).join(", ")})` +
 		` SELECT ${filled.map(({ expression }) => expression).join(", ")}` +
-		` FROM ${eventRows(files, columns)}`
+		` FROM ${eventRows(
+			files.map((file) => ({ file })),
+			columns,
+		)}`
 	);
 }
 

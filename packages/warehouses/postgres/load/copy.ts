@@ -45,13 +45,12 @@ export async function copyDay(
 			: value;
 		return `${fit} AS ${quoteName(name)}`;
 	});
-	const files = day.objects.map(({ file }) => file);
 	const names = copied.map(({ name }) => quoteName(name)).join(", ");
 	const rows = await transaction.copy(
 		`COPY ${relation} (${names}) FROM STDIN (FORMAT binary)`,
 		binaryRows(
 			session,
-			`SELECT ${binaryRow(copied)} FROM (SELECT ${values.join(", ")} FROM ${eventRows(files, columns)})`,
+			`SELECT ${binaryRow(copied)} FROM (SELECT ${values.join(", ")} FROM ${eventRows(day.objects, columns)})`,
 		),
 	);
 	if (rows !== day.rows)
@@ -125,7 +124,6 @@ async function countUnfit(
 	{ columns, options }: LoadInput["table"],
 ): Promise<UnfitRows> {
 	if (objects.length === 0) return {};
-	const files = objects.map(({ file }) => file);
 	const limited = (column: TableColumn, found?: string) => {
 		const copied = copiedColumn(
 			column,
@@ -137,7 +135,7 @@ async function countUnfit(
 	};
 	const fromBody = await countValues(
 		columns,
-		files,
+		objects,
 		session,
 		(column, found) => {
 			const copied = limited(column, found);
@@ -152,7 +150,7 @@ async function countUnfit(
 		const isPresent = `(${value}) IS NOT NULL`;
 		return [{ name, isPresent, isUnfit: newlyUnfit(copied) }];
 	});
-	const own = await countOwnValues(others, files, session);
+	const own = await countOwnValues(others, objects, session);
 	return Object.fromEntries(
 		Object.entries({ ...fromBody, ...own }).filter(([, { rows }]) => rows > 0),
 	);
