@@ -1,8 +1,12 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import type { ObjectEvent } from "../support/examples/parquet-object.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
-import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
+import {
+	columns,
+	loadFixture,
+} from "../support/fixtures/data-plane/load-fixture.ts";
 
 /** As JSON of many like records: it takes a hundredth of its size on the wire and in the bucket. */
 function largeEvents(
@@ -122,4 +126,31 @@ test("they are loaded into BigQuery, too", async () => {
 			"select count(*)::int, count(distinct body)::int from shop.orders",
 		),
 	).toEqual([[400, 400]]);
+}, 120_000);
+
+test("a column's values of bodies in groups of many rows are loaded into BigQuery", async () => {
+	const { manifest, load, rows } = await bigQueryFixture();
+	const date = "2026-03-01";
+	const objects = ["a", "b"].map((tag) =>
+		Array.from({ length: 7_500 }, (_, index) => ({
+			event_id: `${tag}-${index}`,
+			timestampMs: startOfDate(date) + index,
+			body: JSON.stringify({ tag: randomBytes(3_072).toString("base64") }),
+		})),
+	);
+	const from = { bodyPointer: "/tag", type: "String" } as const;
+	const loaded = await load(await manifest({ [date]: objects }), {
+		input: {
+			table: {
+				name: "orders",
+				columns: [...columns, { name: "tag", from }],
+				description: "",
+			},
+		},
+		env: {},
+	});
+	expect(loaded.exitCode, loaded.log).toBe(0);
+	expect(
+		await rows("select count(distinct tag)::int from shop.orders"),
+	).toEqual([[15_000]]);
 }, 120_000);
