@@ -12,12 +12,14 @@ const concurrency = 6;
 /**
  * Downloads every object of the days into its file. Each day is checked once its objects have arrived, one day at a time,
  * while other downloads go on. The first failure stops the rest, and is thrown once they have stopped.
+ * @param onArrival is called with each object, before it is checked.
  */
 export async function downloadObjects(
 	days: LoadDay[],
 	check: (day: LoadDay) => Promise<void>,
 	log: Logger,
 	signal: AbortSignal,
+	onArrival: (object: DayObject) => void = () => undefined,
 ): Promise<void> {
 	const stop = new AbortController();
 	const links = new LinkReader(log, AbortSignal.any([signal, stop.signal]));
@@ -31,7 +33,8 @@ export async function downloadObjects(
 		stop.abort();
 	};
 	let checks = Promise.resolve();
-	const arrived = (day: LoadDay) => {
+	const arrived = (day: LoadDay, object: DayObject) => {
+		onArrival(object);
 		const left = missing.get(day)! - 1;
 		missing.set(day, left);
 		if (left > 0) return;
@@ -52,7 +55,7 @@ export async function downloadObjects(
 					file,
 					bytes,
 				);
-				arrived(day);
+				arrived(day, object);
 			}
 		} catch (error) {
 			fail(error);

@@ -25,6 +25,7 @@ import {
 	type SizedFile,
 } from "../../packages/warehouses/load/columns.ts";
 import {
+	type DayObject,
 	type LoadDay,
 	rowsOf,
 	type UnfitRows,
@@ -59,6 +60,8 @@ export class DownloadedDays implements DayFiles {
 	readonly #eventTypes: LoadInput["eventTypes"];
 	readonly #unfit = new Map<LoadDay, UnfitRows>();
 	#session: Promise<Session> | undefined;
+	#begun: BegunDay | undefined;
+	readonly #stop = new AbortController();
 	readonly #inTurn = oneAtATime();
 
 	/** @param erasures of the manifest. */
@@ -78,28 +81,79 @@ export class DownloadedDays implements DayFiles {
 	}
 
 	/** Gets all days; returns them as they are on disk. */
-	async all(days: LoadDay[]): Promise<LoadDay[]> {
+	async all(
+		days: LoadDay[],
+		early?: (object: DayObject) => void,
+	): Promise<LoadDay[]> {
 		const { log, signal } = this.#context;
 		const found = new Map<LoadDay, LoadDay>();
 		const check = async (day: LoadDay) => {
 			found.set(day, await this.#check(day));
 		};
-		await downloadObjects(days, check, log, signal);
+		await downloadObjects(
+			days,
+			check,
+			log,
+			AbortSignal.any([signal, this.#stop.signal]),
+			(object) => {
+				early?.(object);
+				// DuckDB takes as long to load as the rest of the program. Meanwhile the next objects are on their way.
+				this.#opened().catch(() => undefined);
+			},
+		);
 		return days.map((day) => found.get(day) ?? day);
+	}
+
+	/** Begins to get a day, which the next call of {@link with} gets if it wants it, and deletes otherwise. */
+	begin(day: LoadDay): void {
+		const arrived: DayObject[] = [];
+		const begun: BegunDay = {
+			day,
+			arrived,
+			found: this.all([day], (object) => {
+				arrived.push(object);
+				begun.early?.(object);
+			}),
+		};
+		// Whoever gets the day has the failure.
+		begun.found.catch(() => undefined);
+		this.#begun = begun;
 	}
 
 	async with<T>(
 		days: LoadDay[],
 		use: (days: LoadDay[], session: Session) => Promise<T>,
+		early?: (object: DayObject) => void,
 	): Promise<T> {
 		return this.#inTurn(async () => {
 			try {
-				return await use(await this.all(days), await this.#opened());
+				return await use(await this.#get(days, early), await this.#opened());
 			} finally {
-				for (const { file } of days.flatMap(filesOf))
-					await rm(file, { force: true });
+				await removeFiles(days);
 			}
 		});
+	}
+
+	async #get(
+		days: LoadDay[],
+		early?: (object: DayObject) => void,
+	): Promise<LoadDay[]> {
+		const begun = this.#begun;
+		this.#begun = undefined;
+		if (!begun) return this.all(days, early);
+		if (!days.includes(begun.day)) {
+			await begun.found.catch(() => undefined);
+			await removeFiles([begun.day]);
+			return this.all(days, early);
+		}
+		if (early) for (const object of begun.arrived) early(object);
+		begun.early = early;
+		const [first] = await begun.found;
+		const others = await this.all(
+			days.filter((day) => day !== begun.day),
+			early,
+		);
+		return days.map((day) => (day === begun.day ? first! : others.shift()!));
 	}
 
 	unfitOf(day: LoadDay): UnfitRows | undefined {
@@ -124,6 +178,8 @@ export class DownloadedDays implements DayFiles {
 	}
 
 	async close(): Promise<void> {
+		this.#stop.abort();
+		await this.#begun?.found.catch(() => undefined);
 		const session = await this.#session?.catch(() => undefined);
 		session?.close();
 	}
@@ -146,7 +202,6 @@ export class DownloadedDays implements DayFiles {
 		return withoutReleased({ ...day, rows, objects, unfit }, session);
 	}
 
-	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
 	#opened(): Promise<Session> {
 		this.#session ??= import("../../packages/duckdb/session.ts").then(
 			async ({ Session }) => {
@@ -164,6 +219,18 @@ export class DownloadedDays implements DayFiles {
 		);
 		return this.#session;
 	}
+}
+
+/** A day whose objects are on their way before anybody asks for them. */
+interface BegunDay {
+	day: LoadDay;
+	found: Promise<LoadDay[]>;
+	arrived: DayObject[];
+	early?: ((object: DayObject) => void) | undefined;
+}
+
+async function removeFiles(days: LoadDay[]): Promise<void> {
+	for (const { file } of days.flatMap(filesOf)) await rm(file, { force: true });
 }
 
 /** No header's name: the type of an event whose body lacks what a tracking plan omits, as the body had it. */

@@ -162,6 +162,8 @@ class Attempt {
 				? await sized(plans, files, this.#manifest, this.#input.filter, found)
 				: await onDisk(plans, files, rejected, found);
 			found?.requireNone();
+			const first = ready.days.find(({ objects }) => objects.length > 0);
+			if (first && takesDaysOneByOne(this.#input)) files.begin(first);
 			const all = await this.#load(ready, files, async () => {
 				const days = takesDaysOneByOne(this.#input)
 					? await rejected.counted({ ...plans, days: ready.days })

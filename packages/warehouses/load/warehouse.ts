@@ -12,7 +12,7 @@ import type { Logger } from "../../service/log.ts";
 import type { QueryResult, SecretReader } from "../definition/sql.ts";
 import type { ErasingAccess } from "./erasing-access.ts";
 import type { TableTypes } from "./incompatibility.ts";
-import type { HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
+import type { DayObject, HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
 
 /** What a Job gives the warehouse that it opens. */
 export interface WarehouseContext {
@@ -30,10 +30,14 @@ export interface WarehouseContext {
 /** Gets the objects of days onto the scratch volume, checked and as the table shall have them. Throws {@link JobFailure}. */
 export interface DayFiles {
 	readonly directory: string;
-	/** Gets days for `use`, then deletes their files. Waits until no other day is on disk. */
+	/**
+	 * Gets days for `use`, then deletes their files. Waits until no other day is on disk.
+	 * @param early may be called with objects as they arrive, which nobody has checked yet.
+	 */
 	with<T>(
 		days: LoadDay[],
 		use: (days: LoadDay[], session: Session) => Promise<T>,
+		early?: (object: DayObject) => void,
 	): Promise<T>;
 	/** Adds values of a day that the warehouse itself can't hold. */
 	addUnfit(day: LoadDay, unfit: UnfitRows): void;

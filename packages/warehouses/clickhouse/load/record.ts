@@ -89,7 +89,7 @@ export function recordOf(
 	]);
 }
 
-/** The rows that a table has on these dates, or on all. */
+/** The rows that a table has on these dates, or on all. Without columns they are only counted. */
 export async function rowsByDate(
 	connection: Connection,
 	table: string,
@@ -103,7 +103,7 @@ export async function rowsByDate(
 		rows: string;
 		digest: string;
 	}>(
-		`SELECT toString(date) AS day, toString(count()) AS rows, ${digestSql(columns)} AS digest FROM ${table}${where} GROUP BY date`,
+		`SELECT toString(date) AS day, toString(count()) AS rows, ${columns.length > 0 ? digestSql(columns) : quoteText(noRows.digest)} AS digest FROM ${table}${where} GROUP BY date`,
 	);
 	return new Map(
 		found.map(({ day, rows, digest }) => [day, { rows: Number(rows), digest }]),

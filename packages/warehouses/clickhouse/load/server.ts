@@ -22,18 +22,17 @@ export async function serverFacts(
 	connection: Connection,
 ): Promise<ServerFacts> {
 	const { database, cluster } = connection.input;
-	const [server] = await connection.rows<{ version: string }>(
-		"SELECT version() AS version",
-	);
-	const [found] = await connection.rows<{ engine: string }>(
-		`SELECT engine FROM system.databases WHERE name = ${quoteText(database)}`,
-	);
-	const shards =
+	const [[server], [found], shards] = await Promise.all([
+		connection.rows<{ version: string }>("SELECT version() AS version"),
+		connection.rows<{ engine: string }>(
+			`SELECT engine FROM system.databases WHERE name = ${quoteText(database)}`,
+		),
 		cluster === undefined
 			? []
-			: await connection.rows<{ shards: string }>(
+			: connection.rows<{ shards: string }>(
 					`SELECT toString(max(shard_num)) AS shards FROM system.clusters WHERE cluster = ${cluster.startsWith("{") ? `getMacro(${quoteText(cluster.slice(1, -1))})` : quoteText(cluster)}`,
-				);
+				),
+	]);
 	return {
 		version: server!.version,
 		databaseEngine: found?.engine,

@@ -30,7 +30,8 @@ import {
 	type WarehouseContext,
 } from "../../load/warehouse.ts";
 import type { Connection } from "./connection.ts";
-import { joinedParquet, parquetUploads } from "./joined-parquet.ts";
+import { joinedParquet } from "./joined-parquet.ts";
+import { ObjectUploads } from "./object-uploads.ts";
 import type { ClickHousePlan } from "./plan.ts";
 import {
 	type DateRows,
@@ -41,6 +42,7 @@ import {
 	recordTable,
 	rowsByDate,
 } from "./record.ts";
+import { dateColumn } from "./schema.ts";
 import {
 	newStagingName,
 	quoteName,
@@ -139,12 +141,7 @@ export class ClickHouseLoad {
 		say();
 		const filled: LoadDay[] = [];
 		for (const day of days) {
-			const found =
-				day.objects.length > 0
-					? await this.#files.with([day], ([found], session) =>
-							this.#insert(found!, session),
-						)
-					: day;
+			const found = day.objects.length > 0 ? await this.#put(day) : day;
 			filled.push(found);
 			const { daysDone, rowsDone } = progress;
 			progress = {
@@ -205,14 +202,24 @@ export class ClickHouseLoad {
 		await this.#connection.run(this.#sql.attachDay(date, this.#staging, name));
 	}
 
-	#rows(table: string, days: LoadDay[]): Promise<Map<UtcDate, DateRows>> {
+	/** Of days that no record is about, the rows are counted and not read: their digest is that of none. */
+	async #rows(table: string, days: LoadDay[]): Promise<Map<UtcDate, DateRows>> {
+		const { columns } = this.#input.table;
+		const oldest = oldestRecorded(this.#manifest);
 		const dates = days.map(({ date }) => date);
-		return rowsByDate(
-			this.#connection,
-			this.#sql.of(table),
-			this.#input.table.columns,
-			dates,
-		);
+		const of = (columns: readonly TableColumn[], dates: UtcDate[]) =>
+			rowsByDate(this.#connection, this.#sql.of(table), columns, dates);
+		const [recorded, counted] = await Promise.all([
+			of(
+				columns,
+				dates.filter((date) => date >= oldest),
+			),
+			of(
+				[],
+				dates.filter((date) => date < oldest),
+			),
+		]);
+		return new Map([...recorded, ...counted]);
 	}
 
 	/** Changes the days one by one, each by one statement. */
@@ -282,32 +289,62 @@ export class ClickHouseLoad {
 		return () => write([{ ...last, objects: [] }], true);
 	}
 
-	async #insert(day: LoadDay, session: Session): Promise<LoadDay> {
+	/** Puts a day's rows into the staging table. Returns the day as its objects on disk have it. */
+	async #put(day: LoadDay): Promise<LoadDay> {
 		const { columns } = this.#input.table;
-		const uploads = areOfObjects(columns)
-			? await parquetUploads(day.objects, maxUploadBytes)
-			: undefined;
-		if (uploads) {
-			requireRowsOf(day, rowsOf(uploads));
-			await this.#upload(uploads, joinedParquet);
-			return day;
+		const isOfObjects = areOfObjects(columns);
+		const newUploads = () =>
+			new ObjectUploads((upload) => this.#upload(joinedParquet(upload)), {
+				maxBytes: maxUploadBytes,
+				atOnce: this.#sql.insertsAtOnce,
+			});
+		const uploads = newUploads();
+		const { released = [], without = [] } = day;
+		// Rows that were sent too early are dropped with their partition.
+		const mayBeEarly =
+			isOfObjects &&
+			dateColumn(columns) !== undefined &&
+			released.length + without.length === 0;
+		const use = async ([found]: LoadDay[], session: Session) => {
+			const { objects } = found!;
+			let rows = isOfObjects ? await uploads.finish(objects) : undefined;
+			if (rows === undefined && uploads.hasSentEarly) {
+				await this.#connection.run(this.#sql.dropDay(day.date, this.#staging));
+				rows = await newUploads().finish(objects);
+			}
+			if (rows === undefined) await this.#write(found!, session);
+			else requireRowsOf(found!, rows);
+			return found!;
+		};
+		try {
+			return await this.#files.with(
+				[day],
+				use,
+				mayBeEarly ? (object) => uploads.add(object) : undefined,
+			);
+		} finally {
+			await uploads.end();
 		}
+	}
+
+	/** Sends a day's rows in files that are written anew. */
+	async #write(day: LoadDay, session: Session): Promise<void> {
+		const { columns } = this.#input.table;
 		const directory = join(this.#files.directory, `${day.date}-written`);
 		try {
 			const files = await writeUploads(day, columns, directory, session);
-			await this.#upload(files, createReadStream);
+			await mapConcurrently(files, this.#sql.insertsAtOnce, (file) =>
+				this.#upload(createReadStream(file)),
+			);
 		} finally {
 			await rm(directory, { recursive: true, force: true });
 		}
-		return day;
 	}
 
-	async #upload<T>(files: T[], read: (file: T) => Readable): Promise<void> {
+	#upload(parquet: Readable): Promise<void> {
 		const { columns } = this.#input.table;
 		const sql = this.#sql.insert(this.#staging, columns, "Parquet");
-		await mapConcurrently(files, this.#sql.insertsAtOnce, (file) =>
-			this.#connection.run(sql, read(file)),
-		);
+		return this.#connection.run(sql, parquet);
 	}
 }
 

@@ -294,22 +294,20 @@ class ClickHouseWarehouse implements Warehouse {
 	async #find(table: string): Promise<ClickHouseTable | undefined> {
 		const { database } = this.#connection.input;
 		const where = `WHERE database = ${quoteText(database)}`;
-		const [found] = await this.#connection.rows<{
-			engine: string;
-			comment: string;
-			partition_key: string;
-			sorting_key: string;
-		}>(
-			`SELECT engine, comment, partition_key, sorting_key FROM system.tables ${where} AND name = ${quoteText(table)}`,
-		);
+		const [[found], columns] = await Promise.all([
+			this.#connection.rows<{
+				engine: string;
+				comment: string;
+				partition_key: string;
+				sorting_key: string;
+			}>(
+				`SELECT engine, comment, partition_key, sorting_key FROM system.tables ${where} AND name = ${quoteText(table)}`,
+			),
+			this.#connection.rows<{ name: string; type: string; comment: string }>(
+				`SELECT name, type, comment FROM system.columns ${where} AND table = ${quoteText(table)} ORDER BY position`,
+			),
+		]);
 		if (!found) return undefined;
-		const columns = await this.#connection.rows<{
-			name: string;
-			type: string;
-			comment: string;
-		}>(
-			`SELECT name, type, comment FROM system.columns ${where} AND table = ${quoteText(table)} ORDER BY position`,
-		);
 		const {
 			engine,
 			comment,
