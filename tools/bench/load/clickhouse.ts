@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ManifestObject } from "../../../packages/contracts/manifest.ts";
+import { addDays } from "../../../packages/contracts/utc-date.ts";
 import {
 	type ClickHouseInput,
 	fileEnv,
@@ -38,7 +39,11 @@ export const bench: Bench = {
 			for (const part of await writeDay(day, events, { file, options }))
 				objects.push(await upload.put(part, events / dayObjects));
 			upload.close();
-			const manifest = manifestOf([{ date: benchDay, rows: events, objects }]);
+			const manifest = {
+				...manifestOf([{ date: benchDay, rows: events, objects }]),
+				// So soon after the day, a Run records it, with a digest of its rows.
+				snapshotTime: `${addDays(benchDay, 1)}T00:00:00Z`,
+			};
 			const env: Record<string, string> = {};
 			for (const name of ["user", "password"] as const) {
 				const path = join(directory, name);
