@@ -61,7 +61,6 @@ export class DownloadedDays implements DayFiles {
 	readonly #unfit = new Map<LoadDay, UnfitRows>();
 	#session: Promise<Session> | undefined;
 	#begun: BegunDay | undefined;
-	readonly #stop = new AbortController();
 	readonly #inTurn = oneAtATime();
 
 	/** @param erasures of the manifest. */
@@ -84,6 +83,7 @@ export class DownloadedDays implements DayFiles {
 	async all(
 		days: LoadDay[],
 		early?: (object: DayObject) => void,
+		unwanted?: AbortSignal,
 	): Promise<LoadDay[]> {
 		const { log, signal } = this.#context;
 		const found = new Map<LoadDay, LoadDay>();
@@ -94,7 +94,7 @@ export class DownloadedDays implements DayFiles {
 			days,
 			check,
 			log,
-			AbortSignal.any([signal, this.#stop.signal]),
+			unwanted ? AbortSignal.any([signal, unwanted]) : signal,
 			(object) => {
 				early?.(object);
 				// DuckDB takes as long to load as the rest of the program. Meanwhile the next objects are on their way.
@@ -107,14 +107,13 @@ export class DownloadedDays implements DayFiles {
 	/** Begins to get a day, which the next call of {@link with} gets if it wants it, and deletes otherwise. */
 	begin(day: LoadDay): void {
 		const arrived: DayObject[] = [];
-		const begun: BegunDay = {
-			day,
-			arrived,
-			found: this.all([day], (object) => {
-				arrived.push(object);
-				begun.early?.(object);
-			}),
+		const stop = new AbortController();
+		const arrive = (object: DayObject) => {
+			arrived.push(object);
+			begun.early?.(object);
 		};
+		const found = this.all([day], arrive, stop.signal);
+		const begun: BegunDay = { day, arrived, found, stop };
 		// Whoever gets the day has the failure.
 		begun.found.catch(() => undefined);
 		this.#begun = begun;
@@ -139,11 +138,10 @@ export class DownloadedDays implements DayFiles {
 		early?: (object: DayObject) => void,
 	): Promise<LoadDay[]> {
 		const begun = this.#begun;
+		if (!begun || days.length === 0) return this.all(days, early);
 		this.#begun = undefined;
-		if (!begun) return this.all(days, early);
 		if (!days.includes(begun.day)) {
-			await begun.found.catch(() => undefined);
-			await removeFiles([begun.day]);
+			await discard(begun);
 			return this.all(days, early);
 		}
 		if (early) for (const object of begun.arrived) early(object);
@@ -178,8 +176,7 @@ export class DownloadedDays implements DayFiles {
 	}
 
 	async close(): Promise<void> {
-		this.#stop.abort();
-		await this.#begun?.found.catch(() => undefined);
+		if (this.#begun) await discard(this.#begun);
 		const session = await this.#session?.catch(() => undefined);
 		session?.close();
 	}
@@ -226,7 +223,14 @@ interface BegunDay {
 	day: LoadDay;
 	found: Promise<LoadDay[]>;
 	arrived: DayObject[];
+	stop: AbortController;
 	early?: ((object: DayObject) => void) | undefined;
+}
+
+async function discard({ day, found, stop }: BegunDay): Promise<void> {
+	stop.abort();
+	await found.catch(() => undefined);
+	await removeFiles([day]);
 }
 
 async function removeFiles(days: LoadDay[]): Promise<void> {
