@@ -13,6 +13,7 @@ import {
 	vi,
 } from "vitest";
 import type { BodyValueType, LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
@@ -53,6 +54,58 @@ test("a Run makes a table with a partition for each day, and the next one adds w
 			"SELECT relid::text FROM pg_partition_tree('webhooks.orders') WHERE isleaf ORDER BY 1",
 		),
 	).toEqual([["webhooks.orders_p20260301"], ["webhooks.orders_p20260302"]]);
+});
+
+test("a Run that adds reads no row of a day that nobody has changed, and counts what is beside its dates all the same", async () => {
+	const { manifest, load, sql } = await postgresFixture(server);
+	const ofDay = async (tag: string, rows: number) =>
+		manifest({ "2026-03-02": [eventsOf("2026-03-02", rows, tag)] });
+	let second = 0;
+	const loaded = async (days: Manifest) => {
+		const snapshotTime = `2026-03-03T12:00:0${second++}.000Z`;
+		const end = await load(
+			{ ...days, run: crypto.randomUUID(), snapshotTime },
+			{ input: { adds: true } },
+		);
+		expect(end.exitCode, end.log).toBe(0);
+		return end.result;
+	};
+	const read = async (rows: number): Promise<number> => {
+		const [stats] = await vi.waitFor(async () => {
+			const found = await sql(
+				"SELECT sum(n_tup_ins), sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'orders\\_p%'",
+			);
+			// A connection says what it did at its end.
+			expect(Number(found[0]![0])).toBe(rows);
+			return found;
+		});
+		return Number(stats![1]);
+	};
+	await loaded(
+		await manifest({ "2026-03-01": [eventsOf("2026-03-01", 3_000, "old")] }),
+	);
+	const day = await ofDay("a", 3_000);
+	expect(await loaded(day)).toMatchObject({ rows: 3_000, otherRows: 3_000 });
+	const before = await read(6_000);
+	const [more] = (await ofDay("b", 10)).dates;
+	const [known] = day.dates;
+	const both: Manifest = {
+		...day,
+		dates: [
+			{
+				...known!,
+				rows: 3_010,
+				objects: [...known!.objects, ...more!.objects],
+			},
+		],
+	};
+	expect(await loaded(both)).toMatchObject({ addedRows: 10, otherRows: 3_000 });
+	expect((await read(6_010)) - before).toBeLessThan(100);
+	await sql("DELETE FROM webhooks.orders_p20260301 WHERE event_id LIKE '%-7'");
+	const [[left] = []] = await sql(
+		"SELECT count(*) FROM webhooks.orders_p20260301",
+	);
+	expect(await loaded(both)).toMatchObject({ otherRows: Number(left) });
 });
 
 test("a full reload replaces the table at once, and keeps what people gave to it", async () => {

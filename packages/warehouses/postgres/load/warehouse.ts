@@ -29,7 +29,7 @@ import { Database, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
 import { planPostgres, postgresUse } from "./plan.ts";
-import { heldDate, recordedLoads, recordOf } from "./record.ts";
+import { heldDate, recordedLoads, recordOf, rowsOfTable } from "./record.ts";
 import { wantedColumns } from "./schema.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
@@ -142,14 +142,11 @@ class PostgresWarehouse implements Warehouse {
 			const load = new PostgresLoad(database, this.#input, work, this.#context);
 			await load.carryOut(days);
 			this.#ofView ??= load.rewritten;
-			// Only then somebody asks, and counting takes as long as reading.
+			// Only then somebody asks.
 			if (manifest.asked.extent !== "Whole") return undefined;
-			return database.transaction(async (transaction) => {
-				const [all] = await transaction.rows<{ rows: string }>(
-					`SELECT count(*)::text AS rows FROM ${nameOf(this.#input.schema, input.table.name)}`,
-				);
-				return Number(all!.rows);
-			});
+			return database.transaction((transaction) =>
+				rowsOfTable(transaction, this.#input.schema, input.table.name, days),
+			);
 		});
 	}
 
