@@ -14,7 +14,7 @@ import {
 	startLocalMode,
 } from "../../../test/support/servers/local-mode.ts";
 import type { Bench, Measurement, Say } from "../measure/measurement.ts";
-import { partsOf } from "../receive/leg.ts";
+import { partsOf } from "../measure/rounds.ts";
 import { firstView } from "./first-view.ts";
 import { longTail } from "./long-tail.ts";
 import { manyEvents } from "./many-events.ts";

@@ -5,6 +5,16 @@ export function roundsOf(usual: number): number {
 	return Number(process.env.BENCH_ROUNDS || usual);
 }
 
+/** The parts to measure: all, or those that `BENCH_PARTS` names. */
+export function partsOf<Part extends string>(
+	measures: Record<Part, unknown>,
+): Part[] {
+	const named = process.env.BENCH_PARTS?.split(/[ ,]/);
+	return (Object.keys(measures) as Part[]).filter(
+		(part) => !named || named.includes(part),
+	);
+}
+
 export interface Rounds<Result> {
 	count: number;
 	say: Say;

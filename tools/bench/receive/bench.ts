@@ -8,21 +8,13 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
-import { roundsOf, wholeRounds } from "../measure/rounds.ts";
+import { partsOf, roundsOf, wholeRounds } from "../measure/rounds.ts";
 import { variantsOf } from "../traffic/bodies.ts";
 import { githubEvents } from "../traffic/github-plan.ts";
 import type { LoadOrder } from "../traffic/load-generator.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
-import {
-	alternate,
-	cpuOf,
-	each,
-	legsOfRound,
-	load,
-	partsOf,
-	withCpu,
-} from "./leg.ts";
+import { alternate, cpuOf, each, legsOfRound, load, withCpu } from "./leg.ts";
 import { memory } from "./memory.ts";
 
 const closedLoops = [

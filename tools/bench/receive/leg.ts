@@ -14,16 +14,6 @@ export const legsOfRound = 3;
 export const warmUpMs = 1_000;
 export const measureMs = 3_000;
 
-/** The parts to measure: all, or those that `BENCH_PARTS` names. */
-export function partsOf<Part extends string>(
-	measures: Record<Part, unknown>,
-): Part[] {
-	const named = process.env.BENCH_PARTS?.split(/[ ,]/);
-	return (Object.keys(measures) as Part[]).filter(
-		(part) => !named || named.includes(part),
-	);
-}
-
 /** The size of an ordinary webhook. */
 const ordinaryBytes = 495;
 

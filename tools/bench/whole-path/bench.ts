@@ -5,14 +5,13 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
-import { roundsOf } from "../measure/rounds.ts";
+import { partsOf, roundsOf } from "../measure/rounds.ts";
 import {
 	alternate,
 	cpuOf,
 	each,
 	load,
 	measureMs,
-	partsOf,
 	withCpu,
 } from "../receive/leg.ts";
 import { type Path, untilArchived, withPath } from "./path.ts";
