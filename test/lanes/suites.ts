@@ -8,7 +8,7 @@ export type Stage = Record<
 
 /** Beginnings of each lane's files. Where several fit, the longest counts. What takes longest begins first. */
 const servers: Record<string, { projects: string[]; folders: string[] }> = {
-	// One file that takes as long as other lanes.
+	// Two files that take as long as other lanes.
 	warehouses: {
 		projects: ["data-plane"],
 		folders: ["test/data-plane/warehouse"],
