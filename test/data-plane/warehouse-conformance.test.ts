@@ -30,7 +30,7 @@ import {
  * conforming-warehouses.ts. What isn't in a table is in warehouse-left-out.test.ts.
  */
 
-const types = await everyWarehouse();
+const types = await everyWarehouse({ withDebians: true });
 afterEach(() => void vi.unstubAllEnvs());
 
 test.each(types)(

@@ -14,7 +14,7 @@ import { columns } from "../support/fixtures/data-plane/load-fixture.ts";
 
 /* What isn't in a table, on every type of warehouse: values that no column holds, and events that were erased. */
 
-const types = await everyWarehouse();
+const types = await everyWarehouse({ withDebians: true });
 afterEach(() => void vi.unstubAllEnvs());
 
 const amount = (type: "Integer" | "String" | "Decimal") =>

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import {
 	appendFile,
 	chmod,
@@ -11,6 +12,10 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pg from "pg";
+import {
+	installPackages,
+	isInstalled,
+} from "../../../local/binaries/debian-packages.ts";
 import { freePort } from "../../../local/machine/ports.ts";
 import {
 	linkLibraries,
@@ -25,7 +30,7 @@ import {
 	temporaryDirectory,
 } from "./test-server.ts";
 
-/** A real Postgres, which npm has as a package. */
+/** A real Postgres, which npm has as a package, or Debian. */
 export interface PostgresServer extends TestServer {
 	port: number;
 	user: string;
@@ -44,6 +49,20 @@ export interface PostgresServer extends TestServer {
 const nobody = 65_534;
 export const isRoot = process.getuid?.() === 0;
 
+const isDebian12 = (() => {
+	try {
+		return readFileSync("/etc/debian_version", "utf8").startsWith("12.");
+	} catch {
+		return false;
+	}
+})();
+const debians = "/usr/lib/postgresql/15";
+
+/** Debian 12's own Postgres, which only root can install. */
+export const isDebiansPostgresHere =
+	isInstalled(`${debians}/bin/postgres`) ||
+	(isRoot && isDebian12 && isInstalled("apt-get"));
+
 export async function startPostgres({
 	tls,
 	host,
@@ -54,7 +73,7 @@ export async function startPostgres({
 	tls?: { certificate: string; key: string };
 	/** Another address of this machine at which it listens; clients come there by TLS, from anywhere. */
 	host?: string;
-	version?: PostgresVersion;
+	version?: PostgresVersion | "Debian's";
 	settings?: Record<string, string>;
 } = {}): Promise<PostgresServer> {
 	const directory = await temporaryDirectory("postgres");
@@ -63,10 +82,8 @@ export async function startPostgres({
 	const above = dirname(directory);
 	const { mode } = await stat(above);
 	if ((mode & 0o001) === 0) await chmod(above, mode | 0o011);
-	const [programs, data, words] = ["programs", "data", "password"].map((name) =>
-		join(directory, name),
-	) as [string, string, string];
-	await copyPrograms(await postgresPrograms(version, console.error), programs);
+	const [data, words] = [join(directory, "data"), join(directory, "password")];
+	const programs = await programsOf(version, join(directory, "programs"));
 	const password = randomBytes(12).toString("base64url");
 	await writeFile(words, password);
 	await mkdir(data, { mode: 0o700 });
@@ -183,9 +200,19 @@ export function asNobody(command: string, args: string[]): [string, string[]] {
 		: [command, args];
 }
 
-/** Into a folder that everybody may read. */
-async function copyPrograms(from: string, to: string): Promise<void> {
+/** Where everybody may read them: npm's are copied to `to`. */
+async function programsOf(
+	version: PostgresVersion | "Debian's",
+	to: string,
+): Promise<string> {
+	if (version === "Debian's") {
+		const program = `${debians}/bin/postgres`;
+		installPackages({ [program]: "postgresql-15" }, console.error);
+		return debians;
+	}
+	const from = await postgresPrograms(version, console.error);
 	await cp(from, to, { recursive: true, verbatimSymlinks: true });
 	await done("chmod", ["-R", "a+rX", to]);
 	await linkLibraries(to);
+	return to;
 }
