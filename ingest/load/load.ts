@@ -100,7 +100,6 @@ class Attempt {
 	/** The same, where there is a table for each type of event. */
 	#split: EventTypeWarehouse | undefined;
 	#repaired: UtcDate[] = [];
-	readonly #rejectedTable: LoadInput["table"] | undefined;
 	/** What was erased that no load puts anew. */
 	#erased: ErasedRows[] = [];
 	/** Columns of the table whose types no column has that load has found. */
@@ -117,7 +116,6 @@ class Attempt {
 		this.#manifest = manifest;
 		this.#directory = directory;
 		this.#context = context;
-		this.#rejectedTable = rejectedTableOf(input);
 	}
 
 	/**
@@ -336,6 +334,11 @@ class Attempt {
 		return eventTypes
 			? [eventTypes.other, ...eventTypes.tables.map(({ table }) => table)]
 			: [table.name];
+	}
+
+	/** Made as the rows are, of the columns that the table that is there takes. */
+	get #rejectedTable(): LoadInput["table"] | undefined {
+		return rejectedTableOf(this.#input);
 	}
 
 	get #warning(): string | undefined {

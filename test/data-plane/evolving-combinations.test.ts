@@ -50,6 +50,11 @@ async function daysOf(
 	return later(await warehouse.manifest(Object.fromEntries(objects)));
 }
 
+const rescued: TableColumn = {
+	name: "_rescued",
+	from: { bodyPointer: "", type: "String", isRest: true },
+};
+
 /** Loads as Runs do, Job after Job, with a column for each member that one finds. */
 function evolving(
 	warehouse: ConformingWarehouse,
@@ -68,10 +73,7 @@ function evolving(
 					isFound: true,
 				}),
 			),
-			{
-				name: "_rescued",
-				from: { bodyPointer: "", type: "String", isRest: true },
-			},
+			rescued,
 		];
 		return {
 			...more,
@@ -167,6 +169,45 @@ test.each(types)(
 				"orders_rejected",
 			),
 		).toEqual([["b", "n", '"x"']]);
+	},
+);
+
+test.each(types)(
+	"%s: the rows of rejected values say all also where the table has no column for a member, since its own has another type",
+	async (_, open) => {
+		const warehouse = await open();
+		const rejectedTable = { name: "orders_rejected", description: "" };
+		const decimal = { type: "Decimal", precision: 12, scale: 2 } as const;
+		const own = { bodyPointer: "/amount", ...decimal };
+		const before = await warehouse.load(
+			await daysOf(warehouse, { [first]: [[["a", { amount: 1.5, n: 1 }]]] }),
+			{
+				input: {
+					rejectedTable,
+					table: {
+						...{ name: "orders", description: "Events" },
+						columns: [...fixed, { name: "amount", from: own }, rescued],
+					},
+				},
+			},
+		);
+		expect(before.exitCode, before.log).toBe(0);
+		const { run, found } = evolving(warehouse, { rejectedTable });
+		Object.assign(found, { "/n": "Integer", "/amount": "Integer" });
+		const more = await daysOf(warehouse, {
+			[second]: [[["b", { n: "x", amount: 2 }]]],
+		});
+		const chosen: Manifest = { ...more, asked: { extent: "Chosen" } };
+		for (const manifest of [chosen, later(chosen)]) {
+			expect(await run(manifest)).toMatchObject({ jobs: 1, rescuedRows: 1 });
+			expect(
+				await rowsOf(
+					warehouse,
+					["event_id", "column_name", "value"],
+					"orders_rejected",
+				),
+			).toEqual([["b", "n", '"x"']]);
+		}
 	},
 );
 
