@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type {
 	EventTypeTables,
 	LoadInput,
+	TableColumn,
 } from "../../packages/contracts/job.ts";
 import type {
 	Manifest,
@@ -291,6 +292,88 @@ test.each(types)(
 	},
 );
 
+test.each(types)(
+	"%s: a full reload replaces the tables of rejected values and of quarantine with those for types, each with who loaded its rows",
+	async (_, open) => {
+		const warehouse = await open();
+		const event = (id: string, body: object): ObjectEvent => ({
+			event_id: id,
+			timestampMs: Date.parse(first),
+			body: JSON.stringify(body),
+		});
+		const own: TableColumn[] = [
+			...reloading.table!.columns,
+			{ name: "loaded_at", from: "LoadedAt" },
+			{ name: "run", from: "Run" },
+		];
+		const n: TableColumn = {
+			name: "n",
+			from: { bodyPointer: "/n", type: "Integer" },
+		};
+		const input: Partial<LoadInput> = {
+			...reloading,
+			filter: { match: { bodyPointer: "/shop", equals: "1" } },
+			table: { name: "orders", columns: [...own, n], description: "" },
+			rejectedTable: { name: "orders_rejected", description: "" },
+			quarantineTable: {
+				name: "orders_apart",
+				columns: [...own, { name: "violations", from: "Violations" }],
+				description: "",
+			},
+		};
+		const names = ["paid", "sent", "other", "rejected", "apart"];
+		const reloaded = async (name: string, events: ObjectEvent[][]) => {
+			const [days, apart] = await Promise.all(
+				events.map((events) => warehouse.manifest({ [first]: [events] })),
+			);
+			const [{ rows, objects }] = apart!.dates as [Manifest["dates"][0]];
+			const whole = later({
+				...days!,
+				dates: days!.dates.map((day) => ({
+					...day,
+					quarantine: { rows, objects },
+				})),
+			});
+			const run = { name, uid: whole.run, account: "shop", pipeline: "p" };
+			await loaded(warehouse, whole, { ...input, run });
+			const found: Record<string, unknown[]> = {};
+			for (const table of names) {
+				const rows = await warehouse.rows(
+					`SELECT event_id${table === "rejected" ? "" : ", run"} FROM orders_${table} ORDER BY event_id`,
+				);
+				found[table] = rows.map((row) => row.join(" "));
+			}
+			return found;
+		};
+		expect(
+			await reloaded("one", [
+				[
+					event("a", { type: "paid", shop: 1, n: 1 }),
+					event("b", { type: "sent", shop: 1, n: "x" }),
+					event("c", { type: "odd", shop: 1, n: "y" }),
+					event("d", { type: "paid", shop: 2, n: "z" }),
+				],
+				[event("h", { type: "paid", shop: 1, n: "x" })],
+			]),
+		).toEqual({
+			paid: ["a one"],
+			sent: ["b one"],
+			other: ["c one"],
+			rejected: ["b", "c"],
+			apart: ["h one"],
+		});
+		expect(
+			await reloaded("two", [
+				[event("e", { type: "sent", shop: 1, n: 5 })],
+				[event("i", { type: "sent", shop: 1 })],
+			]),
+		).toEqual({
+			...{ paid: [], sent: ["e two"], other: [] },
+			...{ rejected: [], apart: ["i two"] },
+		});
+	},
+);
+
 test.each(
 	types.flatMap(([type, open]) =>
 		(["replacement", "addition"] as const).map(
@@ -333,7 +416,7 @@ test.each(
 );
 
 test.each(types)(
-	"%s: a filter, the tables of rejected values and of quarantine, and what was erased, hold beside the tables for types",
+	"%s: a filter, the columns that say who loaded a row, the tables of rejected values and of quarantine, and what was erased, hold beside the tables for types",
 	async (_, open) => {
 		const warehouse = await open();
 		const event = (id: string, body: object): ObjectEvent => ({
@@ -367,6 +450,8 @@ test.each(types)(
 				columns: [
 					...columns,
 					{ name: "n", from: { bodyPointer: "/n", type: "Integer" } },
+					{ name: "loaded_at", from: "LoadedAt" },
+					{ name: "run", from: "Run" },
 				],
 				description: "",
 			},
@@ -416,6 +501,34 @@ test.each(types)(
 				unfitValues: [{ column: "n", rows: 3, values: 6 }],
 			});
 		expect(await all()).toEqual(before);
+		const grown = withMore(
+			days,
+			await warehouse.manifest({
+				[first]: [
+					[
+						event("j", { type: "paid", shop: 1, n: "x", email: "its" }),
+						event("k", { type: "sent", shop: 2, n: "x", email: "its" }),
+					],
+				],
+			}),
+		);
+		const run = { name: "next", uid: grown.run, account: "shop" };
+		await loaded(warehouse, grown, {
+			...input,
+			adds: true,
+			run: { ...run, pipeline: "p" },
+		});
+		expect(await all()).toEqual({
+			...before,
+			paid: ["a", "b", "j"],
+			rejected: ["b", "c", "f", "j"],
+		});
+		const writers = await warehouse.rows(
+			"SELECT run, count(loaded_at) FROM orders_paid GROUP BY run ORDER BY run",
+		);
+		expect(writers.map(([name, rows]) => `${name} ${rows}`)).toEqual(
+			warehouse.knowsRows ? ["next 1", "run 2"] : ["next 3"],
+		);
 		const erase = (erasure: Omit<ManifestErasure, "before">) =>
 			loaded(
 				warehouse,
@@ -433,14 +546,14 @@ test.each(types)(
 				match: { bodyPointer: "/email", equals: "hers" },
 			});
 		const without = {
-			paid: ["b"],
+			paid: ["b", "j"],
 			sent: ["d"],
 			other: ["g"],
-			rejected: ["b"],
+			rejected: ["b", "j"],
 			apart: ["h"],
 		};
 		expect(await all()).toEqual(without);
-		await erase({ mode: "RemoveRow", eventIDs: ["b", "g", "h"] });
+		await erase({ mode: "RemoveRow", eventIDs: ["b", "g", "h", "j"] });
 		expect(await all()).toEqual({
 			...without,
 			paid: [],
