@@ -2,11 +2,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
+import { memoryDisk } from "../support/faults/loop-disk.ts";
 import {
 	eventsOf,
 	type LoadFixture,
 	loadFixture,
 } from "../support/fixtures/data-plane/load-fixture.ts";
+import { isRoot } from "../support/servers/postgres.ts";
 import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 const date = "2026-03-01";
@@ -22,7 +24,10 @@ async function held(): Promise<LoadFixture & { release: () => void }> {
 	return { ...fixture, release: () => reader.closeSync() };
 }
 
-async function check({ warehouse, scratch }: LoadFixture, path: string) {
+async function check(
+	{ warehouse, scratch }: Pick<LoadFixture, "warehouse" | "scratch">,
+	path: string,
+) {
 	await writeFile(
 		join(scratch, "input.json"),
 		JSON.stringify({
@@ -161,3 +166,22 @@ test("a check leaves no table, nor one of a check that was killed", async () => 
 	expect(exitCode, log).toBe(0);
 	expect(await tables()).toEqual(before);
 });
+
+test.skipIf(!isRoot)(
+	"a check of a disk that has room for a file and for no block of one says so, and passes once there is room",
+	async () => {
+		const { scratch } = await loadFixture();
+		// DuckDB's blocks have 256 KiB.
+		const { directory: warehouse, grow } = await memoryDisk("128k");
+		expect(await check({ warehouse, scratch }, "shop.duckdb")).toMatchObject({
+			exitCode: 75,
+			result: { error: { code: "DestinationFull", retryable: true } },
+		});
+		await grow("2m");
+		const { exitCode, log } = await check(
+			{ warehouse, scratch },
+			"shop.duckdb",
+		);
+		expect(exitCode, log).toBe(0);
+	},
+);

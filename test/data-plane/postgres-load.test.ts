@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, chown, mkdir } from "node:fs/promises";
+import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import {
 	afterAll,
 	afterEach,
@@ -14,6 +12,7 @@ import {
 } from "vitest";
 import type { BodyValueType, LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { memoryDisk } from "../support/faults/loop-disk.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
@@ -25,7 +24,6 @@ import {
 	type PostgresServer,
 	startPostgres,
 } from "../support/servers/postgres.ts";
-import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -553,22 +551,11 @@ test("a REPEATABLE READ transaction counts the old day after a Run has replaced 
 
 /** A disk of a few megabytes, for the partitions that a user makes from now on. */
 async function smallDisk(user: string, database: string) {
-	const directory = await temporaryDirectory("small-disk");
-	await chmod(directory, 0o755);
-	const run = promisify(execFile);
-	await run("mount", [
-		"-t",
-		"tmpfs",
-		"-o",
-		"size=8m,mode=777",
-		"tmpfs",
-		directory,
-	]);
+	const { directory, grow } = await memoryDisk("8m");
 	onTestFinished(async () => {
 		// Or the server has pages left to write to a disk that is gone, and fails at whatever needs their room next.
 		await server.rows(`DROP DATABASE ${database} WITH (FORCE)`);
 		await server.rows(`DROP TABLESPACE small_${database}`);
-		await run("umount", ["--lazy", directory]);
 	});
 	await mkdir(join(directory, "space"), { mode: 0o777 });
 	if (isRoot) await chown(join(directory, "space"), 65_534, 65_534);
@@ -578,7 +565,7 @@ async function smallDisk(user: string, database: string) {
 		`ALTER ROLE ${user} SET default_tablespace = small_${database}`,
 	])
 		await server.rows(sql);
-	return { grow: () => run("mount", ["-o", "remount,size=256m", directory]) };
+	return { grow: () => grow("256m") };
 }
 
 test.skipIf(!isRoot)(

@@ -1,9 +1,10 @@
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { open, rm, statfs, truncate, writeFile } from "node:fs/promises";
+import { chmod, open, rm, statfs, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
 import { type TestServer, temporaryDirectory } from "../servers/test-server.ts";
 import { freeze } from "./frozen-process.ts";
 
@@ -117,6 +118,29 @@ export class LoopDisk {
 		await execute("mount", ["-o", options, this.#image, this.directory]);
 		mounted.add(this.directory);
 	}
+}
+
+/**
+ * The directory of a disk in memory, of a size that may be a few pages, until the test ends. Whatever user may write to it. Needs
+ * root on Linux.
+ */
+export async function memoryDisk(
+	size: string,
+): Promise<{ directory: string; grow: (size: string) => Promise<void> }> {
+	const directory = await temporaryDirectory("small-disk");
+	await chmod(directory, 0o755);
+	const mount = async (options: string) => {
+		const about = ["-t", "tmpfs", "-o", options, "tmpfs", directory];
+		await execute("mount", about);
+	};
+	await mount(`size=${size},mode=777`);
+	mounted.add(directory);
+	onTestFinished(async () => {
+		mounted.delete(directory);
+		await execute("umount", ["--lazy", directory]);
+		await rm(directory, { recursive: true, force: true });
+	});
+	return { directory, grow: (size) => mount(`remount,size=${size}`) };
 }
 
 /** No test run leaves a mount behind, however it ends. */
