@@ -226,16 +226,28 @@ test("a rebuilt table has the indexes and constraints of the old one, but for th
 	).toEqual([["0"]]);
 });
 
-test("a statement, a wait for a lock and a transaction that does nothing have an end", async () => {
-	const { destination } = await sceneOf();
+test("a statement, a wait for a lock and a transaction that does nothing have an end, of who reads and of a load", async () => {
+	const { destination, daysOf, loaded, sql, user } = await sceneOf();
+	const settings =
+		"current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')";
+	const ends = ["1h", "30s", "10min"];
 	const found: unknown[] = [];
 	await query(
 		destination,
-		"SELECT current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')",
+		`SELECT ${settings}`,
 		secretFile,
 		async ({ values }) => void found.push(...(await Array.fromAsync(values))),
 	);
-	expect(found).toEqual([["1h", "30s", "10min"]]);
+	expect(found).toEqual([ends]);
+	await loaded(await daysOf(2));
+	await sql(
+		`CREATE TABLE webhooks.said (statement text, lock text, idle text); GRANT INSERT ON webhooks.said TO ${user};
+		CREATE FUNCTION webhooks.say() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN INSERT INTO webhooks.said SELECT ${settings}; RETURN new; END $$;
+		CREATE TRIGGER say BEFORE INSERT ON webhooks.orders FOR EACH ROW EXECUTE FUNCTION webhooks.say()`,
+	);
+	await loaded(await daysOf(3, "b"));
+	expect(await sql("TABLE webhooks.said")).toEqual([ends, ends, ends]);
 });
 
 test("a server that takes a connection and says nothing is given up", async () => {
