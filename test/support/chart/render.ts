@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 // yaml: reads YAML 1.2 to the letter.
-import { parseAllDocuments } from "yaml";
+import { parse } from "yaml";
 import { helm } from "../../../tools/generate/chart/install-yaml.ts";
 import type { Rendered } from "./rendered.ts";
 
@@ -41,8 +41,12 @@ export async function renderRelease(
 	return objectsOf(await helm("template", ...named, ...monitoring, ...args));
 }
 
+/** By their texts. Of two renderings nearly all documents are equal, and reading them would take longer than Helm. */
+const documents = new Map<string, Rendered | null>();
+
 function objectsOf(manifests: string): Rendered[] {
-	return parseAllDocuments(manifests)
-		.map((document) => document.toJS() as Rendered | null)
-		.filter((object) => object !== null);
+	return manifests.split(/^---$/m).flatMap((text) => {
+		if (!documents.has(text)) documents.set(text, parse(text));
+		return structuredClone(documents.get(text)) ?? [];
+	});
 }
