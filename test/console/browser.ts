@@ -5,7 +5,9 @@ import { createRequire } from "node:module";
 import {
 	type Browser,
 	type BrowserContextOptions,
+	type BrowserServer,
 	chromium,
+	type LaunchOptions,
 	type Locator,
 	type Page,
 } from "playwright-core";
@@ -71,7 +73,7 @@ export async function openConsole(
 }
 
 /**
- * An empty page of a browser of its own.
+ * An empty page that shares neither cookies nor storage with another.
  * @param addresses by host name, where they aren't those of DNS
  */
 export async function openPage(
@@ -101,20 +103,38 @@ export async function openPage(
 	return { page, complaints, close: () => browser.close() };
 }
 
+/** A connection to the browser that test/console shares, which nobody else's pages and cookies reach; elsewhere, one of its own. */
 export function openBrowser(
 	addresses: Readonly<Record<string, string>> = {},
 ): Promise<Browser> {
+	const { SHARED_BROWSER: shared } = process.env;
 	const rules = Object.entries(addresses).map(
 		(pair) => `MAP ${pair.join(" ")}`,
 	);
-	return chromium.launch({
+	return shared && rules.length === 0
+		? chromium.connect(shared)
+		: chromium.launch(launchOptions(rules));
+}
+
+/** Names a browser in SHARED_BROWSER for the processes that start from here: each start burns a second of CPU time. */
+export async function shareBrowser(): Promise<BrowserServer> {
+	const server = await chromium.launchServer({
+		...launchOptions([]),
+		host: "127.0.0.1",
+	});
+	process.env.SHARED_BROWSER = server.wsEndpoint();
+	return server;
+}
+
+function launchOptions(rules: readonly string[]): LaunchOptions {
+	return {
 		executablePath: chromiumPath()!,
 		args: [
 			...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(",")}`] : []),
 			// Root has no sandbox of its own in a container.
 			...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
 		],
-	});
+	};
 }
 
 /** In the page: tells what its policy stops, but for styles that Chromium itself keeps on lines while somebody edits them. */

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { installPackages } from "../../local/binaries/debian-packages.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
-import { chromiumPath, noBrowser } from "./browser.ts";
+import { chromiumPath, noBrowser, shareBrowser } from "./browser.ts";
 
-/** Builds the console, and starts one local Tidemill for all files, each of which works in a namespace of its own. */
+/** Builds the console, and starts one local Tidemill and one browser for all files, each of which works in a namespace of its own. */
 export default async function setup(
 	project: TestProject,
 ): Promise<(() => Promise<void>) | undefined> {
@@ -24,5 +24,9 @@ export default async function setup(
 	});
 	const { home, stop } = await startLocalMode();
 	project.provide("localMode", home);
-	return stop;
+	const browser = await shareBrowser();
+	return async () => {
+		await browser.close();
+		await stop();
+	};
 }
