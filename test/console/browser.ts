@@ -190,10 +190,10 @@ const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 export async function axeFindings(page: Page): Promise<string[]> {
 	const axe = await readFile(axePath, "utf8");
 	const found: string[] = [];
+	// Evaluated by the debugger, which the page's Content-Security-Policy doesn't concern. A second one would be compiled anew.
+	await page.evaluate(`globalThis.axe ?? (() => {${axe}})(); 0`);
 	for (const colorScheme of ["light", "dark"] as const) {
 		await page.emulateMedia({ colorScheme });
-		// Evaluated by the debugger, which the page's Content-Security-Policy doesn't concern.
-		await page.evaluate(`${axe};0`);
 		const violations = await page.evaluate(async () => {
 			const { axe } = globalThis as unknown as {
 				axe: {
