@@ -1,4 +1,3 @@
-import { Option } from "@commander-js/extra-typings";
 import { type Operation, operationKind } from "../crds/generated/types.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { defineCancel } from "./resource/change.ts";
@@ -6,6 +5,7 @@ import {
 	createdOption,
 	createObject,
 	dryRunOption,
+	manifestOption,
 } from "./resource/creation.ts";
 import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
@@ -18,12 +18,7 @@ export function define(operations: CommandGroup): void {
 		.description(
 			"Create an operation from its manifest. Other commands create one and wait for its result: tracking-plans dry-run, tracking-plans draft, quarantine inspect and quarantine release.",
 		)
-		.addOption(
-			new Option(
-				"-f, --file <manifest>",
-				"a manifest in YAML or JSON; - is standard input",
-			).makeOptionMandatory(),
-		)
+		.addOption(manifestOption)
 		.addOption(dryRunOption)
 		.addOption(createdOption)
 		.addHelpText(...examples("tidemill operations create -f release.yaml"))

@@ -1,4 +1,3 @@
-import { Option } from "@commander-js/extra-typings";
 import {
 	type OperationDryRun,
 	type OperationSpec,
@@ -14,6 +13,7 @@ import {
 	createdOption,
 	createObject,
 	dryRunOption,
+	manifestOption,
 	readManifest,
 	readyOption,
 } from "./resource/creation.ts";
@@ -29,12 +29,7 @@ export function define(plans: CommandGroup): void {
 	plans
 		.command("create")
 		.description("Create a tracking plan from its manifest.")
-		.addOption(
-			new Option(
-				"-f, --file <manifest>",
-				"a manifest in YAML or JSON; - is standard input",
-			).makeOptionMandatory(),
-		)
+		.addOption(manifestOption)
 		.addOption(dryRunOption)
 		.addOption(readyOption)
 		.addOption(createdOption)

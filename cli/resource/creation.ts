@@ -25,6 +25,11 @@ export const fileOption = new Option(
 	"-f, --file <manifest>",
 	"a manifest in YAML or JSON, in place of the other options; - is standard input",
 );
+/** Of a kind that is created from a manifest alone. */
+export const manifestOption = new Option(
+	"-f, --file <manifest>",
+	"a manifest in YAML or JSON; - is standard input",
+).makeOptionMandatory();
 export const dryRunOption = new Option(
 	"--dry-run",
 	"only let the cluster check it",
