@@ -1,27 +1,17 @@
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { destinations as words } from "../messages/destinations.ts";
+import { textAt, withField } from "../resource/draft.ts";
 import {
-	type Draft,
-	type ResourceView,
-	textAt,
-	withField,
-} from "../resource/draft.ts";
-import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
-import type { Original } from "../resource/save.ts";
+	type FormContext,
+	type FormProps,
+	ResourceForm,
+} from "../resource/resource-form.tsx";
 import { WarehouseFields } from "../resource/warehouse-fields.tsx";
 import { fieldsOf, formFields, typeOf, withType } from "./form.ts";
 
 /** The form of a new Destination, or of one that is there. */
-export function DestinationForm({
-	original,
-	initial,
-	onSaved,
-}: {
-	original?: Original;
-	initial: Draft;
-	onSaved(view: ResourceView): void;
-}) {
+export function DestinationForm({ original, initial, onSaved }: FormProps) {
 	return (
 		<ResourceForm
 			kind="Destination"

@@ -10,15 +10,13 @@ import {
 } from "../components/field.tsx";
 import { forms } from "../messages/forms.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
-import {
-	type Draft,
-	numberOf,
-	type ResourceView,
-	textAt,
-	withField,
-} from "../resource/draft.ts";
+import { type Draft, numberOf, textAt, withField } from "../resource/draft.ts";
 import { NotifyFields } from "../resource/notify-fields.tsx";
-import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
+import {
+	type FormContext,
+	type FormProps,
+	ResourceForm,
+} from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
 import { ColumnFields } from "./column-fields.tsx";
 import { EventFilter, OtherTables } from "./event-type-fields.tsx";
@@ -52,15 +50,7 @@ import {
 } from "./table-columns.ts";
 
 /** The form of a new Pipeline, or of one that is there. */
-export function PipelineForm({
-	original,
-	initial,
-	onSaved,
-}: {
-	original?: Original;
-	initial: Draft;
-	onSaved(view: ResourceView): void;
-}) {
+export function PipelineForm({ original, initial, onSaved }: FormProps) {
 	const inferred = original && inferredColumns(original);
 	return (
 		<ResourceForm

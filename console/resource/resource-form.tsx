@@ -29,12 +29,19 @@ export interface FormContext {
 	isReadOnly: boolean;
 }
 
+/** What the form of each kind gets. */
+export interface FormProps {
+	/** Absent for a new resource. */
+	original?: Original | undefined;
+	/** What a new resource begins with, or what a saved form continues with. */
+	initial: Draft;
+	onSaved(view: ResourceView): void;
+}
+
 /**
  * A form of a resource: fields, their errors, the YAML, and a button that creates or saves. It asks before changes are lost, shows
  * both versions if somebody else saved first, and is read-only if a GitOps tool manages the resource or the visitor may not
  * change it.
- * @param original absent for a new resource
- * @param initial what a new resource begins with, or what a saved form continues with
  * @param fields the paths of the fields that show their own errors
  */
 export function ResourceForm({
@@ -47,17 +54,14 @@ export function ResourceForm({
 	completed = (draft) => draft,
 	onSaved,
 	children,
-}: {
+}: FormProps & {
 	kind: FormKind;
-	original?: Original | undefined;
-	initial: Draft;
 	fields: readonly string[];
 	isYamlOpen?: boolean;
 	/** What the form itself knows to be wrong, by the path of its field. */
 	problemOf?: (draft: Draft, path: string) => string | undefined;
 	/** What is sent, with what the YAML mustn't show. */
 	completed?: (draft: Draft) => Draft;
-	onSaved(view: ResourceView): void;
 	children: (form: FormContext) => ComponentChildren;
 }) {
 	const [base, setBase] = useState(original);

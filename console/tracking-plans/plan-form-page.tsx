@@ -5,15 +5,14 @@ import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
-import {
-	type Draft,
-	type ResourceView,
-	textAt,
-	withField,
-} from "../resource/draft.ts";
+import { type Draft, textAt, withField } from "../resource/draft.ts";
 import { readManifest } from "../resource/manifest.ts";
-import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
-import { type Original, tryDraft } from "../resource/save.ts";
+import {
+	type FormContext,
+	type FormProps,
+	ResourceForm,
+} from "../resource/resource-form.tsx";
+import { tryDraft } from "../resource/save.ts";
 import { navigate } from "../router/navigation.ts";
 import { DryRun } from "./dry-run.tsx";
 import { useOperation } from "./operation.ts";
@@ -42,15 +41,7 @@ export function NewPlan() {
 	);
 }
 
-export function PlanForm({
-	original,
-	initial,
-	onSaved,
-}: {
-	original?: Original;
-	initial: Draft;
-	onSaved(view: ResourceView): void;
-}) {
+export function PlanForm({ original, initial, onSaved }: FormProps) {
 	return (
 		<ResourceForm
 			kind="TrackingPlan"
