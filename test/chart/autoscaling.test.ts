@@ -1,6 +1,11 @@
+import type { V2HorizontalPodAutoscaler } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { stringify } from "yaml";
+import { KubeClient } from "../../packages/kube/client/client.ts";
+import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { kinds, type WireForm } from "../../packages/kube/kinds.ts";
+import type { ResourceKind } from "../../packages/kube/resource.ts";
 import { examples, render } from "../support/chart/render.ts";
 import {
 	type MetricsAPI,
@@ -11,9 +16,17 @@ import { kubectlDone } from "../support/servers/kubectl.ts";
 /* Kubernetes' own autoscaler and Deployment controller, with a double of metrics-server and Pods that nobody runs. */
 
 const namespace = "autoscaling";
-const within = [`--namespace=${namespace}`];
-const selector =
-	"--selector=app.kubernetes.io/instance=tidemill,app.kubernetes.io/component=receive";
+const labelSelector =
+	"app.kubernetes.io/instance=tidemill,app.kubernetes.io/component=receive";
+const autoscalers: ResourceKind<WireForm<V2HorizontalPodAutoscaler>> = {
+	group: "autoscaling",
+	version: "v2",
+	kind: "HorizontalPodAutoscaler",
+	plural: "horizontalpodautoscalers",
+	namespaced: true,
+};
+/** Pods are asked for at each turn of the autoscaler, and each kubectl burns a tenth of a second. */
+const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const loadMillicores = 1000;
 /** Each requests 250m, and the target is 70 % of that: 5.7 of them. */
 const receivers = 6;
@@ -57,32 +70,28 @@ test("receivers share a load until each uses the CPU that is the target", async 
 	const autoscaler = await vi.waitFor(
 		async () => {
 			await letPodsBeReady();
-			const found = JSON.parse(
-				await kubectlDone([
-					...["get", "hpa/tidemill-receive", ...within],
-					"--output=json",
-				]),
+			const found = await client.get(
+				autoscalers,
+				"tidemill-receive",
+				namespace,
 			);
-			const { currentReplicas, desiredReplicas } = found.status;
+			const { currentReplicas, desiredReplicas } = found?.status ?? {};
 			expect({ currentReplicas, desiredReplicas }).toEqual({
 				currentReplicas: receivers,
 				desiredReplicas: receivers,
 			});
-			return found;
+			return found!;
 		},
 		{ timeout: 120_000, interval: 500 },
 	);
-	expect(autoscaler.status.conditions).toContainEqual(
+	expect(autoscaler.status?.conditions).toContainEqual(
 		expect.objectContaining({ type: "ScalingActive", status: "True" }),
 	);
 });
 
 async function podNames(): Promise<string[]> {
-	const names = await kubectlDone([
-		...["get", "pods", ...within, selector],
-		"--output=jsonpath={.items[*].metadata.name}",
-	]);
-	return names.split(" ").filter(Boolean);
+	const { items } = await client.list(kinds.pod, { namespace, labelSelector });
+	return items.map(({ metadata }) => metadata.name);
 }
 
 /** As kubelet would say. Settles when all Pods are ready. */
@@ -99,10 +108,9 @@ async function letPodsBeReady(): Promise<void> {
 		conditions: [ready],
 	};
 	for (const name of await podNames())
-		await kubectlDone([
-			...["patch", `pod/${name}`, ...within, "--subresource=status"],
-			`--patch=${JSON.stringify({ status })}`,
-		]);
+		await client.patch(kinds.pod, name, namespace, { status }, "merge", {
+			subresource: "status",
+		});
 }
 
 function apply(objects: object[]): Promise<string> {
