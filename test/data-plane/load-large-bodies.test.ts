@@ -128,29 +128,36 @@ test("they are loaded into BigQuery, too", async () => {
 	).toEqual([[400, 400]]);
 }, 120_000);
 
-test("a column's values of bodies in groups of many rows are loaded into BigQuery", async () => {
-	const { manifest, load, rows } = await bigQueryFixture();
-	const date = "2026-03-01";
-	const objects = ["a", "b"].map((tag) =>
-		Array.from({ length: 7_500 }, (_, index) => ({
-			event_id: `${tag}-${index}`,
-			timestampMs: startOfDate(date) + index,
-			body: JSON.stringify({ tag: randomBytes(3_072).toString("base64") }),
-		})),
-	);
-	const from = { bodyPointer: "/tag", type: "String" } as const;
-	const loaded = await load(await manifest({ [date]: objects }), {
-		input: {
-			table: {
-				name: "orders",
-				columns: [...columns, { name: "tag", from }],
-				description: "",
+test.each([
+	["DuckDB", loadFixture, "orders"],
+	["BigQuery", bigQueryFixture, "shop.orders"],
+] as const)(
+	"a column's values of bodies in groups of many rows are loaded into %s",
+	async (_type, fixture, table) => {
+		const { manifest, load, rows } = await fixture();
+		const date = "2026-03-01";
+		const objects = ["a", "b"].map((tag) =>
+			Array.from({ length: 7_500 }, (_, index) => ({
+				event_id: `${tag}-${index}`,
+				timestampMs: startOfDate(date) + index,
+				body: JSON.stringify({ tag: randomBytes(3_072).toString("base64") }),
+			})),
+		);
+		const from = { bodyPointer: "/tag", type: "String" } as const;
+		const loaded = await load(await manifest({ [date]: objects }), {
+			input: {
+				table: {
+					name: "orders",
+					columns: [...columns, { name: "tag", from }],
+					description: "",
+				},
 			},
-		},
-		env: {},
-	});
-	expect(loaded.exitCode, loaded.log).toBe(0);
-	expect(
-		await rows("select count(distinct tag)::int from shop.orders"),
-	).toEqual([[15_000]]);
-}, 120_000);
+			env: {},
+		});
+		expect(loaded.exitCode, loaded.log).toBe(0);
+		expect(await rows(`select count(distinct tag)::int from ${table}`)).toEqual(
+			[[15_000]],
+		);
+	},
+	120_000,
+);

@@ -54,19 +54,20 @@ function mayHoldBody({ from }: TableColumn): boolean {
 /** Of the rows that come into one group. */
 export const sliceBytes = 16 * 1024 ** 2;
 
-/** The objects' files in lists of about so many bytes of bodies, in their order. One object is never divided. */
-export function slicesOf(
-	objects: readonly SizedObject[],
+/** The objects in lists of about so many bytes of bodies, in their order. One object is never divided. */
+export function slicesOf<Sized extends SizedObject>(
+	objects: readonly Sized[],
 	sliceBytes: number,
-): string[][] {
-	const slices: string[][] = [];
+): Sized[][] {
+	const slices: Sized[][] = [];
 	let bytes = Number.POSITIVE_INFINITY;
-	for (const { file, bodyBytes = 0 } of objects) {
+	for (const object of objects) {
+		const { bodyBytes = 0 } = object;
 		if (bytes + bodyBytes > sliceBytes) {
 			slices.push([]);
 			bytes = 0;
 		}
-		slices.at(-1)!.push(file);
+		slices.at(-1)!.push(object);
 		bytes += bodyBytes;
 	}
 	return slices;

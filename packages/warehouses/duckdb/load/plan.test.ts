@@ -119,7 +119,7 @@ test("one statement inserts all objects", () => {
 	const { steps } = plan(input(), days, fitting);
 	expect(steps.find((step) => step.do === "Insert")).toMatchObject({
 		days: [{ date: "2026-03-01", rows: 3 }],
-		files: ["/s/a", "/s/b"],
+		objects: [{ file: "/s/a" }, { file: "/s/b" }],
 	});
 });
 
@@ -561,7 +561,9 @@ test.each<[string, LoadInput, ExistingColumn[] | undefined, unknown, unknown]>([
 			"Record",
 		]);
 		const [, staged, published] = steps;
-		expect(staged).toMatchObject({ slices: [["/s/a", "/s/b"]] });
+		expect(staged).toMatchObject({
+			slices: [[{ file: "/s/a" }, { file: "/s/b" }]],
+		});
 		expect("stay" in staged! ? staged.stay : undefined).toEqual(stay);
 		expect(published).toEqual({ do: "Publish", ...(publish as object) });
 	},

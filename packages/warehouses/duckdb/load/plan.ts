@@ -6,7 +6,7 @@ import {
 	type ColumnComment,
 	missingComments,
 } from "../../load/column-comments.ts";
-import { columnSql } from "../../load/columns.ts";
+import { columnSql, type SizedFile } from "../../load/columns.ts";
 import {
 	type ExistingColumn,
 	incompatibility,
@@ -53,7 +53,7 @@ export type LoadStep =
 			do: "Insert";
 			/** Days with events, ascending. */
 			days: { date: UtcDate; rows: number }[];
-			files: string[];
+			objects: SizedFile[];
 			columns: TableColumn[];
 	  }
 	/**
@@ -63,7 +63,7 @@ export type LoadStep =
 	| {
 			do: "Stage";
 			days: { date: UtcDate; rows: number }[];
-			slices: string[][];
+			slices: SizedFile[][];
 			columns: TableColumn[];
 			/** Rows of the table as it is that stay: all but those of these dates. Absent if it is replaced. */
 			stay?: { without: UtcDate[]; added: TableColumn[] };
@@ -185,7 +185,7 @@ export function planLoad(
 		for (const date of without) steps.push({ do: "DeleteDay", date });
 		steps.push(...checks);
 		if (full.length > 0)
-			steps.push({ do: "Insert", days: loaded, files, columns });
+			steps.push({ do: "Insert", days: loaded, objects, columns });
 	}
 	steps.push(...rowChecks(input, days));
 	const change = recordChange(record, manifest, days, columns);

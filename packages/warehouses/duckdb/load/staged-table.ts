@@ -45,8 +45,8 @@ export async function stage(
 		await copyRows(table, stay.without, session);
 	} else await session.run(`CREATE TABLE ${staging} (${definitions(columns)})`);
 	let inserted = 0;
-	for (const files of slices) {
-		inserted += await session.run(insertion(stagingTable, files, columns));
+	for (const objects of slices) {
+		inserted += await session.run(insertion(stagingTable, objects, columns));
 		await session.run("CHECKPOINT");
 		logProgress(Math.min(inserted, rowsTotal));
 	}

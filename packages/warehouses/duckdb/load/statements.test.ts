@@ -20,7 +20,7 @@ test("days are inserted by column name from their files", () => {
 		statements("t", {
 			do: "Insert",
 			days: [{ date: "2026-03-01", rows: 2 }],
-			files: ["/s/1.parquet", "/s/o'2.parquet"],
+			objects: [{ file: "/s/1.parquet" }, { file: "/s/o'2.parquet" }],
 			columns: [
 				{ name: "event_id", from: "EventID" },
 				{ name: "header_x", from: { header: "x" } },

@@ -1,6 +1,6 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
-import { columnSql, eventRows } from "../../load/columns.ts";
+import { columnSql, eventRows, type SizedFile } from "../../load/columns.ts";
 import { ofFiles, recordStatements } from "./load-record.ts";
 import type { LoadStep } from "./plan.ts";
 
@@ -46,24 +46,21 @@ export function statements(
 		case "Record":
 			return recordStatements(table, step.change);
 		case "Insert":
-			return [insertion(table, step.files, step.columns)];
+			return [insertion(table, step.objects, step.columns)];
 	}
 }
 
-/** Inserts the rows of these files. */
+/** Inserts the rows of these objects. */
 export function insertion(
 	table: string,
-	files: string[],
+	objects: readonly SizedFile[],
 	columns: TableColumn[],
 ): string {
 	const filled = columns.map((column) => columnSql(column, columns));
 	return (
 		`INSERT INTO ${quoteName(table)} (${filled.map(({ name }) => quoteName(name)).join(", ")})` +
 		` SELECT ${filled.map(({ expression }) => expression).join(", ")}` +
-		` FROM ${eventRows(
-			files.map((file) => ({ file })),
-			columns,
-		)}`
+		` FROM ${eventRows(objects, columns)}`
 	);
 }
 

@@ -5,7 +5,7 @@ import { memoryForWideTables, vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { bodyHasString } from "../../load/body-values.ts";
-import { areWide } from "../../load/columns.ts";
+import { areWide, areWrittenAlone, bodyColumnsOf } from "../../load/columns.ts";
 import {
 	type ErasableTable,
 	type ErasingAccess,
@@ -88,7 +88,8 @@ class DuckDBWarehouse implements Warehouse {
 		return this.#with(async (session, known) => {
 			// A load before in this session may have set it for its own rows.
 			await session.run("RESET disabled_compression_methods");
-			if (areWide(input.table.columns)) {
+			const { columns } = input.table;
+			if (areWide(columns)) {
 				const settings = Object.entries(memoryForWideTables());
 				for (const [name, value] of settings)
 					await session.run(`SET ${name} = ${quoteText(value)}`);
@@ -96,7 +97,13 @@ class DuckDBWarehouse implements Warehouse {
 			await dropStaged(session);
 			const room = vectorRoom();
 			const objects = days.flatMap(({ objects }) => objects);
-			const isStaged = vectorBytes(objects, input.table.columns) > room;
+			// Bodies alone pass from a file into the table; values of them are made.
+			if (
+				bodyColumnsOf(columns).length > 0 &&
+				areWrittenAlone(objects, columns)
+			)
+				await session.run("SET threads = 1");
+			const isStaged = vectorBytes(objects, columns) > room;
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
 				const held = days.some(({ kept }) => kept)
