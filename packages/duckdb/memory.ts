@@ -29,12 +29,16 @@ export function boundedMemory(
 	};
 }
 
-/** The same for a session that fills tables of hundreds of columns, by one thread: a transaction holds a block of 256 KiB for each. */
+/**
+ * The same for a session that fills tables of hundreds of columns, by one thread: a transaction holds two blocks of 256 KiB for each, its
+ * values and which rows have one. 500 columns fit where the process has no limit, or one of 800 MiB.
+ */
 export function memoryForWideTables(
 	allowedBytes: number | undefined = containerBytes(),
 ): Record<"memory_limit" | "threads", string> {
+	const least = allowedBytes === undefined ? 320 : 256;
 	return {
-		memory_limit: `${Math.max(256, limitMib(allowedBytes))}MiB`,
+		memory_limit: `${Math.max(least, limitMib(allowedBytes))}MiB`,
 		threads: "1",
 	};
 }

@@ -476,3 +476,40 @@ test.each(types)(
 		});
 	},
 );
+
+test.each(types)(
+	"%s: as many columns as a table may infer each have a row for a value that they can't hold",
+	async (type, open) => {
+		const warehouse = await open();
+		const pipeline = pipelineInto(type);
+		const { mostBodyColumns: most = maxBodyColumns } = warehouses.get(
+			specTypeOf(type),
+		)!;
+		const names = Array.from({ length: most }, (_, index) => `m${index}`);
+		pipeline.give(
+			Object.fromEntries(names.map((name) => [`/${name}`, "Integer"])),
+		);
+		const bodyOf = (value: unknown) =>
+			JSON.stringify(Object.fromEntries(names.map((name) => [name, value])));
+		const events = 5;
+		const manifest = await daysOf(warehouse, {
+			[first]: [bodyOf(7), ...Array(events).fill(bodyOf("odd"))],
+		});
+		const input = (): Partial<LoadInput> => ({
+			...pipeline.input(),
+			rejectedTable: { name: "orders_rejected", description: "" },
+		});
+		for (const again of [manifest, later(manifest)]) {
+			expect(await loaded(warehouse, again, input())).toMatchObject({
+				rows: events + 1,
+				rescuedRows: events,
+			});
+			const [counts] = await warehouse.rows(
+				"SELECT count(*), count(DISTINCT column_name), count(DISTINCT event_id), min(value), max(value) FROM orders_rejected",
+			);
+			expect(counts!.map(String)).toEqual(
+				[events * most, most, events, '"odd"', '"odd"'].map(String),
+			);
+		}
+	},
+);
