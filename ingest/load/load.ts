@@ -161,7 +161,7 @@ class Attempt {
 				: await onDisk(plans, files, rejected, found);
 			found?.requireNone();
 			const first = ready.days.find(({ objects }) => objects.length > 0);
-			if (first && takesDaysOneByOne(this.#input)) files.begin(first);
+			if (first && wantsFirstDay(this.#input)) files.begin(first);
 			const all = await this.#load(ready, files, async () => {
 				const days = takesDaysOneByOne(this.#input)
 					? await rejected.counted({ ...plans, days: ready.days })
@@ -399,6 +399,14 @@ function withColumnsOf(input: LoadInput, nowMs: number): LoadInput {
 
 function takesDaysOneByOne({ destination }: LoadInput): boolean {
 	return warehouses.get(destination.type)!.takesDaysOneByOne;
+}
+
+/** Whether the first day is wanted for certain, before the warehouse is asked about the table. */
+function wantsFirstDay({ destination }: LoadInput): boolean {
+	const { takesDaysOneByOne, passesDaysDone } = warehouses.get(
+		destination.type,
+	)!;
+	return takesDaysOneByOne && !passesDaysDone;
 }
 
 /** Every object is checked before the Destination is changed. */

@@ -39,6 +39,7 @@ export const definition = {
 	deletedRows:
 		"BigQuery's time travel for up to seven days, in its fail-safe storage for seven more, and in snapshots and copies of the table",
 	takesDaysOneByOne: true,
+	passesDaysDone: true,
 	secrets: ({ credentials }) =>
 		credentials
 			? [

@@ -23,6 +23,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	inputTexts: readonly string[];
 	/** Whether load is given the days one by one, with one day on disk at a time, and not all at once. */
 	takesDaysOneByOne: boolean;
+	/** Whether its load passes over days that an earlier attempt has done, so that no day is downloaded before it asks for it. */
+	passesDaysDone?: true;
 	/** What its columns hold of the body's values, where that is less than the type has. */
 	limits?: ValueLimits;
 	/** The most columns with values from bodies that a table can have, if fewer than {@link file://../../contracts/job.ts maxBodyColumns}. */
