@@ -139,6 +139,12 @@ export async function partitionOf(
 	return found;
 }
 
+/** The day whose {@link bounds} these are; undefined if they are others. */
+export function dayOf(text: string): UtcDate | undefined {
+	const [, date] = /\('([0-9-]{10})'\)/.exec(text) ?? [];
+	return date !== undefined && bounds(date) === text ? date : undefined;
+}
+
 /** As Postgres writes the bounds of a partition of one day. */
 export function bounds(date: UtcDate): string {
 	return `FOR VALUES FROM ('${date}') TO ('${addDays(date, 1)}')`;

@@ -12,7 +12,7 @@ import {
 import { recordNameOf } from "../../load/load-record.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 import type { PostgresTableOptions } from "../input.ts";
-import { findTable, nameOf, type Partition } from "./catalog.ts";
+import { dayOf, findTable, nameOf, type Partition } from "./catalog.ts";
 import type { Transaction } from "./database.ts";
 import { typeOf } from "./schema.ts";
 
@@ -145,24 +145,20 @@ export async function rowsOfTable(
 			WHERE i.inhparent = $1 AND NOT i.inhdetachpending`,
 			[existing!.oid],
 		)
-	).map(({ bounds, ...partition }) => {
-		const [, date = ""] =
-			/^FOR VALUES FROM \('([0-9-]{10})'\)/.exec(bounds) ?? [];
-		return { ...partition, date };
-	});
+	).map(({ bounds, ...partition }) => ({ ...partition, date: dayOf(bounds) }));
 	const loads = await recordedLoads(
 		transaction,
 		schema,
 		table,
 		existing!.comment.mark?.record ?? "",
-		partitions.map(({ date }) => date).filter(Boolean),
+		partitions.flatMap(({ date }) => date ?? []),
 	);
 	const loaded = new Set(days.map(({ date }) => date));
 	const uncounted =
 		existing!.partitionKey === undefined ? [nameOf(schema, table)] : [];
 	let all = 0;
 	for (const { date, name, changes } of partitions) {
-		const entries = loads.get(date);
+		const entries = date && loads.get(date);
 		if (entries && (loaded.has(date) || entries.at(-1)!.changes === changes))
 			all += entries.reduce((sum, { rows }) => sum + rows, 0);
 		else uncounted.push(name);
