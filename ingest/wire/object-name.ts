@@ -43,6 +43,11 @@ function padded(sequence: number): string {
 	return String(sequence).padStart(20, "0");
 }
 
+/** The name of an object, without its folder. */
+export function nameIn(key: string): string {
+	return key.slice(key.lastIndexOf("/") + 1);
+}
+
 const outputPrefix = "compacted-";
 
 /**

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { fileDigest } from "../../archive/s3/object-read.ts";
 import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
-import { outputName } from "../../wire/object-name.ts";
+import { nameIn, outputName } from "../../wire/object-name.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 import type { CompactionOutput, CompactionRecord } from "./record.ts";
@@ -97,8 +97,7 @@ export class DateCompaction {
 				throw new CompactionMismatch(
 					`The object ${key} holds ${contents.rows} rows, but the ledger says ${rows}`,
 				);
-			const name = key.slice(key.lastIndexOf("/") + 1);
-			return { name, stream, file, contents };
+			return { name: nameIn(key), stream, file, contents };
 		});
 	}
 

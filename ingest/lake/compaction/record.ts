@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { ManifestDivider } from "../../wire/manifest-text.ts";
-import { isOutput } from "../../wire/object-name.ts";
+import { isOutput, nameIn } from "../../wire/object-name.ts";
 
 /**
  * The decision that outputs replace objects of a closed date, of its events or of those in quarantine. Each folder has at most one
@@ -168,7 +168,7 @@ export class CompactionStore {
 	/** Whether an output of the folder's compaction holds the events of the object with this key. */
 	async hasReplaced(folder: DateFolder, key: string): Promise<boolean> {
 		const record = await this.of(folder);
-		const name = key.slice(key.lastIndexOf("/") + 1);
+		const name = nameIn(key);
 		return record?.outputs.some(({ inputs }) => inputs.includes(name)) ?? false;
 	}
 

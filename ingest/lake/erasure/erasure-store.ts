@@ -15,7 +15,7 @@ import type {
 	ListStore,
 	ObjectStore,
 } from "../../archive/s3/object-store.ts";
-import { isOutput } from "../../wire/object-name.ts";
+import { isOutput, nameIn } from "../../wire/object-name.ts";
 import { CompactionStore } from "../compaction/record.ts";
 import { RequestFailure } from "../request/errors.ts";
 
@@ -214,10 +214,6 @@ export class ErasureStore {
 	#key(record: NamedErasure, folder: string): string {
 		return `${this.#store.keys.erasuresOfSource(record)}${folder}/${record.operation}.json`;
 	}
-}
-
-function nameIn(key: string): string {
-	return key.slice(key.lastIndexOf("/") + 1);
 }
 
 function sumOf(numbers: readonly number[]): number {

@@ -3,6 +3,7 @@ import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
 import { cutOfName } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { nameIn } from "../../wire/object-name.ts";
 import {
 	type CompactionOutput,
 	CompactionStore,
@@ -132,7 +133,7 @@ export function importedObjects(
 		.filter(({ record }) => record.imported)
 		.map(({ record: { key, date, stream, first }, timeMs }) => ({
 			key,
-			name: key.slice(key.lastIndexOf("/") + 1),
+			name: nameIn(key),
 			date,
 			quarantined: false,
 			stream,
