@@ -127,7 +127,7 @@ export const bench: Bench = {
 					"MB",
 					megabytes(peakBytes),
 					megabytes(before.peakBytes),
-					{ atMost: 200 },
+					{ atMost: 150 },
 				),
 			];
 		} finally {
@@ -196,7 +196,7 @@ async function compare(
 			goal,
 		);
 	return [
-		against(`${name}: median latency`, "p50Ms", { ratioAtMost: 1.5 }),
+		against(`${name}: median latency`, "p50Ms", { ratioAtMost: 1.3 }),
 		against(`${name}: 99th percentile latency`, "p99Ms"),
 	];
 }

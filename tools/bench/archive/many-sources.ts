@@ -45,7 +45,7 @@ export const bench: Bench = {
 				goal,
 			);
 		return [
-			both("throughput", "events/s", "eventsPerSecond", { atLeast: 20_000 }),
+			both("throughput", "events/s", "eventsPerSecond", { atLeast: 60_000 }),
 			both("CPU", "µs/event", "cpuUsPerEvent"),
 			both("CPU of the S3 gateway", "µs/event", "gatewayCpuUsPerEvent"),
 			both("peak memory", "MiB", "peakMiB", { atMost: 400 }),

@@ -46,7 +46,7 @@ export const bench: Bench = {
 		);
 		const all = (of: "peakMiB" | "seconds") => archive.map((each) => each[of]);
 		return [
-			figure("peak memory", all("peakMiB"), "MiB", { atMost: 320 }),
+			figure("peak memory", all("peakMiB"), "MiB", { atMost: 256 }),
 			figure(
 				"bursts",
 				archive.map(({ bursts }) => bursts.length),

@@ -88,10 +88,10 @@ async function compareDuckDB(
 		goal: Goal,
 		of: (cost: ProcessCost) => number,
 	) => compared(metric, unit, loads.map(of), DuckDB.map(of), goal);
-	const ratioAtMost = events > 1_000_000 ? 1.1 : 1;
+	const ratioAtMost = events > 1_000_000 ? 0.95 : 1;
 	return [
 		against("time into DuckDB", "s", { ratioAtMost }, ({ seconds }) => seconds),
-		against("peak memory into DuckDB", "MB", { atMost: 500 }, ({ peakBytes }) =>
+		against("peak memory into DuckDB", "MB", { atMost: 450 }, ({ peakBytes }) =>
 			megabytes(peakBytes),
 		),
 	];

@@ -47,7 +47,7 @@ export const bench: Bench = {
 			});
 			const measures = {
 				duckdb: () =>
-					minutesInto("DuckDB", 2, say, (count) =>
+					minutesInto("DuckDB", 0.5, say, (count) =>
 						load(
 							daysOf(count),
 							{ type: "DuckDB", path: "day.duckdb" },

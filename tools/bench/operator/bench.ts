@@ -122,7 +122,7 @@ async function measure(setup: Setup): Promise<Measurement[]> {
 	say(`reconciled all ${restartSeconds.toFixed(1)} s after a restart`);
 	const starts = [
 		figure("first start until all are Ready", allReadySeconds, "s", {
-			atMost: counts.pipelines / 200,
+			atMost: counts.pipelines / 250,
 		}),
 		figure("restart until all are reconciled", restartSeconds, "s", {
 			atMost: 60,
@@ -172,7 +172,7 @@ async function measure(setup: Setup): Promise<Measurement[]> {
 			"MiB",
 			mebibytes(ours.residentBytes),
 			mebibytes(stock.residentBytes),
-			{ atMost: 180 },
+			{ atMost: 130 },
 		),
 		compared(
 			"peak memory",
