@@ -28,10 +28,10 @@ const [openArray, closeArray, openObject, closeObject] = [
 ];
 
 /**
- * Divides the bytes of a manifest into the texts of its dates and the rest. It validates nothing: what isn't JSON becomes texts that
- * aren't JSON either.
+ * Divides a JSON object, such as a manifest or a compaction's record, into the texts of the elements of one list and the rest. It
+ * validates nothing: what isn't JSON becomes texts that aren't JSON either.
  */
-export class ManifestDivider {
+export class ListDivider {
 	readonly #list: string;
 	readonly #decoder = new TextDecoder();
 	#depth = 0;
@@ -40,35 +40,35 @@ export class ManifestDivider {
 	/** The last text of the outermost object, which may be the name of a member. */
 	#text = "";
 	#name = "";
-	#isInDates = false;
-	#day = "";
+	#isInList = false;
+	#element = "";
 	#rest = "";
 
-	/** @param list The member with the dates, or with what another document has many of. */
-	constructor(list: string = dates) {
+	/** @param list The name of its member. */
+	constructor(list: string) {
 		this.#list = list;
 	}
 
-	/** Returns the texts of the dates that end in these bytes. They are of any length, and may divide a character. */
+	/** Returns the texts of the elements that end in these bytes. They are of any length, and may divide a character. */
 	push(bytes: Uint8Array): string[] {
 		// The decoder keeps the first bytes of a character for the next time.
 		return this.divide(this.#decoder.decode(bytes, { stream: true }));
 	}
 
-	/** The whole without its dates, when all bytes were pushed: a JSON text whose list of dates is empty. */
+	/** The whole without its elements, when all bytes were pushed: a JSON text whose list is empty. */
 	get rest(): string {
-		return this.#rest + this.#day;
+		return this.#rest + this.#element;
 	}
 
 	/** As {@link push}, of a text. */
 	divide(text: string): string[] {
-		const days: string[] = [];
+		const elements: string[] = [];
 		/** From where on the text isn't taken yet. */
 		let from = 0;
 		const take = (to: number) => {
 			const taken = text.slice(from, to);
 			from = to;
-			if (this.#isInDates) this.#day += taken;
+			if (this.#isInList) this.#element += taken;
 			else this.#rest += taken;
 		};
 		for (let at = 0; at < text.length; at++) {
@@ -93,26 +93,26 @@ export class ManifestDivider {
 					if (code === openObject || this.#depth !== 2) break;
 					if (this.#name !== this.#list) break;
 					take(at + 1);
-					this.#isInDates = true;
+					this.#isInList = true;
 					break;
 				case closeObject:
 				case closeArray:
 					this.#depth--;
-					if (!this.#isInDates || this.#depth !== 1) break;
+					if (!this.#isInList || this.#depth !== 1) break;
 					take(at);
-					this.#endDay(days);
-					this.#isInDates = false;
+					this.#endElement(elements);
+					this.#isInList = false;
 					break;
 				case comma:
-					if (this.#isInDates && this.#depth === 2) {
+					if (this.#isInList && this.#depth === 2) {
 						take(at);
 						from = at + 1;
-						this.#endDay(days, true);
+						this.#endElement(elements, true);
 					} else if (this.#depth === 1) this.#name = "";
 			}
 		}
 		take(text.length);
-		return days;
+		return elements;
 	}
 
 	/** The place of the character that ends the string, or the end of the text. */
@@ -122,7 +122,7 @@ export class ManifestDivider {
 			this.#isEscaped = false;
 			at++;
 		}
-		// Most of a manifest is links, without any of the two.
+		// Most of a manifest is links, and of a record names, without any of the two.
 		for (;;) {
 			special.lastIndex = at;
 			const found = special.exec(text);
@@ -138,10 +138,10 @@ export class ManifestDivider {
 		}
 	}
 
-	#endDay(days: string[], hasNext = false): void {
+	#endElement(elements: string[], hasNext = false): void {
 		// Between the brackets of an empty list there may be spaces.
-		if (hasNext || this.#day.trim() !== "") days.push(this.#day);
-		this.#day = "";
+		if (hasNext || this.#element.trim() !== "") elements.push(this.#element);
+		this.#element = "";
 	}
 }
 
@@ -149,7 +149,7 @@ export class ManifestDivider {
 export async function* readManifestText<Manifest extends { dates: unknown[] }>(
 	chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Manifest["dates"][number], Manifest> {
-	const divider = new ManifestDivider();
+	const divider = new ListDivider(dates);
 	for await (const chunk of chunks)
 		for (const day of divider.push(chunk)) yield JSON.parse(day);
 	return JSON.parse(divider.rest);

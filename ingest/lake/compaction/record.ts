@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { ManifestDivider } from "../../wire/manifest-text.ts";
+import { ListDivider } from "../../wire/manifest-text.ts";
 import { isOutput, nameIn } from "../../wire/object-name.ts";
 
 /**
@@ -38,7 +38,7 @@ export async function readRecord(
 	text: string,
 ): Promise<CompactionRecord> {
 	const outputs: CompactionOutput[] = [];
-	const divider = new ManifestDivider("outputs");
+	const divider = new ListDivider("outputs");
 	for (let at = 0; at < text.length; at += charactersAtOnce) {
 		if (at > 0) await setImmediate();
 		const slice = text.slice(at, at + charactersAtOnce);
