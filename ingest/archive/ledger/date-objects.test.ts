@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { DateObjects } from "./date-objects.ts";
 
@@ -44,13 +45,13 @@ const [a4, a7] = [cutOf("a", 4), cutOf("a", 7)];
 const [b1, b5, b6] = [cutOf("b", 1), cutOf("b", 5), cutOf("b", 6)];
 const cuts = [a1, a2, a3, a4, a7, b1, b5, b6];
 
-test("of what a compaction replaced, the latest of each stream stands for all, and no count changes", () => {
+test("of what a compaction replaced, the latest of each stream stands for all, and no count changes", async () => {
 	const all = DateObjects.of(cuts);
 	const outputs = [
 		{ rows: 6, inputs: [a1, a2, a3] },
 		{ rows: 13, inputs: [a7, b1, b5] },
 	];
-	const left = all.replace(outputs)!;
+	const left = (await all.replace(outputs))!;
 	expect([...left]).toEqual([
 		{ ...a3, rows: 6 },
 		a4,
@@ -71,7 +72,7 @@ test("of what a compaction replaced, the latest of each stream stands for all, a
 	expect(without.without({ stream: "c", first: 1 })).toBeUndefined();
 });
 
-test("objects stay if they aren't all held, or don't have the rows of what replaces them", () => {
+test("objects stay if they aren't all held, or don't have the rows of what replaces them", async () => {
 	const all = DateObjects.of(cuts);
 	const other = { stream: "a", first: 5 };
 	for (const output of [
@@ -79,7 +80,26 @@ test("objects stay if they aren't all held, or don't have the rows of what repla
 		{ rows: 7, inputs: [a1, a2, a3] },
 		{ rows: 3, inputs: [a1, a2, { stream: "c", first: 1 }] },
 	])
-		expect(all.replace([output])).toBeUndefined();
-	expect(all.replace([])!.replaced).toBe(0);
-	expect([...all.replace([])!]).toEqual(cuts);
+		expect(await all.replace([output])).toBeUndefined();
+	expect((await all.replace([]))!.replaced).toBe(0);
+	expect([...(await all.replace([]))!]).toEqual(cuts);
+});
+
+test("a busy day is replaced in many turns of the event loop", async () => {
+	const cuts = 65_536;
+	const stream = "s";
+	const all = new DateObjects();
+	const inputs = Array.from({ length: cuts }, (_, n) => ({
+		stream,
+		first: n + 1,
+	}));
+	for (const { first } of inputs) all.add({ stream, first, rows: 1 });
+	let isDone = false;
+	const replacing = all.replace([{ rows: cuts, inputs }]).finally(() => {
+		isDone = true;
+	});
+	let turns = 0;
+	for (; !isDone; turns++) await setImmediate();
+	expect(turns).toBeGreaterThan(16);
+	expect((await replacing)!.replaced).toBe(cuts - 1);
 });

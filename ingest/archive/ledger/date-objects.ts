@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 /** Where a cut has put its events of one source and date. */
 export interface CutObject {
 	stream: string;
@@ -16,6 +18,9 @@ interface Run {
 	/** `first` of the latest object. */
 	last: number;
 }
+
+/** A millisecond or two, in which the process does nothing else. */
+const objectsAtOnce = 8_192;
 
 /**
  * The objects of one source and date, each stream's in the order of its cuts. A day of a busy shard is millions of
@@ -86,12 +91,15 @@ export class DateObjects implements Iterable<IndexedObject> {
 	 * The same without those that a compaction replaced. For each of its outputs, the latest input of each stream stands for all
 	 * of that stream, with their rows: so the sum of rows, the newest object and the place of the output among the others stay,
 	 * and a reader who knows the compaction's record leaves it out as he did its peers. Undefined if not all inputs are held,
-	 * or if they don't have the rows of the outputs.
+	 * or if they don't have the rows of the outputs. It takes several turns of the event loop, and what is added meanwhile may be left out.
 	 */
-	replace(outputs: readonly ReplacingOutput[]): DateObjects | undefined {
-		const inputsOf = inputsByStream(outputs);
+	async replace(
+		outputs: readonly ReplacingOutput[],
+	): Promise<DateObjects | undefined> {
+		const inputsOf = await inputsByStream(outputs);
 		const left = new DateObjects();
 		const rowsOf = outputs.map(() => 0);
+		let walked = 0;
 		let found = 0;
 		let standing = 0;
 		for (const [stream, run] of this.#runs) {
@@ -101,6 +109,7 @@ export class DateObjects implements Iterable<IndexedObject> {
 			const sums = outputs.map(() => 0);
 			let next = 0;
 			for (const at = new RunReader(run); at.next(); ) {
+				if (++walked % objectsAtOnce === 0) await setImmediate();
 				const { first, rows } = at;
 				const input = replaced[next];
 				if (first !== input?.first) {
@@ -183,13 +192,15 @@ interface ReplacedObject {
 	output: number;
 }
 
-/** By stream, in the order of its cuts, as a run has them: maps of so many objects took 50 ms of a turn of the event loop. */
-function inputsByStream(outputs: readonly ReplacingOutput[]) {
+/** By stream, in the order of its cuts, as a run has them: maps of so many objects took 50 ms. */
+async function inputsByStream(outputs: readonly ReplacingOutput[]) {
 	const inputsOf = new Map<string, ReplacedObject[]>();
 	let own: ReplacedObject[] = [];
 	let ofStream: string | undefined;
+	let read = 0;
 	for (const [output, { inputs }] of outputs.entries())
 		for (const { stream, first } of inputs) {
+			if (++read % objectsAtOnce === 0) await setImmediate();
 			// Nearly all are of the stream of the one before.
 			if (stream !== ofStream) {
 				own = inputsOf.get(stream) ?? [];
@@ -198,8 +209,10 @@ function inputsByStream(outputs: readonly ReplacingOutput[]) {
 			}
 			own.push({ first, output });
 		}
-	for (const inputs of inputsOf.values())
+	for (const inputs of inputsOf.values()) {
+		await setImmediate();
 		inputs.sort((a, b) => a.first - b.first);
+	}
 	return inputsOf;
 }
 

@@ -340,7 +340,7 @@ const compacted = { account: "shop", sourceKey, date };
 const inputsOf = (stream: string, ...firsts: number[]) =>
 	firsts.map((first) => ({ stream, first }));
 
-test("objects that a compaction replaced are held no more, and the ledger says the same, also of what comes later", () => {
+test("objects that a compaction replaced are held no more, and the ledger says the same, also of what comes later", async () => {
 	const cuts = [1, 2, 3].map((first) =>
 		cut("s", first, first, { [date]: first }),
 	);
@@ -349,7 +349,7 @@ test("objects that a compaction replaced are held no more, and the ledger says t
 	const before = ledgerOf(source);
 	const changes = index.changesOfDate.get(date)!;
 	const outputs = [{ rows: 3, inputs: inputsOf("s", 1, 2) }];
-	expect(index.replace(compacted, outputs)).toBe(true);
+	expect(await index.replace(compacted, outputs)).toBe(true);
 	expect(ledgerOf(source)).toEqual(before);
 	expect([...source.objects.get(date)!]).toEqual([
 		{ stream: "s", first: 2, rows: 3 },
@@ -359,7 +359,7 @@ test("objects that a compaction replaced are held no more, and the ledger says t
 	expect(index.changesOfDate.get(date)).toBe(changes + 1);
 	// A date is compacted once, and has late events.
 	expect(
-		index.replace(compacted, [{ rows: 6, inputs: inputsOf("s", 2, 3) }]),
+		await index.replace(compacted, [{ rows: 6, inputs: inputsOf("s", 2, 3) }]),
 	).toBe(true);
 	index.add(cut("s", 5, 5, { [date]: 4 }));
 	expect(ledgerOf(source).archived).toEqual({ [date]: 10 });
@@ -375,31 +375,59 @@ test("objects that a compaction replaced are held no more, and the ledger says t
 	expect(source.objects.get(date)!.count).toBe(3);
 });
 
-test("an archive that has yet to learn cuts which another one has compacted keeps the objects until then", () => {
+test("an archive that has yet to learn cuts which another one has compacted keeps the objects until then", async () => {
 	const cuts = [1, 2, 3].map((first) =>
 		cut("s", first, first, { [date]: first }),
 	);
 	const index = indexOf(...cuts.slice(0, 2));
 	const outputs = [{ rows: 6, inputs: inputsOf("s", 1, 2, 3) }];
-	expect(index.replace(compacted, outputs)).toBe(false);
+	expect(await index.replace(compacted, outputs)).toBe(false);
 	expect(
-		index.replace(compacted, [{ rows: 1, inputs: inputsOf("t", 1) }]),
+		await index.replace(compacted, [{ rows: 1, inputs: inputsOf("t", 1) }]),
 	).toBe(false);
 	index.add(cuts[2]!);
 	const { objects } = index.source("shop", sourceKey)!;
 	expect(objects.get(date)).toMatchObject({ rows: 6, replaced: undefined });
-	expect(index.replace(compacted, outputs)).toBe(true);
+	expect(await index.replace(compacted, outputs)).toBe(true);
 	expect(objects.get(date)).toMatchObject({ rows: 6, count: 3, replaced: 2 });
-	expect(index.replace({ ...compacted, date: "2026-02-27" }, outputs)).toBe(
+	expect(
+		await index.replace({ ...compacted, date: "2026-02-27" }, outputs),
+	).toBe(true);
+	expect(await index.replace({ ...compacted, account: "other" }, outputs)).toBe(
 		true,
 	);
-	expect(index.replace({ ...compacted, account: "other" }, outputs)).toBe(true);
 });
 
-test("an index that begins within a compacted date counts what it knows of it, and asks for its record once", () => {
+test("an index that begins within a compacted date counts what it knows of it, and asks for its record once", async () => {
 	const index = indexOf(cut("s", 3, 3, { [date]: 3 }));
 	const outputs = [{ rows: 6, inputs: inputsOf("s", 1, 2, 3) }];
-	expect(index.replace(compacted, outputs)).toBe(true);
+	expect(await index.replace(compacted, outputs)).toBe(true);
 	const { objects } = index.source("shop", sourceKey)!;
 	expect(objects.get(date)).toMatchObject({ rows: 3, count: 1, replaced: 0 });
+});
+
+test("what a cut adds to a date, or a loss takes from it, while its replaced objects are left out is never left out: the next look does it", async () => {
+	const cuts = [1, 2, 3].map((first) =>
+		cut("s", first, first, { [date]: first }),
+	);
+	const index = indexOf(...cuts);
+	const source = index.source("shop", sourceKey)!;
+	const outputs = [{ rows: 3, inputs: inputsOf("s", 1, 2) }];
+	const adding = index.replace(compacted, outputs);
+	index.add(cut("s", 4, 4, { [date]: 4 }));
+	expect(await adding).toBe(false);
+	expect(source.objects.get(date)).toMatchObject({ count: 4, rows: 10 });
+	const losing = index.replace(compacted, outputs);
+	const { time } = cuts[0]!.lastFrame;
+	const groups = [{ ...compacted, rows: 4 }];
+	const loss = { kind: "objects" as const, from: 4, to: 4, time, groups };
+	index.lose({ version: 1, stream: "s", loss });
+	expect(await losing).toBe(false);
+	const both = [1, 2].map(() => index.replace(compacted, outputs));
+	expect((await Promise.all(both)).sort()).toEqual([false, true]);
+	expect(source.objects.get(date)).toMatchObject({
+		count: 3,
+		rows: 6,
+		replaced: 1,
+	});
 });

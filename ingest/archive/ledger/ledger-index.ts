@@ -187,24 +187,38 @@ export class LedgerIndex {
 	/**
 	 * Forgets the objects of a date that the outputs of its compaction replaced, once nothing can undo the compaction. No count
 	 * changes: see {@link DateObjects.replace}. Returns whether that is done; false if an output replaces objects of cuts that
-	 * another archive has made, and that this index learns later.
+	 * another archive has made, and that this index learns later, or if the date has changed meanwhile.
 	 */
-	replace(group: DateFolder, outputs: readonly ReplacingOutput[]): boolean {
-		const source = this.source(group.account, group.sourceKey);
-		const ofDates = source?.[group.quarantined ? "quarantined" : "objects"];
-		const objects = ofDates?.get(group.date);
+	async replace(
+		{ account, sourceKey, date, quarantined }: DateFolder,
+		outputs: readonly ReplacingOutput[],
+	): Promise<boolean> {
+		const kind = quarantined ? "quarantined" : "objects";
+		const ofDates = () => this.source(account, sourceKey)?.[kind];
+		const objects = ofDates()?.get(date);
 		if (!objects || objects.replaced !== undefined) return true;
-		const isKnown = outputs.every(({ inputs }) =>
-			inputs.every(
-				({ stream, first }) =>
-					first <= (this.#newestOfStream.get(stream)?.first ?? 0),
-			),
-		);
-		if (!isKnown) return false;
+		if (!this.#knowsInputs(outputs)) return false;
+		const { count } = objects;
 		// What an index doesn't hold of them, it will never hold: the date's oldest cut records had expired when it was made.
-		const left = objects.replace(outputs) ?? objects.replace([])!;
-		ofDates!.set(group.date, left);
-		this.#change(group.date);
+		const left =
+			(await objects.replace(outputs)) ?? (await objects.replace([]))!;
+		if (ofDates()?.get(date) !== objects || objects.count !== count)
+			return false;
+		ofDates()!.set(date, left);
+		this.#change(date);
+		return true;
+	}
+
+	#knowsInputs(outputs: readonly ReplacingOutput[]): boolean {
+		let [ofStream, newest] = ["", 0];
+		for (const { inputs } of outputs)
+			for (const { stream, first } of inputs) {
+				// Nearly all are of the stream of the one before, and to look each up took as long as all the rest.
+				if (stream !== ofStream)
+					newest = this.#newestOfStream.get(stream)?.first ?? 0;
+				ofStream = stream;
+				if (first > newest) return false;
+			}
 		return true;
 	}
 

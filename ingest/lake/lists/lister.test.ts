@@ -369,8 +369,8 @@ test("a compaction that the index knows is listed by the next look", async () =>
 	const record = { version: 1, ...shop, date, outputs } as const;
 	await new CompactionStore(store).decide(record);
 	const replaced = [1, 2].map((first) => ({ stream, first }));
-	const left = objects.get(date)!.replace([{ rows: 2, inputs: replaced }])!;
-	objects.set(date, left);
+	const left = objects.get(date)!.replace([{ rows: 2, inputs: replaced }]);
+	objects.set(date, (await left)!);
 	expect(await lister.look(Date.now(), signal)).toBe(1);
 	expect(listOf(shop, 1, 0)).toBe(`s3://b/${folder}${name}\n`);
 	store.reads.length = 0;
