@@ -119,6 +119,27 @@ test("the processes get the options that keep them small, and a value of one's o
 	);
 });
 
+test.each([
+	["2Gi", "1717986918"],
+	["3e9", "2400000000"],
+	["1500M", "1200000000"],
+])(
+	"NATS collects its garbage before it takes its limit of memory: of %s",
+	async (memory, most) => {
+		const natsWith = async (...args: string[]) =>
+			named(await render(tryOut, ...args), "StatefulSet", "tidemill-nats").spec
+				.template.spec.containers[0];
+		const limit = `--set-string=nats.resources.limits.memory=${memory}`;
+		const nats = await natsWith(limit);
+		expect(nats.resources.limits.memory).toBe(memory);
+		expect(variable(nats, "GOMEMLIMIT")).toBe(most);
+		const own = await natsWith(limit, ...set("nats.env.GOMEMLIMIT=1GiB"));
+		expect(variable(own, "GOMEMLIMIT")).toBe("1GiB");
+		const unlimited = await natsWith(...set("nats.resources.limits=null"));
+		expect(variable(unlimited, "GOMEMLIMIT")).toBeUndefined();
+	},
+);
+
 test("a reloader lets the bundled NATS read changed passwords and certificates, and finds its process", async () => {
 	const podOf = async (...args: string[]) =>
 		(await render(tryOut, ...args)).find(

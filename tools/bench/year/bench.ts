@@ -254,7 +254,7 @@ async function ofKeys(say: Say): Promise<Measurement[]> {
 	await keepKeys(heldKeys, (held) => {
 		looks.push(held);
 		say(
-			`NATS with ${held.keys} idempotency keys: resident ${mib(held.residentBytes)} MiB, disk ${mib(held.diskBytes)} MiB`,
+			`NATS with ${held.keys} idempotency keys: resident ${mib(held.residentBytes)} MiB, at most ${mib(held.peakBytes)}, disk ${mib(held.diskBytes)} MiB`,
 		);
 	});
 	const [none, last] = [looks[0]!, looks.at(-1)!];
@@ -270,6 +270,7 @@ async function ofKeys(say: Say): Promise<Measurement[]> {
 			"B",
 		),
 		figure(`${of}: disk of a key`, each(full.diskBytes - none.diskBytes), "B"),
+		figure(`${of}: most resident memory`, last.peakBytes / 1024 ** 2, "MiB"),
 		figure(
 			`${of}: resident memory when they have expired`,
 			last.residentBytes / 1024 ** 2,
