@@ -5,11 +5,11 @@ import {
 } from "../../packages/contracts/job.ts";
 import type { ManifestObject } from "../../packages/contracts/manifest.ts";
 import {
+	addUnfit,
 	type HeldDate,
 	type KeptRows,
 	nameOf,
 	rowsOf,
-	type UnfitCount,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
 import { follows, outputName, readEarlyName } from "../wire/object-name.ts";
@@ -102,24 +102,6 @@ export function isChangedByOthers(held: HeldDate): boolean {
 	const { rows, digest, loadedDigest, loads } = held;
 	const loaded = loads.reduce((sum, load) => sum + load.rows, 0);
 	return rows !== loaded || digest !== loadedDigest;
-}
-
-export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
-	const sum: Record<string, UnfitCount> = {};
-	for (const count of counts)
-		for (const [column, { rows, values, eventID = "" }] of Object.entries(
-			count,
-		)) {
-			const before = sum[column];
-			// Ids begin with their time.
-			const [, latest = ""] = [before?.eventID ?? "", eventID].sort();
-			sum[column] = {
-				rows: rows + (before?.rows ?? 0),
-				values: values + (before?.values ?? 0),
-				...(latest !== "" && { eventID: latest }),
-			};
-		}
-	return sum;
 }
 
 /** For a Job's result: the columns with such values. */

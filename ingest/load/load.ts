@@ -18,7 +18,10 @@ import {
 	type ExistingColumn,
 	fitColumns,
 } from "../../packages/warehouses/load/incompatibility.ts";
-import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
+import {
+	addUnfit,
+	type LoadDay,
+} from "../../packages/warehouses/load/load-day.ts";
 import {
 	type DayFiles,
 	TableChanged,
@@ -29,12 +32,7 @@ import { LinkReader } from "../job/link-reader.ts";
 import { readManifest } from "../job/manifest.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { storeLog, storeResult } from "../job/result-link.ts";
-import {
-	addedRows,
-	addUnfit,
-	isChangedByOthers,
-	unfitValues,
-} from "./addition.ts";
+import { addedRows, isChangedByOthers, unfitValues } from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
 import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { FoundColumns, requireTypes } from "./found-columns.ts";

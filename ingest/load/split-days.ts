@@ -10,15 +10,15 @@ import { passingParquet } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
-import type {
-	DayObject,
-	HeldDate,
-	LoadDay,
-	UnfitRows,
+import {
+	addUnfit,
+	type DayObject,
+	type HeldDate,
+	type LoadDay,
+	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import { filesOf } from "../job/download.ts";
-import { addUnfit } from "./addition.ts";
 import { countUnfit, sentType } from "./day-files.ts";
 import { defineTypes, typeOfEvent } from "./event-filter.ts";
 

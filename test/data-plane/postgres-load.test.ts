@@ -106,6 +106,84 @@ test("a Run that adds reads no row of a day that nobody has changed, and counts 
 	expect(await loaded(both)).toMatchObject({ otherRows: Number(left) });
 });
 
+test("a day of long ago is added to like any other, and what somebody changed in it is found, though the record has one entry for it", async () => {
+	const { manifest, load, sql, database } = await postgresFixture(server);
+	const [date, today] = ["2026-01-01", "2026-06-01"];
+	const table = {
+		...{ name: "orders", description: "" },
+		columns: [
+			...columns,
+			{ name: "tag", from: { bodyPointer: "/tag", type: "Integer" as const } },
+		],
+	};
+	let last: Manifest | undefined;
+	/** A scheduled Run of all that was there before and of three events more on one of its dates. */
+	const add = async (on: string, tag: string, dates = [on]) => {
+		const [more] = (await manifest({ [on]: [eventsOf(on, 3, tag)] })).dates;
+		const days = new Map(last?.dates.map((day) => [day.date, day]));
+		const { rows = 0, objects = [] } = days.get(on) ?? {};
+		days.set(on, {
+			...{ date: on, rows: rows + 3 },
+			objects: [...objects, ...more!.objects],
+		});
+		last = {
+			...(await manifest({})),
+			snapshotTime: `${dates.at(-1)}T12:00:00.000Z`,
+			dates: [...days.values()],
+		};
+		const end = await load(
+			{
+				...last,
+				run: crypto.randomUUID(),
+				dates: last.dates.filter((day) => dates.includes(day.date)),
+			},
+			{ input: { adds: true, table } },
+		);
+		expect(end.exitCode, end.log).toBe(0);
+		return end.result;
+	};
+	const record = () =>
+		sql(
+			"SELECT count(*), sum(rows), sum(cardinality(objects)), max(1 + cardinality(xids)) FROM webhooks._tidemill_loads WHERE date = '2026-01-01'",
+		);
+	await add(date!, "a");
+	// As an earlier build made it.
+	await sql("ALTER TABLE webhooks._tidemill_loads DROP COLUMN xids");
+	expect(await add(date!, "b")).toMatchObject({ addedRows: 3 });
+	await add(date!, "c");
+	expect(await record()).toEqual([["3", "9", "3", null]]);
+	await add(today!, "d");
+	expect(await record()).toEqual([["1", "9", "3", "3"]]);
+	// What Postgres counted is lost by a crash, too. The rows' transactions tell then.
+	await server.rows("SELECT pg_stat_reset()", database);
+	const added = await add(date!, "e", [date!, today!]);
+	expect(added).toMatchObject({
+		...{ addedRows: 3, unchangedDates: 1 },
+		unfitValues: [{ column: "tag", rows: 15 }],
+	});
+	expect(added).not.toHaveProperty("repairedDates");
+	await add(today!, "f");
+	expect(await record()).toEqual([["1", "12", "4", "4"]]);
+	await sql("UPDATE webhooks.orders SET body = '' WHERE event_id LIKE '%-b-1'");
+	await vi.waitFor(async () =>
+		expect(
+			await sql(
+				"SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'orders_p20260101'",
+			),
+		).toEqual([["1"]]),
+	);
+	expect(await add(date!, "g", [date!, today!])).toMatchObject({
+		repairedDates: [date],
+	});
+	expect(await sql(perDate)).toEqual([
+		[date, "15", "15"],
+		[today, "6", "6"],
+	]);
+	expect(
+		await sql("SELECT count(*) FROM webhooks.orders WHERE body = ''"),
+	).toEqual([["0"]]);
+});
+
 test("a full reload replaces the table at once, and keeps what people gave to it", async () => {
 	const { manifest, load, sql, database } = await postgresFixture(server);
 	const input: Partial<LoadInput> = {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addUnfit, unfitValues } from "../../../ingest/load/addition.ts";
+import { unfitValues } from "../../../ingest/load/addition.ts";
 import { countUnfit } from "../../../ingest/load/day-files.ts";
 import type { BodyValueType, TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
@@ -10,6 +10,7 @@ import { Session } from "../../duckdb/session.ts";
 import { columnValue } from "./body-value.ts";
 import { type BodyColumn, defineBodyValues } from "./body-values.ts";
 import { bodyValueSql, eventRows } from "./columns.ts";
+import { addUnfit } from "./load-day.ts";
 
 let directory: string;
 let session: Session;

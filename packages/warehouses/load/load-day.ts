@@ -70,6 +70,24 @@ export interface UnfitCount {
 	eventID?: string;
 }
 
+export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
+	const sum: Record<string, UnfitCount> = {};
+	for (const count of counts)
+		for (const [column, { rows, values, eventID = "" }] of Object.entries(
+			count,
+		)) {
+			const before = sum[column];
+			// Ids begin with their time.
+			const [, latest = ""] = [before?.eventID ?? "", eventID].sort();
+			sum[column] = {
+				rows: rows + (before?.rows ?? 0),
+				values: values + (before?.values ?? 0),
+				...(latest !== "" && { eventID: latest }),
+			};
+		}
+	return sum;
+}
+
 export function rowsOf(objects: readonly { rows: number }[]): number {
 	return objects.reduce((sum, { rows }) => sum + rows, 0);
 }

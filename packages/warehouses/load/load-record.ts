@@ -6,7 +6,10 @@ import type { TableMark } from "./table-mark.ts";
 
 /* What the records of all types of warehouse have alike: which objects a date's rows come from. */
 
-/** Loads that nobody has looked at for so long are forgotten. Such a day is replaced when a Run comes back to it. */
+/**
+ * Loads that nobody has looked at for so long are forgotten, but in Postgres, where earlier builds did so. Such a day is replaced when a Run comes
+ * back to it.
+ */
 export const recordedDays = 35;
 
 /** The first date of which a load is remembered. */

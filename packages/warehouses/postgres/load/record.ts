@@ -3,10 +3,12 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { asFilled } from "../../load/columns.ts";
 import {
+	addUnfit,
 	type HeldDate,
 	type LoadDay,
 	nameOf as objectNameOf,
 	type RecordedLoad,
+	rowsOf,
 	type UnfitRows,
 } from "../../load/load-day.ts";
 import { recordNameOf } from "../../load/load-record.ts";
@@ -22,11 +24,33 @@ import { typeOf } from "./schema.ts";
  */
 export const recordTable = "_tidemill_loads";
 
-export function createRecord(schema: string): string {
+/** Makes it, with what an earlier build's lacks. */
+export async function prepareRecord(
+	transaction: Transaction,
+	schema: string,
+): Promise<void> {
 	const name = nameOf(schema, recordTable);
-	return `CREATE TABLE IF NOT EXISTS ${name} (table_name text, record text, date date, run text, objects text[], rows bigint,
-		unfit jsonb, xid xid, changes text, loaded timestamptz DEFAULT clock_timestamp());
-	COMMENT ON TABLE ${name} IS 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`;
+	const columns = await recordColumns(transaction, schema);
+	if (columns.length === 0)
+		await transaction.run(
+			`CREATE TABLE ${name} (table_name text, record text, date date, run text, objects text[], rows bigint,
+				unfit jsonb, xid xid, xids xid[], changes text, loaded timestamptz DEFAULT clock_timestamp());
+			COMMENT ON TABLE ${name} IS 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`,
+		);
+	else if (!columns.includes("xids"))
+		await transaction.run(`ALTER TABLE ${name} ADD COLUMN xids xid[]`);
+}
+
+/** None if there is no record. */
+async function recordColumns(
+	transaction: Transaction,
+	schema: string,
+): Promise<string[]> {
+	const found = await transaction.rows<{ name: string }>(
+		"SELECT attname::text AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0",
+		[nameOf(schema, recordTable)],
+	);
+	return found.map(({ name }) => name);
 }
 
 /** See {@link recordNameOf}. */
@@ -44,9 +68,9 @@ export function recordOf(
 	]);
 }
 
-/** A load of a date, with the transaction that inserted its rows. */
+/** A load of a date, with the transaction that inserted its rows: several of a date that {@link tidyRecord} has tidied. */
 interface RecordEntry extends RecordedLoad {
-	xid: string;
+	xids: string[];
 	/** What {@link changesOf} said when it had ended. */
 	changes: string | null;
 }
@@ -58,11 +82,9 @@ export async function recordedLoads(
 	record: string,
 	dates: readonly UtcDate[],
 ): Promise<Map<UtcDate, RecordEntry[]>> {
-	const [known] = await transaction.rows(
-		"SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2",
-		[schema, recordTable],
-	);
-	if (!known) return new Map();
+	const columns = await recordColumns(transaction, schema);
+	if (columns.length === 0) return new Map();
+	const xids = columns.includes("xids") ? "xid || xids" : "ARRAY[xid]";
 	const found = await transaction.rows<
 		Omit<RecordEntry, "rows" | "unfit"> & {
 			date: UtcDate;
@@ -70,7 +92,7 @@ export async function recordedLoads(
 			unfit: UnfitRows;
 		}
 	>(
-		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, xid::text AS xid, changes
+		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, (${xids})::text[] AS xids, changes
 		FROM ${nameOf(schema, recordTable)}
 		WHERE table_name = $1 AND record = $2 AND date = ANY($3::date[]) ORDER BY loaded`,
 		[table, record, dates],
@@ -107,18 +129,18 @@ export async function heldDate(
 	entries: readonly RecordEntry[],
 	isOld: boolean,
 ): Promise<HeldDate | undefined> {
-	const loads = entries.map(({ xid: _, changes: __, ...load }) => load);
+	const loads = entries.map(({ xids: _, changes: __, ...load }) => load);
 	if (!partition) return { rows: 0, digest: ours, loadedDigest: ours, loads };
 	const changes = entries.at(-1)?.changes;
 	const [now] = await transaction.rows<{ changes: string }>(
 		`SELECT ${changesSql(partition.oid)} AS changes`,
 	);
-	const recorded = loads.reduce((sum, { rows }) => sum + rows, 0);
+	const recorded = rowsOf(loads);
 	if (changes && now!.changes === changes)
 		return { rows: recorded, digest: ours, loadedDigest: ours, loads };
 	const [found] = await transaction.rows<{ rows: string; others: string }>(
 		`SELECT count(*)::text AS rows, count(*) FILTER (WHERE NOT xmin = ANY($1::xid[]))::text AS others FROM ${partition.name}`,
-		[entries.map(({ xid }) => xid)],
+		[entries.flatMap(({ xids }) => xids)],
 	);
 	const rows = Number(found!.rows);
 	if (entries.length === 0 && isOld && rows > 0) return undefined;
@@ -160,7 +182,7 @@ export async function rowsOfTable(
 	for (const { date, name, changes } of partitions) {
 		const entries = date && loads.get(date);
 		if (entries && (loaded.has(date) || entries.at(-1)!.changes === changes))
-			all += entries.reduce((sum, { rows }) => sum + rows, 0);
+			all += rowsOf(entries);
 		else uncounted.push(name);
 	}
 	for (const name of uncounted) {
@@ -195,9 +217,9 @@ export async function recordDay(
 		// The transactions of the rows that stay are still theirs.
 		await transaction.run(
 			`WITH gone AS (DELETE FROM ${name} WHERE table_name = $1 AND date = $2 RETURNING *),
-			kept AS (SELECT xid, rows, unfit, run, changes, loaded, row_number() OVER (ORDER BY loaded) AS number FROM gone)
-			INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, changes, loaded)
-			SELECT $1, $3, $2, run, CASE WHEN number = 1 THEN $4::text[] ELSE '{}' END, rows, unfit, xid, changes, loaded FROM kept`,
+			kept AS (SELECT xid, xids, rows, unfit, run, changes, loaded, row_number() OVER (ORDER BY loaded) AS number FROM gone)
+			INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, xids, changes, loaded)
+			SELECT $1, $3, $2, run, CASE WHEN number = 1 THEN $4::text[] ELSE '{}' END, rows, unfit, xid, xids, changes, loaded FROM kept`,
 			[table, date, record, kept.renamed],
 		);
 	const all = kept ? names : [...deciding, ...names];
@@ -210,16 +232,47 @@ export async function recordDay(
 	);
 }
 
-/** Forgets what is about other rows than the table's, and what is old. */
-export async function forget(
+/**
+ * Forgets what is about other rows than the table's, and makes one entry of those of each date before `from`: no Run asks any more
+ * which of them is whose. So a year of dates takes a row for each, however often somebody ran.
+ */
+export async function tidyRecord(
 	transaction: Transaction,
-	schema: string,
-	table: string,
-	record: string,
-	before: UtcDate,
+	{ schema, table, record }: { schema: string; table: string; record: string },
+	from: UtcDate,
 ): Promise<void> {
+	const name = nameOf(schema, recordTable);
 	await transaction.run(
-		`DELETE FROM ${nameOf(schema, recordTable)} WHERE table_name = $1 AND (record <> $2 OR date < $3)`,
-		[table, record, before],
+		`DELETE FROM ${name} WHERE table_name = $1 AND record <> $2`,
+		[table, record],
 	);
+	const several = await transaction.rows<{ date: UtcDate }>(
+		`SELECT date::text AS date FROM ${name} WHERE table_name = $1 AND date < $2 GROUP BY date HAVING count(*) > 1`,
+		[table, from],
+	);
+	if (several.length === 0) return;
+	const dates = several.map(({ date }) => date);
+	const loads = await recordedLoads(transaction, schema, table, record, dates);
+	for (const [date, entries] of loads) {
+		const [xid, ...xids] = entries.flatMap(({ xids }) => xids);
+		await transaction.run(
+			`DELETE FROM ${name} WHERE table_name = $1 AND date = $2`,
+			[table, date],
+		);
+		await transaction.run(
+			`INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, xids, changes)
+			VALUES ($1, $2, $3, '', $4, $5, $6, $7, $8::xid[], $9)`,
+			[
+				table,
+				record,
+				date,
+				entries.flatMap(({ objects }) => objects),
+				rowsOf(entries),
+				JSON.stringify(addUnfit(entries.map(({ unfit }) => unfit))),
+				xid,
+				xids,
+				entries.at(-1)!.changes,
+			],
+		);
+	}
 }

@@ -35,12 +35,12 @@ import {
 	postgresUse,
 } from "./plan.ts";
 import {
-	createRecord,
-	forget,
 	heldDate,
+	prepareRecord,
 	recordDay,
 	recordedLoads,
 	recordTable,
+	tidyRecord,
 } from "./record.ts";
 import { definitions } from "./schema.ts";
 import {
@@ -96,8 +96,8 @@ export class PostgresLoad {
 		await this.#locked(async (transaction) => {
 			await this.#requireOurs(transaction);
 			await transaction.run(this.#comment(name, plan.after));
-			const oldest = oldestRecorded(this.#manifest);
-			await forget(transaction, this.#schema, name, plan.record!, oldest);
+			const [first] = this.#manifest.dates;
+			if (first) await tidyRecord(transaction, this.#about(plan), first.date);
 		});
 		for (const partition of changed) await this.#vacuum(partition);
 	}
@@ -153,7 +153,7 @@ export class PostgresLoad {
 		const table = nameOf(this.#schema, name);
 		await view.lock();
 		await lock(transaction, nameOf(this.#schema, recordTable));
-		await transaction.run(createRecord(this.#schema));
+		await prepareRecord(transaction, this.#schema);
 		if (plan.creates)
 			await transaction.run(
 				`CREATE TABLE ${table} (${definitions(columns, options)})${partitionBy(columns)}`,
@@ -269,12 +269,18 @@ export class PostgresLoad {
 				`ALTER TABLE ${nameOf(this.#schema, name)} ATTACH PARTITION ${partition.name} ${bounds(day.date)}`,
 			);
 		}
-		const about = {
-			schema: this.#schema,
-			table: name,
-			record: plan.record!,
-		};
-		await recordDay(transaction, about, this.#manifest, filled, partition);
+		await recordDay(
+			transaction,
+			this.#about(plan),
+			this.#manifest,
+			filled,
+			partition,
+		);
+	}
+
+	#about({ record }: PostgresPlan) {
+		const { name } = this.#input.table;
+		return { schema: this.#schema, table: name, record: record! };
 	}
 
 	/** Throws {@link TableChanged} if the rows that a day keeps aren't what they were. */
