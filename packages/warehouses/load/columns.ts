@@ -1,6 +1,7 @@
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { vectorRows } from "../../duckdb/memory.ts";
 import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
+import type { Session } from "../../duckdb/session.ts";
 import {
 	type BodyColumn,
 	bodyValuesFunction,
@@ -185,6 +186,15 @@ export function areWrittenAlone(
 }
 
 const longRowBytes = 5 * 1024;
+
+/** Leaves a session that is about to write the rows one thread, if {@link areWrittenAlone}. */
+export async function limitWriters(
+	session: Session,
+	files: readonly SizedFile[],
+	columns: readonly TableColumn[],
+): Promise<void> {
+	if (areWrittenAlone(files, columns)) await session.run("SET threads = 1");
+}
 
 /**
  * The rows of files in chunks of an nth of 2,048, since all values of a chunk are in memory several times. DuckDB has no setting

@@ -10,9 +10,9 @@ import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import {
 	areWide,
-	areWrittenAlone,
 	columnSql,
 	eventRows,
+	limitWriters,
 	type SizedFile,
 } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
@@ -364,8 +364,7 @@ async function writeUpload(
 	session: Session,
 ): Promise<void> {
 	const files = days.flatMap(({ objects }) => objects);
-	if (areWrittenAlone(files, table.columns))
-		await session.run("SET threads = 1");
+	await limitWriters(session, files, table.columns);
 	const written = await (isOfJson(table, days)
 		? writeJsonRows(files, table, file, session)
 		: writeParquet(files, table, file, session));

@@ -16,9 +16,9 @@ import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import {
 	areWide,
-	areWrittenAlone,
 	columnSql,
 	eventRows,
+	limitWriters,
 } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
@@ -372,7 +372,7 @@ async function writeUploads(
 		const stored = type === "JSON" ? "VARCHAR" : type;
 		return `(${expression})::${stored} AS ${quoteDuckDB(name)}`;
 	});
-	if (areWrittenAlone(objects, columns)) await session.run("SET threads = 1");
+	await limitWriters(session, objects, columns);
 	defineBodyValues(session);
 	await mkdir(directory);
 	const written = await session.run(
