@@ -199,6 +199,46 @@ test("the rows of a date aren't read again while only Runs write the file", asyn
 	]);
 });
 
+test("a day of long ago is added to like any other, and what somebody changed in it is found, though the record has one entry for it", async () => {
+	const { next, add, change, rows, counts, file } = await scene();
+	const [old, today] = ["2026-01-01", "2026-06-01"];
+	const at = (manifest: Manifest, day: string, second: number): Manifest => ({
+		...manifest,
+		snapshotTime: `${day}T12:00:0${second}.000Z`,
+	});
+	const record = () =>
+		rows(
+			`SELECT count(*)::int, sum(rows)::int, sum(len(objects))::int FROM _tidemill.loads WHERE date = DATE '${old}'`,
+		);
+	let last = at(await next({ [old]: ["a"] }), old, 0);
+	await add(last);
+	for (const [second, tag] of ["b", "c"].entries()) {
+		last = at(await next({ [old]: [tag] }, last), old, second + 1);
+		expect(await add(last)).toMatchObject({ addedRows: 3 });
+	}
+	expect(await record()).toEqual([[3, 9, 3]]);
+	await add(at(await next({ [today]: ["d"] }), today, 0));
+	expect(await record()).toEqual([[1, 9, 3]]);
+	last = at(await next({ [old]: ["e"] }, last), today, 1);
+	const added = await add(last);
+	expect(added).toMatchObject({
+		addedRows: 3,
+		read: keysOf(last, old).slice(3),
+	});
+	expect(added).not.toHaveProperty("repairedDates");
+	await rm(`${file}~tidemill`);
+	expect(await add({ ...last, run: "unnoted" })).toMatchObject({ read: [] });
+	await change("update orders set body = '{}' where event_id like '%-b-1'");
+	last = at(await next({ [old]: ["f"] }, last), today, 2);
+	expect(await add(last)).toMatchObject({
+		...{ repairedDates: [old], read: keysOf(last, old) },
+	});
+	expect(await counts()).toEqual([
+		[old, 15, 15],
+		[today, 3, 3],
+	]);
+});
+
 /** As if a Run had been the last to write the file. */
 async function noteAsRuns(
 	file: string,

@@ -7,8 +7,8 @@ import type { TableMark } from "./table-mark.ts";
 /* What the records of all types of warehouse have alike: which objects a date's rows come from. */
 
 /**
- * Loads that nobody has looked at for so long are forgotten, but in Postgres, where earlier builds did so. Such a day is replaced when a Run comes
- * back to it.
+ * ClickHouse forgets loads of such a date, which is replaced when a Run comes back to it. DuckDB and Postgres remember, but earlier builds didn't
+ * there.
  */
 export const recordedDays = 35;
 

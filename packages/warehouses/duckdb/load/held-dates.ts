@@ -6,13 +6,12 @@ import type { Session } from "../../../duckdb/session.ts";
 import { newColumns } from "../../load/incompatibility.ts";
 import type { HeldDate } from "../../load/load-day.ts";
 import { oldestRecorded } from "../../load/load-record.ts";
-import type { KnownDates } from "./known-dates.ts";
+import { firstNoted, type KnownDates } from "./known-dates.ts";
 import {
 	datesSql,
 	digestSql,
 	digestTable,
-	firstRecorded,
-	recordedUnfit,
+	recordedLoads,
 	recordOf,
 	recordTable,
 } from "./load-record.ts";
@@ -43,20 +42,10 @@ export async function heldDates(
 		`SELECT date::VARCHAR AS date, count(*) AS rows FROM ${quoteName(name)} WHERE ${onDates} GROUP BY ALL`,
 	);
 	const onRecord = `record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(name)}) AND ${onDates}`;
-	const loads = await session.rows<{
-		date: string;
-		objects: string;
-		rows: bigint;
-		unfit: string | null;
-		run: string;
-	}>(
-		`SELECT date::VARCHAR AS date, array_to_string(objects, chr(10)) AS objects, rows, unfit, run FROM ${recordTable}` +
-			` WHERE ${onRecord} ORDER BY loaded, run, objects`,
-	);
+	const loadsOf = await recordedLoads(name, mark.record, onDates, session);
 	const digests = await session.rows<{ date: string; digest: string }>(
 		`SELECT date::VARCHAR AS date, digest FROM ${digestTable} WHERE ${onRecord} AND engine = version()`,
 	);
-	const loadsOf = Map.groupBy(loads, ({ date }) => date);
 	const digestOf = new Map(digests.map(({ date, digest }) => [date, digest]));
 	const rowsOf = new Map(counts.map(({ date, rows }) => [date, rows]));
 	const isKnown = (date: UtcDate) =>
@@ -76,19 +65,9 @@ export async function heldDates(
 		// What is in it was forgotten, or is known by another engine's hash.
 		if (loadedDigest === undefined) continue;
 		if (digest === recorded) same.push(date);
-		held.set(date, {
-			rows: Number(rows),
-			digest,
-			loadedDigest,
-			loads: loads.map(({ objects, rows, unfit, run }) => ({
-				objects: objects.split("\n"),
-				rows: Number(rows),
-				unfit: recordedUnfit(unfit, Number(rows)),
-				run,
-			})),
-		});
+		held.set(date, { rows: Number(rows), digest, loadedDigest, loads });
 	}
-	known.add(name, same, firstRecorded(manifest));
+	known.add(name, same, firstNoted(manifest));
 	return held;
 }
 

@@ -1,11 +1,18 @@
 import { createHash } from "node:crypto";
 import { open, rename, rm, stat, writeFile } from "node:fs/promises";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import type { Logger } from "../../../service/log.ts";
 
 /** Room for the dates of a year in two hundred tables. A longer note isn't read. */
 const maxNoteBytes = 1024 * 1024;
+
+/** Of a year, and of the manifest's dates all. The rows of earlier dates are read again. */
+export function firstNoted({ dates, snapshotTime }: Manifest): UtcDate {
+	const first = addDays(utcDate(Date.parse(snapshotTime)), -366);
+	return [first, dates[0]?.date ?? first].sort()[0]!;
+}
 
 interface Note {
 	/** Changes with each write of the file. */
@@ -49,7 +56,7 @@ export class KnownDates {
 		return this.#tables.get(table.toLowerCase())?.has(date) ?? false;
 	}
 
-	/** @param before Older dates have no record any more. */
+	/** @param before Older dates are left out of the note: see {@link firstNoted}. */
 	add(table: string, dates: Iterable<UtcDate>, before: UtcDate): void {
 		const name = table.toLowerCase();
 		const all = [...(this.#tables.get(name) ?? []), ...dates];

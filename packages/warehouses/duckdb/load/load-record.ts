@@ -2,15 +2,18 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
 import { asFilled, columnSql, eventRows } from "../../load/columns.ts";
 import {
+	addUnfit,
 	type LoadDay,
 	nameOf,
 	type RecordedLoad,
+	rowsOf,
 	type UnfitCount,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { oldestRecorded, recordNameOf } from "../../load/load-record.ts";
+import { recordNameOf } from "../../load/load-record.ts";
 import type { TableMark } from "../../load/table-mark.ts";
 
 /**
@@ -45,9 +48,10 @@ export function digestSql(columns: readonly { name: string }[]): string {
 export interface RecordChange {
 	/** Everything else about the table is forgotten. */
 	record: string | undefined;
-	/** Of these dates and those before `before`, what was recorded is forgotten. */
+	/** Of these dates, what was recorded is forgotten. */
 	dates: UtcDate[];
-	before: UtcDate;
+	/** The Run's first date: see {@link tidyRecord}. */
+	tidiedBefore: UtcDate | undefined;
 	loads: (RecordedLoad & { date: UtcDate })[];
 	/** Of these dates, what the table holds now is recorded, by these columns. */
 	digests: {
@@ -80,12 +84,6 @@ export function recordOf(
 	]);
 }
 
-/** The first date of which anything is recorded: of the manifest's dates all. */
-export function firstRecorded(manifest: Manifest): UtcDate {
-	const oldest = oldestRecorded(manifest);
-	return [oldest, manifest.dates[0]?.date ?? oldest].sort()[0]!;
-}
-
 export function recordChange(
 	record: string | undefined,
 	manifest: Manifest,
@@ -101,7 +99,7 @@ export function recordChange(
 	return {
 		record,
 		dates: changed.map(({ date }) => date),
-		before: firstRecorded(manifest),
+		tidiedBefore: manifest.dates[0]?.date,
 		loads:
 			record === undefined
 				? []
@@ -140,7 +138,7 @@ function loadsOf(day: LoadDay, run: string): RecordChange["loads"] {
 }
 
 /** @param text Records of earlier builds have only a number of rows for a column. */
-export function recordedUnfit(text: string | null, rows: number): UnfitRows {
+function recordedUnfit(text: string | null, rows: number): UnfitRows {
 	const counts: Record<string, UnfitCount | number> = JSON.parse(text ?? "{}");
 	return Object.fromEntries(
 		Object.entries(counts).map(([column, count]) => [
@@ -152,36 +150,101 @@ export function recordedUnfit(text: string | null, rows: number): UnfitRows {
 
 export function recordStatements(
 	table: string,
-	{ record, dates, before, loads, digests }: RecordChange,
+	{ record, dates, loads, digests }: RecordChange,
 ): string[] {
 	const forget = (recordTable: string, dates: readonly UtcDate[]) => {
 		const forgotten = [
 			...(record === undefined ? ["true"] : [`record <> ${quoteText(record)}`]),
 			...(dates.length > 0 ? [`date IN (${datesSql(dates)})`] : []),
-			`date < DATE ${quoteText(before)}`,
 		];
-		return `DELETE FROM ${recordTable} WHERE lower(table_name) = lower(${quoteText(table)}) AND (${forgotten.join(" OR ")})`;
+		return `DELETE FROM ${recordTable} WHERE ${isOf(table)} AND (${forgotten.join(" OR ")})`;
 	};
-	const values = loads.map(({ date, objects, rows, unfit, run }) =>
-		[
-			quoteText(table),
-			quoteText(record!),
-			quoteText(run),
-			`DATE ${quoteText(date)}`,
-			// One text is parsed sooner than a list of thousands.
-			`string_split(${quoteText(objects.join("\n"))}, chr(10))`,
-			String(rows),
-			Object.keys(unfit).length > 0 ? quoteText(JSON.stringify(unfit)) : "NULL",
-			"now()",
-		].join(", "),
-	);
 	return [
 		...recordDefinition,
 		forget(recordTable, dates),
-		...values.map((row) => `INSERT INTO ${recordTable} VALUES (${row})`),
+		...loads.map((load) => entry(table, record!, load)),
 		forget(digestTable, digests.dates),
 		...digestStatements(table, record, digests),
 	];
+}
+
+function isOf(table: string): string {
+	return `lower(table_name) = lower(${quoteText(table)})`;
+}
+
+function entry(
+	table: string,
+	record: string,
+	{ date, objects, rows, unfit, run }: RecordChange["loads"][number],
+): string {
+	const values = [
+		quoteText(table),
+		quoteText(record),
+		quoteText(run),
+		`DATE ${quoteText(date)}`,
+		// One text is parsed sooner than a list of thousands.
+		`string_split(${quoteText(objects.join("\n"))}, chr(10))`,
+		String(rows),
+		Object.keys(unfit).length > 0 ? quoteText(JSON.stringify(unfit)) : "NULL",
+		"now()",
+	];
+	return `INSERT INTO ${recordTable} VALUES (${values.join(", ")})`;
+}
+
+/** What loads say that they have put into dates of a table, where `condition` is met. */
+export async function recordedLoads(
+	table: string,
+	record: string,
+	condition: string,
+	session: Session,
+): Promise<Map<UtcDate, RecordedLoad[]>> {
+	const found = await session.rows<{
+		date: string;
+		objects: string;
+		rows: bigint;
+		unfit: string | null;
+		run: string;
+	}>(
+		`SELECT date::VARCHAR AS date, array_to_string(objects, chr(10)) AS objects, rows, unfit, run FROM ${recordTable}` +
+			` WHERE ${isOf(table)} AND record = ${quoteText(record)} AND ${condition} ORDER BY loaded, run, objects`,
+	);
+	const byDate = Map.groupBy(found, ({ date }) => date);
+	return new Map(
+		byDate.entries().map(([date, entries]) => [
+			date,
+			entries.map(({ objects, rows, unfit, run }) => ({
+				objects: objects.split("\n"),
+				rows: Number(rows),
+				unfit: recordedUnfit(unfit, Number(rows)),
+				run,
+			})),
+		]),
+	);
+}
+
+/**
+ * Makes one entry of those of each date before the Run's: no Run asks any more which of them is whose. So a year of dates takes a row for
+ * each, however often somebody ran.
+ */
+export async function tidyRecord(
+	table: string,
+	{ record, tidiedBefore }: RecordChange,
+	session: Session,
+): Promise<void> {
+	if (record === undefined || tidiedBefore === undefined) return;
+	const several = `date IN (SELECT date FROM ${recordTable} WHERE ${isOf(table)} AND date < DATE ${quoteText(tidiedBefore)} GROUP BY date HAVING count(*) > 1)`;
+	const dates = await recordedLoads(table, record, several, session);
+	for (const [date, loads] of dates) {
+		await session.run(
+			`DELETE FROM ${recordTable} WHERE ${isOf(table)} AND date = DATE ${quoteText(date)}`,
+		);
+		const one = {
+			...{ date, run: "", rows: rowsOf(loads) },
+			objects: loads.flatMap(({ objects }) => objects),
+			unfit: addUnfit(loads.map(({ unfit }) => unfit)),
+		};
+		await session.run(entry(table, record, one));
+	}
 }
 
 function digestStatements(

@@ -3,7 +3,7 @@ import type { Logger } from "../../../service/log.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { progressOf } from "../../load/progress.ts";
 import { TableChanged } from "../../load/warehouse.ts";
-import type { RecordChange } from "./load-record.ts";
+import { type RecordChange, tidyRecord } from "./load-record.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
 import { publish, stage } from "./staged-table.ts";
 import { bodySample, rowCount, statements } from "./statements.ts";
@@ -28,7 +28,9 @@ export async function carryOut(
 		const part = isBefore ? steps.slice(0, staged) : steps.slice(staged);
 		for (const step of part) {
 			await carryOutStep(table, step, session, log);
-			if (step.do === "Record") recorded = step.change;
+			if (step.do !== "Record") continue;
+			recorded = step.change;
+			await tidyRecord(table, step.change, session);
 		}
 	};
 	if (isStaged) await carryOutPart(true);

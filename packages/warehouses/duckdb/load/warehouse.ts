@@ -5,7 +5,7 @@ import { memoryForWideTables, vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { bodyHasString } from "../../load/body-values.ts";
-import { areWide, areWrittenAlone, bodyColumnsOf } from "../../load/columns.ts";
+import { areWide, bodyColumnsOf, limitWriters } from "../../load/columns.ts";
 import {
 	type ErasableTable,
 	type ErasingAccess,
@@ -24,7 +24,7 @@ import type {
 } from "../../load/warehouse.ts";
 import { withDestinationFile } from "./destination-file.ts";
 import { heldDates } from "./held-dates.ts";
-import type { KnownDates } from "./known-dates.ts";
+import { firstNoted, type KnownDates } from "./known-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
 import { viewSteps } from "./latest-view.ts";
 import {
@@ -98,11 +98,8 @@ class DuckDBWarehouse implements Warehouse {
 			const room = vectorRoom();
 			const objects = days.flatMap(({ objects }) => objects);
 			// Bodies alone pass from a file into the table; values of them are made.
-			if (
-				bodyColumnsOf(columns).length > 0 &&
-				areWrittenAlone(objects, columns)
-			)
-				await session.run("SET threads = 1");
+			if (bodyColumnsOf(columns).length > 0)
+				await limitWriters(session, objects, columns);
 			const isStaged = vectorBytes(objects, columns) > room;
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
@@ -120,7 +117,11 @@ class DuckDBWarehouse implements Warehouse {
 				isStaged,
 			);
 			if (recorded)
-				known.add(input.table.name, recorded.digests.dates, recorded.before);
+				known.add(
+					input.table.name,
+					recorded.digests.dates,
+					firstNoted(manifest),
+				);
 			const [all] = await session.rows<{ rows: bigint }>(
 				`SELECT count(*) AS rows FROM ${quoteName(input.table.name)}`,
 			);
