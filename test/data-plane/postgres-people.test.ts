@@ -10,6 +10,10 @@ import {
 } from "vitest";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import { secretFile } from "../../packages/warehouses/load/warehouse.ts";
+import {
+	fileEnv,
+	type PostgresInput,
+} from "../../packages/warehouses/postgres/input.ts";
 import { query } from "../../packages/warehouses/postgres/load/warehouse.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
@@ -260,5 +264,37 @@ test("a server that takes a connection and says nothing is given up", async () =
 	expect(result).toMatchObject({
 		outcome: "Failed",
 		error: { code: "PostgresUnavailable", retryable: true },
+	});
+});
+
+test("what the Destination leaves out of host, port and database, a Job finds in the Secret, as CloudNativePG makes one, and the Destination wins", async () => {
+	const { destination, user, password, database } = await sceneOf();
+	const { host, port, database: _, ...without } = destination;
+	const ofCluster: Record<string, string> = {
+		...{ username: user, password, host: host!, port: String(port) },
+		...{ dbname: database, uri: "postgresql://nobody:none@192.0.2.1/none" },
+	};
+	const asked = async (input: PostgresInput, secret: typeof ofCluster) => {
+		const found: unknown[] = [];
+		await query(
+			input,
+			"SELECT current_database(), inet_server_port()::text",
+			async (env) =>
+				Object.entries(secret).find(
+					([key]) => fileEnv[key as keyof typeof fileEnv] === env,
+				)?.[1],
+			async ({ values }) => void found.push(...(await Array.fromAsync(values))),
+		);
+		return found;
+	};
+	const here = [[database, String(port)]];
+	expect(await asked(without, ofCluster)).toEqual(here);
+	const elsewhere = { host: "192.0.2.1", port: "1", dbname: "postgres" };
+	expect(await asked(destination, { ...ofCluster, ...elsewhere })).toEqual(
+		here,
+	);
+	const { dbname: __, ...incomplete } = ofCluster;
+	await expect(asked(without, incomplete)).rejects.toMatchObject({
+		code: "DatabaseMissing",
 	});
 });
