@@ -34,6 +34,20 @@ test("a CRD gets each part between the comments that name it, as far in as the c
 	);
 });
 
+test("a page gets each part between the comments that name it", () => {
+	const page = `One.
+
+<!-- From a/*.ts(rows): edit that, then "npm run generate". -->
+old
+<!-- End of a/*.ts(rows). -->
+
+Two.
+`;
+	expect(withParts(page, (name) => `\n| ${name} |\n\n`)).toBe(
+		page.replace("old\n", "\n| a/*.ts(rows) |\n\n"),
+	);
+});
+
 test("a part that has no end is refused", () => {
 	const open = '# From a.yaml: edit that, then "npm run generate".\nkept: 1\n';
 	expect(() => withParts(open, () => "")).toThrow('"# End of a.yaml."');

@@ -101,13 +101,16 @@ ${servers.join("")}};
 `;
 }
 
-/** @param textOf The text of the parts that a comment names. */
+/**
+ * In Markdown the two comments are `<!-- From …: … -->` and `<!-- End of …. -->`.
+ * @param textOf The text of the parts that a comment names.
+ */
 export function withParts(
 	text: string,
 	textOf: (pattern: string) => string,
 ): string {
 	return text.replaceAll(
-		/(^( *)# From (\S+): .*\n)(?:[\s\S]*?(^ *# End of \3\.\n))?/gm,
+		/(^( *)(?:#|<!--) From (\S+): .*\n)(?:[\s\S]*?(^ *(?:#|<!--) End of \3\.(?: -->)?\n))?/gm,
 		(_, begin: string, indent: string, pattern: string, end?: string) => {
 			if (end === undefined)
 				throw new Error(`"# End of ${pattern}." is missing.`);

@@ -7,13 +7,13 @@ import {
 	passwordVariable,
 } from "../../../operator/install/nats-config.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
-import { chartReadme, chartYaml } from "./listing.ts";
+import { chartYaml } from "./listing.ts";
 import {
 	type ChartValue,
 	readValues,
 	valueRules,
-	valuesPage,
 	valuesSchema,
+	valuesTables,
 } from "./values.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -21,9 +21,7 @@ const chart = "charts/tidemill";
 
 /** What the chart has of other places, and what follows from its values. A chart can't read files outside its folder. */
 export function chartFiles(): [path: string, text: string][] {
-	const values = readValues(
-		readFileSync(join(root, chart, "values.yaml"), "utf8"),
-	);
+	const values = chartValues();
 	return [
 		...copies("crds/*.yaml", `${chart}/files/crds`),
 		...copies("charts/roles/*.yaml", `${chart}/files/rbac`),
@@ -38,9 +36,18 @@ export function chartFiles(): [path: string, text: string][] {
 			`${chart}/Chart.yaml`,
 			chartYaml(readFileSync(join(root, chart, "Chart.yaml"), "utf8"), values),
 		],
-		[`${chart}/README.md`, chartReadme(values)],
-		["docs/reference/values.md", valuesPage(values)],
 	];
+}
+
+/** What the pages that people write have of the values, by the name in the comments around it. */
+export const valuesParts: Record<string, () => string> = {
+	[`${chart}/values.yaml`]: () => valuesTables(chartValues()),
+	[`${chart}/values.yaml(readme)`]: () =>
+		valuesTables(chartValues()).replaceAll(/^## /gm, "### "),
+};
+
+function chartValues(): ChartValue[] {
+	return readValues(readFileSync(join(root, chart, "values.yaml"), "utf8"));
 }
 
 /** A line for each group of values and each form. */
