@@ -13,13 +13,13 @@ const customizations = "examples/argocd/resource_customizations";
 export function argocdHealthFiles(): [path: string, text: string][] {
 	const generated = [
 		...Object.entries(readyKinds).map(([kind, healthy]) =>
-			healthCheck(kind, healthy, readyCheck),
+			healthCheck(kind, healthy, "ready"),
 		),
 		...["Run", "Operation"].map((kind) =>
 			healthCheck(
 				kind,
 				`Healthy when the ${kind} has succeeded. Degraded when it failed or was cancelled: ${kind === "Run" ? "a" : "an"} ${kind} does not try again.`,
-				endedCheck,
+				"ended",
 			),
 		),
 	];
@@ -45,11 +45,13 @@ export function argocdHealthFiles(): [path: string, text: string][] {
 function healthCheck(
 	kind: string,
 	healthy: string,
-	check: string,
+	check: "ready" | "ended",
 ): [path: string, text: string] {
+	const source = `tools/generate/${check}.lua`;
+	const text = readFileSync(join(root, source), "utf8");
 	return [
 		`${customizations}/tidemill.dev/${kind}/health.lua`,
-		`${header("--", "tools/generate/argocd-health.ts")}-- ${healthy}\n${check}`,
+		`${header("--", source)}-- ${healthy}\n${text}`,
 	];
 }
 
@@ -66,48 +68,3 @@ const readyKinds = {
 		"Healthy when the Pipeline can run. That its last Run failed is said, and fails no sync: the warehouse may have been unreachable.",
 	TrackingPlan: "Healthy when every schema of the plan is valid.",
 };
-
-/** RunSucceeded is a Pipeline's alone. */
-const readyCheck = `local hs = { status = "Progressing", message = "Waiting for Tidemill's operator" }
-if obj.metadata.deletionTimestamp ~= nil then
-  hs.message = "Being deleted"
-end
-local status = obj.status or {}
--- What an earlier spec led to says nothing about this one.
-if status.conditions == nil or status.observedGeneration ~= obj.metadata.generation then
-  return hs
-end
-local failed = nil
-for _, condition in ipairs(status.conditions) do
-  if condition.type == "Ready" then
-    hs.message = condition.message
-    if condition.status == "False" then
-      hs.status = "Degraded"
-    elseif condition.status == "True" and obj.metadata.deletionTimestamp == nil then
-      hs.status = "Healthy"
-    end
-  elseif condition.type == "RunSucceeded" and condition.status == "False" then
-    failed = condition.message
-  end
-end
-if hs.status == "Healthy" and failed ~= nil then
-  hs.message = hs.message .. " The last Run did not succeed: " .. failed
-end
-return hs
-`;
-
-const endedCheck = `local hs = { status = "Progressing", message = "Waiting for Tidemill's operator" }
-local status = obj.status or {}
-for _, condition in ipairs(status.conditions or {}) do
-  if condition.type == "Failed" and condition.status == "True" then
-    return { status = "Degraded", message = condition.message }
-  end
-  if condition.type == "Complete" then
-    hs.message = condition.message
-    if condition.status == "True" then
-      hs.status = "Healthy"
-    end
-  end
-end
-return hs
-`;
