@@ -13,7 +13,7 @@ export function responsesOf(
 	endpoints: Endpoint[],
 	exampleOf: (schema: string) => unknown,
 ) {
-	const { path, answers, errors } = endpoint;
+	const { method, path, answers, errors = [] } = endpoint;
 	return {
 		...Object.fromEntries(
 			Object.entries(answers).map(([status, { about, schema }]) => [
@@ -27,9 +27,14 @@ export function responsesOf(
 			]),
 		),
 		...Object.fromEntries(
-			[...commonErrors, ...errors, ...(path.includes("{") ? [404] : [])].map(
-				(status) => [status, { $ref: `#/components/responses/Error${status}` }],
-			),
+			[
+				...[...commonErrors, ...errors],
+				...(path.includes("{") ? [404] : []),
+				...(["GET", "DELETE"].includes(method) ? [] : [409, 413, 415]),
+			].map((status) => [
+				status,
+				{ $ref: `#/components/responses/Error${status}` },
+			]),
 		),
 	};
 }

@@ -45,8 +45,8 @@ export interface Endpoint {
 	produces?: "text/plain" | "text/event-stream";
 	/** Its requests count in the rate limit by themselves, and spend none of the other requests'. */
 	hasOwnRate?: true;
-	/** Error statuses of this endpoint beyond those that every endpoint has. */
-	errors: number[];
+	/** Error statuses of this endpoint beyond those that its method and its path say. */
+	errors?: number[];
 }
 
 /** Requests that are counted apart from all others of the same caller. */
