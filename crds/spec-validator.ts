@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import schemas from "./generated/spec-schemas.json" with { type: "json" };
+import type { SchemaObject } from "./json-schema.ts";
 import { patternWords } from "./pattern-words.ts";
 
 export type KindWithSpec = keyof typeof schemas;
@@ -24,7 +25,24 @@ const maxValues = 10_000;
  */
 export function validateSpec(kind: KindWithSpec, spec: unknown): SpecError[] {
 	const validate = (isLarge(spec) ? briefly : fully).getSchema(kind)!;
-	if (validate(spec)) return [];
+	return errorsBy(validate, spec);
+}
+
+/** The same for what has another schema. */
+export function schemaValidator(
+	schema: SchemaObject,
+): (value: unknown) => SpecError[] {
+	let validate: Validate | undefined;
+	return (value) => {
+		validate ??= fully.compile(schema);
+		return errorsBy(validate, value);
+	};
+}
+
+type Validate = NonNullable<ReturnType<Ajv2020["getSchema"]>>;
+
+function errorsBy(validate: Validate, value: unknown): SpecError[] {
+	if (validate(value)) return [];
 	const errors = validate.errors ?? [];
 	// The function would keep them until its next call.
 	validate.errors = null;

@@ -6,7 +6,7 @@ const file = { sha256: "0".repeat(64), bytes: 1 };
 test("files of every allowed size and number are taken as they are", () => {
 	const largest = { ...file, bytes: 1024 ** 3 };
 	for (const files of [[file], [file, largest], Array(100).fill(file)])
-		expect(filesOf({ files })).toEqual(files);
+		expect(filesOf({ files })).toEqual({ files });
 });
 
 test.each([

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
+import type { SchemaObject } from "../../crds/json-schema.ts";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
-import { type KindWithSpec, validateSpec } from "../../crds/spec-validator.ts";
+import {
+	type KindWithSpec,
+	type SpecError,
+	schemaValidator,
+	validateSpec,
+} from "../../crds/spec-validator.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
@@ -130,11 +136,37 @@ function unknownFields(kind: KindWithSpec, patch: JsonObject): ErrorDetail[] {
 }
 
 function specErrors(kind: KindWithSpec, spec: JsonObject): ErrorDetail[] {
-	const errors = validateSpec(kind, spec).map(({ path, message }) => ({
-		path: flatPath(path),
-		message,
-	}));
-	return [...errors, ...valueErrors(kind, spec)];
+	return [
+		...validateSpec(kind, spec).map(flatError),
+		...valueErrors(kind, spec),
+	];
+}
+
+function flatError({ path, message }: SpecError): ErrorDetail {
+	return { path: flatPath(path), message };
+}
+
+/** Throws a 400 with all errors of a spec that is no resource's body. */
+export function requireSpec(
+	kind: KindWithSpec,
+	noun: string,
+	spec: JsonObject,
+): void {
+	const details = specErrors(kind, spec);
+	if (details.length > 0) throw invalid(noun, details);
+}
+
+/** Reads a body that is no resource's by its schema in the document. It throws a 400 that names each wrong field. */
+export function bodyReader<T>(
+	noun: string,
+	schema: SchemaObject,
+): (body: unknown) => T {
+	const errorsOf = schemaValidator(schema);
+	return (body) => {
+		const details = errorsOf(body).map(flatError);
+		if (details.length > 0) throw invalid(noun, details);
+		return body as T;
+	};
 }
 
 function withoutNulls(object: JsonObject): JsonObject {

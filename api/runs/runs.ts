@@ -11,7 +11,6 @@ import {
 	pausesScheduleOnly,
 	startedRunName,
 } from "../../crds/run.ts";
-import { validateSpec } from "../../crds/spec-validator.ts";
 import { hasReason } from "../../packages/kube/client/client.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
@@ -21,7 +20,7 @@ import {
 	type IdempotentRequest,
 	writeOptions,
 } from "../http/endpoint.ts";
-import { flatPath, invalidParameter, RequestError } from "../http/errors.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
 import { createOnce, requestAnnotation } from "../http/idempotency-key.ts";
 import { flagOf } from "../http/query.ts";
 import {
@@ -29,6 +28,7 @@ import {
 	newestFirst,
 	selectorsOf,
 } from "../resources/page.ts";
+import { requireSpec } from "../resources/resource-body.ts";
 import { runView } from "../resources/views.ts";
 
 const maxWaitSeconds = 60;
@@ -154,18 +154,7 @@ async function createRun(
 
 function runSpec(pipeline: string, body: object): Run["spec"] {
 	const spec = { ...body, pipelineRef: { name: pipeline } };
-	const errors = validateSpec("Run", spec);
-	if (errors.length > 0)
-		throw new RequestError(
-			"InvalidRequest",
-			"The run is invalid. Correct the fields in details.",
-			{
-				details: errors.map(({ path, message }) => ({
-					path: flatPath(path),
-					message,
-				})),
-			},
-		);
+	requireSpec("Run", "run", spec);
 	return spec;
 }
 
