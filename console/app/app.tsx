@@ -87,7 +87,7 @@ function CurrentPage({ path }: { path: string }) {
 	if (boundTo.value) return <OtherNamespace own={boundTo.value} />;
 	if (isUnknownNamespace.value) return <UnknownNamespace />;
 	const { right, pattern } = found.page;
-	if (right && !can(...right))
+	if (!can(...right))
 		return <NoRight what={words.shown[pattern.split("/")[0]!]!} />;
 	if (error) throw error;
 	const Loaded = loadedPage(found.page);

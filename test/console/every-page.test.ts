@@ -20,7 +20,7 @@ const patterns = [
 	...readFileSync(
 		join(import.meta.dirname, "../../console/app/pages.ts"),
 		"utf8",
-	).matchAll(/pattern: "([^"]+)"/g),
+	).matchAll(/^\t"?([\w/:-]+)"?: async /gm),
 ].map(([, pattern]) => pattern!);
 
 /** The name in an address of each kind. */
