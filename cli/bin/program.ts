@@ -10,115 +10,99 @@ import { defineRoles } from "./roles.ts";
 import { defineSql } from "./sql.ts";
 
 /** Defined by the file that the command line needs, because each would cost help and the processes their start. */
-const groups: {
-	name: string;
-	/** The short name of the resource in kubectl, and its other names there. */
-	aliases?: string[];
-	about: string;
-	load: () => Promise<{ define(group: CommandGroup): void }>;
-}[] = [
+const groups: Record<
+	string,
 	{
-		name: "init",
+		/** The short name of the resource in kubectl, and its other names there. */
+		aliases?: string[];
+		about: string;
+		load: () => Promise<{ define(group: CommandGroup): void }>;
+	}
+> = {
+	init: {
 		about: "ask five questions, and write the YAML of a source and its table",
 		load: () => import("../init.ts"),
 	},
-	{
-		name: "sources",
+	sources: {
 		aliases: ["wsrc", "source"],
 		about: "webhook connections, each with a URL of its own",
 		load: () => import("../sources.ts"),
 	},
-	{
-		name: "destinations",
+	destinations: {
 		aliases: ["wdst", "destination"],
 		about: "warehouses that tables are loaded into",
 		load: () => import("../destinations.ts"),
 	},
-	{
-		name: "pipelines",
+	pipelines: {
 		aliases: ["wpl", "pipeline"],
 		about: "what loads a source into a table, on a schedule",
 		load: () => import("../pipelines.ts"),
 	},
-	{
-		name: "runs",
+	runs: {
 		aliases: ["wrun", "run"],
 		about: "executions of a pipeline",
 		load: () => import("../runs.ts"),
 	},
-	{
-		name: "tracking-plans",
+	"tracking-plans": {
 		aliases: ["tplan", "trackingplans", "trackingplan", "tracking-plan"],
 		about: "what a source's events should look like",
 		load: () => import("../tracking-plans.ts"),
 	},
-	{
-		name: "operations",
+	operations: {
 		// `operation` is the process that performs one.
 		aliases: ["wop"],
 		about: "one-off work on a source's stored events",
 		load: () => import("../operations.ts"),
 	},
-	{
-		name: "events",
+	events: {
 		about: "send an event, and see those that are stored",
 		load: () => import("../events/events.ts"),
 	},
-	{
-		name: "trace",
+	trace: {
 		about:
 			"show where an event is, from its receipt to the tables; it asks the REST API (TIDEMILL_API_URL)",
 		load: () => import("../events/trace.ts"),
 	},
-	{
-		name: "get",
+	get: {
 		about: "list resources, or print one: tidemill get pipelines",
 		load: () => import("../get.ts"),
 	},
-	{
-		name: "logs",
+	logs: {
 		about:
 			"print the log of a run, of a pipeline's newest one, or of an operation",
 		load: () => import("../logs.ts"),
 	},
-	{
-		name: "dbt",
+	dbt: {
 		about: "what a dbt project needs to know of the tables",
 		load: () => import("../dbt.ts"),
 	},
-	{
-		name: "quarantine",
+	quarantine: {
 		about: "events that are kept apart by a tracking plan",
 		load: () => import("../quarantine.ts"),
 	},
-	{
-		name: "doctor",
+	doctor: {
 		about:
 			"check the cluster, your rights and the installation, and say what to do; the exit code is 1 if something is wrong",
 		load: () => import("../doctor.ts"),
 	},
-	{
-		name: "version",
+	version: {
 		about: "the versions of this command and of the cluster",
 		load: () => import("../version.ts"),
 	},
-	{
-		name: "completion",
+	completion: {
 		about: "print the completion of bash, zsh or fish",
 		load: () => import("../completion.ts"),
 	},
-	{
-		name: "console",
+	console: {
 		about:
 			"print the address of the console, where a browser shows and does it all",
 		load: () => import("../console.ts"),
 	},
-	{
-		name: "tokens",
+	tokens: {
 		about: "tokens for the REST API",
 		load: () => import("../tokens.ts"),
 	},
-];
+};
 
 /** The whole command line of `tidemill`. Commands of a group are there once `loadGroup` has defined them. */
 export function createProgram(): Command {
@@ -134,7 +118,7 @@ export function createProgram(): Command {
 		// The command line reports errors, with the name of the command.
 		.configureOutput({ outputError: () => undefined })
 		.commandsGroup("Commands:");
-	for (const { name, aliases = [], about } of groups)
+	for (const [name, { aliases = [], about }] of Object.entries(groups))
 		program
 			.command(name)
 			.helpCommand(false)
@@ -152,7 +136,7 @@ export function createProgram(): Command {
 export async function loadGroup(group: CommandGroup): Promise<void> {
 	// `sources get` isn't the group `get`.
 	if (group.parent?.parent) return;
-	const found = groups.find(({ name }) => name === group.name());
+	const found = groups[group.name()];
 	if (!found || group.commands.length > 0) return;
 	(await found.load()).define(group);
 	for (const command of [group, ...group.commands]) addHabits(command as never);
