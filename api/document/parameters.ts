@@ -56,6 +56,68 @@ const inHeader = (...parameter: Parameters<typeof inQuery>) => ({
 });
 const isOff = { default: false };
 
+/** Parameters of the query that several endpoints have, by their names. */
+const inQueries: Record<string, SchemaField> = {
+	limit: integer("Maximum number of items in a page.", {
+		minimum: 1,
+		maximum: maxPageSize,
+		default: defaultPageSize,
+	}),
+	cursor: text(
+		"The `cursor` of the previous page. Omit it for the first page.",
+	),
+	...Object.fromEntries(
+		["pipeline", "source", "destination"].map((name) => [
+			name,
+			text(`Only those of this ${name}.`, { pattern: resourceNamePattern }),
+		]),
+	),
+	to: time("Only those at this time or earlier.", {
+		example: "2026-03-01T13:00:00Z",
+	}),
+	type: text(
+		"Only events of this type, as the source's tracking plan has it.",
+		{ minLength: 1, maxLength: 200 },
+	),
+	kinds: text(
+		`Some of ${changeKinds.map((kind) => `\`${kind}\``).join(", ")}, separated by commas. By default, all that the caller may list and watch.`,
+		{ example: "sources,runs" },
+	),
+	state: choice("Only events in this state.", eventStates),
+	[labelSelector]: text(
+		"Only those with these labels, as in `kubectl get --selector`.",
+		{ example: "team=shop" },
+	),
+	force: flag("Delete it although other resources use it.", isOff),
+	queue: flag(
+		"Accept the run although the pipeline can't run yet. It waits until the pipeline can, or until the pipeline's `pendingDeadlineSeconds` are over.",
+		isOff,
+	),
+	dryRun: flag("Check the request and answer as if it took effect.", isOff),
+	wait: text(
+		"Wait until the run has ended, or for this many seconds, 60 at most.",
+		{ pattern: "^([0-9]|[1-5][0-9]|60)s?$", example: "30s" },
+	),
+	tail: integer("Maximum number of lines.", {
+		minimum: 1,
+		maximum: maxLogLines,
+		default: defaultLogLines,
+	}),
+	follow: flag("Continue with new lines until it ends.", isOff),
+	from: time("Only those at this time or later.", {
+		example: "2026-03-01T12:00:00Z",
+	}),
+	refused: flag("Also the requests that are refused.", isOff),
+	loads: flag(
+		"Also what each pipeline of the source did with each event.",
+		isOff,
+	),
+	body: flag(
+		"Also what the body holds. This needs the right to `get` `sources/bodies`.",
+		isOff,
+	),
+};
+
 /** Parameters that several endpoints have. */
 export const parameters = {
 	name: inPath("name", { type: "string", pattern: resourceNamePattern }),
@@ -63,113 +125,16 @@ export const parameters = {
 		type: "string",
 		pattern: "^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$",
 	}),
-	limit: inQuery(
-		"limit",
-		integer("Maximum number of items in a page.", {
-			minimum: 1,
-			maximum: maxPageSize,
-			default: defaultPageSize,
-		}),
-	),
-	cursor: inQuery(
-		"cursor",
-		text("The `cursor` of the previous page. Omit it for the first page."),
-	),
-	...Object.fromEntries(
-		["pipeline", "source", "destination"].map((name) => [
-			name,
-			inQuery(
-				name,
-				text(`Only those of this ${name}.`, { pattern: resourceNamePattern }),
-			),
-		]),
-	),
 	eventId: inPath(
 		"event_id",
 		{ type: "string", format: "uuid" },
 		"The `event_id` that the webhook answered.",
 	),
-	to: inQuery(
-		"to",
-		time("Only those at this time or earlier.", {
-			example: "2026-03-01T13:00:00Z",
-		}),
-	),
-	type: inQuery(
-		"type",
-		text("Only events of this type, as the source's tracking plan has it.", {
-			minLength: 1,
-			maxLength: 200,
-		}),
-	),
-	kinds: inQuery(
-		"kinds",
-		text(
-			`Some of ${changeKinds.map((kind) => `\`${kind}\``).join(", ")}, separated by commas. By default, all that the caller may list and watch.`,
-			{ example: "sources,runs" },
-		),
-	),
-	state: inQuery("state", choice("Only events in this state.", eventStates)),
-	labelSelector: inQuery(
-		labelSelector,
-		text("Only those with these labels, as in `kubectl get --selector`.", {
-			example: "team=shop",
-		}),
-	),
-	force: inQuery(
-		"force",
-		flag("Delete it although other resources use it.", isOff),
-	),
-	queue: inQuery(
-		"queue",
-		flag(
-			"Accept the run although the pipeline can't run yet. It waits until the pipeline can, or until the pipeline's `pendingDeadlineSeconds` are over.",
-			isOff,
-		),
-	),
-	dryRun: inQuery(
-		"dryRun",
-		flag("Check the request and answer as if it took effect.", isOff),
-	),
-	wait: inQuery(
-		"wait",
-		text(
-			"Wait until the run has ended, or for this many seconds, 60 at most.",
-			{ pattern: "^([0-9]|[1-5][0-9]|60)s?$", example: "30s" },
-		),
-	),
-	tail: inQuery(
-		"tail",
-		integer("Maximum number of lines.", {
-			minimum: 1,
-			maximum: maxLogLines,
-			default: defaultLogLines,
-		}),
-	),
-	follow: inQuery(
-		"follow",
-		flag("Continue with new lines until it ends.", isOff),
-	),
-	from: inQuery(
-		"from",
-		time("Only those at this time or later.", {
-			example: "2026-03-01T12:00:00Z",
-		}),
-	),
-	refused: inQuery(
-		"refused",
-		flag("Also the requests that are refused.", isOff),
-	),
-	loads: inQuery(
-		"loads",
-		flag("Also what each pipeline of the source did with each event.", isOff),
-	),
-	body: inQuery(
-		"body",
-		flag(
-			"Also what the body holds. This needs the right to `get` `sources/bodies`.",
-			isOff,
-		),
+	...Object.fromEntries(
+		Object.entries(inQueries).map(([name, field]) => [
+			name,
+			inQuery(name, field),
+		]),
 	),
 	account: inHeader(
 		"Tidemill-Account",
