@@ -1,7 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { pipelineKind, type Run, runKind } from "../crds/generated/types.ts";
 import { hasEnded, newRun, startedRunName } from "../crds/run.ts";
-import { hasReason } from "../packages/kube/client/errors.ts";
+import { unless } from "../packages/kube/client/errors.ts";
 import {
 	type Cluster,
 	chooseCluster,
@@ -132,7 +132,5 @@ async function start(
 
 /** A user who may not read pipelines skips this check. */
 async function requirePipeline(cluster: Cluster, name: string): Promise<void> {
-	await requireObject(cluster, pipelineKind, name).catch((error) => {
-		if (!hasReason(error, "Forbidden")) throw error;
-	});
+	await unless(requireObject(cluster, pipelineKind, name), "Forbidden");
 }

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { hasReason } from "../../packages/kube/client/client.ts";
+import { unless } from "../../packages/kube/client/client.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { heldRights, type ResourceRight } from "../caller/rights.ts";
 
@@ -68,16 +68,11 @@ export async function namespacesOf(
 	client: Pick<KubeClient, "list">,
 	current: string,
 ): Promise<string[]> {
-	try {
-		const { items, metadata } = await client.list(kinds.namespace, {
-			limit: 500,
-		});
-		const names = items.map(({ metadata }) => metadata.name!);
-		// Of more than a page, it may be one of the others.
-		const others = metadata.continue ? [current] : [];
-		return [...new Set([...others, ...names])].sort();
-	} catch (error) {
-		if (hasReason(error, "Forbidden")) return [current];
-		throw error;
-	}
+	const listed = client.list(kinds.namespace, { limit: 500 });
+	const found = await unless(listed, "Forbidden");
+	if (!found) return [current];
+	const names = found.items.map(({ metadata }) => metadata.name!);
+	// Of more than a page, it may be one of the others.
+	const others = found.metadata.continue ? [current] : [];
+	return [...new Set([...others, ...names])].sort();
 }

@@ -12,7 +12,7 @@ import {
 import { bucket } from "../../packages/contracts/nats.ts";
 import { retainedDays } from "../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
-import { hasReason } from "../../packages/kube/client/client.ts";
+import { unless } from "../../packages/kube/client/client.ts";
 import type { ApiRequest, ArchiveClient, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { readPages } from "../resources/page.ts";
@@ -111,20 +111,13 @@ async function pipelinesOf(
 	{ client, account: namespace }: ApiRequest,
 	source: string,
 ): Promise<Pipeline[] | undefined> {
-	const found: Pipeline[] = [];
-	try {
-		for await (const pipelines of readPages<Pipeline>({
-			client,
-			kind: pipelineKind,
-			namespace,
-			selectors: { fieldSelector: `spec.sourceRef.name=${source}` },
-		}))
-			found.push(...pipelines);
-	} catch (error) {
-		if (hasReason(error, "Forbidden")) return undefined;
-		throw error;
-	}
-	return found;
+	const pages = readPages<Pipeline>({
+		client,
+		kind: pipelineKind,
+		namespace,
+		selectors: { fieldSelector: `spec.sourceRef.name=${source}` },
+	});
+	return (await unless(Array.fromAsync(pages), "Forbidden"))?.flat();
 }
 
 /** Reads the entries of one Source alone from archive's ledger bucket. Whoever asks knows its key. */

@@ -16,7 +16,7 @@ import {
 	maxSourcesAsked,
 } from "../../packages/contracts/stored-event.ts";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
-import { hasReason } from "../../packages/kube/client/client.ts";
+import { unless } from "../../packages/kube/client/client.ts";
 import { requireRight } from "../caller/account.ts";
 import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
@@ -139,12 +139,7 @@ export async function readLoads(
 			}
 		return loads;
 	};
-	try {
-		return await receipts.run(namespace, read);
-	} catch (error) {
-		if (hasReason(error, "Forbidden")) return undefined;
-		throw error;
-	}
+	return unless(receipts.run(namespace, read), "Forbidden");
 }
 
 /** Where a Pipeline has an event, or why it hasn't. */

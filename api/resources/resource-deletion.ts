@@ -1,5 +1,5 @@
 import { inUseFinalizer } from "../../crds/labels.ts";
-import { hasReason } from "../../packages/kube/client/client.ts";
+import { hasReason, unless } from "../../packages/kube/client/client.ts";
 import {
 	type ApiRequest,
 	type Handler,
@@ -52,14 +52,11 @@ async function requireUnused(
 ): Promise<void> {
 	for (const { kind, nouns, field } of users) {
 		const selectors = { fieldSelector: `${field}=${name}` };
-		const found = await readPage(
-			{ client, kind, namespace, selectors },
-			namedUsers + 1,
-		).catch((error) => {
-			if (hasReason(error, "Forbidden")) return { items: [] };
-			throw error;
-		});
-		const names = found.items.map(({ metadata }) => `"${metadata.name}"`);
+		const listed = { client, kind, namespace, selectors };
+		const found = await unless(readPage(listed, namedUsers + 1), "Forbidden");
+		const names = (found?.items ?? []).map(
+			({ metadata }) => `"${metadata.name}"`,
+		);
 		if (names.length === 0) continue;
 		const more = names.length > namedUsers ? " and others" : "";
 		throw new RequestError(
@@ -90,8 +87,7 @@ async function releaseFromUsers(
 			await client.patch(kind, name, account, patch, "merge", writeOptions);
 		} catch (error) {
 			// A new status changes the version, too; or the last Source has just gone.
-			if (!hasReason(error, "Conflict") && !hasReason(error, "NotFound"))
-				throw error;
+			if (!hasReason(error, "Conflict", "NotFound")) throw error;
 		}
 	}
 }

@@ -8,7 +8,7 @@ import { parseSchedule } from "../../crds/schedule.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import { keptFrom, retainedDays } from "../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
-import { hasReason } from "../../packages/kube/client/errors.ts";
+import { unless } from "../../packages/kube/client/errors.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { pipelines } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
@@ -20,13 +20,12 @@ export const previewPipeline: Handler = async (request) => {
 	const { params } = request;
 	const found = await requireResource(pipelines, request, params.name!);
 	const pipeline = found as unknown as Pipeline;
-	const source = await request.client
-		.get<Source>(sourceKind, pipeline.spec.sourceRef.name, request.account)
-		.catch((error) => {
-			// A caller who may not read Sources sees the dates of one with the usual retention.
-			if (!hasReason(error, "Forbidden")) throw error;
-			return undefined;
-		});
+	const { name } = pipeline.spec.sourceRef;
+	const source = await unless(
+		request.client.get<Source>(sourceKind, name, request.account),
+		// Such a caller sees the dates of a Source with the usual retention.
+		"Forbidden",
+	);
 	return previewOf(pipeline, source?.status?.retention, Date.now());
 };
 

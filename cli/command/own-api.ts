@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { hasReason } from "../../packages/kube/client/errors.ts";
+import { unless } from "../../packages/kube/client/errors.ts";
 import {
 	ownRules,
 	type PolicyRule,
@@ -17,14 +17,10 @@ const neutralNamespace = "kube-public";
 export async function isApiOf(client: KubeClient, url: URL): Promise<boolean> {
 	const address = addressOf(url);
 	if (address === undefined) return false;
-	try {
-		const { rules } = await ownRules(client, neutralNamespace);
-		return rules.some((rule) => states(rule, address));
-	} catch (error) {
-		// A cluster that doesn't answer the question states nothing.
-		if (!hasReason(error, "Forbidden", "NotFound")) throw error;
-		return false;
-	}
+	const asked = ownRules(client, neutralNamespace);
+	// A cluster that doesn't answer the question states nothing.
+	const answer = await unless(asked, "Forbidden", "NotFound");
+	return answer?.rules.some((rule) => states(rule, address)) ?? false;
 }
 
 /** The name in the rule; undefined if nothing proves who answers there. */

@@ -5,10 +5,7 @@ import {
 	type InstallationClaims,
 	operatorLeaseLabels,
 } from "../../crds/installation-claims.ts";
-import {
-	hasReason,
-	TransportError,
-} from "../../packages/kube/client/errors.ts";
+import { TransportError, unless } from "../../packages/kube/client/errors.ts";
 import { isAllowed } from "../../packages/kube/client/self-review.ts";
 import type { Condition } from "../../packages/kube/conditions.ts";
 import {
@@ -342,15 +339,13 @@ async function readServer({
 }
 
 async function readServed({ client }: Cluster): Promise<string[]> {
-	try {
-		const list = await client.raw("GET", `/apis/${group}/${version}`);
-		return (list as { resources: { name: string }[] }).resources
-			.map(({ name }) => name)
-			.filter((name) => !name.includes("/"));
-	} catch (error) {
-		if (hasReason(error, "NotFound", "Not Found")) return [];
-		throw error;
-	}
+	const list = (await unless(
+		client.raw("GET", `/apis/${group}/${version}`),
+		"NotFound",
+		"Not Found",
+	)) as { resources: { name: string }[] } | undefined;
+	const names = list?.resources.map(({ name }) => name) ?? [];
+	return names.filter((name) => !name.includes("/"));
 }
 
 async function readMissingRights(
@@ -458,13 +453,9 @@ async function readTroubled(
 	});
 }
 
-async function ifAllowed<T>(reading: Promise<T>): Promise<T | undefined> {
-	try {
-		return await reading;
-	} catch (error) {
-		if (!hasReason(error, "Forbidden")) throw error;
-		return undefined;
-	}
+/** Undefined if the person may not read it. */
+function ifAllowed<T>(reading: Promise<T>): Promise<T | undefined> {
+	return unless(reading, "Forbidden");
 }
 
 function workloadKind(

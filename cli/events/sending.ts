@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
-import { hasReason } from "../../packages/kube/client/errors.ts";
+import { unless } from "../../packages/kube/client/errors.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import {
 	type Cluster,
@@ -88,11 +88,8 @@ async function ownToken(
 	const { name, key } =
 		spec?.webhook?.authorization?.customToken?.secretRef ?? {};
 	if (!name || !key) return undefined;
-	const secret = await client
-		.get(kinds.secret, name, namespace)
-		.catch((error) => {
-			if (!hasReason(error, "Forbidden")) throw error;
-		});
+	const reading = client.get(kinds.secret, name, namespace);
+	const secret = await unless(reading, "Forbidden");
 	const content = secret?.data?.[key];
 	return content && Buffer.from(content, "base64").toString();
 }

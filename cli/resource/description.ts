@@ -1,4 +1,4 @@
-import { hasReason } from "../../packages/kube/client/errors.ts";
+import { unless } from "../../packages/kube/client/errors.ts";
 import type { Condition } from "../../packages/kube/conditions.ts";
 import { type KubeEvent, kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
@@ -73,15 +73,11 @@ async function kubeEventsText(
 	{ metadata }: KubeObject,
 	nowMs: number,
 ): Promise<string> {
-	const found = await client
-		.list<KubeEvent>(kinds.kubeEvent, {
-			namespace,
-			fieldSelector: `regarding.uid=${metadata.uid}`,
-		})
-		.catch((error) => {
-			if (hasReason(error, "Forbidden")) return undefined;
-			throw error;
-		});
+	const fieldSelector = `regarding.uid=${metadata.uid}`;
+	const found = await unless(
+		client.list<KubeEvent>(kinds.kubeEvent, { namespace, fieldSelector }),
+		"Forbidden",
+	);
 	if (!found) return "You have no permission to list events.\n";
 	if (found.items.length === 0) return "none\n";
 	const rows = found.items

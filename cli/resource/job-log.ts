@@ -9,7 +9,7 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
-import { hasReason } from "../../packages/kube/client/errors.ts";
+import { unless } from "../../packages/kube/client/errors.ts";
 import {
 	type Cluster,
 	chooseCluster,
@@ -96,13 +96,8 @@ async function followPods(
 }
 
 /** Undefined if there is none, or the person may not read it. */
-async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
-	try {
-		return await reading;
-	} catch (error) {
-		if (!hasReason(error, "Forbidden", "NotFound")) throw error;
-		return undefined;
-	}
+function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
+	return unless(reading, "Forbidden", "NotFound");
 }
 
 /** Undefined unless TIDEMILL_API_URL leads to an API that has this object, and its log. */

@@ -22,23 +22,23 @@ export function shardOfStream(name: string): number | undefined {
 	return shard === undefined ? undefined : Number(shard);
 }
 
-/** Operator asks archive for a Run's manifest (request/reply, {@link file://./manifest.ts}). */
-export function manifestSubject(shard: number): string {
-	return `tidemill.archive.${shard}.manifest`;
+/** The subject of a question by the shard whose archive answers, or by what else is asked. */
+function askedOf(what: string): (shard: number | string) => string {
+	return (shard) => `tidemill.archive.${shard}.${what}`;
 }
 
+/** Operator asks archive for a Run's manifest (request/reply, {@link file://./manifest.ts}). */
+export const manifestSubject = askedOf("manifest");
+
 /** Operator asks archive what a Run's Job left (request/reply, {@link file://./manifest.ts ResultRequest}). */
-export function resultSubject(shard: number): string {
-	return `tidemill.archive.${shard}.result`;
-}
+export const resultSubject = askedOf("result");
 
 /** The API asks any archive for the log of a Run's Job (request/reply, {@link file://./manifest.ts LogRequest}). */
 export const logSubject = "tidemill.archive.log";
 
 /** The API opens a live tail here, and renews it on that of the archive process ({@link file://./event-tail.ts}). */
-export function tailSubject(shardOrProcess: number | string): string {
-	return `tidemill.archive.${shardOrProcess}.tail`;
-}
+export const tailSubject = askedOf("tail");
+
 /** The API asks any archive for links to the files of an Export (request/reply, {@link file://./transfer.ts}). */
 export const exportSubject = "tidemill.archive.export";
 
@@ -46,42 +46,28 @@ export const exportSubject = "tidemill.archive.export";
 export const uploadSubject = "tidemill.archive.upload";
 
 /** Operator asks archive to add the events of an Import (request/reply, {@link file://./transfer.ts}). */
-export function importSubject(shard: number): string {
-	return `tidemill.archive.${shard}.import`;
-}
+export const importSubject = askedOf("import");
 
 /** The API asks archive for stored events (request/reply, {@link file://./stored-event.ts}). */
-export function eventsSubject(shard: number): string {
-	return `tidemill.archive.${shard}.events`;
-}
+export const eventsSubject = askedOf("events");
 
 /** Operator asks archive to release events from quarantine (request/reply, {@link file://./archive.ts}). */
-export function releaseSubject(shard: number): string {
-	return `tidemill.archive.${shard}.release`;
-}
+export const releaseSubject = askedOf("release");
 
 /** Operator asks archive to erase events (request/reply, {@link file://./archive.ts}). */
-export function erasureSubject(shard: number): string {
-	return `tidemill.archive.${shard}.erase`;
-}
+export const erasureSubject = askedOf("erase");
 
 /** Operator asks archive to keep a Source's events longer (request/reply, {@link file://./retention.ts}). */
-export function retentionSubject(shard: number): string {
-	return `tidemill.archive.${shard}.retention`;
-}
+export const retentionSubject = askedOf("retention");
 
 /**
  * An archive asks that of another shard of a Source for its share of the events, and operator does before a Source moves
  * (request/reply, {@link file://./archive.ts}).
  */
-export function shareSubject(shard: number): string {
-	return `tidemill.archive.${shard}.share`;
-}
+export const shareSubject = askedOf("share");
 
 /** Operator asks archive to delete a Source's events (request/reply, {@link file://./archive.ts}). */
-export function deletionSubject(shard: number): string {
-	return `tidemill.archive.${shard}.delete`;
-}
+export const deletionSubject = askedOf("delete");
 
 /**
  * Every JetStream server answers here with its settings, `sync_interval` among them. The system account exports the subject

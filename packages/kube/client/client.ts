@@ -20,7 +20,7 @@ import type {
 	WatchOptions,
 	WriteOptions,
 } from "./client-options.ts";
-import { hasReason, KubeApiError, TransportError } from "./errors.ts";
+import { hasReason, KubeApiError, TransportError, unless } from "./errors.ts";
 import {
 	configAccess,
 	type KubeRequest,
@@ -30,7 +30,7 @@ import {
 } from "./transport.ts";
 
 export type * from "./client-options.ts";
-export { hasReason, KubeApiError, TransportError } from "./errors.ts";
+export { hasReason, KubeApiError, TransportError, unless } from "./errors.ts";
 
 /**
  * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link KubeApiError} when the apiserver
@@ -66,14 +66,10 @@ export class KubeClient {
 		namespace?: string,
 		{ metadataOnly }: Pick<ListScope, "metadataOnly"> = {},
 	): Promise<T | undefined> {
-		try {
-			return (await this.raw("GET", resourcePath(kind, namespace, name), {
-				...(metadataOnly && { accept: metadataAs("PartialObjectMetadata") }),
-			})) as T;
-		} catch (error) {
-			if (hasReason(error, "NotFound")) return undefined;
-			throw error;
-		}
+		const found = this.raw("GET", resourcePath(kind, namespace, name), {
+			...(metadataOnly && { accept: metadataAs("PartialObjectMetadata") }),
+		});
+		return (await unless(found, "NotFound")) as T | undefined;
 	}
 
 	/** Returns one page when there is a limit; `metadata.continue` asks for the next. */

@@ -40,6 +40,19 @@ export function hasReason(error: unknown, ...reasons: string[]): boolean {
 	return error instanceof KubeApiError && reasons.includes(error.reason);
 }
 
+/** What the apiserver answers, or undefined if that is an error with one of these reasons. */
+export async function unless<T>(
+	answer: Promise<T>,
+	...reasons: string[]
+): Promise<T | undefined> {
+	try {
+		return await answer;
+	} catch (error) {
+		if (!hasReason(error, ...reasons)) throw error;
+		return undefined;
+	}
+}
+
 /** There was no answer: the apiserver can't be reached, or the request timed out. */
 export class TransportError extends Error {
 	override name = "TransportError";
