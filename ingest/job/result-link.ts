@@ -67,33 +67,33 @@ async function putOrWarn(
 export async function storeReport(
 	link: PutLink,
 	report: string,
-	{ log, signal }: Pick<JobContext, "log" | "signal">,
+	context: Pick<JobContext, "log" | "signal">,
 ): Promise<void> {
-	try {
-		const body = padded(report, maxReportBytes);
-		await put(link, body, { what: "the report", attempts: 8, signal, log });
-	} catch (error) {
-		signal.throwIfAborted();
-		throw new JobFailure(
-			"ReportNotStored",
-			`Putting the report into the bucket failed: ${reasonAt(link.url, error)}`,
-		);
-	}
+	await putOrFail(link, padded(report, maxReportBytes), "the report", context);
 }
 
 /** Puts a part of an Import into the bucket. Throws {@link JobFailure} ReportNotStored, or the signal's reason. */
 export async function storePart(
 	link: PutLink,
 	part: Buffer<ArrayBuffer>,
+	context: Pick<JobContext, "log" | "signal">,
+): Promise<void> {
+	await putOrFail(link, part, "a part of the events", context);
+}
+
+async function putOrFail(
+	link: PutLink,
+	body: string | Buffer<ArrayBuffer>,
+	what: string,
 	{ log, signal }: Pick<JobContext, "log" | "signal">,
 ): Promise<void> {
 	try {
-		await put(link, part, { what: "a part", attempts: 8, signal, log });
+		await put(link, body, { what, attempts: 8, signal, log });
 	} catch (error) {
 		signal.throwIfAborted();
 		throw new JobFailure(
 			"ReportNotStored",
-			`Putting a part of the events into the bucket failed: ${reasonAt(link.url, error)}`,
+			`Putting ${what} into the bucket failed: ${reasonAt(link.url, error)}`,
 		);
 	}
 }

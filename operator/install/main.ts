@@ -15,15 +15,10 @@ import {
 /** Another setup may write at the same time. It then finds what this one wrote. */
 const maxTries = 5;
 
-interface SetupOptions {
+interface SetupOptions extends Omit<WantedSecrets, "natsHosts"> {
 	namespace?: string | undefined;
 	release?: string | undefined;
-	natsPasswords?: string | undefined;
-	natsTls?: string | undefined;
 	natsHosts?: string | undefined;
-	sealKey?: string | undefined;
-	consoleKey?: string | undefined;
-	s3Keys?: string | undefined;
 }
 
 /**
@@ -53,28 +48,17 @@ function readOptions(options: SetupOptions): {
 	release: string;
 	wanted: WantedSecrets;
 } {
-	const { namespace, release, natsTls } = options;
+	const { namespace, release, natsHosts, ...secrets } = options;
 	if (!namespace || !release)
 		throw new SettingError(
 			"--namespace and --release are required: the namespace of the Secrets, and the release that they belong to.",
 		);
-	const natsHosts = options.natsHosts?.split(",") ?? [];
-	if (natsTls && natsHosts.length === 0)
+	const hosts = natsHosts?.split(",") ?? [];
+	if (secrets.natsTls && hosts.length === 0)
 		throw new SettingError(
 			"--nats-tls needs --nats-hosts: the names under which clients reach NATS, separated by commas.",
 		);
-	return {
-		namespace,
-		release,
-		wanted: {
-			natsPasswords: options.natsPasswords,
-			natsTls,
-			natsHosts,
-			sealKey: options.sealKey,
-			consoleKey: options.consoleKey,
-			s3Keys: options.s3Keys,
-		},
-	};
+	return { namespace, release, wanted: { ...secrets, natsHosts: hosts } };
 }
 
 async function readSecrets(

@@ -10,14 +10,14 @@ import { randomPassword } from "./random-password.ts";
 
 /** Names of the Secrets that an installation needs from us; undefined where it brings its own. */
 export interface WantedSecrets {
-	natsPasswords: string | undefined;
-	natsTls: string | undefined;
+	natsPasswords?: string | undefined;
+	natsTls?: string | undefined;
 	/** The names under which clients reach NATS. */
 	natsHosts: readonly string[];
-	sealKey: string | undefined;
+	sealKey?: string | undefined;
 	/** Seals sessions of the console. */
-	consoleKey: string | undefined;
-	s3Keys: string | undefined;
+	consoleKey?: string | undefined;
+	s3Keys?: string | undefined;
 }
 
 /** The text of each key of a Secret. */
