@@ -11,8 +11,7 @@ import {
 	requireObject,
 } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
-import { UsageError } from "./command/errors.ts";
-import { type CommandGroup, examples } from "./command/group.ts";
+import { type CommandGroup, countOf, examples } from "./command/group.ts";
 import { dataOption, dataText, table } from "./command/output.ts";
 import { performOperation } from "./resource/follower.ts";
 
@@ -58,17 +57,14 @@ export function define(quarantine: CommandGroup): void {
 			...examples("tidemill quarantine inspect shop --type order.paid"),
 		)
 		.action(async (name, { limit, before, output, ...chosen }, command) => {
-			if (limit !== undefined && !/^([1-9]\d?|100)$/.test(limit))
-				throw new UsageError(
-					`--limit is "${limit}", but must be a number from 1 to 100`,
-				);
+			const count = countOf("--limit", limit, 100);
 			const about = { ...filterOf(chosen), ...datesOf(chosen) };
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const { status } = await performOperation(cluster, {
 				type: "Inspect",
 				sourceRef: { name },
 				...about,
-				...(limit !== undefined && { limit: Number(limit) }),
+				...(count !== undefined && { limit: count }),
 				...(before !== undefined && { before }),
 			});
 			process.stdout.write(

@@ -1,5 +1,6 @@
 // commander: the usual parser of command lines, without dependencies. Its typings know each action's options by their flags.
 import type { Command } from "@commander-js/extra-typings";
+import { UsageError } from "./errors.ts";
 
 /** Options that every command has, named as kubectl's are. */
 export type ClusterOptions = {
@@ -18,4 +19,18 @@ export function examples(...lines: string[]): ["after", string] {
 		"after",
 		`\nExamples:\n${lines.map((line) => `  $ ${line}\n`).join("")}`,
 	];
+}
+
+/** The number that an option has, if it has one. */
+export function countOf(
+	option: string,
+	text: string | undefined,
+	most: number,
+): number | undefined {
+	if (text === undefined) return undefined;
+	const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+	if (count >= 1 && count <= most) return count;
+	throw new UsageError(
+		`${option} is "${text}", but must be a number from 1 to ${most}`,
+	);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
-import { type CommandGroup, examples } from "../command/group.ts";
+import { type CommandGroup, countOf, examples } from "../command/group.ts";
 import { jsonText, outputIn, table } from "../command/output.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
 import { type EventListing, listed } from "./stored.ts";
@@ -245,18 +245,5 @@ function handlerOf(text: string): URL {
 		return url;
 	throw new UsageError(
 		`--to is "${text}", but must be the handler's address, such as http://localhost:3000/hook`,
-	);
-}
-
-function countOf(
-	option: string,
-	text: string | undefined,
-	most: number,
-): number | undefined {
-	if (text === undefined) return undefined;
-	const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-	if (count >= 1 && count <= most) return count;
-	throw new UsageError(
-		`${option} is "${text}", but must be a number from 1 to ${most}`,
 	);
 }

@@ -1,6 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import { UsageError } from "../command/errors.ts";
-import { type CommandGroup, examples } from "../command/group.ts";
+import { type CommandGroup, countOf, examples } from "../command/group.ts";
 import { dataOption, dataText, outputIn, table } from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { bodyOption } from "./refusals.ts";
@@ -48,7 +47,7 @@ export function defineStored(events: CommandGroup): void {
 			),
 		)
 		.action(async (name, { limit, output, ...query }, command) => {
-			const count = countOf(limit);
+			const count = countOf("--limit", limit, 10_000) ?? defaultEvents;
 			const api = restApi(command.optsWithGlobals());
 			const path = `/sources/${encodeURIComponent(name)}/events`;
 			const items = await listed(api, path, query, count);
@@ -119,12 +118,4 @@ export function eventsText(items: readonly EventListing[]): string {
 			],
 		),
 	]);
-}
-
-function countOf(limit = String(defaultEvents)): number {
-	const count = /^\d{1,5}$/.test(limit) ? Number(limit) : 0;
-	if (count >= 1 && count <= 10_000) return count;
-	throw new UsageError(
-		`--limit is "${limit}", but must be a number from 1 to 10000`,
-	);
 }

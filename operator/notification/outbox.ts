@@ -90,7 +90,6 @@ export class NotificationOutbox {
 		const watch = new BucketWatch(
 			() => new Kvm(this.#nats).open(bucket.deliveries),
 			{
-				begin: () => {},
 				set: (key, value) => {
 					if (value === undefined) this.#deliveries.delete(key);
 					else this.#remember(key, JSON.parse(value));
@@ -98,8 +97,6 @@ export class NotificationOutbox {
 					for (const handler of this.#handlers)
 						handler({ account, kind: kind as About["kind"], name });
 				},
-				complete: () => {},
-				seenCurrent: () => {},
 			},
 			this.#log,
 		);

@@ -78,12 +78,9 @@ export class LedgerView {
 		const watch = new BucketWatch(
 			() => new Kvm(this.#nats).open(bucket.ledger),
 			{
-				begin: () => {},
 				set: (key, value) => {
 					if (value !== undefined) this.#take(key, JSON.parse(value));
 				},
-				complete: () => {},
-				seenCurrent: () => {},
 			},
 			this.#log,
 		);

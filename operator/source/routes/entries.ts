@@ -149,8 +149,6 @@ export class RouteEntries implements BucketReader {
 		// Nobody asked for this reading: the bucket was made anew.
 		if (readers.length === 0) this.#onDrift();
 	}
-
-	seenCurrent(): void {}
 }
 
 interface Reading {

@@ -68,18 +68,14 @@ export class RouteBuckets {
 			this.#entries,
 			options.log,
 		);
-		const nothing = () => undefined;
 		this.#moves = new BucketWatch(
 			() => this.#create(bucket.sourceKeys),
 			{
-				begin: nothing,
 				set: (key, text) => {
 					if (text === undefined || !this.#owners.isNews(key, text)) return;
 					this.forget();
 					this.#drifted();
 				},
-				complete: nothing,
-				seenCurrent: nothing,
 			},
 			options.log,
 		);

@@ -9,7 +9,7 @@ import { isStreamNotFound } from "./connection.ts";
 /** Takes what a bucket holds. */
 export interface BucketReader {
 	/** A reading of the whole bucket begins. What was read before stays valid until {@link complete}. */
-	begin(): void;
+	begin?(): void;
 	/**
 	 * @param value undefined when the key was deleted.
 	 * @param writtenAtMs when, on the server's clock: milliseconds since the epoch.
@@ -22,9 +22,9 @@ export interface BucketReader {
 		writtenAtMs: number,
 	): void;
 	/** Every key that the bucket held when the reading began has been set. Called again for later changes. */
-	complete(): void;
+	complete?(): void;
 	/** Nothing was written that hasn't been set. */
-	seenCurrent(): void;
+	seenCurrent?(): void;
 }
 
 const compareEveryMs = 5_000;
@@ -87,16 +87,16 @@ export class BucketWatch {
 			const isSame = created === streamInfo.created;
 			// The watch may be about to deliver the latest write.
 			if (isSame && state.last_seq > heard) await delay(retryDelayMs);
-			if (isSame && state.last_seq <= revision) this.#reader.seenCurrent();
+			if (isSame && state.last_seq <= revision) this.#reader.seenCurrent?.();
 			else watch.stop();
 		}, compareEveryMs);
 		try {
-			this.#reader.begin();
-			if (values === 0) this.#reader.complete();
+			this.#reader.begin?.();
+			if (values === 0) this.#reader.complete?.();
 			for await (const entry of watch) {
 				this.#apply(entry);
 				revision = Math.max(revision, entry.revision);
-				if (entry.isUpdate) this.#reader.complete();
+				if (entry.isUpdate) this.#reader.complete?.();
 			}
 		} finally {
 			clearInterval(comparing);
