@@ -1,12 +1,8 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
-import {
-	maxImportFiles,
-	maxUploadBytes,
-} from "../../packages/contracts/transfer.ts";
+import { sha256, uploadCreate } from "../events/upload-body.ts";
 import {
 	count,
 	date,
-	integer,
 	list,
 	object,
 	schemaRef,
@@ -33,37 +29,9 @@ export const exportSchemas: Record<string, SchemaObject> = {
 	}),
 };
 
-const sha256 = text("SHA-256 of the file's content, 64 hex digits.", {
-	pattern: "^[0-9a-f]{64}$",
-});
-const closed = { additionalProperties: false };
-
 /** The bodies of the endpoints for imports. */
 export const importSchemas: Record<string, SchemaObject> = {
-	UploadCreate: object(
-		"Files to upload. They stay for three days.",
-		{
-			files: list(
-				"The files.",
-				object(
-					undefined,
-					{
-						sha256,
-						bytes: integer("Its size.", {
-							minimum: 1,
-							maximum: maxUploadBytes,
-						}),
-					},
-					closed,
-				),
-				{ minItems: 1, maxItems: maxImportFiles },
-			),
-		},
-		{
-			...closed,
-			examples: [{ files: [{ sha256: "0".repeat(64), bytes: 1000 }] }],
-		},
-	),
+	UploadCreate: uploadCreate,
 	UploadList: object("Where the files go, in the order of the request.", {
 		items: list(
 			"The files.",
