@@ -169,9 +169,7 @@ export async function startPostgres({
 	const rows = async (sql: string, database = "postgres") => {
 		const client = await connect(database);
 		try {
-			const result = await client.query({ text: sql, rowMode: "array" });
-			const last = Array.isArray(result) ? result.at(-1) : result;
-			return last.rows as (string | null)[][];
+			return await rowsOf(client, sql);
 		} finally {
 			await client.end();
 		}
@@ -183,6 +181,16 @@ export async function startPostgres({
 		rows,
 		connect,
 	});
+}
+
+/** Rows of a statement, or of the last one of several. */
+export async function rowsOf(
+	client: pg.Client,
+	sql: string,
+): Promise<(string | null)[][]> {
+	const result = await client.query({ text: sql, rowMode: "array" });
+	const last = Array.isArray(result) ? result.at(-1) : result;
+	return last.rows;
 }
 
 export function asNobody(command: string, args: string[]): [string, string[]] {
