@@ -5,6 +5,7 @@ import {
 	defineConfig,
 	type TestProjectInlineConfiguration,
 } from "vitest/config";
+import { sparingGo } from "./test/support/servers/test-server.ts";
 
 const report = process.env.TEST_REPORT;
 /** What else runs on the machine would be taken for receive's own slowness. */
@@ -59,6 +60,8 @@ process.env.NODE_COMPILE_CACHE ??= join(
 	import.meta.dirname,
 	"node_modules/.compile-cache",
 );
+// For kubectl and Helm, too.
+Object.assign(process.env, sparingGo);
 process.on("exit", () =>
 	rmSync(temporary, { recursive: true, force: true, maxRetries: 10 }),
 );

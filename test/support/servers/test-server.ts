@@ -23,7 +23,7 @@ export interface TestServer {
 	stop(): Promise<void>;
 }
 
-/** Memory for CPU time: a tenth of what Kubernetes' servers burn is garbage collection (https://go.dev/doc/gc-guide#GOGC). */
+/** Memory for CPU time: a tenth of what Kubernetes' servers burn is garbage collection, and a quarter of a kubectl (https://go.dev/doc/gc-guide#GOGC). */
 export const sparingGo = { GOGC: "400" };
 
 /** Starts a program and waits until it serves. `directory` gets its log, and goes with it. */

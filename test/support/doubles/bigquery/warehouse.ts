@@ -10,6 +10,7 @@ import type {
 	DatasetResource,
 	TableReference,
 } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import { oneThread } from "../../duckdb.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 
@@ -63,7 +64,7 @@ export class Warehouse {
 	#turn: Promise<unknown> = Promise.resolve();
 
 	static async open(projectId: string): Promise<Warehouse> {
-		const instance = await DuckDBInstance.create(":memory:");
+		const instance = await DuckDBInstance.create(":memory:", oneThread);
 		const connection = await instance.connect();
 		await connection.run("SET TimeZone = 'UTC'");
 		return new Warehouse(projectId, instance, connection);
