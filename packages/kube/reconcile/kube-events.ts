@@ -45,7 +45,8 @@ export class KubeEventRecorder {
 	#busySinceMs: number | undefined;
 	readonly #stop = new AbortController();
 	#dropped = 0;
-	#droppedLoggedMs = -Infinity;
+	/** Runs while none is logged, for a minute after the last time. */
+	#droppedTimer: NodeJS.Timeout | undefined;
 	#whenIdle: () => void = () => undefined;
 
 	/**
@@ -91,7 +92,7 @@ export class KubeEventRecorder {
 		}
 		if (!this.#queue.hasRoom(namespace, mostWaiting)) {
 			this.#dropped++;
-			this.#logDropped(nowMs);
+			if (!this.#droppedTimer) this.#logDropped();
 			return;
 		}
 		this.#series.set(key, {
@@ -130,6 +131,7 @@ export class KubeEventRecorder {
 		const idle = new AbortController();
 		this.#whenIdle = () => idle.abort();
 		if (!this.#isIdle()) await pause(timeoutMs, idle.signal);
+		clearTimeout(this.#droppedTimer);
 		const dropped = this.#dropped + this.#queue.length;
 		const { length: unanswered } = this.#queue.workingMs;
 		if (dropped + unanswered > 0)
@@ -222,14 +224,16 @@ export class KubeEventRecorder {
 		}
 	}
 
-	#logDropped(nowMs: number): void {
-		if (nowMs - this.#droppedLoggedMs < 60_000) return;
-		this.#droppedLoggedMs = nowMs;
+	#logDropped(): void {
+		this.#droppedTimer = undefined;
+		if (this.#dropped === 0) return;
 		this.#log.warn(
 			{ dropped: this.#dropped },
 			"Kubernetes events are dropped, because too many wait to be written",
 		);
 		this.#dropped = 0;
+		const again = () => this.#logDropped();
+		this.#droppedTimer = setTimeout(again, droppedLogMs).unref();
 	}
 }
 
@@ -258,3 +262,4 @@ const mostBusyMs = 60_000;
 
 /** About 10 MB. */
 const mostWaiting = 10_000;
+const droppedLogMs = 60_000;
