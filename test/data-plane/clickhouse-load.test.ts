@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import {
 	afterAll,
 	beforeAll,
@@ -62,8 +63,8 @@ const fullReload: Partial<LoadInput> = {
 	},
 };
 
-async function sceneOf() {
-	const fixture = await clickHouseFixture(server);
+async function sceneOf(on = server) {
+	const fixture = await clickHouseFixture(on);
 	const loaded = async (manifest: Manifest, input: Partial<LoadInput> = {}) => {
 		const end = await fixture.load(manifest, input);
 		expect(end.exitCode, end.log).toBe(0);
@@ -94,7 +95,22 @@ async function sceneOf() {
 			[day]: [eventsOf(day, 3, tag)],
 			[other]: [eventsOf(other, 2, tag)],
 		});
-	return { ...fixture, loaded, more, twoDays };
+	/** A Run of another table, and the erasure of an event of `orders`, which none loads any more. */
+	const erasing = async () => {
+		await loaded(await twoDays("a"));
+		const [[id]] = (await fixture.rows(
+			`SELECT event_id FROM orders WHERE date = '${day}' LIMIT 1`,
+		)) as [[string]];
+		const erasure = { mode: "RemoveRow", before: other, eventIDs: [id] };
+		return {
+			run: {
+				...(await twoDays("b")),
+				erasures: { asked: 1, others: [erasure as ManifestErasure] },
+			},
+			input: { table: { name: "orders_new", columns, description: "" } },
+		};
+	};
+	return { ...fixture, loaded, more, twoDays, erasing };
 }
 
 describe.skipIf(!isHere)("ClickHouse", () => {
@@ -251,6 +267,46 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 			{ table },
 		);
 		expect(await tables()).not.toContain(left);
+	});
+
+	test("an Erase whose change takes long leaves no connection silent, and ends when the table has changed", async () => {
+		const { erasing, load, rows, proxy } = await sceneOf();
+		const { run, input } = await erasing();
+		let isSilent = false;
+		const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+		proxy.onStatement = async (statement) => {
+			if (/system\.mutations/.test(statement)) ask();
+			isSilent ||= /mutations_sync = [12]/.test(statement);
+		};
+		// No mutation begins, as none does while the server has too much else to do.
+		await rows("SYSTEM STOP MERGES orders");
+		let isOver = false;
+		const erased = load(run, input).then((end) => {
+			isOver = true;
+			return end;
+		});
+		await Promise.race([asked, erased]);
+		await delay(500);
+		expect([isOver, isSilent]).toEqual([false, false]);
+		await rows("SYSTEM START MERGES orders");
+		const { exitCode, log } = await erased;
+		expect(exitCode, log).toBe(0);
+		expect(await rows(perDate)).toEqual([
+			[day, 2, 2],
+			[other, 2, 2],
+		]);
+	});
+
+	test("an Erase changes rows for a user who may not read about mutations, too", async () => {
+		const strict = await startClickHouse({ deny: "system.mutations" });
+		onTestFinished(() => strict.stop());
+		const { erasing, loaded, rows } = await sceneOf(strict);
+		const { run, input } = await erasing();
+		await loaded(run, input);
+		expect(await rows(perDate)).toEqual([
+			[day, 2, 2],
+			[other, 2, 2],
+		]);
 	});
 
 	test("a reader that counts all the time sees whole days only", async () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { ColumnComment } from "../../load/column-comments.ts";
+import type { ErasingStatement } from "../../load/erasing-access.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { dateColumn, typeOf } from "./schema.ts";
 
@@ -125,18 +126,18 @@ export class Statements {
 	}
 
 	/**
-	 * Changes or deletes rows, on all replicas before it returns: each part of the table as a whole
+	 * Changes or deletes rows, each part of the table as a whole
 	 * (clickhouse.com/docs/sql-reference/statements/alter#mutations). One that is interrupted goes on by itself.
-	 * @param assignments undefined: the rows go.
+	 * @param how whether the statement waits until all replicas have changed.
 	 */
 	mutate(
 		table: string,
-		condition: string,
-		assignments: string | undefined,
+		{ condition, assignments }: ErasingStatement,
+		{ waits }: { waits: boolean },
 	): string {
 		const change =
 			assignments === undefined ? "DELETE" : `UPDATE ${assignments}`;
-		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${change} WHERE ${condition} SETTINGS mutations_sync = 2`;
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${change} WHERE ${condition} SETTINGS mutations_sync = ${waits ? 2 : 0}`;
 	}
 
 	/**

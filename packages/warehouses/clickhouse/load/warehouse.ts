@@ -27,6 +27,7 @@ import type {
 } from "../../load/warehouse.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { Connection } from "./connection.ts";
+import { mutate } from "./mutation.ts";
 import {
 	type ClickHousePlan,
 	type ClickHouseTable,
@@ -168,11 +169,15 @@ class ClickHouseWarehouse implements Warehouse {
 			},
 			tables: () => this.#marked(input, manifest),
 			count: (table, condition) => this.#count(table, condition),
-			change: async (table, { condition, assignments }) => {
-				const rows = await this.#count(table, condition);
+			change: async (table, statement) => {
+				const rows = await this.#count(table, statement.condition);
 				if (rows > 0)
-					await this.#connection.run(
-						this.#sql.mutate(table, condition, assignments),
+					await mutate(
+						this.#connection,
+						this.#sql,
+						table,
+						statement,
+						this.#context.signal,
 					);
 				return rows;
 			},
