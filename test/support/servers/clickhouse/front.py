@@ -107,9 +107,10 @@ class Front(BaseHTTPRequestHandler):
             raise Refused(497, "ACCESS_DENIED", f"{options.user}: Not enough privileges. To execute this query, it's necessary to have the grant for it.")
         connection = chdb.connect(options.data)
         try:
-            for name, value in asked.items():
-                if name not in OWN and not name.startswith("param_"):
-                    connection.query(f"SET {name} = {literal(value)}")
+            settings = [f"{name} = {literal(value)}" for name, value in asked.items()
+                        if name not in OWN and not name.startswith("param_")]
+            if settings:
+                connection.query(f"SET {', '.join(settings)}")
             if asked.get("database"):
                 connection.query(f"USE `{asked['database']}`")
             insert = INSERT.match(sql)
