@@ -47,7 +47,7 @@ export interface ClickHousePlan {
 	staging: NewTable | undefined;
 	/** Columns that the existing table gets first. */
 	added: TableColumn[];
-	/** On columns that lack one: of the staging table if it is new, or else of the existing one. */
+	/** On columns of the existing table that lack one, if the staging table is like it. */
 	comments: ColumnComment[];
 	/** Comments on the table while rows change, and afterwards. */
 	during: string;
@@ -95,15 +95,18 @@ export function planClickHouse(
 	return {
 		publish: !existing ? "Rename" : isWhole ? "Exchange" : "Partitions",
 		staging: isNew
-			? { columns, orderBy: orderOf(input), comment: after }
+			? {
+					columns,
+					orderBy: orderOf(input),
+					comment: after,
+					comments: allComments(
+						columns,
+						existing && isMergeTree(existing) ? existing.columns : [],
+					),
+				}
 			: undefined,
 		added: isNew ? [] : added,
-		comments: isNew
-			? allComments(
-					columns,
-					existing && isMergeTree(existing) ? existing.columns : [],
-				)
-			: missingComments(columns, existing!.columns),
+		comments: isNew ? [] : missingComments(columns, existing!.columns),
 		during,
 		after,
 		record,

@@ -30,9 +30,10 @@ test("tables of a cluster are made, changed, exchanged and dropped on all its se
 		columns,
 		orderBy: ["date", "event_id"],
 		comment: "it's",
+		comments: [{ name: "event_id", comment: "The event's" }],
 	});
 	expect(made).toBe(
-		"CREATE TABLE `shop`.`orders` ON CLUSTER '{cluster}' (`event_id` String, `total` Nullable(Decimal(18, 2)), `date` Date)\n" +
+		"CREATE TABLE `shop`.`orders` ON CLUSTER '{cluster}' (`event_id` String COMMENT 'The event\\'s', `total` Nullable(Decimal(18, 2)), `date` Date)\n" +
 			"ENGINE = ReplicatedMergeTree\nPARTITION BY `date`\nORDER BY tuple(`date`, `event_id`)\nCOMMENT 'it\\'s'",
 	);
 	expect(replicated.createLike("a", "b")).toBe(

@@ -21,6 +21,8 @@ export interface NewTable {
 	/** Names of columns. */
 	orderBy: readonly string[];
 	comment: string;
+	/** On its columns. */
+	comments?: readonly ColumnComment[];
 }
 
 /** A view as a statement writes it. */
@@ -56,14 +58,18 @@ export class Statements {
 		return `${quoteName(this.#database)}.${quoteName(table)}`;
 	}
 
-	create(table: string, { columns, orderBy, comment }: NewTable): string {
+	create(
+		table: string,
+		{ columns, orderBy, comment, comments = [] }: NewTable,
+	): string {
+		const words = new Map(comments.map(({ name, comment }) => [name, comment]));
 		const date = dateColumn(columns);
 		const isNullable = columns.some(
 			(column) =>
 				orderBy.includes(column.name) && typeOf(column).startsWith("Nullable"),
 		);
 		return [
-			`CREATE TABLE ${this.of(table)}${this.onCluster} (${columns.map(definition).join(", ")})`,
+			`CREATE TABLE ${this.of(table)}${this.onCluster} (${columns.map((column) => definition(column, words.get(column.name))).join(", ")})`,
 			`ENGINE = ${this.engine}`,
 			...(date === undefined ? [] : [`PARTITION BY ${quoteName(date)}`]),
 			`ORDER BY ${orderBy.length === 1 ? quoteName(orderBy[0]!) : `tuple(${orderBy.map(quoteName).join(", ")})`}`,
@@ -151,7 +157,9 @@ export class Statements {
 			columns,
 		}: { isThere: boolean; columns?: readonly TableColumn[] },
 	): string {
-		const list = columns ? ` (${columns.map(definition).join(", ")})` : "";
+		const list = columns
+			? ` (${columns.map((column) => definition(column)).join(", ")})`
+			: "";
 		return `CREATE ${isThere ? "OR REPLACE " : ""}VIEW ${this.of(name)}${this.onCluster}${list} AS ${select} COMMENT ${quoteText(comment)}`;
 	}
 
@@ -178,8 +186,9 @@ export class Statements {
 	}
 }
 
-function definition(column: TableColumn): string {
-	return `${quoteName(column.name)} ${typeOf(column)}`;
+function definition(column: TableColumn, comment?: string): string {
+	const words = comment === undefined ? "" : ` COMMENT ${quoteText(comment)}`;
+	return `${quoteName(column.name)} ${typeOf(column)}${words}`;
 }
 
 /** No Pipeline's table can have these names, as they have a hyphen. */

@@ -96,20 +96,14 @@ export class ClickHouseLoad {
 		const { name } = this.#input.table;
 		if (plan.added.length > 0)
 			await this.#connection.run(this.#sql.addColumns(name, plan.added));
-		const commentColumns = async (table: string) => {
-			if (plan.comments.length > 0)
-				await this.#connection.run(
-					this.#sql.commentColumns(table, plan.comments),
-				);
-		};
-		if (!plan.staging) await commentColumns(name);
+		if (plan.comments.length > 0)
+			await this.#connection.run(this.#sql.commentColumns(name, plan.comments));
 		await this.#connection.run(
 			plan.staging
 				? this.#sql.create(this.#staging, plan.staging)
 				: this.#sql.createLike(this.#staging, name),
 		);
 		try {
-			if (plan.staging) await commentColumns(this.#staging);
 			const staged = await this.#fill(days, plan.publish === "Partitions");
 			await requireOurs();
 			if (plan.publish === "Partitions") await this.#publishDays(plan, staged);
@@ -245,7 +239,8 @@ export class ClickHouseLoad {
 		view: WrittenView | undefined,
 	): Promise<void> {
 		const { name, columns } = this.#input.table;
-		await this.#connection.run(this.#sql.comment(this.#staging, plan.after));
+		if (!plan.staging)
+			await this.#connection.run(this.#sql.comment(this.#staging, plan.after));
 		if (view) {
 			const next = { ...view, name: this.#stagingView };
 			const how = { isThere: false, columns };

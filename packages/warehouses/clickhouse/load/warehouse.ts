@@ -113,17 +113,21 @@ class ClickHouseWarehouse implements Warehouse {
 		days: LoadDay[],
 		files: DayFiles,
 	): Promise<number> {
-		await this.#requireSuitable(input);
 		const { name } = input.table;
-		const existing = await this.#find(name);
+		const [existing] = await Promise.all([
+			this.#find(name),
+			this.#requireSuitable(input),
+		]);
 		const held = days.some(({ kept }) => kept)
 			? await this.#heldIn(existing, input, manifest)
 			: undefined;
 		const plan = planClickHouse(input, manifest, days, existing, held);
 		const view = await this.#viewStatements(input, plan, existing);
-		await this.#dropStaging(name);
-		if (plan.record !== undefined)
-			await this.#connection.run(createRecord(this.#sql));
+		await Promise.all([
+			this.#dropStaging(name),
+			plan.record !== undefined &&
+				this.#connection.run(createRecord(this.#sql)),
+		]);
 		const load = new ClickHouseLoad(
 			this.#connection,
 			this.#sql,
