@@ -9,6 +9,9 @@ import { LinkReader } from "./link-reader.ts";
 /** Enough to hide the object store's latency. More would only share the same bandwidth. */
 const concurrency = 6;
 
+/** Until the first object has arrived, which a warehouse may begin with: all at once would arrive together, and late. */
+const concurrencyAtFirst = 2;
+
 /**
  * Downloads every object of the days into its file. Each day is checked once its objects have arrived, one day at a time,
  * while other downloads go on. The first failure stops the rest, and is thrown once they have stopped.
@@ -33,6 +36,8 @@ export async function downloadObjects(
 		stop.abort();
 	};
 	let checks = Promise.resolve();
+	const { promise: hasFirst, resolve: noteFirst } =
+		Promise.withResolvers<void>();
 	const arrived = (day: LoadDay, object: DayObject) => {
 		onArrival(object);
 		const left = missing.get(day)! - 1;
@@ -56,12 +61,19 @@ export async function downloadObjects(
 					bytes,
 				);
 				arrived(day, object);
+				noteFirst();
 			}
 		} catch (error) {
 			fail(error);
+		} finally {
+			noteFirst();
 		}
 	};
-	await Promise.all(Array.from({ length: concurrency }, worker));
+	await Promise.all(
+		Array.from({ length: concurrency }, (_, index) =>
+			index < concurrencyAtFirst ? worker() : hasFirst.then(worker),
+		),
+	);
 	await checks;
 	if (failure !== undefined) throw failure;
 }

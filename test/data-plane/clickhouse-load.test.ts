@@ -472,7 +472,7 @@ describe.skipIf(!isHere)("ClickHouse", () => {
 				body: JSON.stringify({ tag: randomBytes(3_072).toString("base64") }),
 			})),
 		);
-		// What a tracking plan omits shows only when all objects are there. At least one of these two comes early.
+		// What a tracking plan omits shows only when all objects are there. One of these two comes early.
 		for (const object of [events[0]!, events[1]!])
 			Object.assign(object[0]!, {
 				body: '{"secret":1,"tag":""}',

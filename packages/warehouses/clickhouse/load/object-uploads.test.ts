@@ -54,6 +54,22 @@ test("objects are sent while others are on their way, and each is sent once", as
 	).toEqual([]);
 });
 
+test("a large day's first object is sent alone, as the server has nothing to do before it", async () => {
+	const sent: number[] = [];
+	const uploads = new ObjectUploads(
+		async ({ files }) => void sent.push(files.length),
+		{ maxBytes: 2 * bytes, firstBytes: bytes / 2, atOnce: 1 },
+	);
+	const objects = await Promise.all(Array.from({ length: 4 }, () => object()));
+	uploads.add(objects[0]!);
+	await vi.waitFor(() => expect(sent).toEqual([1]));
+	for (const one of objects.slice(1)) uploads.add(one);
+	await vi.waitFor(() => expect(sent).toEqual([1, 2]));
+	expect(await uploads.finish(objects)).toBe(8);
+	expect(sent).toEqual([1, 2, 1]);
+	await uploads.end();
+});
+
 test.each<[string, (early: DayObject) => Promise<DayObject[]>]>([
 	[
 		"a check has put another file in an object's place",

@@ -11,6 +11,7 @@ import { type ParquetUpload, parquetUploads } from "./joined-parquet.ts";
 export class ObjectUploads {
 	readonly #send: (upload: ParquetUpload) => Promise<void>;
 	readonly #maxBytes: number;
+	readonly #firstBytes: number;
 	readonly #limit: FairLimit;
 	/** Not enough for an upload yet. */
 	#waiting: DayObject[] = [];
@@ -20,13 +21,21 @@ export class ObjectUploads {
 	#canBeSent = true;
 	#isOver = false;
 
-	/** @param maxBytes of an upload. A day with less is sent once it is checked. */
+	/**
+	 * @param maxBytes of an upload. A day with less is sent once it is checked.
+	 * @param firstBytes with which the first upload begins, as the server has nothing to do before it.
+	 */
 	constructor(
 		send: (upload: ParquetUpload) => Promise<void>,
-		{ maxBytes, atOnce }: { maxBytes: number; atOnce: number },
+		{
+			maxBytes,
+			firstBytes = maxBytes,
+			atOnce,
+		}: { maxBytes: number; firstBytes?: number; atOnce: number },
 	) {
 		this.#send = send;
 		this.#maxBytes = maxBytes;
+		this.#firstBytes = firstBytes;
 		this.#limit = new FairLimit({ atOnce });
 	}
 
@@ -44,15 +53,18 @@ export class ObjectUploads {
 			// Not every file system has links. The object is sent once it is checked.
 			return;
 		}
-		const waiting = [...this.#waiting, object];
-		const bytes = waiting.reduce((sum, { bytes }) => sum + bytes, 0);
-		if (bytes <= this.#maxBytes) {
-			this.#waiting = waiting;
-			return;
-		}
-		this.#early.push(...this.#waiting);
-		this.#begin(this.#waiting.map((early) => ({ file: sentFile(early) })));
-		this.#waiting = [object];
+		if (bytesOf([...this.#waiting, object]) > this.#maxBytes)
+			this.#sendWaiting();
+		this.#waiting.push(object);
+		if (!this.hasSentEarly && bytesOf(this.#waiting) > this.#firstBytes)
+			this.#sendWaiting();
+	}
+
+	#sendWaiting(): void {
+		const waiting = this.#waiting;
+		this.#waiting = [];
+		this.#early.push(...waiting);
+		this.#begin(waiting.map((early) => ({ file: sentFile(early) })));
 	}
 
 	/**
@@ -99,6 +111,10 @@ export class ObjectUploads {
 			(uploads ?? []).map((upload) => this.#limit.run("", () => send(upload))),
 		);
 	}
+}
+
+function bytesOf(objects: readonly DayObject[]): number {
+	return objects.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function sentFile({ file }: DayObject): string {

@@ -288,9 +288,13 @@ export class ClickHouseLoad {
 	async #put(day: LoadDay): Promise<LoadDay> {
 		const { columns } = this.#input.table;
 		const isOfObjects = areOfObjects(columns);
+		const bytes = day.objects.reduce((sum, { bytes }) => sum + bytes, 0);
+		// Any other day comes by one INSERT, as each makes a part that the server must merge.
+		const isLarge = bytes > maxUploadBytes;
 		const newUploads = () =>
 			new ObjectUploads((upload) => this.#upload(joinedParquet(upload)), {
 				maxBytes: maxUploadBytes,
+				firstBytes: isLarge ? maxUploadBytes / 8 : maxUploadBytes,
 				atOnce: this.#sql.insertsAtOnce,
 			});
 		const uploads = newUploads();
