@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -77,6 +77,14 @@ test.each([
 	const { status, stdout, stderr } = tidemill(...command.split(" "));
 	expect(stdout + stderr).toContain(message);
 	expect(status).toBe(code);
+});
+
+test("no command loads classes for all of Kubernetes' kinds", () => {
+	const files = globSync(join(root, "app/*.js"));
+	const texts = files.map((file) => readFileSync(file, "utf8"));
+	const having = (word: string) => texts.filter((text) => text.includes(word));
+	expect(having("KubeConfig")).not.toEqual([]);
+	expect(having("V1DeploymentSpec")).toHaveLength(0);
 });
 
 test("on a terminal, which would get pretty logs, the image logs JSON", () => {
