@@ -123,7 +123,8 @@ async function month(folder: string): Promise<BusyShardFigures> {
 				);
 				blockedMs.replacing = Math.max(blockedMs.replacing, took);
 			}
-			if (isLast && cut % cutsBetweenSnapshots === 0) await write(day, cut);
+			const isDue = cut % cutsBetweenSnapshots === 0 || cut === cutsOfDay;
+			if (isLast && isDue) await write(day, cut);
 			if (cut % 1_000 === 0) await setImmediate();
 			if (cut === Math.floor(cutsOfDay / 2)) held.push(heldBytes());
 		}
