@@ -48,7 +48,6 @@ import { reloadNats } from "./nats-reload.ts";
 import { NotificationOutbox } from "./notification/outbox.ts";
 import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
-import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
 import { LedgerView } from "./reconcile/ledgers.ts";
 import { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
@@ -192,77 +191,38 @@ export async function main(): Promise<number> {
 	const caches: ProcessPart = {
 		name: "caches",
 		start: async () => {
-			const ledgers = new LedgerView(nats, log);
-			const context: OperatorContext = {
+			const buckets = { replicas: settings.bucketReplicas, log };
+			const context = {
+				...settings,
+				statusIntervalMs: settings.sourceStatusIntervalMs,
 				client,
 				kubeEvents,
 				informers,
 				permissions,
-				image: settings.image,
-				localWarehouse: settings.localWarehouse,
-				podPolicy: settings.podPolicy,
+				nats,
 				log,
+				ledgers: new LedgerView(nats, log),
+				routes: new RouteBuckets(nats, buckets),
+				outbox: new NotificationOutbox(nats, buckets),
+				plans: new PlanVersions(),
+				shardBacklogs: new ShardBacklogs(backlogs, log),
+				slots: new JobSlots(settings.jobLimits),
 			};
-			const routes = new RouteBuckets(nats, {
-				replicas: settings.bucketReplicas,
-				log,
-			});
-			const outbox = new NotificationOutbox(nats, {
-				replicas: settings.bucketReplicas,
-				log,
-			});
-			const plans = new PlanVersions();
-			const shardBacklogs = new ShardBacklogs(backlogs, log);
-			const { sealKey, receiveURL, shards, allowedEndpoints, jobLimits } =
-				settings;
-			const { sourceStatusIntervalMs: statusIntervalMs } = settings;
-			const slots = new JobSlots(jobLimits);
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
 			loops = [
-				createRouteController({
-					...context,
-					routes,
-					ledgers,
-					nats,
-					sealKey,
-					receiveURL,
-					plans,
-					shards,
-				}),
-				createSourceController({
-					...context,
-					routes,
-					ledgers,
-					plans,
-					outbox,
-					sealKey,
-					receiveURL,
-					maxRetentionDays: settings.maxRetentionDays,
-					nats,
-					shards,
-					shardBacklogs,
-					statusIntervalMs,
-				}),
-				createSourceDeletionController({ ...context, routes, nats, shards }),
-				createDestinationController({
-					...context,
-					allowedEndpoints,
-					nats,
-					slots,
-				}),
-				createPipelineController({ ...context, outbox, sealKey }),
-				createRunController({
-					...context,
-					nats,
-					slots,
-					traceEndpoint: settings.traceEndpoint,
-				}),
-				createOperationController({ ...context, nats, slots }),
-				createTrackingPlanController({ ...context, plans, routes }),
+				createRouteController(context),
+				createSourceController(context),
+				createSourceDeletionController(context),
+				createDestinationController(context),
+				createPipelineController(context),
+				createRunController(context),
+				createOperationController(context),
+				createTrackingPlanController(context),
 				createApiSecretController(context),
 			];
 			health.loops = loops;
 			const watching = new AbortController();
+			const { ledgers, routes, outbox, shardBacklogs } = context;
 			const watchers = [ledgers, routes, outbox, shardBacklogs];
 			const ended = [
 				...[permissions, ...Object.values(informers)].map((each) =>
