@@ -22,10 +22,10 @@ import {
 } from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { ArchiveQuestions, isQuestion } from "../reconcile/questions.ts";
 import { createResourceLoop } from "../reconcile/resource-loop.ts";
 import type { NotPermittedReport } from "../reconcile/while-permitted.ts";
 import type { RequestOutcomes } from "./kind.ts";
-import { ArchiveQuestions, isQuestion } from "./questions.ts";
 import { isInForce, nameTaken } from "./refusal.ts";
 import type { JobOwner, JobSlots } from "./slots.ts";
 import type { JobWithInput } from "./template.ts";

@@ -16,10 +16,10 @@ import {
 	stateOf as runState,
 } from "../../test/support/examples/run-examples.ts";
 import { decide as decideOperation } from "../operation/decide.ts";
+import { type AskAction, aboutOf } from "../reconcile/questions.ts";
 import { decide as decideRun } from "../run/decide.ts";
 import type { WorkState } from "./kind.ts";
 import { lifecycle } from "./lifecycle.ts";
-import { type AskAction, aboutOf } from "./questions.ts";
 import { jobWithInput } from "./template.ts";
 import {
 	type JobWork,

@@ -2,7 +2,7 @@ import type { JobError, JobResult } from "../../packages/contracts/job.ts";
 import type { ResultAnswer } from "../../packages/contracts/manifest.ts";
 import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
-import type { ArchiveAnswer } from "./questions.ts";
+import type { ArchiveAnswer } from "../reconcile/questions.ts";
 import type { QueuePlace } from "./slots.ts";
 import type {
 	CompleteReason,

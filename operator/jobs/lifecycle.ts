@@ -8,16 +8,16 @@ import {
 	type KubeObject,
 	rfc3339,
 } from "../../packages/kube/resource.ts";
-import { followJob } from "./follow.ts";
-import type { WorkKind, WorkState } from "./kind.ts";
-import { endedAs } from "./outcome.ts";
-import { limitPending, type PendingWork } from "./pending.ts";
 import {
 	type AskAction,
 	answerTo,
 	type PositiveAnswer,
 	type QuestionType,
-} from "./questions.ts";
+} from "../reconcile/questions.ts";
+import { followJob } from "./follow.ts";
+import type { WorkKind, WorkState } from "./kind.ts";
+import { endedAs } from "./outcome.ts";
+import { limitPending, type PendingWork } from "./pending.ts";
 import { isInForce, jobRefusal, refusalEvent } from "./refusal.ts";
 import { nextLookMs, placeText, type QueuePlace } from "./slots.ts";
 import type { JobWithInput } from "./template.ts";

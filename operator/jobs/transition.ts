@@ -7,8 +7,8 @@ import {
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { rfc3339 } from "../../packages/kube/resource.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
+import type { AskAction } from "../reconcile/questions.ts";
 import type { KubeEventReason, ReasonTable } from "../reconcile/reasons.ts";
-import type { AskAction } from "./questions.ts";
 import type { JobWithInput } from "./template.ts";
 
 /** What a Job carries out, and what keeps how it ended, such as a Run. */

@@ -8,8 +8,8 @@ import { hasEnded } from "../../crds/run.ts";
 import { ageOf, type ObjectKey } from "../../packages/kube/resource.ts";
 import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
-import { storedIn } from "../jobs/questions.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import { storedIn } from "../reconcile/questions.ts";
 import { type ErasedPipeline, erasedPipeline } from "./erase.ts";
 import { keptDays, operationJobName, workOf } from "./work.ts";
 

@@ -64,30 +64,6 @@ export async function askArchive<Answer extends object>(
 	};
 }
 
-/** One question to the archive of one shard. */
-export interface ShardQuestion<Question> {
-	shard: number;
-	question: Question;
-}
-
-/** What archive said to a question, which `about` identifies. */
-export interface ArchiveAnswered<Answer> {
-	about: string;
-	outcome: Answer;
-}
-
-export function aboutOf({ shard, question }: ShardQuestion<unknown>): string {
-	return JSON.stringify([shard, question]);
-}
-
-/** What archive said, if that was to this question. */
-export function answerTo<Answer>(
-	answered: ArchiveAnswered<Answer> | undefined,
-	asked: ShardQuestion<unknown>,
-): Answer | undefined {
-	return answered?.about === aboutOf(asked) ? answered.outcome : undefined;
-}
-
 /** People read it in a status, and each change is a write. */
 function everySoOften(say: (progress: string) => void = () => undefined) {
 	let last = "";

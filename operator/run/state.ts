@@ -11,12 +11,12 @@ import {
 import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import { type LostPod, lostPodOf } from "../jobs/lost-pods.ts";
-import { storedIn } from "../jobs/questions.ts";
 import { type PipelineReferences, referencesOf } from "../pipeline/state.ts";
 import { TableOwners } from "../pipeline/table-owners.ts";
 import { resolveTarget } from "../pipeline/target.ts";
 import { warehouseNameOf } from "../pipeline/warehouse.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { storedIn } from "../reconcile/questions.ts";
 import { heldUnder, keysIn, keysSecretName } from "../source/routes/keys.ts";
 import { warehouseLabel } from "./job.ts";
 

@@ -1,16 +1,13 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
-import { retentionSubject } from "../../packages/contracts/nats.ts";
-import type { RetentionAnswer } from "../../packages/contracts/retention.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
 import type { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../packages/kube/resource.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
-import { aboutOf, askArchive } from "../reconcile/archive-question.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
+import { ArchiveQuestions, isQuestion } from "../reconcile/questions.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { createResourceLoop } from "../reconcile/resource-loop.ts";
 import { fetchSecret } from "../reconcile/secret-ref.ts";
@@ -40,7 +37,7 @@ export function createSourceController(
 	context: OperatorContext & SourceDeps & { nats: NatsConnection },
 ): ControllerLoop {
 	const { informers, ledgers, routes, outbox, shardBacklogs } = context;
-	const retentionAsks = new BackgroundWork<RetentionAnswer>((key) =>
+	const questions = new ArchiveQuestions(context, undefined, (key) =>
 		loop.enqueue(key),
 	);
 	const shards = new ShardLoads({
@@ -64,29 +61,18 @@ export function createSourceController(
 		notPermitted: notReady({ phase: "Error" }),
 		read: async (source, look) => ({
 			...(await readSource(context, source, look)),
-			retentionAnswered: retentionAsks.outcome(keyOf(source)),
+			retentionAnswered: questions.answered(keyOf(source)),
 		}),
 		decide,
 		objectIn: ({ source }) => source,
 		onDecision(key, actions) {
-			if (!actions.some(({ type }) => type === "askRetention"))
-				retentionAsks.drop(key);
+			if (!actions.some(isQuestion)) questions.drop(key);
 		},
 		async apply(action, source, { notifications }) {
 			switch (action.type) {
-				case "askRetention": {
-					const { shard, question } = action;
-					retentionAsks.begin(keyOf(source), aboutOf(action), (signal) =>
-						askArchive<RetentionAnswer>(
-							context,
-							{ subject: retentionSubject(shard), shard },
-							question,
-							"ArchiveUnavailable",
-							signal,
-						),
-					);
+				case "askRetention":
+					questions.ask(source, action);
 					return source;
-				}
 				case "issueKeys":
 					await issueKeys(context, shards, source, action);
 					return source;

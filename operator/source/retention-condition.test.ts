@@ -7,7 +7,7 @@ import {
 	stateWith,
 	statusIn,
 } from "../../test/support/fixtures/control-plane/source-state.ts";
-import { aboutOf } from "../reconcile/archive-question.ts";
+import { aboutOf } from "../reconcile/questions.ts";
 import { decide } from "./decide.ts";
 import type { SourceState } from "./state.ts";
 
@@ -138,10 +138,11 @@ test("the status says what holds, from when, and what comes", () => {
 test("what archive answers counts at once, unless it is another shard's answer", () => {
 	const answeredBy = (shard: number) => ({
 		about: aboutOf({
+			type: "askRetention",
 			shard,
 			question: { account: "shop", sourceKey, days: 400 },
 		}),
-		outcome: { ok: true, retention: retention(400) } as const,
+		answer: { ok: true, retention: retention(400) } as const,
 	});
 	const { asked, condition } = outcome(400, {
 		retentionAnswered: answeredBy(0),

@@ -2,12 +2,11 @@ import {
 	forever,
 	isLonger,
 	keptFrom,
-	type RetentionRequest,
 	retainedDays,
 } from "../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { answerTo, type ShardQuestion } from "../reconcile/archive-question.ts";
+import { type AskAction, answerTo } from "../reconcile/questions.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
 import type { SourceKeys } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";
@@ -16,7 +15,7 @@ import type { SourceState } from "./state.ts";
 const retryMs = 60_000;
 
 export type RetentionAction =
-	| ({ type: "askRetention" } & ShardQuestion<RetentionRequest>)
+	| AskAction<"askRetention">
 	| { type: "requeueAfter"; afterMs: number };
 
 /** The state, in which what archive said counts, if that was about what the Source says now. */
@@ -34,9 +33,10 @@ export function withRetentionAnswer(
 function questionOf(
 	state: SourceState,
 	{ shard, sourceKey }: SourceKeys,
-): ShardQuestion<RetentionRequest> {
+): AskAction<"askRetention"> {
 	const account = state.source.metadata.namespace!;
-	return { shard, question: { account, sourceKey, days: wantedDays(state) } };
+	const question = { account, sourceKey, days: wantedDays(state) };
+	return { type: "askRetention", shard, question };
 }
 
 /** Asks archive to keep the Source's events as long as it says, unless archive does or the operator doesn't allow it. */
@@ -46,7 +46,7 @@ export function retentionActions(
 ): RetentionAction[] {
 	if (isHeld(state) || !isAllowed(state, wantedDays(state))) return [];
 	return state.retentionError === undefined
-		? [{ type: "askRetention", ...questionOf(state, keys) }]
+		? [questionOf(state, keys)]
 		: [{ type: "requeueAfter", afterMs: retryMs }];
 }
 

@@ -5,10 +5,7 @@ import type {
 	ShardState,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
-import type {
-	RetentionAnswer,
-	SourceRetention,
-} from "../../packages/contracts/retention.ts";
+import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import type { Route } from "../../packages/contracts/route.ts";
 import type { RoutePlan } from "../../packages/contracts/tracking-plan.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
@@ -19,10 +16,10 @@ import {
 	type NotificationState,
 	readNotifications,
 } from "../notification/state.ts";
-import type { ArchiveAnswered } from "../reconcile/archive-question.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import type { LedgerView } from "../reconcile/ledgers.ts";
+import type { ArchiveAnswer } from "../reconcile/questions.ts";
 import type { LookContext } from "../reconcile/resource-loop.ts";
 import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
@@ -75,7 +72,7 @@ export interface SourceState {
 	/** How long archive keeps the Source's events; undefined if it was never asked for more than usual. */
 	kept: SourceRetention | undefined;
 	/** What archive has said since it was asked to keep the events for another time. */
-	retentionAnswered?: ArchiveAnswered<RetentionAnswer> | undefined;
+	retentionAnswered?: ArchiveAnswer | undefined;
 	/** Why archive didn't do as the Source says, when it was asked just now. */
 	retentionError?: string;
 	/** The longest retention that the operator allows, in days; 0 for ever. */

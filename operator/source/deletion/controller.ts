@@ -1,10 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
-import { deletionSubject } from "../../../packages/contracts/nats.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
-import { BackgroundWork } from "../../../packages/kube/reconcile/background-work.ts";
 import {
 	type ControllerLoop,
 	specChanged,
@@ -12,8 +9,8 @@ import {
 import { keyOf } from "../../../packages/kube/resource.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
-import { aboutOf, askArchive } from "../../reconcile/archive-question.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
+import { ArchiveQuestions } from "../../reconcile/questions.ts";
 import { createResourceLoop } from "../../reconcile/resource-loop.ts";
 import { keysSecretName } from "../routes/keys.ts";
 import type { RouteBuckets } from "../routes/route-buckets.ts";
@@ -34,8 +31,9 @@ export function createSourceDeletionController(
 	},
 ): ControllerLoop {
 	const { client, informers, routes, log } = context;
-	/** The requests to archive, which may take a minute to answer. */
-	const asks = new BackgroundWork<DeletionAnswer>((key) => loop.enqueue(key));
+	const questions = new ArchiveQuestions(context, undefined, (key) =>
+		loop.enqueue(key),
+	);
 	const loop = createResourceLoop<
 		Source,
 		DeletionState,
@@ -51,14 +49,15 @@ export function createSourceDeletionController(
 				? {
 						...(await readDeletion(context, source)),
 						...outcome,
-						answered: asks.outcome(keyOf(source)),
+						answered: questions.answered(keyOf(source)),
 						statusWrittenMs,
 					}
 				: undefined,
 		decide,
 		objectIn: ({ source }) => source,
 		onDecision(key, actions) {
-			if (!actions.some(({ type }) => stepsToAnswer.has(type))) asks.drop(key);
+			if (!actions.some(({ type }) => stepsToAnswer.has(type)))
+				questions.drop(key);
 		},
 		async apply(action, source) {
 			const { name, namespace } = source.metadata;
@@ -72,19 +71,9 @@ export function createSourceDeletionController(
 						},
 					};
 				}
-				case "askArchive": {
-					const { shard, question } = action;
-					asks.begin(keyOf(source), aboutOf(action), (signal) =>
-						askArchive<DeletionAnswer>(
-							context,
-							{ subject: deletionSubject(shard), shard },
-							question,
-							"ArchiveUnavailable",
-							signal,
-						),
-					);
+				case "askDeletion":
+					questions.ask(source, action);
 					return source;
-				}
 				case "deleteKeys":
 					await unlessNamespaceEnds(
 						client,
@@ -113,7 +102,7 @@ export function createSourceDeletionController(
 /** The answer of archive stays while these are on their way to it. */
 const stepsToAnswer: ReadonlySet<string> = new Set<DeletionAction["type"]>([
 	"putTombstone",
-	"askArchive",
+	"askDeletion",
 ]);
 
 function isOurs({ metadata }: Source): boolean {

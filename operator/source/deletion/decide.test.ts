@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Source, SourceStatus } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
 import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
-import { aboutOf } from "../../reconcile/archive-question.ts";
+import { aboutOf } from "../../reconcile/questions.ts";
 import { decide } from "./decide.ts";
 import type { DeletionState } from "./state.ts";
 
@@ -54,12 +54,13 @@ function stateWith(part: Partial<DeletionState> = {}): DeletionState {
 
 /** The key is out of use, and archive has answered. */
 function answeredWith(
-	outcome: DeletionAnswer,
+	answer: DeletionAnswer,
 	part: Partial<DeletionState> = {},
 ): DeletionState {
 	const question = { account: "shop", sourceKey: keys.sourceKey };
-	const about = aboutOf({ shard: keys.shard, question });
-	return stateWith({ tombstone: "put", answered: { about, outcome }, ...part });
+	const { shard } = keys;
+	const about = aboutOf({ type: "askDeletion", shard, question });
+	return stateWith({ tombstone: "put", answered: { about, answer }, ...part });
 }
 
 function waiting(reason: string, message: string): SourceStatus {
@@ -178,13 +179,13 @@ test.each([
 
 test("then archive is asked, and the status keeps its last answer meanwhile", () => {
 	const ask = {
-		type: "askArchive",
+		type: "askDeletion",
 		shard: 3,
 		question: { account: "shop", sourceKey: keys.sourceKey },
 	};
 	expect(
 		decide(stateWith({ tombstone: "put" }), deletedMs).map(({ type }) => type),
-	).toEqual(["writeStatus", "recordKubeEvent", "askArchive"]);
+	).toEqual(["writeStatus", "recordKubeEvent", "askDeletion"]);
 	for (const reason of ["DeletionWaitsForArchive", "DeletingEvents"]) {
 		const source = sourceWith(waiting(reason, "It said so."));
 		const state = stateWith({ source, tombstone: "put" });
@@ -213,7 +214,7 @@ test("what archive said of another shard is no answer", () => {
 	const done: DeletionAnswer = { ok: true, isDone: true, objects: 1 };
 	const state = answeredWith(done, { keys: { ...keys, shard: 4 } });
 	expect(decide(state, deletedMs).map(({ type }) => type)).toContain(
-		"askArchive",
+		"askDeletion",
 	);
 });
 
@@ -259,7 +260,7 @@ test("keys that name a shard that isn't there are deleted by another shard's arc
 	const question = { account: "shop", sourceKey: keys.sourceKey };
 	const state = stateWith({ tombstone: "put", shards: 3 });
 	expect(decide(state, deletedMs)).toContainEqual({
-		type: "askArchive",
+		type: "askDeletion",
 		shard: 0,
 		question,
 	});

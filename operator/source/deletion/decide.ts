@@ -1,19 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import type {
-	DeletionAnswer,
-	DeletionRequest,
-} from "../../../packages/contracts/archive.ts";
+import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import {
 	findCondition,
 	setCondition,
 } from "../../../packages/kube/conditions.ts";
 import type { CommonAction, FinalizerAction } from "../../reconcile/actions.ts";
-import {
-	answerTo,
-	type ShardQuestion,
-} from "../../reconcile/archive-question.ts";
+import { type AskAction, answerTo } from "../../reconcile/questions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
 import { heldUnder, type StoredUnder, storedUnder } from "../routes/keys.ts";
 import type { DeletionState } from "./state.ts";
@@ -23,7 +17,7 @@ export type DeletionAction =
 	/** Takes the source key out of use; {@link DeletionState.tombstone} has what came of it. */
 	| { type: "putTombstone"; stored: StoredUnder }
 	/** {@link DeletionState.answered} has what archive says. */
-	| ({ type: "askArchive" } & ShardQuestion<DeletionRequest>)
+	| AskAction<"askDeletion">
 	| { type: "deleteKeys" }
 	| FinalizerAction;
 
@@ -64,11 +58,12 @@ export function decide(state: DeletionState, now: number): DeletionAction[] {
 	// Every archive deletes what is in the bucket. People may write the Secret, and nobody answers for a shard that isn't there.
 	const shard = stored.shard < state.shards ? stored.shard : 0;
 	const account = source.metadata.namespace!;
-	const asked = { shard, question: { account, sourceKey } };
+	const question = { account, sourceKey };
+	const asked: DeletionAction = { type: "askDeletion", shard, question };
 	const answer = answerTo(state.answered, asked);
 	return answer
 		? decideAnswered(state, answer, now)
-		: [...untilAnswered(state, now), { type: "askArchive", ...asked }];
+		: [...untilAnswered(state, now), asked];
 }
 
 /** Archive's last answer stays in the status until there is another one. */

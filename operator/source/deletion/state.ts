@@ -1,13 +1,12 @@
 import type { Run, Source } from "../../../crds/generated/types.ts";
 import { hasEnded } from "../../../crds/run.ts";
-import type { DeletionAnswer } from "../../../packages/contracts/archive.ts";
 import {
 	hasReason,
 	type KubeClient,
 } from "../../../packages/kube/client/client.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
-import type { ArchiveAnswered } from "../../reconcile/archive-question.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
+import type { ArchiveAnswer } from "../../reconcile/questions.ts";
 import { readSecret } from "../../reconcile/secret-ref.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "../routes/keys.ts";
 
@@ -23,7 +22,7 @@ export interface DeletionState extends DeletionOutcome {
 	/** Names of the active Runs that load the Source's events. */
 	runs: string[];
 	/** What archive has said since it was asked. */
-	answered?: ArchiveAnswered<DeletionAnswer> | undefined;
+	answered?: ArchiveAnswer | undefined;
 	/** When this process last wrote the Source's status; 0 if it never did. */
 	statusWrittenMs: number;
 }

@@ -3,15 +3,15 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../../crds/generated/types.ts";
-import {
-	type ArchiveAnswer,
-	type AskAction,
-	aboutOf,
-} from "../../../operator/jobs/questions.ts";
 import type { OperationAction } from "../../../operator/operation/decide.ts";
 import { decide } from "../../../operator/operation/decide.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
 import { workOf } from "../../../operator/operation/work.ts";
+import {
+	type ArchiveAnswer,
+	type AskAction,
+	aboutOf,
+} from "../../../operator/reconcile/questions.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import { sourceOf } from "./resource-examples.ts";
 

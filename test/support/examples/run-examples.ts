@@ -3,7 +3,7 @@ import {
 	type Run,
 	type RunStatus,
 } from "../../../crds/generated/types.ts";
-import { aboutOf } from "../../../operator/jobs/questions.ts";
+import { aboutOf } from "../../../operator/reconcile/questions.ts";
 import { decide, type RunAction } from "../../../operator/run/decide.ts";
 import type { RunState } from "../../../operator/run/state.ts";
 import type { JobResult } from "../../../packages/contracts/job.ts";

@@ -1,5 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
+	DeletionAnswer,
+	DeletionRequest,
 	ErasureAnswer,
 	ErasureRequest,
 	ReleaseAnswer,
@@ -12,12 +14,18 @@ import type {
 	ResultRequest,
 } from "../../packages/contracts/manifest.ts";
 import {
+	deletionSubject,
 	erasureSubject,
 	importSubject,
 	manifestSubject,
 	releaseSubject,
 	resultSubject,
+	retentionSubject,
 } from "../../packages/contracts/nats.ts";
+import type {
+	RetentionAnswer,
+	RetentionRequest,
+} from "../../packages/contracts/retention.ts";
 import type {
 	ImportAnswer,
 	ImportRequest,
@@ -30,9 +38,9 @@ import {
 	type ObjectKey,
 } from "../../packages/kube/resource.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { askArchive } from "../reconcile/archive-question.ts";
+import { askArchive } from "./archive-question.ts";
 
-/** What Runs and Operations ask archive, and what it answers. */
+/** What the controllers ask archive, and what it answers. */
 interface Questions {
 	/** What to read. Archive may flush for long before it answers. */
 	askManifest: { question: ManifestRequest; answer: ManifestAnswer };
@@ -44,6 +52,10 @@ interface Questions {
 	askErase: { question: ErasureRequest; answer: ErasureAnswer };
 	/** To add what the Job of an Import has left. */
 	askImport: { question: ImportRequest; answer: ImportAnswer };
+	/** To keep a Source's events for another time. */
+	askRetention: { question: RetentionRequest; answer: RetentionAnswer };
+	/** To delete a Source's events. */
+	askDeletion: { question: DeletionRequest; answer: DeletionAnswer };
 }
 
 export type QuestionType = keyof Questions;
@@ -106,17 +118,17 @@ export class ArchiveQuestions {
 	readonly #limit: FairLimit;
 
 	/**
-	 * @param atOnce of one account to one shard, so that no account keeps archive from the others.
+	 * @param atOnce of one account to one shard, so that no account keeps archive from the others; undefined for any number.
 	 * @param onChange is to reconcile the key: the answer or some progress is there.
 	 */
 	constructor(
 		deps: { nats: NatsConnection; log: Logger },
-		atOnce: number,
+		atOnce: number | undefined,
 		onChange: (key: ObjectKey) => void,
 	) {
 		this.#deps = deps;
 		this.#work = new BackgroundWork(onChange);
-		this.#limit = new FairLimit({ atOncePerOwner: atOnce });
+		this.#limit = new FairLimit({ atOncePerOwner: atOnce ?? Infinity });
 	}
 
 	ask(object: KubeObject, ask: AskAction): void {
@@ -169,4 +181,6 @@ const questions: Record<
 	askRelease: { subjectOf: releaseSubject, noAnswer: "ReleaseUnavailable" },
 	askImport: { subjectOf: importSubject, noAnswer: "ImportUnavailable" },
 	askErase: { subjectOf: erasureSubject, noAnswer: "EraseUnavailable" },
+	askRetention: { subjectOf: retentionSubject, noAnswer: "ArchiveUnavailable" },
+	askDeletion: { subjectOf: deletionSubject, noAnswer: "ArchiveUnavailable" },
 };
