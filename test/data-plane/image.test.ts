@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ let root: string;
 beforeAll(async () => {
 	folder = await temporaryDirectory("image");
 	root = join(folder, "image");
+	execFileSync("npm", ["run", "console:build"]);
 	await writeRootDirectory(root);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
