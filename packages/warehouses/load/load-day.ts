@@ -88,6 +88,16 @@ export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
 	return sum;
 }
 
+/** Loads as one, where nobody asks any more which of them has loaded what. */
+export function joinedLoad(loads: readonly RecordedLoad[]): RecordedLoad {
+	return {
+		objects: loads.flatMap(({ objects }) => objects),
+		rows: rowsOf(loads),
+		unfit: addUnfit(loads.map(({ unfit }) => unfit)),
+		run: "",
+	};
+}
+
 export function rowsOf(objects: readonly { rows: number }[]): number {
 	return objects.reduce((sum, { rows }) => sum + rows, 0);
 }

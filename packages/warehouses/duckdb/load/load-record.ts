@@ -5,11 +5,10 @@ import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { asFilled, columnSql, eventRows } from "../../load/columns.ts";
 import {
-	addUnfit,
+	joinedLoad,
 	type LoadDay,
 	nameOf,
 	type RecordedLoad,
-	rowsOf,
 	type UnfitCount,
 	type UnfitRows,
 } from "../../load/load-day.ts";
@@ -238,12 +237,8 @@ export async function tidyRecord(
 		await session.run(
 			`DELETE FROM ${recordTable} WHERE ${isOf(table)} AND date = DATE ${quoteText(date)}`,
 		);
-		const one = {
-			...{ date, run: "", rows: rowsOf(loads) },
-			objects: loads.flatMap(({ objects }) => objects),
-			unfit: addUnfit(loads.map(({ unfit }) => unfit)),
-		};
-		await session.run(entry(table, record, one));
+		const one = joinedLoad(loads);
+		await session.run(entry(table, record, { date, ...one }));
 	}
 }
 

@@ -3,8 +3,8 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { asFilled } from "../../load/columns.ts";
 import {
-	addUnfit,
 	type HeldDate,
+	joinedLoad,
 	type LoadDay,
 	nameOf as objectNameOf,
 	type RecordedLoad,
@@ -254,6 +254,7 @@ export async function tidyRecord(
 	const dates = several.map(({ date }) => date);
 	const loads = await recordedLoads(transaction, schema, table, record, dates);
 	for (const [date, entries] of loads) {
+		const { run, objects, rows, unfit } = joinedLoad(entries);
 		const [xid, ...xids] = entries.flatMap(({ xids }) => xids);
 		await transaction.run(
 			`DELETE FROM ${name} WHERE table_name = $1 AND date = $2`,
@@ -261,14 +262,15 @@ export async function tidyRecord(
 		);
 		await transaction.run(
 			`INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, xids, changes)
-			VALUES ($1, $2, $3, '', $4, $5, $6, $7, $8::xid[], $9)`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::xid[], $10)`,
 			[
 				table,
 				record,
 				date,
-				entries.flatMap(({ objects }) => objects),
-				rowsOf(entries),
-				JSON.stringify(addUnfit(entries.map(({ unfit }) => unfit))),
+				run,
+				objects,
+				rows,
+				JSON.stringify(unfit),
 				xid,
 				xids,
 				entries.at(-1)!.changes,
