@@ -30,20 +30,24 @@ console: $(installed) ## The console with hot reload, beside a running `make up`
 
 .PHONY: console-screenshots
 console-screenshots: $(installed) ## Pictures of each page of the console, light, dark and on a phone, in .tidemill/screenshots (needs Chromium)
-	@CONSOLE_SCREENSHOTS=.tidemill/screenshots $(node) $(bin)/vitest run --project console test/console/screenshots.test.ts
+	@CONSOLE_SCREENSHOTS=.tidemill/screenshots $(node) $(bin)/vitest run --project console test/console/screenshots
 
 .PHONY: check
-check: $(installed) ## Seconds: format, lint, types and unit tests
+check: $(installed) ## Under a minute: format, lint, types and unit tests
 	@$(MAKE) --jobs=3 style types unit
 
 .PHONY: test
-test: lint ## Minutes: all of check, then tests with the real servers
-	@$(node) local/fetch.ts alert-rules promtool
-	@$(node) test/run.ts
+test: lint servers ## 10 minutes: all of check, then each promise, kind, kill and border on real servers
+	@$(node) test/run.ts laptop
 
-.PHONY: e2e
-e2e: $(installed) ## Minutes: install Tidemill on a real node and try it there (root on Linux; or TIDEMILL_E2E_KUBECONFIG=…)
-	@$(node) test/run.ts e2e
+.PHONY: test-all
+test-all: $(installed) ## 40 minutes: everything else once: each warehouse, the chart, the image, a real node (ROOMS="chart node" for some)
+	@$(node) local/fetch.ts alert-rules promtool
+	@$(node) test/run.ts all $(ROOMS)
+
+.PHONY: test-deep
+test-deep: $(installed) servers ## Hours, in parts that go on where the last call ended: seeds, exhaustive searches, old servers, ecosystems (PART=chaos for one)
+	@$(node) test/deep.ts $(PART)
 
 .PHONY: e2e-up e2e-down
 e2e-up: $(installed) ## Start a cluster of one real node, to try things by hand
@@ -53,11 +57,15 @@ e2e-down: $(installed) ## Remove it
 
 .PHONY: control-plane
 control-plane: servers ## The control plane's tests alone (TIDEMILL_BIN=… with the servers of another version of Kubernetes)
-	$(node) $(bin)/vitest run --project control-plane
+	$(node) $(bin)/vitest run --project control-plane --project faults-control-plane
 
 .PHONY: chart
 chart: $(installed) ## Minutes: check the Helm chart, by Helm, kubeconform and a real apiserver (builds them with Go)
 	$(node) $(bin)/vitest run --project chart
+
+.PHONY: e2e
+e2e: $(installed) ## Minutes: install Tidemill on a real node and try it there (root on Linux; or TIDEMILL_E2E_KUBECONFIG=…)
+	@$(node) test/run.ts all node
 
 .PHONY: install-yaml
 install-yaml: $(installed) ## Write install.yaml: the chart with the values to try it out, for kubectl apply (FILE=…)
@@ -65,19 +73,19 @@ install-yaml: $(installed) ## Write install.yaml: the chart with the values to t
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again, SHARDS=4)
-	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) CHAOS_SHARDS=$(or $(SHARDS),2) $(node) $(bin)/vitest run --project chaos test/faults/chaos/chaos
+	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) CHAOS_SHARDS=$(or $(SHARDS),2) $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/chaos
 
 .PHONY: table-histories
 table-histories: ## Random histories of a Pipeline: after each Run its table holds what the docs promise (SEEDS=1..200, SEED=7 for one again)
-	TABLE_SEEDS=$(or $(SEED),$(SEEDS),1..50) $(if $(SEED),TABLE_TELL=1) $(node) $(bin)/vitest run --project data-plane test/data-plane/table-model.test.ts
+	TABLE_SEEDS=$(or $(SEED),$(SEEDS),1..50) $(if $(SEED),TABLE_TELL=1) $(node) $(bin)/vitest run --project data-plane test/data-plane/table-model
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)
-	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project chaos test/faults/chaos/controls
+	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/controls
 
 .PHONY: fuzz
 fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
-	@SEED=$(or $(SEED),$(shell date +%s)) BODIES=$(or $(BODIES),100000) $(node) $(bin)/vitest run --project data-plane test/data-plane/body-values.test.ts
+	@SEED=$(or $(SEED),$(shell date +%s)) BODIES=$(or $(BODIES),100000) $(node) $(bin)/vitest run --project data-plane test/data-plane/body-values
 
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)
@@ -88,13 +96,16 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 	@$(node) test/schemathesis/run.ts --workers 1
 
 .PHONY: test-ecosystem
-test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflow, Dagster, Prefect and dbt with their examples, the recipes of docs/lake.md, and schemathesis (needs Python 3.11, Go and Java 17)
+test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflow, Dagster, Prefect and dbt with their examples, and the recipes of docs/lake.md (needs Python 3.11, Go and Java 17)
 	@$(node) test/ecosystem/run.ts
 	@$(node) test/ecosystem/orchestrators/run.ts
 	@$(node) test/ecosystem/bigquery/run.ts
 	@$(node) test/ecosystem/dbt/run.ts
-	@LAKE_TOOLS=all $(node) $(bin)/vitest run --project data-plane test/data-plane/lake-python.test.ts
-	@$(MAKE) schemathesis
+	@LAKE_TOOLS=all $(node) $(bin)/vitest run --project data-plane test/data-plane/lake-python
+
+.PHONY: bench-pairs
+bench-pairs: $(installed) servers ## An hour: load, archive, receive and the whole path beside those of an earlier commit, five times in turn (BASE=<commit>)
+	@$(node) tools/bench/pairs/main.ts
 
 .PHONY: test-bigquery
 test-bigquery: $(installed) ## Minutes: test a real project of BigQuery, and say what that proved (TIDEMILL_BIGQUERY_PROJECT=…)

@@ -7,7 +7,7 @@ import { consoleExamples } from "./support/examples/console-examples.ts";
 
 /*
  * Each command of the command tree has a test that carries it out. Each endpoint of the REST API has one by
- * test/control-plane/api-contract.test.ts, which goes through all of them.
+ * test/control-plane/api-contract.all.test.ts, which goes through all of them.
  */
 
 const root = join(import.meta.dirname, "..");
@@ -15,7 +15,7 @@ const tests = [
 	"cli/**/*.test.ts",
 	"packages/warehouses/duckdb/load/sql*.test.ts",
 	"packages/warehouses/load/query*.test.ts",
-	"test/{chart,control-plane,data-plane,faults,promises}/**/*.ts",
+	"test/{chart,control-plane,data-plane,faults,local-mode,promises}/**/*.ts",
 	"test/support/{cli,servers}/*.ts",
 ];
 const exercised = [

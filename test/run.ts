@@ -5,21 +5,26 @@ import { mapConcurrently } from "../packages/fair/fair-limit.ts";
 import { Lane } from "./lanes/lane.ts";
 import { bundleProgram } from "./lanes/program.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
-import { suites } from "./lanes/suites.ts";
+import { suiteOf } from "./lanes/suites.ts";
 
-const [suite = "test"] = process.argv.slice(2);
-const stages = suites[suite];
-if (!stages)
-	throw new Error(
-		`There is no suite ${suite}; there are ${Object.keys(suites).join(" and ")}.`,
-	);
+/** `make test` runs the tier `laptop`, and `make test-all` the tier `all`, whose chosen rooms may follow. */
+const [tier = "laptop", ...only] = process.argv.slice(2);
+if (tier !== "laptop" && tier !== "all")
+	throw new Error(`There is no tier ${tier} here; there are laptop and all.`);
+const stages = suiteOf(tier)
+	.map((stage) =>
+		stage.filter(({ project }) => !only.length || only.includes(project)),
+	)
+	.filter((stage) => stage.length > 0);
+if (stages.length === 0)
+	throw new Error(`No room of the tier ${tier} is called ${only.join()}.`);
 /** A lane waits much of its time, so a few keep a core busy. Of more, each would wait so long that deadlines pass. */
 const lanesAtOnce = 3 * availableParallelism();
 /** With so many failures in one stage the next stages would say the same. */
 const hopeless = 10;
 
 const root = join(import.meta.dirname, "..");
-const reports = join(root, ".tidemill/test-reports", suite);
+const reports = join(root, ".tidemill/test-reports", tier);
 await rm(reports, { recursive: true, force: true });
 await mkdir(reports, { recursive: true });
 
@@ -29,8 +34,8 @@ await bundleProgram();
 const lanes: Lane[] = [];
 let isHopeless = false;
 for (const stage of stages) {
-	const started = Object.entries(stage).map(
-		([name, what]) => new Lane({ ...what, name, root, reports, hopeless }),
+	const started = stage.map(
+		(what) => new Lane({ ...what, root, reports, hopeless }),
 	);
 	lanes.push(...started);
 	if (isHopeless) continue;
@@ -39,8 +44,10 @@ for (const stage of stages) {
 }
 
 console.log("\nThe slowest files:");
-for (const { file, seconds } of slowestFiles(lanes, 20))
-	console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
+for (const { file, seconds, cpuSeconds } of slowestFiles(lanes, 20))
+	console.log(
+		`${seconds.toFixed(1).padStart(7)} s  ${cpuSeconds === undefined ? "" : `${cpuSeconds.toFixed(1).padStart(7)} s of CPU  `}${file}`,
+	);
 console.log("\nThe lanes:");
 for (const lane of lanes) console.log(`  ${lane.summary}`);
 const failed = failedTests(lanes);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { pinnedBinaries } from "../local/binaries/pinned.ts";
+import { deepParts } from "./lanes/deep-parts.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -15,7 +16,7 @@ interface Workflow {
 		{
 			permissions?: Record<string, string>;
 			"timeout-minutes"?: number;
-			strategy?: { matrix: { minor?: string[] } };
+			strategy?: { matrix: { minor?: string[]; part?: string[] } };
 			needs?: string | string[];
 			/** Another workflow, in place of steps. */
 			uses?: string;
@@ -60,6 +61,22 @@ test("a workflow may do no more than it says, and ends", () => {
 			expect(step.with?.["persist-credentials"]).toBe(false);
 });
 
+test("each push runs make test and make test-all, and each night every part of make test-deep", () => {
+	const { jobs } = parse(read(".github/workflows/test.yaml")) as Workflow;
+	const runs = Object.values(jobs).flatMap(({ steps: all = [] }) =>
+		all.map(({ run = "" }) => run),
+	);
+	expect(runs).toContain("make test");
+	expect(runs.filter((run) => run.endsWith(" make test-all"))).toHaveLength(1);
+	const deep = parse(read(".github/workflows/deep.yaml")) as Workflow;
+	expect(deep.jobs.part!.strategy!.matrix.part!.toSorted()).toEqual(
+		Object.keys(deepParts).sort(),
+	);
+	expect(deep.jobs.part!.steps!.at(-1)!.run).toBe(
+		'make test-deep PART="$PART"',
+	);
+});
+
 test("the image is scanned, and the packages of the program, which no scanner sees in a bundle", () => {
 	const { jobs } = parse(read(".github/workflows/scan.yaml")) as Workflow;
 	const scanned = jobs.image!.steps!;
@@ -80,7 +97,9 @@ test("nothing is released before all tests have passed, and the scan", () => {
 	const { test: tests, ecosystem, scan, ...others } = release.jobs;
 	expect(tests?.uses).toBe("./.github/workflows/test.yaml");
 	expect(scan?.uses).toBe("./.github/workflows/scan.yaml");
-	expect(ecosystem?.steps?.at(-1)?.run).toBe("make test-ecosystem");
+	expect(ecosystem?.steps?.at(-1)?.run).toBe(
+		'make test-deep PART="test-ecosystem schemathesis"',
+	);
 	const waitsFor = (name: string, awaited: string): boolean =>
 		[release.jobs[name]?.needs ?? []]
 			.flat()

@@ -1,6 +1,6 @@
 /**
  * Where plans differ from JSON Schema's drafts: each case of the official test suite that is validated otherwise, with the reason.
- * packages/tracking-plan/vectors.test.ts holds it to be complete, and docs/reference/json-schema.md is generated from it.
+ * packages/tracking-plan/vectors.all.test.ts holds it to be complete, and docs/reference/json-schema.md is generated from it.
  */
 export interface SchemaException {
 	what: string;

@@ -92,7 +92,7 @@ async function test(trial: Trial, folder: string): Promise<number> {
 			join(root, "node_modules/vitest/vitest.mjs"),
 			"run",
 			"--project=data-plane",
-			"test/data-plane/bigquery-real.test.ts",
+			"test/data-plane/bigquery-real.all.test.ts",
 		],
 		{
 			stdio: ["ignore", "inherit", "inherit"],

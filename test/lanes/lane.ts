@@ -4,17 +4,18 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { cpuFileOf } from "./cpu-reporter.ts";
 import type { LaneEnd, VitestReport } from "./report.ts";
-import { endedChildrenSeconds, sumUp } from "./report.ts";
+import { endedChildrenSeconds, readCpuSeconds, sumUp } from "./report.ts";
+import { endingOf, type Tier } from "./tiers.ts";
 
 export interface LaneOptions {
 	name: string;
-	/** Projects of vitest.config.ts, one after the other. */
-	projects: string[];
-	/** Of their files, those below these folders; all if undefined. */
-	folders?: string[];
-	/** Globs of those that another lane has. */
-	without?: string[];
+	/** A project of vitest.config.ts, of which the lane has the files of one tier. */
+	project: string;
+	tier: Tier;
+	/** Which part of them, such as "1/4"; all if undefined. */
+	shard?: string;
 	root: string;
 	/** Folder of the JSON reports. */
 	reports: string;
@@ -27,6 +28,7 @@ export class Lane implements LaneEnd {
 	readonly #options: LaneOptions;
 	exitCode: number | null | undefined;
 	report: VitestReport | undefined;
+	cpuSecondsOf: ReadonlyMap<string, number> = new Map();
 	#seconds = 0;
 	#cpuSeconds: number | undefined;
 
@@ -48,8 +50,8 @@ export class Lane implements LaneEnd {
 
 	/** Prints vitest's lines, each with the lane's name before it. */
 	async run(): Promise<void> {
-		const { name, projects, root, reports, hopeless } = this.#options;
-		const { folders = [], without = [] } = this.#options;
+		const { name, project, tier, shard, root, reports, hopeless } =
+			this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
 		const vitest = spawn(
@@ -58,8 +60,10 @@ export class Lane implements LaneEnd {
 				join(root, "node_modules/vitest/vitest.mjs"),
 				"run",
 				`--bail=${hopeless}`,
-				...projects.flatMap((project) => ["--project", project]),
-				...folders,
+				"--project",
+				project,
+				...(shard ? ["--shard", shard] : []),
+				...(tier === "check" ? [] : [endingOf(tier)]),
 			],
 			{
 				cwd: root,
@@ -67,7 +71,7 @@ export class Lane implements LaneEnd {
 				env: {
 					...process.env,
 					TEST_REPORT: file,
-					TEST_WITHOUT: without.join(),
+					...(tier === "deep" && { TEST_DEEP: "1" }),
 				},
 			},
 		);
@@ -88,6 +92,12 @@ export class Lane implements LaneEnd {
 			JSON.parse,
 			() => undefined,
 		);
+		// The unit tests run side by side, so that nobody can say which cost what.
+		if (tier !== "check")
+			this.cpuSecondsOf = await readFile(cpuFileOf(file), "utf8").then(
+				readCpuSeconds,
+				() => new Map(),
+			);
 		this.#seconds = (performance.now() - startedMs) / 1000;
 		console.log(this.summary);
 	}

@@ -25,6 +25,8 @@ export interface VitestReport {
 export interface LaneEnd {
 	exitCode: number | null | undefined;
 	report: VitestReport | undefined;
+	/** What its files cost, by their names in the report. */
+	cpuSecondsOf?: ReadonlyMap<string, number>;
 }
 
 export interface Total {
@@ -93,15 +95,25 @@ function reasonOf(failure: string): string {
 export function slowestFiles(
 	lanes: readonly LaneEnd[],
 	count: number,
-): { file: string; seconds: number }[] {
+): { file: string; seconds: number; cpuSeconds: number | undefined }[] {
 	return lanes
-		.flatMap(({ report }) => report?.testResults ?? [])
-		.map(({ name, startTime, endTime }) => ({
-			file: relative(process.cwd(), name),
-			seconds: (endTime - startTime) / 1000,
-		}))
+		.flatMap(({ report, cpuSecondsOf }) =>
+			(report?.testResults ?? []).map(({ name, startTime, endTime }) => ({
+				file: relative(process.cwd(), name),
+				seconds: (endTime - startTime) / 1000,
+				cpuSeconds: cpuSecondsOf?.get(name),
+			})),
+		)
 		.sort((a, b) => b.seconds - a.seconds)
 		.slice(0, count);
+}
+
+/** @param lines What cpu-reporter.ts writes: a file, a tab, and seconds. */
+export function readCpuSeconds(lines: string): Map<string, number> {
+	const costs = lines.split("\n").map((line) => line.split("\t"));
+	return new Map(
+		costs.map(([file = "", seconds]) => [file, Number(seconds)] as const),
+	);
 }
 
 /**

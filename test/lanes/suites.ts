@@ -1,130 +1,48 @@
 import type { LaneOptions } from "./lane.ts";
+import { type Room, rooms, type Tier, testFiles, tierOf } from "./tiers.ts";
 
 /** Lanes that run side by side, a few at a time, in this order. */
-export type Stage = Record<
-	string,
-	Pick<LaneOptions, "projects" | "folders" | "without">
->;
+export type Stage = Pick<LaneOptions, "name" | "project" | "tier" | "shard">[];
 
-/** Beginnings of each lane's files. Where several fit, the longest counts. What takes longest begins first. */
-const servers: Record<string, { projects: string[]; folders: string[] }> = {
-	// Two files that take as long as other lanes.
-	warehouses: {
-		projects: ["data-plane"],
-		folders: ["test/data-plane/warehouse"],
-	},
-	archive: {
-		projects: ["data-plane"],
-		folders: ["test/data-plane/"],
-	},
-	views: {
-		projects: ["data-plane"],
-		folders: [
-			"test/data-plane/erased-columns",
-			"test/data-plane/evolving",
-			"test/data-plane/latest-view",
-		],
-	},
-	faults: {
-		projects: ["data-plane", "chaos"],
-		folders: ["test/faults/chaos/", "test/faults/data-plane/"],
-	},
-	console: {
-		projects: ["console"],
-		folders: ["test/console/"],
-	},
-	tables: {
-		projects: ["data-plane"],
-		folders: [
-			"test/data-plane/amazon-sns",
-			"test/data-plane/body-values",
-			"test/data-plane/clickhouse",
-			"test/data-plane/destination-busy",
-			"test/data-plane/image",
-			"test/data-plane/postgres",
-			"test/data-plane/refused-requests",
-			"test/data-plane/secrets",
-			"test/data-plane/sender-examples",
-			"test/data-plane/table",
-			"test/data-plane/tracking-plans",
-		],
-	},
-	promises: {
-		projects: ["promises"],
-		folders: ["test/promises/"],
-	},
-	"receive-load": {
-		projects: ["data-plane"],
-		folders: [
-			"test/data-plane/bigquery",
-			"test/data-plane/idempotency",
-			"test/data-plane/load",
-			"test/data-plane/notifications",
-			"test/data-plane/receive",
-			"test/data-plane/tenancy/",
-			"test/faults/data-plane/idempotency-crashes",
-		],
-	},
-	control: {
-		projects: ["control-plane"],
-		folders: ["test/control-plane/"],
-	},
-	// With a control plane of its own, which costs less than what the lane would wait longer without.
-	outages: {
-		projects: ["control-plane"],
-		folders: [
-			"test/control-plane/operator-alerts",
-			"test/control-plane/process-node",
-			"test/control-plane/run-endings",
-			"test/control-plane/source-deletion",
-			"test/faults/control-plane/",
-		],
-	},
-	// They wait for backoffs most of the time.
-	refusals: {
-		projects: ["control-plane"],
-		folders: [
-			"test/control-plane/refused-writes",
-			"test/control-plane/tenancy/missing-bindings",
-		],
-	},
+/** Into how many lanes a room's files of one tier are divided, because they would take longer than all other lanes. */
+const shards: Partial<Record<Tier, Record<string, number>>> = {
+	all: { "data-plane": 4, "control-plane": 2, console: 2 },
 };
-
-/** Globs of the files below one of these beginnings that another lane has. */
-function ofOthers(folders: string[]): string[] {
-	return Object.values(servers)
-		.flatMap((lane) => lane.folders)
-		.filter((other) =>
-			folders.some((own) => other !== own && other.startsWith(own)),
-		)
-		.map((other) => (other.endsWith("/") ? `${other}**` : `${other}*`));
-}
+/** What it measures would be taken for the slowness of what else runs. */
+const alone = "alone";
 
 /**
- * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
- * other. A lane by itself waits much of its time, so side by side they keep all cores busy, and what only computes fills the gaps.
- * What measures time has the machine to itself.
+ * A tier's lanes: one for each room that has files of it, and one for those beside the code. A lane waits much of its time, so side by side they keep
+ * all cores busy.
  */
-export const suites: Record<string, Stage[]> = {
-	test: [
-		{ unit: { projects: ["unit"] } },
-		{
-			...Object.fromEntries(
-				Object.entries(servers).map(([name, { projects, folders }]) => [
-					name,
-					{ projects, folders, without: ofOthers(folders) },
-				]),
-			),
-			slow: { projects: ["slow"] },
-		},
-		{ alone: { projects: ["alone"] } },
-	],
-	// The node's lane waits most of its time: for Pods that end, and for kubelet.
-	e2e: [
-		{
-			chart: { projects: ["chart"] },
-			image: { projects: ["image"] },
-			e2e: { projects: ["e2e"] },
-		},
-	],
-};
+export function suiteOf(
+	tier: Exclude<Tier, "check" | "deep">,
+	files = testFiles(),
+): Stage[] {
+	const ofTier = files.filter((file) => tierOf(file) === tier);
+	const has = (each: Room) =>
+		ofTier.some((file) => file.startsWith(`${each.folder}/`));
+	const all = rooms(files);
+	const besideAny = ofTier.some(
+		(file) => !all.some(({ folder }) => file.startsWith(`${folder}/`)),
+	);
+	const names = all.filter(has).map(({ name }) => name);
+	const beside = [
+		...names.filter((name) => name !== alone),
+		...(besideAny ? ["beside"] : []),
+	].flatMap((project): Stage => {
+		const count = shards[tier]?.[project] ?? 1;
+		return Array.from({ length: count }, (_, i) => ({
+			name: count > 1 ? `${project}-${i + 1}` : project,
+			project,
+			tier,
+			...(count > 1 && { shard: `${i + 1}/${count}` }),
+		}));
+	});
+	const last: Stage = names.includes(alone)
+		? [{ name: alone, project: alone, tier }]
+		: [];
+	const unit: Stage =
+		tier === "laptop" ? [{ name: "unit", project: "unit", tier: "check" }] : [];
+	return [unit, beside, last].filter((stage) => stage.length > 0);
+}

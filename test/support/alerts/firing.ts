@@ -66,7 +66,7 @@ export const allUp: AlertSeries[] = [
 	step: 0,
 }));
 
-/** The chart's rules about our own metrics, for one shard, as Helm renders them (test/chart/alerts.test.ts compares). */
+/** The chart's rules about our own metrics, for one shard, as Helm renders them (test/chart/alerts.all.test.ts compares). */
 export function ownRules(): RulesFile["groups"][number] {
 	const file = join(
 		import.meta.dirname,

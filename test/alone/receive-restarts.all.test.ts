@@ -2,15 +2,15 @@ import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { ServiceBalancer } from "../../support/doubles/kubernetes/service-balancer.ts";
+import { ServiceBalancer } from "../support/doubles/kubernetes/service-balancer.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
 	startReceiveFixture,
 	startReceiver,
 	type TestReceiver,
-} from "../../support/fixtures/data-plane/receiver.ts";
-import { sendJSON, untilKnown } from "../../support/senders/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 
 /** `RESTARTS=1000` makes it as long as the promise speaks of. */
 const restarts = Number(process.env.RESTARTS ?? 4);

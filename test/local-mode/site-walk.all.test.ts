@@ -15,7 +15,7 @@ import { hasPostgres } from "./setup.ts";
 const terminals = ["postgres", "cli"];
 
 /**
- * test/site.test.ts follows the "next" links in the site that is built, and compares what the copy button gives with the commands
+ * test/site.all.test.ts follows the "next" links in the site that is built, and compares what the copy button gives with the commands
  * of these pages.
  */
 const pages = walk

@@ -18,7 +18,7 @@ import {
 
 /*
  * The image as a release has it: built by the Dockerfile from the files that .dockerignore lets through. What the bundle of a
- * checkout holds has its tests in test/data-plane/image.test.ts.
+ * checkout holds has its tests in test/data-plane/image.all.test.ts.
  */
 
 const reason = reasonWithoutBuildah();

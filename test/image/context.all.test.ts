@@ -55,7 +55,7 @@ const left = [
 	".git/config",
 	".tidemill/kube/admin.yaml",
 	"api/.env",
-	"api/main.test.ts",
+	"api/main.all.test.ts",
 	"api/node_modules/x/index.js",
 	"charts/tidemill/values.yaml",
 	"docs/.npmrc",

@@ -13,7 +13,7 @@ import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /*
  * A second opinion on the double: Google's own client understands its answers, and what load relies on in BigQuery holds for
- * it. test/data-plane/bigquery-real.test.ts asks the same of BigQuery itself.
+ * it. test/data-plane/bigquery-real.all.test.ts asks the same of BigQuery itself.
  */
 let double: BigQueryDouble;
 let place: Place;

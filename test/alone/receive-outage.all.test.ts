@@ -7,8 +7,8 @@ import {
 	type ReceiveFixture,
 	readFrames,
 	startReceiveFixture,
-} from "../../support/fixtures/data-plane/receiver.ts";
-import { sendJSON, untilKnown } from "../../support/senders/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 
 /** `OUTAGE_MS=60000` makes it as long as the promise speaks of. */
 const outageMs = Number(process.env.OUTAGE_MS ?? 5_000);

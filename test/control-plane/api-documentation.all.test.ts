@@ -74,7 +74,7 @@ test("the docs page loads nothing from other hosts", async () => {
 	const articles = page.split("<article ");
 	for (const { id, method, path } of endpoints) {
 		const article = articles.find((each) => each.startsWith(`id="${id}"`))!;
-		// test/promises/api-samples.test.ts carries the commands out, with the names that they have here.
+		// test/local-mode/api-samples.all.test.ts carries the commands out, with the names that they have here.
 		const [route] = path.slice("/v1".length).split("{");
 		expect(article).toContain(`$TIDEMILL_API_URL${route}`);
 		const statuses = Object.keys(
