@@ -50,7 +50,7 @@ export async function installResources(kubectl: Kubectl): Promise<void> {
 	);
 }
 
-/** Lets the cluster say where its REST API is, as the chart's api/address.yaml does: the command line sends tokens to no other. */
+/** Lets the cluster say where its REST API is, as charts/tidemill/templates/api/address.yaml does: the command line sends tokens to no other. */
 export async function stateApiAddress(
 	kubectl: Kubectl,
 	directory: string,

@@ -1,7 +1,7 @@
 import type { ViolationKind } from "../contracts/tracking-plan.ts";
 import { escapeToken } from "./metered/tools.ts";
 
-/** As ajv reports it, with the params of plan/keywords.ts. */
+/** As ajv reports it, with the params of metered/keywords.ts. */
 export interface SchemaError {
 	instancePath: string;
 	keyword: string;

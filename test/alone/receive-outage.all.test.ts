@@ -13,7 +13,7 @@ import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 /** `OUTAGE_MS=60000` makes it as long as the promise speaks of. */
 const outageMs = Number(process.env.OUTAGE_MS ?? 5_000);
 const senders = 50;
-/** A frame's PubAck is waited for 5 s (frame-publisher.ts), and some time is the machine's. */
+/** A frame's PubAck is waited for 5 s (shard-writer.ts), and some time is the machine's. */
 const slowestMs = 8_000;
 
 let fixture: ReceiveFixture;

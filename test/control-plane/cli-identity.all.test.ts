@@ -76,7 +76,7 @@ afterEach(async () => {
 	await removeAll();
 });
 
-/** As the chart's template api/address.yaml does. */
+/** As charts/tidemill/templates/api/address.yaml does. */
 async function state(address: string): Promise<void> {
 	const name = `api-address-${randomBytes(4).toString("hex")}`;
 	stated.push(name);

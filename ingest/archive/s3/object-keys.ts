@@ -136,7 +136,7 @@ export class ObjectKeys {
 		return `${this.allQuarantined()}account=${account}/source=${sourceKey}/`;
 	}
 
-	/** What Runs got of sources before it was cut; see lake/manifest/early-object.ts. Not among the events. */
+	/** What Runs got of sources before it was cut; see ingest/lake/manifest/early-objects.ts. Not among the events. */
 	allEarly(): string {
 		return `${this.#prefix}early/`;
 	}

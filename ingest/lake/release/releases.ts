@@ -20,7 +20,7 @@ import type { ReleasedLedgers } from "./released-ledgers.ts";
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its release still waits. */
 const maxWaiting = 16;
 
-/** Answers operator's requests to release events of one shard's sources (packages/contracts/release.ts). */
+/** Answers operator's requests to release events of one shard's sources (packages/contracts/archive.ts). */
 export function answerReleases(
 	context: LakeContext,
 	shard: LakeShard,

@@ -69,7 +69,7 @@ export function pageOf(
 
 /**
  * Answers the archives of other shards, which sources of this one have moved from or to
- * (packages/contracts/shards/source-share.ts).
+ * (packages/contracts/archive.ts).
  */
 export function answerShares(shard: LakeShard): LakeQuestion<ShareRequest> {
 	return {

@@ -22,7 +22,7 @@ import { listInParts } from "./listing.ts";
 const sliceMs = 15_000;
 
 /**
- * Deletes sources of one shard for operator (packages/contracts/deletion.ts). Any archive can repeat every step. A request that
+ * Deletes sources of one shard for operator (packages/contracts/archive.ts). Any archive can repeat every step. A request that
  * finds everything deleted changes nothing.
  */
 export function answerDeletions(

@@ -21,7 +21,7 @@ import { recordFor, retentionOf } from "./source-retention.ts";
 /** Two archives and a sweep may write the next record at once. */
 const attempts = 5;
 
-/** Answers operator's requests to keep events of one shard's sources longer (packages/contracts/stored/retention.ts). */
+/** Answers operator's requests to keep events of one shard's sources longer (packages/contracts/retention.ts). */
 export function answerRetention(
 	context: LakeContext,
 	shard: LakeShard,

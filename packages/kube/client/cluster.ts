@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-// Types only: see access.ts.
+// Types only: see transport.ts.
 import type { Cluster } from "@kubernetes/client-node";
 // yaml: reads YAML 1.2 to the letter.
 import { parse } from "yaml";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Agent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import { createSecureContext } from "node:tls";
-// Types only: see access.ts.
+// Types only: see transport.ts.
 import type { Cluster } from "@kubernetes/client-node";
 import { KubeClient } from "./client.ts";
 import type { KubeClientOptions } from "./client-options.ts";

@@ -19,7 +19,7 @@ export interface TableMark {
 	pipeline?: string;
 	/** Of the Source that the Pipeline loads into it, also before `holds` says so. Marks of early builds lack it. */
 	sourceKey?: string;
-	/** Names what the Destination has recorded about the table's rows; absent if nothing (see duckdb/load-record.ts). */
+	/** Names what the Destination has recorded about the table's rows; absent if nothing (see load-record.ts). */
 	record?: string;
 	/** Absent until a load of the whole window is complete. */
 	holds?: {

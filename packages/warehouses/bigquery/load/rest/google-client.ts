@@ -1,4 +1,4 @@
-// @google-cloud/bigquery: Google's client for jobs, datasets, tables and their metadata (docs/decisions/0035).
+// @google-cloud/bigquery: Google's client for jobs, datasets, tables and their metadata (docs/decisions/0038).
 import { BigQuery } from "@google-cloud/bigquery";
 import type { RestClient, RestRequest } from "./rest-client.ts";
 
