@@ -1,12 +1,14 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { crossings, hasBorder } from "../tools/house/borders.ts";
 import {
 	type FileImport,
 	folderOf,
 	importCircle,
 	importsIn,
-	topOf,
+	isTest,
+	packageImportsIn,
 } from "../tools/house/import-graph.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -18,9 +20,10 @@ const files = globSync("**/*.{ts,tsx}", {
 		"clients/typescript/src/generated/**",
 	],
 }).sort();
-const imports = importsIn(
-	new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")])),
+const texts = new Map(
+	files.map((file) => [file, readFileSync(join(root, file), "utf8")]),
 );
+const imports = importsIn(texts);
 /** Tests and benchmarks import everything, so they are not part of the order. */
 const sourceImports = imports.filter(
 	({ from, to }) => isSource(from) && isSource(to),
@@ -44,47 +47,18 @@ test("no folders beside each other import each other in a circle", () => {
 	expect(circles).toEqual([]);
 });
 
-test("a folder imports only the folders that CONTRIBUTING.md lists for it", () => {
-	const allowed = allowedImports();
-	const others = sourceImports.filter(({ from, to, isLazy }) => {
-		const source = roomOf(from);
-		const { always = [], lazily = [] } = allowed.get(source) ?? {};
-		const targets = [source, ...always, ...(isLazy ? lazily : [])];
-		return !targets.some((one) => one === "all" || to.startsWith(`${one}/`));
-	});
-	expect(others).toEqual([]);
+test("no import crosses a border between folders", () => {
+	const all = [...imports, ...packageImportsIn(texts)];
+	expect(crossings(all)).toEqual([]);
 });
 
-test("only ingest imports what loads a warehouse; the CLI begins to when somebody queries one", () => {
-	const load = /^packages\/warehouses\/(\w+\/)?load\//;
-	const others = sourceImports
-		.filter(({ from, to }) => load.test(to) && !load.test(from))
-		.filter(({ from }) => topOf(from) !== "ingest" && topOf(from) !== "tools");
-	expect(others.map(({ from }) => from)).toEqual(["cli/bin/sql.ts"]);
-	const text = readFileSync(join(root, "cli/bin/sql.ts"), "utf8");
-	expect(text).not.toMatch(/ from "[^"]*\/load\//);
+test("each folder with a program has a border, but for tests and tools, which may import everything", () => {
+	const open = files
+		.filter((file) => file.includes("/"))
+		.map(roomOf)
+		.filter((room) => !hasBorder(room) && !/^(test|tools)$/.test(room));
+	expect(open).toEqual([]);
 });
-
-test("what people read in the console stands in its files of words, so that it can be translated", () => {
-	const shown = files
-		.filter((file) => /^console\/(?!messages\/)[^.]*\.tsx?$/.test(file))
-		.flatMap((file) => {
-			const text = readFileSync(join(root, file), "utf8")
-				.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")
-				// Names of classes, in which words stand side by side.
-				.replaceAll(/\bclass=("[^"]*"|\{[^{}]*(\{[^{}]*\}[^{}]*)*\})/g, "");
-			return [...text.matchAll(sentence), ...text.matchAll(betweenTags)].map(
-				([found]) => `${file}: ${found}`,
-			);
-		})
-		.filter((one) => !/var\(--|tidemill events replay/.test(one));
-	expect(shown).toEqual([]);
-});
-
-/** Two words side by side in quotes. */
-const sentence = /(["`])[A-Za-z][^"`\n]*?\b[A-Za-z]{2,} [a-z]{2,}[^"`\n]*\1/g;
-/** A word that JSX has as it is. */
-const betweenTags = /(?<=[^=]>)\s*[A-Za-z]{2,}[\w ,.’']*(?=<\/)/g;
 
 /** A folder of the root, or one of packages/. */
 function roomOf(file: string): string {
@@ -92,21 +66,8 @@ function roomOf(file: string): string {
 	return file.split("/").slice(0, depth).join("/");
 }
 
-/** Its table of folders: "| `folder/` | what it holds | `other`, `folders`; by `import()` alone: `more` |". */
-function allowedImports() {
-	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
-	const rows = page.matchAll(/^\| `([\w/-]+)\/` \|[^|]*\|([^|]*)\|$/gm);
-	const namesIn = (text = "") => text.match(/[\w/-]+(?=`)|\ball\b/g) ?? [];
-	return new Map(
-		[...rows].map(([, folder, targets]) => {
-			const [always, lazily] = targets!.split(";").map(namesIn);
-			return [folder!, { always, lazily }];
-		}),
-	);
-}
-
 function isSource(file: string): boolean {
-	return !/^(test|tools\/bench)\/|\.test\.tsx?$/.test(file);
+	return !isTest(file) && !/^(test|tools\/bench)\//.test(file);
 }
 
 /** Every folder that holds folders whose files import something. */

@@ -6,6 +6,8 @@ export interface FileImport {
 	to: string;
 	/** By `import()`, when it is needed. */
 	isLazy?: true;
+	/** `to` is a package, of npm or of Node. */
+	isPackage?: true;
 }
 
 /** @param files The text of each file by its path. Type-only imports and `import()` count as well. */
@@ -21,6 +23,25 @@ export function importsIn(files: ReadonlyMap<string, string>): FileImport[] {
 			...(parenthesis && { isLazy: true as const }),
 		})),
 	);
+}
+
+/** The packages that files import, by the names that the files give. */
+export function packageImportsIn(
+	files: ReadonlyMap<string, string>,
+): FileImport[] {
+	const named = /\b(?:from|import)\s*(\(?)\s*["']([\w@][^"']*)["']/g;
+	return [...files].flatMap(([from, text]) =>
+		[...text.matchAll(named)].map(([, parenthesis, to]) => ({
+			from,
+			to: to!,
+			isPackage: true as const,
+			...(parenthesis && { isLazy: true as const }),
+		})),
+	);
+}
+
+export function isTest(file: string): boolean {
+	return /\.test\.tsx?$/.test(file);
 }
 
 /** A process's main.ts is above everything, so it counts as a folder of its own. */
