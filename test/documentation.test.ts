@@ -27,10 +27,7 @@ test.each(pages)("every link to a file in %s leads somewhere", (page) => {
 	expect(missing.map(([, link]) => link)).toEqual([]);
 });
 
-/** A decision tells what was there on its day, and a move needn't edit it. */
-const current = pages.filter((page) => !page.startsWith("docs/decisions/"));
-
-test.each(current)("every path that %s names exists", (page) => {
+test.each(pages)("every path that %s names exists", (page) => {
 	const paths = textOf(page).matchAll(/`([\w.-]+\/[\w./-]+)`/g);
 	const missing = [...paths]
 		.map(([, path]) => path!)

@@ -2,10 +2,8 @@
 export interface Walk {
 	/** Such as "From `spec.schedule` to a Job". */
 	title: string;
-	/** The files of its numbered steps, in order. */
+	/** The files of its steps, in order. */
 	files: WalkFile[];
-	/** What is executed on the way besides: the files of its lists of metrics, errors, limits and settings. */
-	besides: string[];
 }
 
 export interface WalkFile {
@@ -21,14 +19,7 @@ export function readWalks(page: string): Walk[] {
 		.filter((text) => text.startsWith("**From "))
 		.map((text) => {
 			const [title = ""] = text.split("\n");
-			const [steps = "", ...lists] = text.split(
-				/^- (?:Metrics|Errors|Limits|Settings): /m,
-			);
-			return {
-				title: title.replaceAll("*", ""),
-				files: filesIn(steps),
-				besides: filesIn(lists.join("\n")).map(({ path }) => path),
-			};
+			return { title: title.replaceAll("*", ""), files: filesIn(text) };
 		});
 }
 

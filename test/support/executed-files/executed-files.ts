@@ -83,7 +83,7 @@ class WorkerThreads {
 		});
 	}
 
-	/** Only threads that are there already: a walk begins when its process has started. */
+	/** Only threads that are there already: a scene begins when its process has started. */
 	async start(): Promise<void> {
 		await this.#session.post("NodeWorker.enable", {
 			waitForDebuggerOnStart: false,

@@ -6,7 +6,7 @@ import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { rfc3339 } from "../../../packages/kube/resource.ts";
 import { executedFiles } from "./executed-files.ts";
 
-const thread = "test/support/walks/echo-thread.ts";
+const thread = "test/support/executed-files/echo-thread.ts";
 
 test("a file counts as executed if one of its functions is called meanwhile, in this thread or in a worker", async () => {
 	rfc3339(0);
