@@ -12,7 +12,7 @@ test.each([
 	["api/server.laptop.test.ts", "laptop"],
 	["test/chart/values.all.test.ts", "all"],
 	["test/protocols/cut/cut-protocol.deep.test.ts", "deep"],
-	["ingest/wire/frame.fuzz.test.ts", "check"],
+	["ingest/wire/frame.test.ts", "check"],
 ])("%s is of the tier %s", (file, tier) => {
 	expect(tierOf(file)).toBe(tier);
 });
