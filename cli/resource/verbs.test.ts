@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
 import { inProcess } from "../../test/support/cli/in-process.ts";
 
-/* What each command asks the apiserver, and what it prints. cli-resources.test.ts has the same on a real apiserver for some kinds. */
+/* What each command asks the apiserver, and what it prints. cli-resources.all.test.ts has the same on a real apiserver for some kinds. */
 
 const group = "/apis/tidemill.dev/v1alpha1/namespaces/mine";
 const kinds: Record<string, string> = {

@@ -53,10 +53,10 @@ test.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
 		expect(refused.status).toBe(403);
 		expectContract(endpoint, refused);
 
-		// It goes on without an end: api-changes-stream.test.ts follows it.
+		// It goes on without an end: api-changes-stream.all.test.ts follows it.
 		if (endpoint.id === "followChanges") return;
 		const { status, ...answered } = await editor(endpoint.method, path, body);
-		// There is no Pod, no URL, no archive and no event: api-run-logs.test.ts reads a log, and api-waits.test.ts sends an event.
+		// There is no Pod, no URL, no archive and no event: api-run-logs.all.test.ts reads a log, and api-waits.all.test.ts sends an event.
 		const hasNone = path.includes(eventID) || endpoint.id.endsWith("Logs");
 		const expected = hasNone
 			? ["404"]

@@ -27,7 +27,7 @@ import {
 
 /*
  * What every type of warehouse promises of a table's rows, tried on each. A new type has a line here, and its own way in
- * conforming-warehouses.ts. What isn't in a table is in warehouse-left-out.test.ts.
+ * conforming-warehouses.ts. What isn't in a table is in warehouse-left-out.all.test.ts.
  */
 
 const types = await everyWarehouse({ withDebians: true });

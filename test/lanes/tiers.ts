@@ -7,7 +7,7 @@ import { join } from "node:path";
  */
 export type Tier = "check" | "laptop" | "all" | "deep";
 
-/** The one rule: the word before `.test.ts` says a file's tier. No word is `check`. */
+/** The one rule: the word before the ending says a file's tier. No word is `check`. */
 export function tierOf(file: string): Tier {
 	const [, tier] = /\.(laptop|all|deep)\.test\.ts$/.exec(file) ?? [];
 	return (tier as Tier | undefined) ?? "check";

@@ -13,7 +13,7 @@ import {
 	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
-/* README: "Each event is one row." The servers on an event's way die in answered-event-is-kept.test.ts. */
+/* README: "Each event is one row." The servers on an event's way die in answered-event-is-kept.laptop.test.ts. */
 
 let local: LocalMode;
 let quickstart: Quickstart;

@@ -7,7 +7,7 @@ import {
 import { doNow } from "../admission/long-work.ts";
 import { textAt } from "./json-pointer.ts";
 
-/** As in request-body.fuzz.test.ts. */
+/** As in request-body.fuzz.all.test.ts. */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 const seed = Number(process.env.FUZZ_SEED ?? 17);
 

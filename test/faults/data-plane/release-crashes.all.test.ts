@@ -71,7 +71,7 @@ async function manifestOf(archive: ArchiveFixture, sourceKey: string) {
 	return (await (await fetch(answer.url)).json()) as Manifest;
 }
 
-// An object for each of two dates is read, written and recorded. date-release.test.ts has the steps of one date.
+// An object for each of two dates is read, written and recorded. date-release.all.test.ts has the steps of one date.
 test.each<Death>([
 	["before", "putNewFile", 1],
 	["after", "putNew", 1],
