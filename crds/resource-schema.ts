@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 // yaml: a strict reader of YAML 1.2, the format of Kubernetes manifests.
 import { parse } from "yaml";
@@ -47,19 +47,19 @@ export interface CelRule {
 	fieldPath?: string;
 }
 
+/** The chart has the CRDs, since it can read no file outside its folder. In the image they stand beside the program. */
+const chart = join(import.meta.dirname, "../charts/tidemill/files/crds");
+const folder = existsSync(chart) ? chart : join(import.meta.dirname, "crds");
 let schemas: ResourceSchema[] | undefined;
 
 /** All custom resources, ordered by file name. They are read once: whoever changes one copies it first. */
 export function readResourceSchemas(): ResourceSchema[] {
-	schemas ??= readdirSync(import.meta.dirname)
-		.filter((name) => name.endsWith(".yaml"))
-		.sort()
-		.map(readResourceSchema);
+	schemas ??= readdirSync(folder).sort().map(readResourceSchema);
 	return schemas;
 }
 
 function readResourceSchema(file: string): ResourceSchema {
-	const text = readFileSync(join(import.meta.dirname, file), "utf8");
+	const text = readFileSync(join(folder, file), "utf8");
 	const { spec } = parse(text) as {
 		spec: {
 			group: string;

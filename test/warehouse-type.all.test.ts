@@ -136,7 +136,7 @@ test("a new type of warehouse is its own folder and one line: every program know
 
 test("its part of the CRD, its errors and its page stand where people look", async () => {
 	const textOf = (file: string) => readFile(join(copy, file), "utf8");
-	const crd = await textOf("crds/destinations.yaml");
+	const crd = await textOf("charts/tidemill/files/crds/destinations.yaml");
 	expect(crd).toContain(
 		`enum: [${[...warehouses.keys(), "Nothing"].toSorted().join(", ")}]\n`,
 	);

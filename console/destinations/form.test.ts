@@ -14,7 +14,10 @@ import {
 
 const crd = parse(
 	readFileSync(
-		join(import.meta.dirname, "../../crds/destinations.yaml"),
+		join(
+			import.meta.dirname,
+			"../../charts/tidemill/files/crds/destinations.yaml",
+		),
 		"utf8",
 	),
 ).spec.versions[0].schema.openAPIV3Schema.properties.spec;

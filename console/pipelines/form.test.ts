@@ -55,7 +55,13 @@ import {
 } from "./table-columns.ts";
 
 const crd = parse(
-	readFileSync(join(import.meta.dirname, "../../crds/pipelines.yaml"), "utf8"),
+	readFileSync(
+		join(
+			import.meta.dirname,
+			"../../charts/tidemill/files/crds/pipelines.yaml",
+		),
+		"utf8",
+	),
 ).spec.versions[0].schema.openAPIV3Schema.properties.spec;
 
 test.each([

@@ -306,7 +306,7 @@ export function withLatestBy(
 	);
 }
 
-/** Why a field can't have a value beside what the draft has, by what crds/pipelines.yaml refuses; undefined if it can. */
+/** Why a field can't have a value beside what the draft has, by what its CRD refuses; undefined if it can. */
 export function clashOf(draft: Draft, path: string): string | undefined {
 	const { clashes } = words;
 	const columns = tickedColumns(draft);

@@ -6,7 +6,10 @@ import { completionsAt, placeAt } from "./completion.ts";
 
 const crd = parse(
 	readFileSync(
-		join(import.meta.dirname, "../../crds/trackingplans.yaml"),
+		join(
+			import.meta.dirname,
+			"../../charts/tidemill/files/crds/trackingplans.yaml",
+		),
 		"utf8",
 	),
 ).spec.versions[0].schema.openAPIV3Schema;

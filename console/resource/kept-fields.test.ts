@@ -43,7 +43,7 @@ interface Schema {
 
 /** A resource with every field that its CRD has, also those that the API takes only without others. */
 function wholeOf(kind: FormKind): { draft: Draft; status: PlainObject } {
-	const file = `../../crds/${kind.toLowerCase()}s.yaml`;
+	const file = `../../charts/tidemill/files/crds/${kind.toLowerCase()}s.yaml`;
 	const { spec, status } = parse(
 		readFileSync(join(import.meta.dirname, file), "utf8"),
 	).spec.versions[0].schema.openAPIV3Schema.properties;

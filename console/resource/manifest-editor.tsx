@@ -94,10 +94,12 @@ const hiddenCharacters = highlightSpecialChars({
 
 /** A CRD is read when somebody writes YAML of its kind. */
 const crds: Record<FormKind, () => Promise<{ default: string }>> = {
-	Source: () => import("../../crds/sources.yaml?raw"),
-	Destination: () => import("../../crds/destinations.yaml?raw"),
-	Pipeline: () => import("../../crds/pipelines.yaml?raw"),
-	TrackingPlan: () => import("../../crds/trackingplans.yaml?raw"),
+	Source: () => import("../../charts/tidemill/files/crds/sources.yaml?raw"),
+	Destination: () =>
+		import("../../charts/tidemill/files/crds/destinations.yaml?raw"),
+	Pipeline: () => import("../../charts/tidemill/files/crds/pipelines.yaml?raw"),
+	TrackingPlan: () =>
+		import("../../charts/tidemill/files/crds/trackingplans.yaml?raw"),
 };
 
 export function ManifestEditor({

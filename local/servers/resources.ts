@@ -35,8 +35,8 @@ export async function installResources(kubectl: Kubectl): Promise<void> {
 	const crds = await crdFiles();
 	const roles = [
 		"local/servers/resources.yaml",
-		"charts/roles/rbac.yaml",
-		"charts/roles/roles.yaml",
+		"charts/tidemill/files/rbac/rbac.yaml",
+		"charts/tidemill/files/rbac/roles.yaml",
 	];
 	await apply(kubectl, [
 		...crds,
@@ -100,7 +100,7 @@ function apply(kubectl: Kubectl, files: readonly string[]): Promise<string> {
 
 /** Paths of the manifests that define Tidemill's kinds. */
 export async function crdFiles(): Promise<string[]> {
-	const directory = join(projectDirectory, "crds");
+	const directory = join(projectDirectory, "charts/tidemill/files/crds");
 	return (await readdir(directory))
 		.filter((file) => file.endsWith(".yaml"))
 		.map((file) => join(directory, file));

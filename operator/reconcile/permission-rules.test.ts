@@ -21,7 +21,10 @@ const without = (resource: string, verb: string): PolicyRule[] =>
 	);
 
 test("the operator needs exactly what its ClusterRole for a namespace allows", async () => {
-	const file = join(import.meta.dirname, "../../charts/roles/rbac.yaml");
+	const file = join(
+		import.meta.dirname,
+		"../../charts/tidemill/files/rbac/rbac.yaml",
+	);
 	const documents = parseAllDocuments(await readFile(file, "utf8"));
 	const found = documents
 		.map(

@@ -9,7 +9,7 @@ export interface NeededPermission {
 
 const read = ["get", "list", "watch"];
 
-/** The rules of the ClusterRole tidemill-operator-in-namespace in charts/roles/rbac.yaml; a test compares. */
+/** The rules of the ClusterRole tidemill-operator-in-namespace in the chart; a test compares. */
 export const namespaceRules = [
 	rule("batch", ["jobs"], [...read, "create", "patch", "delete"]),
 	rule("", ["pods"], read),

@@ -45,7 +45,10 @@ describe.skipIf(noBrowser)(
 			const { kubectl, kubeconfig } = controlPlane;
 			const project = join(import.meta.dirname, "../..");
 			await kubectl(
-				...["apply", `--filename=${project}/charts/roles/roles.yaml`],
+				...[
+					"apply",
+					`--filename=${project}/charts/tidemill/files/rbac/roles.yaml`,
+				],
 			);
 			await kubectl("create", "namespace", "shop");
 			for (const [role, who] of [

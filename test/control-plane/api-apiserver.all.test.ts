@@ -28,7 +28,10 @@ beforeAll(async () => {
 	issuer = await startOidcIssuer();
 	controlPlane = await startControlPlane(issuer);
 	const { kubectl, kubeconfig } = controlPlane;
-	const roles = join(import.meta.dirname, "../../charts/roles/roles.yaml");
+	const roles = join(
+		import.meta.dirname,
+		"../../charts/tidemill/files/rbac/roles.yaml",
+	);
 	await kubectl("apply", `--filename=${roles}`);
 	for (const account of ["shop", "bank"])
 		await kubectl("create", "namespace", account);

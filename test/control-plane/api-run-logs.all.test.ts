@@ -34,7 +34,10 @@ beforeAll(async () => {
 	api = await startApi(undefined, {
 		archive: { ...withoutArchive, askLog: (question) => kept(question) },
 	});
-	const roles = join(import.meta.dirname, "../../charts/roles/roles.yaml");
+	const roles = join(
+		import.meta.dirname,
+		"../../charts/tidemill/files/rbac/roles.yaml",
+	);
 	await kubectl(["apply", `--filename=${roles}`]);
 	token = await tokenOf(
 		node.namespace,

@@ -33,7 +33,7 @@ let api: TestApi;
 beforeAll(async () => {
 	await kubectl([
 		"apply",
-		`--filename=${join(import.meta.dirname, "../../charts/roles/roles.yaml")}`,
+		`--filename=${join(import.meta.dirname, "../../charts/tidemill/files/rbac/roles.yaml")}`,
 	]);
 	for (const namespace of [shop, bank]) {
 		await admin.create(kinds.namespace, { metadata: { name: namespace } });

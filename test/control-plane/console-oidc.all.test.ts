@@ -34,7 +34,10 @@ beforeAll(async () => {
 	setDefaultCACertificates([...getCACertificates("default"), issuer.ca]);
 	controlPlane = await startControlPlane(issuer);
 	const { kubectl, kubeconfig } = controlPlane;
-	const roles = join(import.meta.dirname, "../../charts/roles/roles.yaml");
+	const roles = join(
+		import.meta.dirname,
+		"../../charts/tidemill/files/rbac/roles.yaml",
+	);
 	await kubectl("apply", `--filename=${roles}`);
 	await kubectl("create", "namespace", "shop");
 	await kubectl(

@@ -36,7 +36,7 @@ let viewer: string;
 beforeAll(async () => {
 	await kubectl([
 		"apply",
-		`--filename=${join(import.meta.dirname, "../../charts/roles/roles.yaml")}`,
+		`--filename=${join(import.meta.dirname, "../../charts/tidemill/files/rbac/roles.yaml")}`,
 	]);
 	const admin = administrator();
 	for (const name of [shop, bank])

@@ -47,7 +47,7 @@ const kept = [
 	"Dockerfile",
 	"a-new-folder/with/a-file.ts",
 	"api/main.ts",
-	"crds/sources.yaml",
+	"charts/tidemill/files/crds/sources.yaml",
 	"package-lock.json",
 ];
 const left = [

@@ -66,7 +66,8 @@ function compress(folder: string): void {
 /** What the build reads, and this file. */
 const read = [
 	"console/**/*.{ts,tsx,css,html,svg,json}",
-	"crds/*.{ts,yaml}",
+	"charts/tidemill/files/crds/*.yaml",
+	"crds/*.ts",
 	"packages/{contracts,service,warehouses}/**/*.{ts,yaml}",
 	"tools/console/build.ts",
 ];

@@ -14,8 +14,8 @@ import { crdTypesText, warehouseSpecsText } from "./crd-types.ts";
 const root = join(import.meta.dirname, "../..");
 
 /**
- * crds/*.yaml, each whole: what stands once for several CRDs is put in between two comments, which name the file or the
- * files that hold it:
+ * The CRDs, each whole: what stands once for several of them is put in between two comments, which name the file or the files
+ * that hold it:
  *
  *     # From crds/parts/pod-template.yaml: edit that, then "npm run generate".
  *     # End of crds/parts/pod-template.yaml.
@@ -23,7 +23,7 @@ const root = join(import.meta.dirname, "../..");
  * A list in code can be the source as well: see {@link lists}. Everything around the comments is written by hand. kubectl, Helm and the operator read a CRD as it stands.
  */
 export function crdFiles(): [path: string, text: string][] {
-	return globSync("crds/*.yaml", { cwd: root })
+	return globSync("charts/tidemill/files/crds/*.yaml", { cwd: root })
 		.toSorted()
 		.map((path) => [path, withParts(read(path), textOf)]);
 }
@@ -46,7 +46,7 @@ const lists: Record<string, () => string> = {
 			.join(""),
 };
 
-/** What the code knows of crds/*.yaml. */
+/** What the code knows of the CRDs. */
 export function schemaFiles(): [path: string, text: string][] {
 	const resources = readResourceSchemas();
 	const specSchemas = resources.map(({ kind, schema }) => [

@@ -54,7 +54,8 @@ export const referenceParts: Record<string, () => string> = {
 			.map(({ at, inline }) => `- ${code([...at, inline].join("."))}\n`)
 			.join(""),
 	"cli/*.ts": commandHelp,
-	"crds/*.yaml": () => resourceSections(readResourceSchemas()),
+	"charts/tidemill/files/crds/*.yaml": () =>
+		resourceSections(readResourceSchemas()),
 	"ingest/archive/decide/alarm.ts": () => pairs(["Code", "What to do"], alarms),
 	"ingest/lake/request/errors.ts": () => retries(requestErrors),
 	"ingest/receive/request/refusal.ts": () =>

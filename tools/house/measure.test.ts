@@ -4,7 +4,7 @@ import { type HouseFigure, isOnTarget, measureHouse } from "./measure.ts";
 const contributing = `
 **From \`spec.schedule\` to a Job**
 
-1. \`crds/pipelines.yaml\`, then \`operator/pipeline/decide.ts\`, then \`operator/pipeline/decide.ts\` again.
+1. \`charts/tidemill/files/crds/pipelines.yaml\`, then \`operator/pipeline/decide.ts\`, then \`operator/pipeline/decide.ts\` again.
 
 **From a request's body to Parquet**
 

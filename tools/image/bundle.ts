@@ -1,6 +1,5 @@
-import { globSync } from "node:fs";
-import { chmod, copyFile, readFile, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { chmod, cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 // Few files instead of thousands: a role starts in a third of the time, which each Run's Job pays.
 import { rolldown } from "rolldown";
 
@@ -36,8 +35,9 @@ export async function bundle(folder: string, node: string): Promise<void> {
 		chunkFileNames: "[name]-[hash].js",
 		sourcemap: false,
 	});
-	for (const file of globSync(join(root, "crds/*.yaml")))
-		await copyFile(file, join(folder, basename(file)));
+	await cp(join(root, "charts/tidemill/files/crds"), join(folder, "crds"), {
+		recursive: true,
+	});
 	const { name, version, license } = JSON.parse(
 		await readFile(join(root, "package.json"), "utf8"),
 	);

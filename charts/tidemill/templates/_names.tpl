@@ -9,6 +9,14 @@
 {{- end }}
 {{- end }}
 
+{{/*
+A file of the chart: dict "root" $ "path" "files/nats.conf". Fails if it isn't there: Flux, for one, leaves out symbolic links, and
+the release would lose a kind or its roles without a word.
+*/}}
+{{- define "tidemill.file" -}}
+{{- required (printf "this copy of the chart lacks %s. Get the chart again, whole: from its registry, or from Git with all of its files." .path) (.root.Files.Get .path) }}
+{{- end }}
+
 {{/* Labels that never change, of one component: dict "root" $ "component" "receive". */}}
 {{- define "tidemill.selectorLabels" -}}
 app.kubernetes.io/name: tidemill

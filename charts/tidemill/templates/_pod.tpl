@@ -126,7 +126,7 @@ Variables of a container, each name once: dict "first" (list of variables to whi
 {{- range $name, $value := .env }}
 {{- $_ := set $env $name $value }}
 {{- end }}
-{{- range $name, $value := (get ($root.Files.Get "files/environment.yaml" | fromYaml) .role | default dict) }}
+{{- range $name, $value := (get (include "tidemill.file" (dict "root" $root "path" "files/environment.yaml") | fromYaml) .role | default dict) }}
 {{- $_ := set $env $name $value }}
 {{- end }}
 - name: {{ .role }}

@@ -30,7 +30,7 @@ export function isOfRejectedValues({ columns }: ErasableTable): boolean {
 	return !isOfEvents && own.every((name) => names.includes(name));
 }
 
-/** What no column from the body or the request may be called, whatever a Pipeline says (crds/pipelines.yaml). */
+/** What no column from the body or the request may be called, whatever a Pipeline says (by its CRD). */
 const reserved = ["EventID", "Timestamp", "Body", "Date"] as const;
 
 /** Where a column's values come from, as far as that is known for all of its rows. */

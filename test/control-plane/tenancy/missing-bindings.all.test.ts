@@ -78,7 +78,10 @@ let metricsPort: Promise<number>;
 beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
 	[system = "", bound = "", unbound = ""] = await world.namespaces(3);
-	const file = join(import.meta.dirname, "../../../charts/roles/rbac.yaml");
+	const file = join(
+		import.meta.dirname,
+		"../../../charts/tidemill/files/rbac/rbac.yaml",
+	);
 	await kubectlDone(["apply", `--filename=${file}`]);
 	const token = await tokenOf(system, "tidemill-operator");
 	const user = `--serviceaccount=${system}:tidemill-operator`;

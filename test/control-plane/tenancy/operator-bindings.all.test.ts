@@ -32,7 +32,7 @@ import { kubectlDone } from "../../support/servers/kubectl.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import type { TidemillProcess } from "../../support/servers/tidemill-process.ts";
 
-/* The operator does its work with the bindings of charts/roles/rbac.yaml, and reaches no namespace that has none. */
+/* The operator does its work with the bindings of the chart's files/rbac/rbac.yaml, and reaches no namespace that has none. */
 
 const soon = { timeout: 120_000, interval: 50 };
 const forbidden = { status: 403 };
@@ -49,7 +49,10 @@ let operator: TidemillProcess;
 beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
 	[system = "", account = "", stranger = ""] = await world.namespaces(3);
-	const file = join(import.meta.dirname, "../../../charts/roles/rbac.yaml");
+	const file = join(
+		import.meta.dirname,
+		"../../../charts/tidemill/files/rbac/rbac.yaml",
+	);
 	await kubectlDone(["apply", `--filename=${file}`]);
 	const token = await tokenOf(system, "tidemill-operator");
 	user = `--serviceaccount=${system}:tidemill-operator`;

@@ -24,7 +24,10 @@ let everybody: string[];
 beforeAll(async () => {
 	const made = await newAccount();
 	account = made.account;
-	const file = join(import.meta.dirname, "../../../charts/roles/rbac.yaml");
+	const file = join(
+		import.meta.dirname,
+		"../../../charts/tidemill/files/rbac/rbac.yaml",
+	);
 	await kubectlDone(["apply", `--filename=${file}`]);
 	everybody = await permissionsOf(made.tokens.nobody);
 });

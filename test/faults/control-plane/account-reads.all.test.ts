@@ -104,7 +104,10 @@ beforeAll(async () => {
 		image,
 		tidemill: process.env.TIDEMILL_COMMAND!,
 	});
-	const roles = join(import.meta.dirname, "../../../charts/roles/roles.yaml");
+	const roles = join(
+		import.meta.dirname,
+		"../../../charts/tidemill/files/rbac/roles.yaml",
+	);
 	await applyYaml(account, await readFile(roles, "utf8"));
 	token = await tokenOf(
 		account,

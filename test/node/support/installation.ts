@@ -99,7 +99,7 @@ export async function removeInstallation(): Promise<void> {
 	await uninstallChart();
 	const gone = ["--ignore-not-found", "--timeout=120s"];
 	await kubectl("delete", "namespace", systemNamespace, ...gone);
-	const crds = `${join(projectDirectory, "crds")}/`;
+	const crds = `${join(projectDirectory, "charts/tidemill/files/crds")}/`;
 	await kubectl("delete", `--filename=${crds}`, ...gone);
 	await kubectl("delete", keptRoles, ofTidemill, ...gone);
 }

@@ -9,9 +9,11 @@ const root = join(import.meta.dirname, "../../..");
 export const chart = join(root, "charts/tidemill");
 
 /** The kinds that a cluster has only with the Prometheus operator. */
-const monitoring = ["PodMonitor", "ServiceMonitor", "PrometheusRule"].map(
-	(kind) => `--api-versions=monitoring.coreos.com/v1/${kind}`,
-);
+export const monitoring = [
+	"PodMonitor",
+	"ServiceMonitor",
+	"PrometheusRule",
+].map((kind) => `--api-versions=monitoring.coreos.com/v1/${kind}`);
 
 /** Every example of values, by its name. */
 export const examples = new Map(

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 // yaml: writes YAML 1.2 to the letter.
 import { stringify } from "yaml";
 import {
@@ -23,8 +23,6 @@ const chart = "charts/tidemill";
 export function chartFiles(): [path: string, text: string][] {
 	const values = chartValues();
 	return [
-		...copies("crds/*.yaml", `${chart}/files/crds`),
-		...copies("charts/roles/*.yaml", `${chart}/files/rbac`),
 		[`${chart}/files/environment.yaml`, environmentText()],
 		[`${chart}/files/nats.conf`, natsText()],
 		[
@@ -58,15 +56,6 @@ function rulesText(values: ChartValue[]): string {
 			.join(",\n");
 	const { properties, definitions } = valueRules(values);
 	return `{"properties": {\n${lines(properties)}\n}, "definitions": {\n${lines(definitions)}\n}}\n`;
-}
-
-function copies(pattern: string, folder: string): [string, string][] {
-	return globSync(pattern, { cwd: root })
-		.toSorted()
-		.map((path) => [
-			`${folder}/${basename(path)}`,
-			`${notice(path)}${readFileSync(join(root, path), "utf8")}`,
-		]);
 }
 
 function environmentText(): string {

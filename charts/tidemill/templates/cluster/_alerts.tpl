@@ -17,7 +17,7 @@ podTargetLabels: [app.kubernetes.io/instance, app.kubernetes.io/component, tidem
   "nats" (not .Values.nats.enabled)
   "s3" (not .Values.s3.enabled) }}
 {{- $archives := divf .Values.shards .Values.archive.shardsPerProcess | ceil | int }}
-{{- $text := .Files.Get "files/alerts.yaml"
+{{- $text := include "tidemill.file" (dict "root" . "path" "files/alerts.yaml")
   | replace "$(release)" (printf "namespace=%q,app_kubernetes_io_instance=%q" .Release.Namespace .Release.Name)
   | replace "$(installation)" (printf "%s/%s" .Release.Namespace .Release.Name)
   | replace "$(namespace)" .Release.Namespace

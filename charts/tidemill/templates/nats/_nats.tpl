@@ -7,7 +7,7 @@
 include "../../run/nats/users.conf"
 NATS_LISTEN: "{{ $host }}:4222"
 NATS_MAX_FILE_STORE: {{ int64 $nats.maxFileStoreBytes }}
-{{ .Files.Get "files/nats.conf" }}
+{{ include "tidemill.file" (dict "root" . "path" "files/nats.conf") }}
 # For kubelet's probes, and the reloader.
 http: "{{ $host }}:8222"
 {{- if $nats.tls.enabled }}
