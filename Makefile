@@ -127,6 +127,10 @@ house: $(installed) ## Seconds: how easily a stranger finds their way: sizes, fo
 clients: $(installed) ## Write the generated parts of the Python and the TypeScript client, which `pip install ./clients/python` and `npm pack` need
 	@$(node) tools/generate/clients.ts
 
+.PHONY: release-chart
+release-chart: $(installed) ## Write the chart as a release publishes it, with its changes, kinds, examples and images for Artifact Hub, into dist/chart
+	@$(node) tools/generate/chart/listing.ts
+
 .PHONY: cli-package
 cli-package: $(installed) ## Write the command line as an npm package for Linux, macOS and Windows, with manifests for krew and Homebrew, into dist/
 	@$(node) tools/npm/main.ts

@@ -134,6 +134,16 @@ test("the signed image is made of the very images that have run, since tags can 
 	}
 });
 
+test("a release's chart is the one that tells Artifact Hub what it has", () => {
+	const { jobs } = parse(read(".github/workflows/release.yaml")) as Workflow;
+	const runs = jobs.chart!.steps!.map(({ run = "" }) => run);
+	const written = runs.indexOf("make release-chart");
+	const packaged = runs.findIndex((run) => run.includes("helm package"));
+	expect(written).toBeGreaterThan(0);
+	expect(packaged).toBeGreaterThan(written);
+	expect(runs[packaged]).toContain("helm package dist/chart --version");
+});
+
 test("nothing that a stranger chooses is part of a script", () => {
 	// docs.github.com/en/actions, "Security hardening": an expression becomes code before the shell sees it.
 	for (const { run = "" } of steps) expect(run).not.toContain("${{");

@@ -6,8 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { helm } from "../../tools/generate/chart/install-yaml.ts";
+import { writeReleaseChart } from "../../tools/generate/chart/listing.ts";
 import {
 	chart,
 	examples,
@@ -15,7 +17,7 @@ import {
 	render,
 } from "../support/chart/render.ts";
 
-/* What the chart consists of, for those who take it from Git: Argo CD and Flux. */
+/* What the chart consists of, for those who take it from Git (Argo CD, Flux) and from a registry. */
 
 const root = join(chart, "../..");
 let directory: string;
@@ -85,3 +87,14 @@ test.each(globSync("files/**/*.*", { cwd: chart }).toSorted())(
 		}
 	},
 );
+
+test("a release's chart renders as the repository's, and tells Artifact Hub its kinds, examples, images and changes", async () => {
+	const folder = join(directory, "release");
+	writeReleaseChart(folder);
+	await helm("package", folder, `--destination=${directory}`);
+	const [archive] = globSync(join(directory, "tidemill-*.tgz"));
+	expect(await template(archive!, tryOut)).toBe(await template(chart, tryOut));
+	const { annotations } = parse(await helm("show", "chart", archive!));
+	for (const name of ["changes", "crds", "crdsExamples", "images"])
+		expect(parse(annotations[`artifacthub.io/${name}`])).not.toHaveLength(0);
+});

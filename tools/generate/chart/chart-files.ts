@@ -7,7 +7,6 @@ import {
 	passwordVariable,
 } from "../../../operator/install/nats-config.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
-import { chartYaml } from "./listing.ts";
 import {
 	type ChartValue,
 	readValues,
@@ -30,10 +29,6 @@ export function chartFiles(): [path: string, text: string][] {
 			`${JSON.stringify(valuesSchema(values), null, "\t")}\n`,
 		],
 		[`${chart}/files/rules.json`, rulesText(values)],
-		[
-			`${chart}/Chart.yaml`,
-			chartYaml(readFileSync(join(root, chart, "Chart.yaml"), "utf8"), values),
-		],
 	];
 }
 

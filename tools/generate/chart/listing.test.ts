@@ -7,11 +7,13 @@ import {
 	type KindWithSpec,
 	validateSpec,
 } from "../../../crds/spec-validator.ts";
-import { addressOf, changesOf } from "./listing.ts";
+import { addressOf, changesOf, chartYaml } from "./listing.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const chart = parse(read("charts/tidemill/Chart.yaml"));
+const { version } = JSON.parse(read("package.json"));
+const released = chartYaml(version);
+const chart = parse(released);
 const annotation = (name: string) =>
 	parse(chart.annotations[`artifacthub.io/${name}`]);
 
@@ -79,7 +81,7 @@ More is in the notes.
 
 const readme = read("charts/tidemill/README.md");
 /** Of files of this repository, for readers who don't have it. */
-const addresses = [readme, read("charts/tidemill/Chart.yaml")].flatMap((text) =>
+const addresses = [readme, released].flatMap((text) =>
 	[
 		...text.matchAll(
 			/https:\/\/(?:github\.com\/tidemill\/tidemill\/blob|raw\.githubusercontent\.com\/tidemill\/tidemill)\/main\/([\w./-]+)/g,

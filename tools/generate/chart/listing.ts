@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 // yaml: keeps the comments of the file that it writes into.
 import { parse, parseDocument, Scalar, stringify } from "yaml";
 import { readResourceSchemas } from "../../../crds/resource-schema.ts";
-import type { ChartValue } from "./values.ts";
+import { type ChartValue, readValues } from "./values.ts";
 
 /*
  * How the chart presents itself outside of this repository: on Artifact Hub, and wherever a chart's README is read alone.
@@ -27,17 +27,29 @@ const examples = [
 	"examples/operations/dry-run.yaml",
 ];
 
+/** `make release-chart`: writes the chart as a release publishes it, for `helm package`. @param folder is replaced. */
+export function writeReleaseChart(folder: string): void {
+	rmSync(folder, { recursive: true, force: true });
+	cpSync(join(root, "charts/tidemill"), folder, { recursive: true });
+	const { version } = JSON.parse(read("package.json")) as { version: string };
+	writeFileSync(join(folder, "Chart.yaml"), chartYaml(version));
+}
+
+if (import.meta.main) {
+	const folder = join(root, "dist/chart");
+	writeReleaseChart(folder);
+	console.log(`${folder} is written.`);
+}
+
 /**
- * Chart.yaml with what follows from other files: the kinds, an example of each, the images and the version's changes.
- * https://artifacthub.io/docs/topics/annotations/helm/
- *
- * @param text of Chart.yaml as it is.
+ * Chart.yaml of a release: with what follows from other files, which the repository's lacks, namely the kinds, an example of
+ * each, the images and the version's changes. https://artifacthub.io/docs/topics/annotations/helm/
  */
-export function chartYaml(text: string, values: ChartValue[]): string {
-	const document = parseDocument(text);
-	const { version, appVersion } = document.toJS();
+export function chartYaml(release: string): string {
+	const document = parseDocument(read("charts/tidemill/Chart.yaml"));
+	const values = readValues(read("charts/tidemill/values.yaml"));
 	const annotations = {
-		changes: changesOf(read("CHANGELOG.md"), version),
+		changes: changesOf(read("CHANGELOG.md"), release),
 		crds: readResourceSchemas().map(({ kind, plural, version, schema }) => ({
 			kind,
 			version,
@@ -46,7 +58,7 @@ export function chartYaml(text: string, values: ChartValue[]): string {
 			description: schema.description,
 		})),
 		crdsExamples: examples.map((path) => parse(read(path))),
-		images: imagesOf(values, appVersion),
+		images: imagesOf(values, release),
 	};
 	for (const [name, value] of Object.entries(annotations)) {
 		const scalar = new Scalar(stringify(value, { lineWidth: 0 }));
@@ -100,15 +112,14 @@ function changeOf(kind: string, item: string): Change {
 /** Every image that the chart's values name. */
 function imagesOf(
 	values: ChartValue[],
-	appVersion: string,
+	release: string,
 ): { name: string; image: string }[] {
 	return values.flatMap(({ children = [] }) => {
 		const value = (key: string) =>
 			children.find((child) => child.key === key)?.default;
-		if (value("repository") === undefined)
-			return imagesOf(children, appVersion);
+		if (value("repository") === undefined) return imagesOf(children, release);
 		const repository = String(value("repository"));
-		const tag = value("tag") || appVersion;
+		const tag = value("tag") || release;
 		return [
 			{
 				name: repository.split("/").at(-1)!,
