@@ -6,7 +6,9 @@ MAKEFLAGS += --no-print-directory
 # Node comes along as a package, so that a machine with an older one works, too.
 bin := node_modules/.bin
 node := $(bin)/node
-installed := node_modules/.package-lock.json
+packages := node_modules/.package-lock.json
+# What everything needs: the packages, and the code that Git ignores because it follows from other files.
+installed := generated-code
 
 .PHONY: help
 help: ## Show this
@@ -173,8 +175,12 @@ unit: $(installed)
 servers: $(installed)
 	@$(node) local/fetch.ts
 
+.PHONY: $(installed)
+$(installed): $(packages)
+	@$(node) tools/generate/code.ts
+
 # What the lock file names, and nothing else.
-$(installed): package-lock.json
+$(packages): package-lock.json
 	@command -v npm >/dev/null || { echo "Tidemill needs Node.js 20 or later with npm. Install it from https://nodejs.org and run make again."; exit 1; }
 	npm ci --no-progress --loglevel=error
 	@[ -x $(node) ] || { echo "npm has installed no Node of its own, which it has for Linux and macOS on x64 and arm64: is it set to omit optional packages, or did its download fail? Run make again."; exit 1; }

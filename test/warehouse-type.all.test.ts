@@ -119,7 +119,7 @@ beforeAll(async () => {
 		await writeFile(path, text);
 	}
 	await appendFile(join(copy, "packages/warehouses/types.ts"), line);
-	for (const script of ["crds", "main"])
+	for (const script of ["crds", "code", "main"])
 		await run(process.execPath, [`tools/generate/${script}.ts`], { cwd: copy });
 });
 

@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,12 +34,17 @@ export async function wellTyped(
 	}
 }
 
+/** Code that Git ignores. */
+const generated = "{crds,ingest,local,packages}/**/generated/*";
+
 async function copyOf(root: string): Promise<string> {
 	const copy = await mkdtemp(join(tmpdir(), "tidemill-mutants-"));
 	const listed = ["ls-files", "--cached", "--others", "--exclude-standard"];
 	const files = execFileSync("git", listed, { cwd: root, encoding: "utf8" });
 	const needed = /\.ts$|\.json$/;
 	for (const file of files.split("\n").filter((file) => needed.test(file)))
+		await cp(join(root, file), join(copy, file));
+	for (const file of globSync(generated, { cwd: root }))
 		await cp(join(root, file), join(copy, file));
 	const modules = "node_modules";
 	await symlink(join(root, modules), join(copy, modules));
