@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,14 +8,15 @@ import {
 } from "vitest/config";
 import { endingOf, notOurs, type Room, rooms } from "./test/lanes/tiers.ts";
 import { sparingGo } from "./test/support/servers/test-server.ts";
-import { writeCode } from "./tools/generate/code.ts";
 
 const report = process.env.TEST_REPORT;
 /** A bare `npx vitest` runs no deep test. `TEST_DEEP=1` lets it, and so does test/run.ts. */
 const withoutDeep = process.env.TEST_DEEP ? [] : [`**/*${endingOf("deep")}`];
 
-// Here, so that a bare `npx vitest` works in a fresh clone, too.
-await writeCode();
+// Code that Git ignores. Here, so that a bare `npx vitest` works in a fresh clone, too.
+execFileSync(process.execPath, [
+	join(import.meta.dirname, "tools/generate/code.ts"),
+]);
 
 // What tests and their processes leave in the temporary directory goes with the run.
 const temporary = mkdtempSync(join(tmpdir(), "tidemill-test-"));

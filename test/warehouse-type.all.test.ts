@@ -141,9 +141,7 @@ test("its part of the CRD, its errors and its page stand where people look", asy
 		`enum: [${[...warehouses.keys(), "Nothing"].toSorted().join(", ")}]\n`,
 	);
 	expect(crd).toContain("(self.type == 'Nothing') == has(self.nothing)");
-	expect(
-		await textOf("charts/tidemill/files/crds/destinations.yaml"),
-	).toContain("A warehouse that forgets.");
+	expect(crd).toContain("A warehouse that forgets.");
 	expect(await textOf("docs/reference/errors.md")).toContain("`Forgotten`");
 	expect(await textOf(`docs/${"nothing"}.md`)).toContain(
 		"[at once](reload.md)",

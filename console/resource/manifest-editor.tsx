@@ -92,15 +92,17 @@ const hiddenCharacters = highlightSpecialChars({
 	},
 });
 
-/** A CRD is read when somebody writes YAML of its kind. */
-const crds: Record<FormKind, () => Promise<{ default: string }>> = {
-	Source: () => import("../../charts/tidemill/files/crds/sources.yaml?raw"),
-	Destination: () =>
-		import("../../charts/tidemill/files/crds/destinations.yaml?raw"),
-	Pipeline: () => import("../../charts/tidemill/files/crds/pipelines.yaml?raw"),
-	TrackingPlan: () =>
-		import("../../charts/tidemill/files/crds/trackingplans.yaml?raw"),
-};
+/** A CRD's text by its path, read when somebody writes YAML of its kind. */
+const crds = import.meta.glob<string>(
+	"../../charts/tidemill/files/crds/{sources,destinations,pipelines,trackingplans}.yaml",
+	{ query: "?raw", import: "default" },
+);
+
+function crdOf(kind: FormKind): Promise<string> {
+	return crds[
+		`../../charts/tidemill/files/crds/${kind.toLowerCase()}s.yaml`
+	]!();
+}
 
 export function ManifestEditor({
 	kind,
@@ -202,8 +204,8 @@ function completing(kind: FormKind) {
 		const place = placeAt(context.state.doc.toString(), context.pos);
 		if (place.word === "" && place.field === undefined && !context.explicit)
 			return null;
-		schema ??= crds[kind]().then(
-			({ default: text }) =>
+		schema ??= crdOf(kind).then(
+			(text) =>
 				parse(text).spec.versions[0].schema.openAPIV3Schema as PlainObject,
 		);
 		const options = completionsAt(await schema, kind, place);
