@@ -55,7 +55,7 @@ const left = [
 	".git/config",
 	".tidemill/kube/admin.yaml",
 	"api/.env",
-	"api/main.all.test.ts",
+	"api/main.laptop.test.ts",
 	"api/node_modules/x/index.js",
 	"charts/tidemill/values.yaml",
 	"docs/.npmrc",

@@ -24,7 +24,7 @@ test("a room is a folder of test/ or test/faults/ with tests on servers, and has
 		"test/faults/chaos/checks/checks.test.ts",
 		"test/structure.test.ts",
 		"test/support/progress.test.ts",
-		"api/server.all.test.ts",
+		"api/server.laptop.test.ts",
 	]);
 	expect(found).toEqual([
 		{ name: "chart", folder: "test/chart", setup: "test/chart/setup.ts" },
