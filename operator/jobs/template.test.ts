@@ -65,7 +65,10 @@ test("quantities become text, as a Pod has them", () => {
 test("a permanent error fails the Job at once, and a disruption costs no retry", () => {
 	expect(spec.backoffLimit).toBe(2);
 	expect(spec.podFailurePolicy?.rules).toEqual([
-		expect.objectContaining({ action: "Ignore" }),
+		{
+			action: "Ignore",
+			onPodConditions: [{ type: "DisruptionTarget", status: "True" }],
+		},
 		{
 			action: "FailJob",
 			onExitCodes: {

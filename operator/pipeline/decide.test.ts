@@ -36,6 +36,14 @@ test("a Pipeline that can run says so once", () => {
 	expect(decide(written, now + 60_000)).toEqual([]);
 });
 
+test("the status has the tables of the types that Runs have found", () => {
+	const types = [{ type: "a/b", table: "load_orders_a_b" }];
+	const eventTypeTables = { table: "load_orders", types };
+	expect(statusAfter(stateOf({ eventTypeTables }))).toMatchObject({
+		eventTypeTables,
+	});
+});
+
 test("a Pipeline that can't run says why, once", () => {
 	const state = stateOf({ source: undefined });
 	const actions = decide(state, now);

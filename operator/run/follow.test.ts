@@ -455,6 +455,7 @@ test("a Run whose table lacks earlier days comes back with the whole window", ()
 		"removeJob",
 		"recordKubeEvent",
 	]);
+	expect(actions.at(-1)).toMatchObject({ reason: "WholeWindow" });
 	const status = statusOf(actions);
 	expect(status).toMatchObject({ phase: "Pending", extent: "Whole" });
 	expect(status.completionTime).toBeUndefined();
@@ -505,6 +506,7 @@ test("a Run that finds types without a table comes back once they have names, wi
 		...{ phase: "Pending", extent: "Whole", eventTypes: ["z", "a", "b"] },
 	});
 	expect(types(actions)).toContain("removeJob");
+	expect(actions.at(-1)).toMatchObject({ reason: "EventTypesFound" });
 	// The status is ahead of its Job's removal.
 	const again = { ...found, run: owned(runOf("r", status)) };
 	expect(statusOf(decide(stateOf(again), now))).toEqual(status);
@@ -655,7 +657,8 @@ test("a Run whose Job is complete and whose Pod is gone asks archive what it loa
 	]);
 	const unfitValues = [{ column: "total", rows: 2 }];
 	const added = { addedRows: 2, unchangedDates: 1 };
-	const more = { unfitValues, quarantinedRows: 3, ...added };
+	const otherTypes = { rows: 2, types: 1 };
+	const more = { unfitValues, quarantinedRows: 3, otherTypes, ...added };
 	const result = JSON.stringify({ ...loaded, ...more });
 	const stored = { ok: true, result } as const;
 	const status = statusOf(decide(stateOf({ ...gone, stored }), now));

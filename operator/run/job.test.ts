@@ -91,3 +91,21 @@ test("a Run's Job gets the Pipeline's filter", () => {
 		match,
 	});
 });
+
+test("a Run's Job gets the tables of the types that are known, and hears how many more may get one", () => {
+	const { eventTypes } = inputOf((pipeline) => {
+		const eventType = { bodyPointer: "/type" };
+		pipeline.spec.table = {
+			...pipeline.spec.table,
+			...{ perEventType: true, eventType, maxEventTypes: 3 },
+		};
+		const types = [{ type: "a/b", table: "load_orders_a_b" }];
+		pipeline.status = { eventTypeTables: { table: "load_orders", types } };
+	});
+	expect(eventTypes).toEqual({
+		place: { bodyPointer: "/type" },
+		tables: [{ type: "a/b", table: "load_orders_a_b" }],
+		other: "load_orders_other",
+		free: 2,
+	});
+});
