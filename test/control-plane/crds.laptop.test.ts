@@ -14,7 +14,9 @@ import { brokenBounds } from "../support/manifests/broken-bounds.ts";
 import {
 	type Manifest,
 	manifestOf,
+	type RefusedManifest,
 	readManifests,
+	readRefusedManifests,
 } from "../support/manifests/manifest.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
@@ -24,9 +26,9 @@ const accepted = [
 	"accepted.yaml",
 	...globSync(join(root, "packages/warehouses/*/accepted.yaml")),
 ].flatMap(readManifests);
-/** Also one of each type of warehouse without its part of the spec, and one of a type that no version has yet. */
+/** Also one of each type of warehouse without its part of the spec, one of a type that no version has yet, and a long text. */
 const refused = [
-	...readManifests("refused.yaml"),
+	...readRefusedManifests(accepted),
 	...[...warehouses].map(([type, { member }]) =>
 		destinationOf(
 			type,
@@ -37,20 +39,20 @@ const refused = [
 		"Snowflake",
 		`[spec.type: Unsupported value: "Snowflake": supported values: ${[...warehouses.keys()].map((type) => `"${type}"`).join(", ")}, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`,
 	),
+	{
+		manifest: manifestOf("Source", "long-answer", {
+			type: "Webhook",
+			webhook: { response: { body: "ü".repeat(2049) } },
+		}),
+		says: "spec.webhook.response.body: Invalid value: body must have at most 4096 bytes in UTF-8",
+	},
 ];
 const namespace = `crds-${randomUUID().slice(0, 8)}`;
 const inNamespace = ["--namespace", namespace];
 
-function destinationOf(type: string, refused: string): Manifest {
-	return {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Destination",
-		metadata: {
-			name: `of-type-${type.toLowerCase()}`,
-			annotations: { refused },
-		},
-		spec: { type },
-	};
+function destinationOf(type: string, says: string): RefusedManifest {
+	const name = `of-type-${type.toLowerCase()}`;
+	return { manifest: manifestOf("Destination", name, { type }), says };
 }
 
 beforeAll(async () => {
@@ -73,14 +75,14 @@ test("they pass the validator that asks no apiserver, too", () => {
 describe("a manifest that breaks a rule is refused with what would be right", () => {
 	let answers: string[];
 	beforeAll(async () => {
-		answers = (await dryRun(refused)).stderr.trim().split("\n");
+		const manifests = refused.map(({ manifest }) => manifest);
+		answers = (await dryRun(manifests)).stderr.trim().split("\n");
 	});
 
-	test.each(refused.map((manifest, i) => ({ manifest, i })))(
+	test.each(refused.map((each, i) => ({ ...each, i })))(
 		"$manifest.kind $manifest.metadata.name",
-		({ manifest, i }) => {
-			const answer = withoutIntroduction(answers[i]!);
-			expect(answer).toBe(manifest.metadata.annotations?.refused);
+		({ says, i }) => {
+			expect(withoutIntroduction(answers[i]!)).toBe(says);
 		},
 	);
 });
@@ -92,9 +94,8 @@ test("every rule that validates a new manifest has one that breaks it", () => {
 			.filter(
 				({ message }) =>
 					!refused.some(
-						(manifest) =>
-							manifest.kind === kind &&
-							manifest.metadata.annotations?.refused?.includes(message),
+						({ manifest, says }) =>
+							manifest.kind === kind && says.includes(message),
 					),
 			)
 			.map(({ message }) => `${kind}: ${message}`),

@@ -1,5 +1,10 @@
 import type { ResourceSchema, Schema } from "../../../crds/resource-schema.ts";
-import type { Manifest } from "./manifest.ts";
+import {
+	type FieldPath,
+	fieldAt,
+	type Manifest,
+	withField,
+} from "./manifest.ts";
 
 /** A manifest that is good but for one bound of one field. */
 export interface BrokenBound {
@@ -9,8 +14,6 @@ export interface BrokenBound {
 	/** What the apiserver says among other things. */
 	refused: string;
 }
-
-type Path = (string | number)[];
 
 /**
  * One manifest for every bound in the schemas (each keyword of each field of each spec), made by changing an accepted
@@ -25,14 +28,14 @@ export function brokenBounds(
 			({ path, field, required }) => {
 				const base = accepted.find(
 					(manifest) =>
-						manifest.kind === kind && at(manifest, path) !== undefined,
+						manifest.kind === kind && fieldAt(manifest, path) !== undefined,
 				);
 				if (!base)
 					throw new Error(`No accepted ${kind} has ${path.join(".")}.`);
-				return violations(field, required, fieldPath(path)).map(
+				return violations(field, required, textOf(path)).map(
 					({ keyword, value, refused }) => ({
-						bound: `${kind} ${fieldPath(path)} ${keyword}`,
-						manifest: replaced(base, path, value),
+						bound: `${kind} ${textOf(path)} ${keyword}`,
+						manifest: withField(base, path, value),
 						refused,
 					}),
 				);
@@ -119,9 +122,9 @@ function violations(
 
 function* fieldsOf(
 	schema: Schema,
-	path: Path,
+	path: FieldPath,
 	required = true,
-): Generator<{ path: Path; field: Schema; required: boolean }> {
+): Generator<{ path: FieldPath; field: Schema; required: boolean }> {
 	yield { path, field: schema, required };
 	for (const [name, field] of Object.entries(schema.properties ?? {}))
 		yield* fieldsOf(
@@ -134,27 +137,9 @@ function* fieldsOf(
 		yield* fieldsOf(schema.additionalProperties, [...path, "memory"], false);
 }
 
-function fieldPath(path: Path): string {
+function textOf(path: FieldPath): string {
 	return path
 		.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
 		.join("")
 		.slice(1);
-}
-
-function at(value: unknown, path: Path): unknown {
-	return path.reduce<unknown>(
-		(within, step) => (within as Record<string | number, unknown>)?.[step],
-		value,
-	);
-}
-
-function replaced(manifest: Manifest, path: Path, value: unknown): Manifest {
-	const copy = structuredClone(manifest);
-	const parent = at(copy, path.slice(0, -1)) as Record<
-		string | number,
-		unknown
-	>;
-	if (value === undefined) delete parent[path.at(-1)!];
-	else parent[path.at(-1)!] = value;
-	return copy;
 }
