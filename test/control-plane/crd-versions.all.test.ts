@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,7 +20,7 @@ import {
  */
 
 const root = join(import.meta.dirname, "../..");
-const earlier = join(root, "test/support/manifests/0.1.0");
+const definitions = join(root, "test/support/manifests/0.1.0/definitions.yaml");
 /** With a name each, since `kubectl apply` generates none. */
 const manifests = readManifests("0.1.0/accepted.yaml").map((manifest, i) => ({
 	...manifest,
@@ -34,8 +34,7 @@ let folder: string;
 let before: Stored[];
 beforeAll(async () => {
 	folder = await mkdtemp(join(tmpdir(), "tidemill-crds-"));
-	const crds = globSync(join(earlier, "crds/*.yaml"));
-	controlPlane = await startControlPlane({ crds });
+	controlPlane = await startControlPlane({ crds: [definitions] });
 	await kubectl("create", "namespace", "shop");
 	await apply("manifests.yaml", manifests, "--namespace=shop");
 	await Promise.all(
