@@ -55,7 +55,7 @@ beforeAll(async () => {
 	} as Source);
 	await state(new URL(api.url).host);
 	await untilStated();
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	world.startOperator([account]);
 });
 

@@ -10,17 +10,20 @@ import { terminated } from "../support/doubles/kubernetes/terminated-pod.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,
-	type OperatorFixture,
 	refuseJobs,
-	startOperatorFixture,
-} from "../support/fixtures/control-plane/operator-fixture.ts";
+} from "../support/fixtures/control-plane/cluster-state.ts";
+import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 
-let fixture: OperatorFixture;
+let fixture: OperatorWorld;
 let account: string;
 
 beforeAll(async () => {
-	fixture = await startOperatorFixture({ MAX_JOBS_PER_NAMESPACE: "1" });
-	[account] = fixture.namespaces;
+	fixture = await OperatorWorld.start({
+		archive: "test",
+		node: "test",
+		env: { MAX_JOBS_PER_NAMESPACE: "1" },
+	});
+	[account] = fixture.accounts;
 	await applyYaml(account, volumeClaim);
 	fixture.startOperator();
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import {
 	destinationKind,
@@ -30,7 +30,7 @@ const manifests = resources
 
 let world: OperatorWorld;
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 });
 afterAll(() => world?.stop());
 

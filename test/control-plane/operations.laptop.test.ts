@@ -15,7 +15,7 @@ import { createLog } from "../../packages/service/log.ts";
 import {
 	eventReasons,
 	refuseJobs,
-} from "../support/fixtures/control-plane/operator-fixture.ts";
+} from "../support/fixtures/control-plane/cluster-state.ts";
 import {
 	client,
 	RunScene,

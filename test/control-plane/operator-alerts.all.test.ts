@@ -1,6 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -35,7 +35,7 @@ let leader: TidemillProcess;
 let health: string;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[namespace = ""] = await world.namespaces(1);
 	admin = await connectAdmin(world.nats);
 	stream = await createShardStream(admin, { max_bytes: 100_000 });

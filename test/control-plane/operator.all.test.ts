@@ -5,18 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import { kinds } from "../../packages/kube/kinds.ts";
-import {
-	type OperatorFixture,
-	startOperatorFixture,
-} from "../support/fixtures/control-plane/operator-fixture.ts";
+import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 import { startTidemill } from "../support/servers/tidemill-process.ts";
 
-let fixture: OperatorFixture;
+let fixture: OperatorWorld;
 let directory: string;
 
 beforeAll(async () => {
 	// It looks at its lease every two seconds.
-	fixture = await startOperatorFixture({ LEASE_DURATION_SECONDS: "15" });
+	fixture = await OperatorWorld.start({
+		archive: "test",
+		node: "test",
+		env: { LEASE_DURATION_SECONDS: "15" },
+	});
 	directory = await mkdtemp(join(tmpdir(), "tidemill-test-operator-"));
 });
 
@@ -84,7 +85,7 @@ test("without NATS it keeps running, says what it waits for, and stops when told
 
 test("an operator whose lease another has taken ends", async () => {
 	fixture.startOperator();
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	const held = await vi.waitFor(
 		async () => {
 			const lease = await fixture.client.get(

@@ -27,7 +27,7 @@ let namespace: string;
 let webhook: AdmissionWebhook;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[namespace = ""] = await world.settledNamespaces(1);
 	await world.apply(
 		namespace,

@@ -11,11 +11,8 @@ import {
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
-import {
-	eventReasons,
-	type OperatorFixture,
-	startOperatorFixture,
-} from "../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
+import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 import {
 	type AdmissionWebhook,
 	startAdmissionWebhook,
@@ -24,15 +21,15 @@ import {
 
 /* What a failing admission webhook refuses of the kinds that are no Run: each says so, and goes on when it may. */
 
-let fixture: OperatorFixture;
+let fixture: OperatorWorld;
 let account: string;
 let webhook: AdmissionWebhook;
 
 const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	fixture = await startOperatorFixture();
-	[account] = fixture.namespaces;
+	fixture = await OperatorWorld.start({ archive: "test", node: "test" });
+	[account] = fixture.accounts;
 	webhook = await startAdmissionWebhook(
 		fixture.client,
 		inject("pki").ca,

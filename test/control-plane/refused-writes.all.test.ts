@@ -9,7 +9,7 @@ import {
 import { newRun } from "../../crds/run.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
 import {
 	client,
 	RunScene,

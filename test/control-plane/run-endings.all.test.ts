@@ -7,7 +7,7 @@ import {
 import { maxBodyColumns } from "../../packages/contracts/job.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import { resourcePath } from "../../packages/kube/resource.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
 import {
 	client,
 	RunScene,

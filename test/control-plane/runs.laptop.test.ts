@@ -9,7 +9,7 @@ import type { LoadInput } from "../../packages/contracts/job.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
 import {
 	client,
 	container,

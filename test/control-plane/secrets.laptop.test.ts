@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	type Destination,
 	destinationKind,
@@ -17,7 +17,7 @@ let world: OperatorWorld;
 let namespace: string;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[namespace = ""] = await world.namespaces(1);
 	world.startOperator([namespace], { throughProxy: true });
 });

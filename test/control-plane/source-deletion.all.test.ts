@@ -12,7 +12,7 @@ import { kinds } from "../../packages/kube/kinds.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { runInstantNode } from "../support/doubles/kubernetes/instant-node.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
 import {
 	readyOf,
 	SourceScene,
@@ -27,7 +27,7 @@ const soon = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
 	scene = await SourceScene.start({ SOURCE_STATUS_SECONDS: "1" });
-	[account, other] = scene.operator.namespaces;
+	[account, other] = scene.operator.accounts;
 });
 
 afterAll(() => scene?.stop());

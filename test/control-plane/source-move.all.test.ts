@@ -11,7 +11,7 @@ import {
 } from "../../operator/move.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
 import { SourceScene } from "../support/fixtures/control-plane/source-scene.ts";
 import { startFlow } from "../support/senders/event-flow.ts";
 import {

@@ -13,15 +13,14 @@ import { SealKey } from "../../packages/service/seal-key.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,
-	type OperatorFixture,
 	routesIn,
-	startOperatorFixture,
-} from "../support/fixtures/control-plane/operator-fixture.ts";
+} from "../support/fixtures/control-plane/cluster-state.ts";
+import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const sealKeyText = randomBytes(32).toString("hex");
 const sealKeyId = new SealKey(Buffer.from(sealKeyText)).id;
-let fixture: OperatorFixture;
+let fixture: OperatorWorld;
 let directory: string;
 let account: string;
 let other: string;
@@ -30,8 +29,12 @@ beforeAll(async () => {
 	directory = await temporaryDirectory("operator");
 	const sealKeyFile = join(directory, "seal-key");
 	await writeFile(sealKeyFile, sealKeyText);
-	fixture = await startOperatorFixture({ TIDEMILL_SEAL_KEY: sealKeyFile });
-	[account, other] = fixture.namespaces;
+	fixture = await OperatorWorld.start({
+		archive: "test",
+		node: "test",
+		env: { TIDEMILL_SEAL_KEY: sealKeyFile },
+	});
+	[account, other] = fixture.accounts;
 	const routes = await new Kvm(fixture.connection).create(bucket.routes);
 	await routes.put(routeKey("f".repeat(32)), '{"source":"stray"}');
 	fixture.startOperator();

@@ -15,16 +15,15 @@ import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,
-	type OperatorFixture,
 	routesIn,
-	startOperatorFixture,
-} from "../support/fixtures/control-plane/operator-fixture.ts";
+} from "../support/fixtures/control-plane/cluster-state.ts";
+import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
-let fixture: OperatorFixture;
+let fixture: OperatorWorld;
 
 beforeAll(async () => {
-	fixture = await startOperatorFixture();
+	fixture = await OperatorWorld.start({ archive: "test", node: "test" });
 	fixture.startOperator();
 });
 afterAll(() => fixture?.stop());
@@ -47,13 +46,13 @@ function waitFor(
 		"wait",
 		`--for=condition=${condition}`,
 		`trackingplan/${plan}`,
-		`--namespace=${fixture.namespaces[0]}`,
+		`--namespace=${fixture.accounts[0]}`,
 		"--timeout=120s",
 	]);
 }
 
 test("kubectl wait sees a plan become ready, invalid, and ready again", async () => {
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	await applyYaml(namespace, planYaml("{ type: object }"));
 	expect((await waitFor("Ready")).exitCode).toBe(0);
 	await applyYaml(namespace, planYaml("{ type: objekt }"));
@@ -81,7 +80,7 @@ test("kubectl wait sees a plan become ready, invalid, and ready again", async ()
 });
 
 test("the example becomes ready, and so does a plan whose schemas a ConfigMap made of files holds", async () => {
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	const inNamespace = `--namespace=${namespace}`;
 	const example = join(import.meta.dirname, "../../examples/tracking-plan");
 	await kubectlDone(["apply", inNamespace, `--filename=${example}`]);
@@ -115,7 +114,7 @@ function specWithConfigMap(): string {
 }
 
 test("a fault that is longer than a condition's message is told in part", async () => {
-	const [, namespace] = fixture.namespaces;
+	const [, namespace] = fixture.accounts;
 	const schema = `{ $schema: "${"x".repeat(40_000)}" }`;
 	await applyYaml(namespace, planYaml(schema));
 	await vi.waitFor(
@@ -162,7 +161,7 @@ async function documentKeys(): Promise<string[]> {
 }
 
 async function conditionOf(source: string, type: string) {
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	const found = await fixture.client.get<Source>(sourceKind, source, namespace);
 	return findCondition(found?.status?.conditions, type);
 }
@@ -175,11 +174,11 @@ async function planAt(source: string, type: string, reason: string) {
 		async () => expect((await conditionOf(source, type))?.reason).toBe(reason),
 		soon,
 	);
-	return (await routePlanOf(source, fixture.namespaces[0]))?.version;
+	return (await routePlanOf(source, fixture.accounts[0]))?.version;
 }
 
 test("the last good version validates through broken edits and restarts, and a plan in use isn't deleted", async () => {
-	const [namespace, other] = fixture.namespaces;
+	const [namespace, other] = fixture.accounts;
 	const { client } = fixture;
 	await applyYaml(namespace, sourceYaml("validated", "checkout"));
 	await applyYaml(other, sourceYaml("thief", "checkout"));
@@ -260,7 +259,7 @@ test("the last good version validates through broken edits and restarts, and a p
 });
 
 test("a plan's schema stands in a ConfigMap with the label, and an edit of it is a new version", async () => {
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	const configMap = (schema: string, label: string) => `apiVersion: v1
 kind: ConfigMap
 metadata: { name: schemas, labels: { tidemill.dev/use: "${label}" } }
@@ -297,7 +296,7 @@ data: { order.json: '${schema}' }
 });
 
 test("integers of a plan and all numbers of a schema in a ConfigMap are published as they are written", async () => {
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	await applyYaml(
 		namespace,
 		`apiVersion: v1
@@ -320,7 +319,7 @@ data: { order.json: '{"maximum":0.30000000000000000001}' }
 });
 
 test("a plan that is nested too deeply says so, with a number beyond 53 bits, too", async () => {
-	const [namespace] = fixture.namespaces;
+	const [namespace] = fixture.accounts;
 	const depth = 20_000;
 	const schema = `${'{"not":'.repeat(depth)}{"maximum":9007199254740993}${"}".repeat(depth)}`;
 	await applyYaml(

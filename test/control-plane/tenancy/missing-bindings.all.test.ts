@@ -21,7 +21,7 @@ import type {
 	ResourceKind,
 } from "../../../packages/kube/resource.ts";
 import { tokenOf } from "../../support/fixtures/control-plane/api-fixture.ts";
-import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../../support/fixtures/control-plane/cluster-state.ts";
 import {
 	dailyLoad,
 	OperatorWorld,
@@ -76,7 +76,7 @@ const absent = `absent-${Math.random().toString(36).slice(2, 10)}`;
 let metricsPort: Promise<number>;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[system = "", bound = "", unbound = ""] = await world.namespaces(3);
 	const file = join(
 		import.meta.dirname,

@@ -23,7 +23,7 @@ import { tokenOf } from "../../support/fixtures/control-plane/api-fixture.ts";
 import {
 	eventReasons,
 	routesIn,
-} from "../../support/fixtures/control-plane/operator-fixture.ts";
+} from "../../support/fixtures/control-plane/cluster-state.ts";
 import {
 	dailyLoad,
 	OperatorWorld,
@@ -47,7 +47,7 @@ let admin: NatsConnection;
 let operator: TidemillProcess;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[system = "", account = "", stranger = ""] = await world.namespaces(3);
 	const file = join(
 		import.meta.dirname,

@@ -42,7 +42,7 @@ beforeAll(async () => {
 	editor = clientOf(made.tokens.editor);
 	api = await startApi();
 	rest = apiClient(api.url, made.tokens.editor);
-	world = await OperatorWorld.start(kubeconfig);
+	world = await OperatorWorld.start();
 	world.startOperator([account]);
 	await admin.create(kinds.secret, {
 		metadata: { name: "of-another-application", namespace: account },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	runKind,
 	type TrackingPlan,
@@ -19,7 +19,7 @@ let hostile: string;
 let neighbour: string;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[hostile = "", neighbour = ""] = await world.namespaces(2);
 	world.startOperator([hostile, neighbour]);
 });

@@ -1,16 +1,8 @@
-import {
-	afterAll,
-	afterEach,
-	beforeAll,
-	expect,
-	inject,
-	test,
-	vi,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Pipeline, pipelineKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
 import { AheadClock } from "../../support/faults/operator-clock.ts";
-import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../../support/fixtures/control-plane/cluster-state.ts";
 import {
 	type EverMade,
 	OperatorWorld,
@@ -30,7 +22,7 @@ let world: OperatorWorld;
 let settled: string[];
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	settled = await world.settledNamespaces(
 		Math.ceil(mostWrites / atOnce) * atOnce + 3,
 	);

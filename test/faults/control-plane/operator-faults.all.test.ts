@@ -1,13 +1,5 @@
 import { Kvm } from "@nats-io/kv";
-import {
-	afterAll,
-	beforeAll,
-	beforeEach,
-	expect,
-	inject,
-	test,
-	vi,
-} from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import {
 	destinationKind,
 	type Pipeline,
@@ -22,7 +14,7 @@ import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
-import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
+import { eventReasons } from "../../support/fixtures/control-plane/cluster-state.ts";
 import {
 	dailyLoad,
 	OperatorWorld,
@@ -40,7 +32,7 @@ let healthPort: number;
 const statusSeconds = 3;
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	[namespace = ""] = await world.namespaces(1);
 	healthPort = await freePort();
 	startOperator();

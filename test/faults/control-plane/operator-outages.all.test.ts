@@ -1,19 +1,11 @@
-import {
-	afterAll,
-	afterEach,
-	beforeAll,
-	expect,
-	inject,
-	test,
-	vi,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
 import { AheadClock } from "../../support/faults/operator-clock.ts";
-import { steadyLease } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	type EverMade,
 	OperatorWorld,
+	steadyLease,
 } from "../../support/fixtures/control-plane/operator-world.ts";
 import { outages } from "../../support/fixtures/control-plane/shared-control-plane.ts";
 import type { SeenRequest } from "../../support/proxies/apiserver-proxy.ts";
@@ -26,7 +18,7 @@ let settled: string[];
 const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	world = await OperatorWorld.start(inject("kubeconfig"));
+	world = await OperatorWorld.start();
 	settled = await world.settledNamespaces(4);
 });
 
