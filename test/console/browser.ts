@@ -173,7 +173,7 @@ export async function tokenOf(
 			`--clusterrole=${role}`,
 			`--serviceaccount=${local.namespace}:${account}`,
 		);
-	// A session ends with its token, and a bench follows a tail for an hour.
+	// A session ends with its token.
 	const token = await local.run(
 		"kubectl",
 		"create",

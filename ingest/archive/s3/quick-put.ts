@@ -19,7 +19,7 @@ export interface NewObject {
 
 /**
  * Sends a PUT with `If-None-Match: *` by the SDK's signer and connections, but not through its middleware, which takes two
- * thirds of a small PUT's CPU (tools/bench/README.md, many-sources). It is one attempt. Retries, and finding out what is wrong,
+ * thirds of a small PUT's CPU (tools/bench/README.md). It is one attempt. Retries, and finding out what is wrong,
  * are left to the SDK, so after an attempt that neither succeeds nor finds the key taken, there is none for a minute.
  */
 export class QuickPut {

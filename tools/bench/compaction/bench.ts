@@ -13,8 +13,8 @@ import type {
 import { startS3 } from "../../../test/support/servers/servers.ts";
 import { accessStore } from "../../../test/support/servers/store-access.ts";
 import { temporaryDirectory } from "../../../test/support/servers/test-server.ts";
-import { bodyBytes } from "../load/event-objects.ts";
 import { load } from "../load/load-process.ts";
+import { bodyBytes } from "../load/objects.ts";
 import { type Bench, compared, figure } from "../measure/measurement.ts";
 import {
 	costOf,

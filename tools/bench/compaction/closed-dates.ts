@@ -12,7 +12,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import type { TestS3 } from "../../../test/support/servers/servers.ts";
-import { bodyBytes, writeEventObject } from "../load/event-objects.ts";
+import { bodyBytes, writeEventObject } from "../load/objects.ts";
 
 /** One cut a minute. */
 export const objectsOfDay = 24 * 60;

@@ -1,9 +1,23 @@
+import type { Conditions } from "./machine.ts";
 import type { Goal, Measurement, Spread } from "./measurement.ts";
 
-export const headings = ["", "value", "baseline", "ratio", "rounds", "goal"];
+/** In Markdown, as tools/bench/README.md has it: medians with the least and the most of the rounds. */
+export function tableOf(
+	bench: string,
+	measurements: readonly Measurement[],
+	{ date, commit, cpu, node, load, settings }: Conditions,
+): string {
+	const rows = [
+		[bench, "value", "baseline", "ratio", "rounds", "goal"],
+		["---", "---", "---", "---", "---", "---"],
+		...measurements.map(cellsOf),
+	];
+	const table = rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+	const [before, after] = load.map((average) => average.toFixed(1));
+	return `${table}\n\n${date.slice(0, 10)}, commit ${commit}, ${settings && `${settings}, `}${cpu}, Node ${node}, load average ${before} and then ${after}.`;
+}
 
-/** A measurement's cells under {@link headings}: medians with the least and the most of the rounds. */
-export function cellsOf(measurement: Measurement): string[] {
+function cellsOf(measurement: Measurement): string[] {
 	const { metric, unit, rounds, goal } = measurement;
 	const withUnit = (text: string) => (text && unit ? `${text} ${unit}` : text);
 	return [

@@ -9,8 +9,7 @@ import {
 	type Say,
 } from "../measure/measurement.ts";
 import { partsOf, roundsOf, wholeRounds } from "../measure/rounds.ts";
-import { variantsOf } from "../traffic/bodies.ts";
-import { githubEvents } from "../traffic/github-plan.ts";
+import { githubBodies } from "../traffic/bodies.ts";
 import type { LoadOrder } from "../traffic/load-generator.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
@@ -172,7 +171,7 @@ async function bySize(
 	say: Say,
 ): Promise<Measurement[]> {
 	const corpus = join(await temporaryDirectory("corpus"), "github.json");
-	await writeFile(corpus, JSON.stringify(variantsOf(githubEvents())));
+	await writeFile(corpus, JSON.stringify(githubBodies()));
 	const measurements: Measurement[] = [];
 	for (const { name, order: own, goal } of sizes) {
 		const order = own.bodyBytes ? own : { corpus };

@@ -2,13 +2,11 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { figure, type Measurement, type Say } from "../measure/measurement.ts";
 import { cpuMs, sourcesEnvironment } from "../measure/process-cost.ts";
-import { alternate as alternateRounds, roundsOf } from "../measure/rounds.ts";
+import { alternate as alternateRounds } from "../measure/rounds.ts";
 import type { LoadOrder, LoadReport } from "../traffic/load-generator.ts";
 import { closedLoop } from "../traffic/wrk.ts";
 import type { Contender } from "./contenders.ts";
 
-/** Rounds of alternating legs; the median counts. With three rounds, four runs of the same code had ratios from 0.78 to 0.93. */
-export const rounds = roundsOf(7);
 /** Where each round starts its servers: V8 still compiles during the first leg. */
 export const legsOfRound = 3;
 export const warmUpMs = 1_000;
@@ -105,14 +103,11 @@ export function cpuOf<Name extends string>(
 export function alternate<Legs extends Record<string, LoadReport>>(
 	what: string,
 	legs: { [Name in keyof Legs]: () => Promise<Legs[Name]> },
-	{
-		count = rounds,
-		...options
-	}: { say: Say; after(): Promise<void>; count?: number },
+	options: { say: Say; after(): Promise<void>; count: number },
 ): Promise<{ [Name in keyof Legs]: Legs[Name][] }> {
 	const text = ({ requestsPerSecond, p99Ms }: LoadReport) =>
 		`${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
-	return alternateRounds(what, legs, { count, text, ...options });
+	return alternateRounds(what, legs, { text, ...options });
 }
 
 /** A field of the rounds' reports. */

@@ -1,5 +1,5 @@
+import { githubPayloads } from "../../../test/support/examples/github-payloads.ts";
 import { randomOf } from "../../../test/support/seeded-random.ts";
-import { type GithubEvent, githubEvents } from "./github-plan.ts";
 
 const random = randomOf(1);
 const syllables = "ka lo mi re tun sha ver el do pri sten or ba qui na".split(
@@ -23,12 +23,12 @@ export function bodiesOf(bytes: number): string[] {
 /** Different lists of about so many bytes: GitHub's webhooks with other ids. Zstd makes them ten times smaller than invoices. */
 export function githubLists(bytes: number): string[] {
 	const count = Math.max(16, Math.floor(allBytes / bytes));
-	let events: GithubEvent[] = [];
+	let events: string[] = [];
 	return Array.from({ length: count }, () => {
 		let list = "[";
 		for (;;) {
-			if (events.length === 0) events = variantsOf(githubEvents());
-			const { body } = events.pop()!;
+			if (events.length === 0) events = githubBodies();
+			const body = events.pop()!;
 			if (list.length + body.length + 4 > bytes) break;
 			list += `${body},`;
 		}
@@ -37,14 +37,16 @@ export function githubLists(bytes: number): string[] {
 	});
 }
 
-/** The same events a few times, each with other ids and digests. */
-export function variantsOf(events: readonly GithubEvent[]): GithubEvent[] {
-	return [events, events, events].flat().map(({ type, body }) => ({
-		type,
-		body: body.replace(/\b(?:\d{5,}|[0-9a-f]{16,})\b/g, (id) =>
-			/\D/.test(id) ? hex(id.length) : digits(id.length),
-		),
-	}));
+/** GitHub's real webhooks (@octokit/webhooks-examples) a few times, each with other ids and digests. */
+export function githubBodies(): string[] {
+	const payloads = githubPayloads().map(({ value }) => JSON.stringify(value));
+	return [payloads, payloads, payloads]
+		.flat()
+		.map((body) =>
+			body.replace(/\b(?:\d{5,}|[0-9a-f]{16,})\b/g, (id) =>
+				/\D/.test(id) ? hex(id.length) : digits(id.length),
+			),
+		);
 }
 
 function invoice(bytes: number): string {

@@ -7,14 +7,8 @@ export interface RequestsOrder {
 	paths: string[];
 	/** Size of the JSON bodies, which take turns. */
 	bodyBytes: number;
-	/** A JSON file with {@link CorpusEvent}s in place of those bodies. */
+	/** A JSON file with a list of bodies in place of those. */
 	corpus?: string;
-}
-
-export interface CorpusEvent {
-	/** The value of the header `x-github-event`, if it has one. */
-	type?: string;
-	body: string;
 }
 
 /** The bytes of the requests. Each path has at least one, and each body. */
@@ -23,22 +17,19 @@ export function requestsOf({
 	bodyBytes,
 	paths,
 }: RequestsOrder): Buffer[] {
-	const bodies: CorpusEvent[] = corpus
+	const bodies: string[] = corpus
 		? JSON.parse(readFileSync(corpus, "utf8"))
-		: bodiesOf(bodyBytes).map((body) => ({ body }));
+		: bodiesOf(bodyBytes);
 	return Array.from(
 		{ length: Math.max(bodies.length, paths.length) },
-		(_, turn) => {
-			const { type, body } = bodies[turn % bodies.length]!;
-			const header = type ? `X-GitHub-Event: ${type}\r\n` : "";
-			return requestOf(paths[turn % paths.length]!, body, header);
-		},
+		(_, turn) =>
+			requestOf(paths[turn % paths.length]!, bodies[turn % bodies.length]!),
 	);
 }
 
-function requestOf(path: string, body: string, header: string): Buffer {
+function requestOf(path: string, body: string): Buffer {
 	return Buffer.from(
-		`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n${header}` +
+		`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
 			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
 	);
 }

@@ -6,8 +6,7 @@ import {
 	untilReady,
 } from "../../../test/support/fixtures/data-plane/receiver.ts";
 import { temporaryDirectory } from "../../../test/support/servers/test-server.ts";
-import { startArchive } from "../archive/archive-process.ts";
-import { withDataPlane } from "../archive/data-plane.ts";
+import { startArchive, withDataPlane } from "../archive/data-plane.ts";
 import { type Contender, startBaseline } from "../receive/contenders.ts";
 
 /** All that an event passes on its way to S3, and the baseline. */

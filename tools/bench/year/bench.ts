@@ -12,7 +12,6 @@ import {
 	type Say,
 } from "../measure/measurement.ts";
 import { sourcesEnvironment } from "../measure/process-cost.ts";
-import { type EtcdDay, liveWithEtcd } from "./etcd-year.ts";
 import { graphOf } from "./graph.ts";
 import {
 	type HeldKeys,
@@ -67,16 +66,8 @@ const heldKeys = {
 	count: Number(process.env.BENCH_KEYS || 2_000_000),
 	lifeMs: Number(process.env.BENCH_KEY_SECONDS || 900) * 1_000,
 };
-/** A Run stands for 200: each Pipeline has one a day. Nothing of a Pipeline is older than its runHistory, so fewer days show all. */
-const etcdYear = {
-	days: Math.min(60, days),
-	pipelines: 20_000,
-	runsOfDay: 100,
-};
-
-const parts = (process.env.BENCH_PARTS || "year,whole,sizes,nats,etcd").split(
-	",",
-);
+/** `keys` takes an hour. */
+const parts = (process.env.BENCH_PARTS || "year,whole,sizes,nats").split(",");
 
 /** A shard's archive and its bucket over a year of days, with the dates and records that it would really have. */
 export const bench: Bench = {
@@ -93,7 +84,6 @@ export const bench: Bench = {
 			for (const size of sizes) measurements.push(...(await sizeOf(size, say)));
 		if (parts.includes("nats")) measurements.push(...(await ofNats(say)));
 		if (parts.includes("keys")) measurements.push(...(await ofKeys(say)));
-		if (parts.includes("etcd")) measurements.push(...(await ofEtcd(say)));
 		return measurements;
 	},
 };
@@ -182,25 +172,16 @@ async function flatness(
 			join(import.meta.dirname, "../../../docs/year.svg"),
 			graphOf(year, columns),
 		);
-	return flat(year, columns, settledDay, say);
-}
-
-/** Of the last day, against the settled one. */
-function flat<Day>(
-	lived: readonly Day[],
-	of: readonly { name: string; unit: string; of(day: Day): number }[],
-	settled: number,
-	say: Say,
-): Measurement[] {
-	const last = lived.length;
-	return of.map(({ name, unit, of }) => {
+	// Of the last day, against the settled one.
+	const last = year.length;
+	return columns.map(({ name, unit, of }) => {
 		const at = (day: number) =>
-			median(lived.slice(day - comparedDays, day).map(of));
+			median(year.slice(day - comparedDays, day).map(of));
 		const measured = compared(
-			`${name} on day ${last}, against day ${settled}`,
+			`${name} on day ${last}, against day ${settledDay}`,
 			unit,
 			at(last),
-			at(settled),
+			at(settledDay),
 			{ ratioAtMost: mostGrowth },
 		);
 		requireGoal(measured, say);
@@ -282,33 +263,6 @@ async function ofKeys(say: Say): Promise<Measurement[]> {
 			"MiB",
 		),
 	];
-}
-
-async function ofEtcd(say: Say): Promise<Measurement[]> {
-	const lived: EtcdDay[] = [];
-	await liveWithEtcd(etcdYear, (day) => {
-		lived.push(day);
-		say(
-			`etcd, day ${day.day}: file ${mib(day.storedBytes)} MiB, resident ${mib(day.etcdBytes)} MiB, the apiserver's ${mib(day.apiserverBytes)} MiB; ${day.runs} Runs`,
-		);
-	});
-	return flat(
-		lived,
-		[
-			{
-				name: `etcd with ${etcdYear.pipelines} Pipelines: its file`,
-				unit: "MiB",
-				of: (day) => day.storedBytes / 1024 ** 2,
-			},
-			{
-				name: "etcd: resident memory",
-				unit: "MiB",
-				of: (day) => day.etcdBytes / 1024 ** 2,
-			},
-		],
-		Math.ceil(lived.length / 2),
-		say,
-	);
 }
 
 /** The same days twice: with each cut of one day, and scaled. */

@@ -18,7 +18,7 @@ import { ThriftStruct } from "./thrift.ts";
 
 /*
  * Parquet made here (github.com/apache/parquet-format): DuckDB takes 3 ms for a file, however small, and hyparquet-writer
- * twice as long as this (tools/bench/README.md, many-sources).
+ * twice as long as this (tools/bench/README.md).
  */
 
 /** A reader holds one row group. */

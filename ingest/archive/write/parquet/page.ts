@@ -53,7 +53,7 @@ function takeSpace(bytes: number): Buffer {
 	return space;
 }
 
-/** Twice as fast as zstd's default of 3, for files that are 4 to 15 % larger (tools/bench/README.md, archive). */
+/** Twice as fast as zstd's default of 3, for files that are 4 to 15 % larger (tools/bench/README.md). */
 const params = { [constants.ZSTD_c_compressionLevel]: 2 };
 const compressElsewhere = promisify(zstdCompress);
 
