@@ -47,7 +47,7 @@ if (!warehouse)
 	throw new Error(
 		`BENCH_WAREHOUSE: there is no "${chosen}". Set it to one of: ${Object.keys(warehouses).join(", ")}.`,
 	);
-const measures = {
+const measures: Record<string, (here: LoadBench) => Promise<Measurement[]>> = {
 	whole: wholeLoad,
 	minute: newMinutes,
 	...(chosen === "DuckDB" && { large: largeBodies }),
