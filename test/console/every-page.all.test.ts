@@ -1,36 +1,15 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { trackingPlanKind } from "../../crds/generated/types.ts";
+import { axeFindings, noBrowser } from "./browser.ts";
 import {
-	axeFindings,
-	type ConsoleSession,
-	noBrowser,
-	openConsole,
-	untilLoaded,
-} from "./browser.ts";
+	openShop,
+	patterns,
+	type ShopVisitor,
+	untilThere,
+} from "./every-page-scene.ts";
 import { withMouse } from "./hands.ts";
-import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
 
-/* What holds of each page, also of one that is added: one heading, no finding of axe in either theme, and no scrolling aside. */
-
-/** As the console lists its pages. */
-const patterns = [
-	...readFileSync(
-		join(import.meta.dirname, "../../console/app/pages.ts"),
-		"utf8",
-	).matchAll(/^\t"?([\w/:-]+)"?: async /gm),
-].map(([, pattern]) => pattern!);
-
-/** The name in an address of each kind. */
-const names: Record<string, string> = {
-	sources: "shop",
-	destinations: "warehouse",
-	pipelines: "orders",
-	"tracking-plans": "orders",
-	tokens: "robot",
-};
+/* What holds of each page, also of one that is added: no finding of axe in either theme, and no scrolling aside. */
 
 const sizes = [
 	{ width: 1280, height: 900 },
@@ -39,40 +18,20 @@ const sizes = [
 ];
 
 describe.skipIf(noBrowser)("each page of the console", () => {
-	let visitor: ConsoleSession;
+	let visitor: ShopVisitor;
 
 	beforeAll(async () => {
-		visitor = await openConsole("console-pages", [
-			...["tidemill-editor", "tidemill-admin", "tidemill-log-reader"],
-		]);
-		const { local } = visitor;
-		await applySourceAndDestination(visitor);
-		await createPipeline(visitor, "orders");
-		await send(visitor, { type: "order.paid", id: 1 });
-		await local.run("tidemill", "pipelines", "run", "orders", "--wait");
-		const runs = await local.run("kubectl", "get", "runs", "-o", "name");
-		names.runs = runs.trim().split("/").at(-1)!;
-		await local.client.apply(
-			trackingPlanKind,
-			{
-				metadata: { name: "orders", namespace: local.namespace },
-				spec: { eventType: { bodyPointer: "/type" }, events: [] },
-			} as never,
-			{ fieldManager: "somebody" },
-		);
-		await local.run("tidemill", "tokens", "create", "robot", "--scope=read");
+		visitor = await openShop("console-pages");
 	});
 	afterAll(() => visitor?.close());
 
 	test.each([...patterns, "", "nowhere"])("%s", async (pattern) => {
-		const { page, open, complaints } = visitor;
-		const [kind] = pattern.split("/");
-		const path = pattern.replace(":name", names[kind!]!);
+		const { page, open, pathOf, complaints } = visitor;
+		const path = pathOf(pattern);
 		for (const size of sizes) {
 			await page.setViewportSize(size);
 			await open(path);
 			await untilThere(page);
-			expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
 			expect([size.width, await axeFindings(page)]).toEqual([size.width, []]);
 			expect([size.width, await asideOf(page)]).toEqual([size.width, []]);
 		}
@@ -133,11 +92,6 @@ describe.skipIf(noBrowser)("each page of the console", () => {
 		await page.emulateMedia({ reducedMotion: "reduce" });
 	});
 });
-
-async function untilThere(page: Page): Promise<void> {
-	await page.getByRole("heading", { level: 1 }).first().waitFor();
-	await untilLoaded(page);
-}
 
 /** What stands out of the page's width, so that the whole page scrolls aside; a table or a code in a box may scroll by itself. */
 function asideOf(page: Page): Promise<string[]> {
