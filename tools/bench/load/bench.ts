@@ -1,14 +1,13 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { addDays } from "../../../packages/contracts/utc-date.ts";
-import { startS3, type TestS3 } from "../../../test/support/servers/servers.ts";
+import { startS3 } from "../../../test/support/servers/servers.ts";
 import { temporaryDirectory } from "../../../test/support/servers/test-server.ts";
 import {
 	type Bench,
 	compared,
 	figure,
 	type Measurement,
-	type Say,
 } from "../measure/measurement.ts";
 import type { ProcessCost } from "../measure/process-cost.ts";
 import { alternate, partsOf, roundsOf } from "../measure/rounds.ts";
@@ -22,24 +21,11 @@ import {
 	withDuckDB,
 	writeEventFiles,
 } from "./objects.ts";
-import {
-	type BenchWarehouse,
-	type StartedWarehouse,
-	warehouses,
-} from "./warehouses.ts";
+import { type LoadBench, warehouses } from "./warehouses.ts";
 
 /** BENCH_EVENTS=10000000 shows that memory doesn't grow with the number of events. */
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
 const objects = 10;
-
-/** What a part loads into, and where it has its files. */
-export interface LoadBench extends StartedWarehouse {
-	warehouse: BenchWarehouse;
-	s3: TestS3;
-	/** The load's volume. */
-	directory: string;
-	say: Say;
-}
 
 const chosen = process.env.BENCH_WAREHOUSE || "DuckDB";
 const warehouse = warehouses[chosen];

@@ -2,7 +2,6 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startOfDate } from "../../../packages/contracts/utc-date.ts";
 import { figure, type Measurement } from "../measure/measurement.ts";
-import type { LoadBench } from "./bench.ts";
 import { load } from "./load-process.ts";
 import {
 	type DatedObject,
@@ -12,6 +11,7 @@ import {
 	upload,
 	withDuckDB,
 } from "./objects.ts";
+import type { LoadBench } from "./warehouses.ts";
 
 /** BENCH_GIGABYTES=20 shows that memory doesn't grow with the window. */
 const events = Number(process.env.BENCH_GIGABYTES ?? 2) * 1_000;

@@ -3,9 +3,9 @@ import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { figure, type Measurement } from "../measure/measurement.ts";
 import type { ProcessCost } from "../measure/process-cost.ts";
 import { roundsOf } from "../measure/rounds.ts";
-import type { LoadBench } from "./bench.ts";
 import { load } from "./load-process.ts";
 import { manifestOf, upload, writeEventFiles } from "./objects.ts";
+import type { LoadBench } from "./warehouses.ts";
 
 const events = Number(process.env.BENCH_EVENTS ?? 10_000_000);
 const minutes = 1_440;

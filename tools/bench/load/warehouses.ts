@@ -9,7 +9,8 @@ import { fileEnv as postgresEnv } from "../../../packages/warehouses/postgres/in
 import { startBigQueryDouble } from "../../../test/support/doubles/bigquery/server.ts";
 import { startClickHouse } from "../../../test/support/servers/clickhouse/server.ts";
 import { startPostgres } from "../../../test/support/servers/postgres.ts";
-import type { Goal } from "../measure/measurement.ts";
+import type { TestS3 } from "../../../test/support/servers/servers.ts";
+import type { Goal, Say } from "../measure/measurement.ts";
 import { costOf, type ProcessCost } from "../measure/process-cost.ts";
 import { firstDate } from "./objects.ts";
 
@@ -39,6 +40,15 @@ export interface StartedWarehouse {
 	/** Empties it after a leg. */
 	clear(): Promise<void>;
 	stop(): Promise<void>;
+}
+
+/** What a part loads into, and where it has its files. */
+export interface LoadBench extends StartedWarehouse {
+	warehouse: BenchWarehouse;
+	s3: TestS3;
+	/** The load's volume. */
+	directory: string;
+	say: Say;
 }
 
 const duckDB: BenchWarehouse = {
