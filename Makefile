@@ -75,7 +75,7 @@ install-yaml: $(installed) ## Write install.yaml: the chart with the values to t
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again, SHARDS=4)
-	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) CHAOS_SHARDS=$(or $(SHARDS),2) $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/chaos
+	TEST_DEEP=1 CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) CHAOS_SHARDS=$(or $(SHARDS),2) $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/chaos
 
 .PHONY: table-histories
 table-histories: ## Random histories of a Pipeline: after each Run its table holds what the docs promise (SEEDS=1..200, SEED=7 for one again)
@@ -83,7 +83,7 @@ table-histories: ## Random histories of a Pipeline: after each Run its table hol
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)
-	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/controls
+	TEST_DEEP=1 CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/controls
 
 .PHONY: fuzz
 fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)

@@ -34,8 +34,6 @@ process.on("exit", () =>
 
 /** It halves the time of collecting garbage. */
 const execArgv = ["--max-semi-space-size=64"];
-/** Rooms whose files change what all code of a process shares, so that each needs a process of its own. */
-const isolated = ["chart", "faults-chaos", "image", "node"];
 
 /** The tests on servers of one folder, with what its setup.ts starts. One project after the other: neighbours only make servers late. */
 function onServers(
@@ -52,7 +50,7 @@ function onServers(
 			execArgv,
 			fileParallelism: false,
 			// In one process each file's code isn't loaded anew, which takes a second or two.
-			isolate: isolated.includes(name),
+			isolate: false,
 			testTimeout: 1_200_000,
 			hookTimeout: 600_000,
 		},

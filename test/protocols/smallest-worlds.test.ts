@@ -5,7 +5,7 @@ import { searchAll } from "./cut/exhaustive-search.ts";
 import { everyWayOf as everyCutOf, type Scenario } from "./cut/model.ts";
 import { everyWayOf as everyClaimOf } from "./idempotency/model.ts";
 
-/* The smallest world of each exhaustive search, for `make check`; `make test` runs them all. */
+/* The smallest world of each exhaustive search, for `make check`; `make test-deep` runs them all. */
 
 const twoArchivers: Scenario = {
 	script: [

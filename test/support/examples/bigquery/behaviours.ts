@@ -7,7 +7,7 @@ import { quoteText } from "../../../../packages/duckdb/quoting.ts";
 import { writeParquet } from "./parquet-file.ts";
 
 /**
- * What load relies on in BigQuery: the same checks, by Google's own client, hold for the double in each `make test` and for
+ * What load relies on in BigQuery: the same checks, by Google's own client, hold for the double in each `make test-all` and for
  * BigQuery itself in `make test-bigquery`. docs/reference/bigquery-behaviours.md is generated from this list.
  */
 export interface Behaviour {

@@ -5,8 +5,8 @@ import { planText, runSeed } from "./seed.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /**
- * `make chaos SEEDS=1..200`. In every `make test`: a full disk, power loss, a forgotten frame, midnight, an old copy, compaction,
- * and wrong clocks of receive and NATS.
+ * `make chaos SEEDS=1..200`. Unless it is told otherwise: a full disk, power loss, a forgotten frame, midnight, an old copy,
+ * compaction, and wrong clocks of receive and NATS.
  */
 const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "49,51..53,65,84");
 
