@@ -19,8 +19,8 @@ let account: string;
 
 beforeAll(async () => {
 	fixture = await OperatorWorld.start({
-		archive: "test",
-		node: "test",
+		archive: "none",
+		node: "none",
 		env: { MAX_JOBS_PER_NAMESPACE: "1" },
 	});
 	[account] = fixture.accounts;

@@ -87,7 +87,7 @@ test("an Operation becomes a Job, and what the Job left in the bucket its result
 		},
 		manifestURL: expect.stringContaining(input.operation.uid),
 	});
-	expect(scene.questions).toMatchObject([
+	expect(scene.archive.questions).toMatchObject([
 		{
 			run: input.operation.uid,
 			account: scene.namespace,
@@ -95,7 +95,7 @@ test("an Operation becomes a Job, and what the Job left in the bucket its result
 			report: true,
 		},
 	]);
-	scene.stored = { ok: true, report: JSON.stringify(report) };
+	scene.archive.stored = { ok: true, report: JSON.stringify(report) };
 	await scene.endPod("try", 0, succeeded, "operation");
 	await becomes("try", "Succeeded");
 	const status = await statusOf("try");
@@ -174,7 +174,7 @@ test("an Operation that a quota refuses never seems to work", async () => {
 	stop.abort();
 	await watching;
 	// Archive's answer is kept meanwhile.
-	expect(scene.questions).toHaveLength(1);
+	expect(scene.archive.questions).toHaveLength(1);
 	expect([...seen]).toEqual(["Pending Preparing", "Pending JobNotStarted"]);
 	expect((await statusOf("refused")).startTime).toBeUndefined();
 });
@@ -189,7 +189,10 @@ test("an Inspect's result is a page of events in quarantine", async () => {
 		},
 	];
 	const events = { version: 1, type: "Inspect", events: 1, hasMore: false };
-	scene.stored = { ok: true, report: JSON.stringify({ ...events, page }) };
+	scene.archive.stored = {
+		ok: true,
+		report: JSON.stringify({ ...events, page }),
+	};
 	const filter = { types: ["order"] };
 	await scene.createOperation("look", { type: "Inspect", filter, limit: 3 });
 	expect(await inputOf("look")).toMatchObject({
@@ -204,7 +207,7 @@ test("an Inspect's result is a page of events in quarantine", async () => {
 });
 
 test("failIfBlocked fails it with its result, and it goes when its time is over", async () => {
-	scene.stored = { ok: true, report: JSON.stringify(report) };
+	scene.archive.stored = { ok: true, report: JSON.stringify(report) };
 	const spec = { ...dryRun, failIfBlocked: true };
 	await scene.createOperation("gate", spec);
 	await scene.endPod("gate", 0, succeeded, "operation");
@@ -224,7 +227,7 @@ test("a Release is archive's work: it has no Job, and its result is in the statu
 	const filter = { types: ["order"] };
 	await scene.createOperation("release", { type: "Release", filter });
 	await becomes("release", "Succeeded");
-	expect(scene.releases).toMatchObject([
+	expect(scene.archive.releases).toMatchObject([
 		{ account: scene.namespace, sourceKey, filter, end: today },
 	]);
 	expect(await statusOf("release")).toMatchObject({
@@ -245,7 +248,7 @@ test("an Erase is archive's work, which forgets what it looked for once no table
 	await scene.createOperation("erase", { type: "Erase", erase });
 	await becomes("erase", "Succeeded");
 	const asked = { account: scene.namespace, sourceKey };
-	expect(scene.erasures).toMatchObject([
+	expect(scene.archive.erasures).toMatchObject([
 		{ ...asked, erasure: { mode: "RemoveRow", match } },
 		{ ...asked, isLoaded: true },
 	]);

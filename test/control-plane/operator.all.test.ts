@@ -14,8 +14,8 @@ let directory: string;
 beforeAll(async () => {
 	// It looks at its lease every two seconds.
 	fixture = await OperatorWorld.start({
-		archive: "test",
-		node: "test",
+		archive: "none",
+		node: "none",
 		env: { LEASE_DURATION_SECONDS: "15" },
 	});
 	directory = await mkdtemp(join(tmpdir(), "tidemill-test-operator-"));

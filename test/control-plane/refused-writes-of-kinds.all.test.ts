@@ -28,7 +28,7 @@ let webhook: AdmissionWebhook;
 const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	fixture = await OperatorWorld.start({ archive: "test", node: "test" });
+	fixture = await OperatorWorld.start({ archive: "none", node: "none" });
 	[account] = fixture.accounts;
 	webhook = await startAdmissionWebhook(
 		fixture.client,

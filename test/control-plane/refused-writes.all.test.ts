@@ -74,7 +74,7 @@ test("a Run whose Job a failing webhook refuses says so in Kubernetes' words, as
 		// Nothing of the platform's own addresses.
 		expect(complete?.message).not.toContain(webhook.address);
 	}, wait);
-	expect(scene.questions).toHaveLength(1);
+	expect(scene.archive.questions).toHaveLength(1);
 	await scene.phaseBecomes("r", "Failed");
 	const status = await scene.statusOfRun("r");
 	expect(status.error).toMatchObject({
@@ -84,7 +84,7 @@ test("a Run whose Job a failing webhook refuses says so in Kubernetes' words, as
 	expect(findCondition(status.conditions, "Failed")?.reason).toBe(
 		"PendingDeadlineExceeded",
 	);
-	expect(scene.questions).toHaveLength(1);
+	expect(scene.archive.questions).toHaveLength(1);
 	// After 0.5 to 1 s, 1 to 2, 2 to 4, and so on: about seven in a minute, not ten a second.
 	expect(webhook.requests.length).toBeGreaterThan(2);
 	expect(webhook.requests.length).toBeLessThan(10);
@@ -100,7 +100,7 @@ test("a Run goes on by itself when the webhook works again", async () => {
 	}, wait);
 	webhook.answer = "permits";
 	await scene.phaseBecomes("r", "Running");
-	expect(scene.questions).toHaveLength(1);
+	expect(scene.archive.questions).toHaveLength(1);
 	await scene.endPod("r", 0, succeeded);
 	await scene.phaseBecomes("r", "Succeeded");
 });
@@ -139,7 +139,7 @@ test("an Operation whose Job a failing webhook refuses says so, asks archive onc
 	await vi.waitFor(async () => {
 		expect((await statusOf())?.phase).toBe("Running");
 	}, wait);
-	expect(scene.questions).toHaveLength(1);
+	expect(scene.archive.questions).toHaveLength(1);
 });
 
 test("a Pipeline whose scheduled Run is refused says so on Ready, and creates it when that is permitted", async () => {

@@ -152,7 +152,7 @@ test("members that a Run finds get columns that stay, and can be frozen into the
 
 /** In order. A question that is asked again, as after a Job that Kubernetes was too slow to take, counts once. */
 function extentsAsked() {
-	return scene.questions
+	return scene.archive.questions
 		.map(({ extent }) => extent)
 		.filter((extent, index, all) => extent !== all[index - 1]);
 }

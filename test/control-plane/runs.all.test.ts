@@ -9,11 +9,11 @@ import type { LoadInput } from "../../packages/contracts/job.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
+import { manifest } from "../support/doubles/played-archive.ts";
 import { eventReasons } from "../support/fixtures/control-plane/cluster-state.ts";
 import {
 	client,
 	container,
-	manifest,
 	RunScene,
 	succeeded,
 	today,
@@ -123,12 +123,12 @@ test("the next Run loads from the first day that wasn't closed, less the overwri
 	}, wait);
 	await scene.statusIsHeard("p", spec);
 	await scene.createRun("two", "p");
-	await vi.waitFor(() => expect(scene.questions).toHaveLength(2), wait);
+	await vi.waitFor(() => expect(scene.archive.questions).toHaveLength(2), wait);
 	// `today` was when this file began.
 	const days = [today, utcDate(Date.now())];
 	// The last date is that of archive's snapshot.
-	for (const { end } of scene.questions) expect(end).toBeUndefined();
-	const [one, two] = scene.questions;
+	for (const { end } of scene.archive.questions) expect(end).toBeUndefined();
+	const [one, two] = scene.archive.questions;
 	expect(days.map((day) => addDays(day, -30))).toContain(one?.start);
 	expect(two?.start).toBe(addDays(today, -1));
 });
@@ -311,12 +311,12 @@ test("a range of dates whose events are gone isn't Ready, and its Run fails as o
 		const { error } = await scene.statusOfRun(name);
 		expect(error?.code).toBe("DatesNotRetained");
 	}
-	expect(scene.questions).toEqual([]);
+	expect(scene.archive.questions).toEqual([]);
 });
 
 test("no flush, no run: a Run waits for archive, says so, and asks again at its own pace", async () => {
 	const askedMs: number[] = [];
-	scene.answer = () => {
+	scene.archive.answer = () => {
 		askedMs.push(performance.now());
 		const message = `S3 is away, ${askedMs.length} times.`;
 		return { ok: false, error: { code: "Away", message, retryable: true } };
@@ -334,7 +334,7 @@ test("no flush, no run: a Run waits for archive, says so, and asks again at its 
 	// What changes around it may make it ask at once, but not what it says itself.
 	expect(askedMs[3]! - askedMs[0]!).toBeGreaterThan(900);
 	expect(await client.get(kinds.job, "waits", scene.namespace)).toBeUndefined();
-	scene.answer = manifest;
+	scene.archive.answer = manifest;
 	await scene.phaseBecomes("waits", "Running");
 });
 
@@ -342,15 +342,16 @@ test("Runs whose archive takes long hold up no other Run, and archive's death is
 	const slow = Array.from({ length: 9 }, (_, index) => `slow-${index}`);
 	const forever = Promise.withResolvers<undefined>().promise;
 	// One of them dies before it answers.
-	scene.answer = () => (scene.questions.length > 1 ? forever : undefined);
+	scene.archive.answer = () =>
+		scene.archive.questions.length > 1 ? forever : undefined;
 	for (const name of slow) {
 		const duckDB = { path: `${name}.duckdb` };
 		await scene.createDestination(name, { type: "DuckDB", duckDB });
 		await scene.createPipeline(name, { destinationRef: { name } });
 		await scene.createRun(name, name);
 	}
-	await vi.waitFor(() => expect(scene.questions).toHaveLength(9), soon);
-	scene.answer = manifest;
+	await vi.waitFor(() => expect(scene.archive.questions).toHaveLength(9), soon);
+	scene.archive.answer = manifest;
 	await scene.createPipeline("p");
 	await scene.createRun("quick", "p");
 	await vi.waitFor(async () => {

@@ -30,8 +30,8 @@ beforeAll(async () => {
 	const sealKeyFile = join(directory, "seal-key");
 	await writeFile(sealKeyFile, sealKeyText);
 	fixture = await OperatorWorld.start({
-		archive: "test",
-		node: "test",
+		archive: "none",
+		node: "none",
 		env: { TIDEMILL_SEAL_KEY: sealKeyFile },
 	});
 	[account, other] = fixture.accounts;

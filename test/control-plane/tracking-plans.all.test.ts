@@ -23,7 +23,7 @@ import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 let fixture: OperatorWorld;
 
 beforeAll(async () => {
-	fixture = await OperatorWorld.start({ archive: "test", node: "test" });
+	fixture = await OperatorWorld.start({ archive: "none", node: "none" });
 	fixture.startOperator();
 });
 afterAll(() => fixture?.stop());

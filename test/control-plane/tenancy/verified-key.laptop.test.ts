@@ -2,9 +2,9 @@ import { expect, test, vi } from "vitest";
 import { type Pipeline, pipelineKind } from "../../../crds/generated/types.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import { kinds, type Secret } from "../../../packages/kube/kinds.ts";
+import { manifest } from "../../support/doubles/played-archive.ts";
 import {
 	client,
-	manifest,
 	RunScene,
 	wait,
 } from "../../support/fixtures/control-plane/run-scene.ts";
@@ -97,7 +97,7 @@ test("a Run gets no Job while the key is not the one that was verified", async (
 
 test("a Run gets no Job with a key that is swapped while archive lists the objects", async () => {
 	await createLake();
-	scene.answer = async (question) => {
+	scene.archive.answer = async (question) => {
 		await store(swapped);
 		// The operator has noticed when its Pipeline says so.
 		await vi.waitFor(async () => {
