@@ -14,7 +14,7 @@ export async function main({ input }: JobOptions): Promise<number> {
 }
 
 /** Verifies that a Destination can be written to from where its Runs write. Throws {@link JobFailure}. */
-async function check(
+export async function check(
 	{ destination }: CheckInput,
 	context: JobContext,
 ): Promise<JobSuccess> {
