@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+// In make test: test/data-plane/postgres-load.laptop.test.ts
 import {
 	afterAll,
 	afterEach,
@@ -9,13 +9,6 @@ import {
 	vi,
 } from "vitest";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
-import { secretFile } from "../../packages/warehouses/load/warehouse.ts";
-import {
-	fileEnv,
-	type PostgresInput,
-} from "../../packages/warehouses/postgres/input.ts";
-import { query } from "../../packages/warehouses/postgres/load/warehouse.ts";
-import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
 	eventsOf,
@@ -42,16 +35,6 @@ async function sceneOf() {
 	const fixture = await postgresFixture(server);
 	const daysOf = (rows: number, tag = "a") =>
 		fixture.manifest({ [first!]: [eventsOf(first!, rows, tag)] });
-	const loaded = async (
-		manifest: Awaited<ReturnType<typeof daysOf>>,
-		input: Partial<LoadInput> = {},
-	) => {
-		const end = await fixture.load(
-			{ ...manifest, run: crypto.randomUUID() },
-			{ input },
-		);
-		expect(end.exitCode, end.log).toBe(0);
-	};
 	/** A connection that reads, and doesn't wait for ever. */
 	const reader = async () => {
 		const client = await server.connect(fixture.database);
@@ -67,7 +50,7 @@ async function sceneOf() {
 			);
 			expect(found).toHaveLength(1);
 		}, soon);
-	return { ...fixture, daysOf, loaded, reader, untilWaiting };
+	return { ...fixture, daysOf, reader, untilWaiting };
 }
 
 const ofBody = (
@@ -230,71 +213,138 @@ test("a rebuilt table has the indexes and constraints of the old one, but for th
 	).toEqual([["0"]]);
 });
 
-test("a statement, a wait for a lock and a transaction that does nothing have an end, of who reads and of a load", async () => {
-	const { destination, daysOf, loaded, sql, user } = await sceneOf();
-	const settings =
-		"current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')";
-	const ends = ["1h", "30s", "10min"];
-	const found: unknown[] = [];
-	await query(
-		destination,
-		`SELECT ${settings}`,
-		secretFile,
-		async ({ values }) => void found.push(...(await Array.fromAsync(values))),
-	);
-	expect(found).toEqual([ends]);
-	await loaded(await daysOf(2));
+test("a full reload replaces the table at once, and keeps what people gave to it", async () => {
+	const { manifest, load, daysOf, loaded, sql, database } = await sceneOf();
+	const input: Partial<LoadInput> = {
+		...tableOf(columns.filter(({ from }) => from !== "Date")),
+		strategy: "FullReload",
+	};
+	await loaded(await daysOf(3), input);
 	await sql(
-		`CREATE TABLE webhooks.said (statement text, lock text, idle text); GRANT INSERT ON webhooks.said TO ${user};
-		CREATE FUNCTION webhooks.say() RETURNS trigger LANGUAGE plpgsql AS
-		$$ BEGIN INSERT INTO webhooks.said SELECT ${settings}; RETURN new; END $$;
-		CREATE TRIGGER say BEFORE INSERT ON webhooks.orders FOR EACH ROW EXECUTE FUNCTION webhooks.say()`,
+		`CREATE ROLE "Reader ${database}"; CREATE ROLE former_${database};
+		GRANT SELECT ON webhooks.orders TO "Reader ${database}" WITH GRANT OPTION;
+		GRANT SELECT (event_id) ON webhooks.orders TO former_${database};
+		COMMENT ON COLUMN webhooks.orders.body IS 'it''s \\ raw';
+		CREATE INDEX "by Time" ON webhooks.orders (timestamp DESC) WHERE body <> '';
+		COMMENT ON INDEX webhooks."by Time" IS 'for reports';
+		ALTER TABLE webhooks.orders ADD CONSTRAINT once UNIQUE (event_id), ADD CONSTRAINT named CHECK (event_id <> '');
+		ALTER TABLE webhooks.orders SET (fillfactor = 70)`,
 	);
-	await loaded(await daysOf(3, "b"));
-	expect(await sql("TABLE webhooks.said")).toEqual([ends, ends, ends]);
-});
-
-test("a server that takes a connection and says nothing is given up", async () => {
-	const silent = createServer((socket) => socket.on("error", () => undefined));
-	silent.listen(0, "127.0.0.1");
-	onTestFinished(() => void silent.close());
-	const { destination, env } = await sceneOf();
-	const { port } = silent.address() as { port: number };
-	const { result } = await checkDestination({ ...destination, port }, env);
-	expect(result).toMatchObject({
-		outcome: "Failed",
-		error: { code: "PostgresUnavailable", retryable: true },
-	});
-});
-
-test("what the Destination leaves out of host, port and database, a Job finds in the Secret, as CloudNativePG makes one, and the Destination wins", async () => {
-	const { destination, user, password, database } = await sceneOf();
-	const { host, port, database: _, ...without } = destination;
-	const ofCluster: Record<string, string> = {
-		...{ username: user, password, host: host!, port: String(port) },
-		...{ dbname: database, uri: "postgresql://nobody:none@192.0.2.1/none" },
-	};
-	const asked = async (input: PostgresInput, secret: typeof ofCluster) => {
-		const found: unknown[] = [];
-		await query(
-			input,
-			"SELECT current_database(), inet_server_port()::text",
-			async (env) =>
-				Object.entries(secret).find(
-					([key]) => fileEnv[key as keyof typeof fileEnv] === env,
-				)?.[1],
-			async ({ values }) => void found.push(...(await Array.fromAsync(values))),
+	const facts = () =>
+		sql(
+			`SELECT relacl::text, reloptions::text, (SELECT string_agg(attacl::text, ',') FROM pg_attribute WHERE attrelid = c.oid),
+			col_description(oid, 3), (SELECT string_agg(pg_get_indexdef(indexrelid) || coalesce(obj_description(indexrelid), ''), '; ' ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid = c.oid),
+			(SELECT string_agg(conname || pg_get_constraintdef(oid), '; ' ORDER BY conname) FROM pg_constraint WHERE conrelid = c.oid)
+			FROM pg_class c WHERE oid = 'webhooks.orders'::regclass`,
 		);
-		return found;
-	};
-	const here = [[database, String(port)]];
-	expect(await asked(without, ofCluster)).toEqual(here);
-	const elsewhere = { host: "192.0.2.1", port: "1", dbname: "postgres" };
-	expect(await asked(destination, { ...ofCluster, ...elsewhere })).toEqual(
-		here,
-	);
-	const { dbname: __, ...incomplete } = ofCluster;
-	await expect(asked(without, incomplete)).rejects.toMatchObject({
-		code: "DatabaseMissing",
+	const before = await facts();
+	const next = await manifest({ [second!]: [eventsOf(second!, 5, "b")] });
+	await loaded(next, input);
+	expect(
+		await sql(
+			"SELECT count(*), min(timestamp) = '2026-03-02 00:00Z' FROM webhooks.orders",
+		),
+	).toEqual([["5", "t"]]);
+	expect(await facts()).toEqual(before);
+	await sql("CREATE VIEW webhooks.recent AS SELECT * FROM webhooks.orders");
+	const refused = await load(next, { input });
+	expect(refused.result).toMatchObject({
+		error: {
+			code: "TableInUse",
+			message: expect.stringContaining("view webhooks.recent"),
+		},
 	});
+	expect(await sql("SELECT count(*) FROM webhooks.recent")).toEqual([["5"]]);
 });
+
+test("a full reload keeps the grants on the view of latest rows and the views of it, and a table that isn't for Tidemill's eyes stops no Run", async () => {
+	const { load, daysOf, sql, database, ...fixture } = await sceneOf();
+	const inputOf = (
+		by: string[],
+		type: "Integer" | "String" = "Integer",
+	): Partial<LoadInput> => ({
+		strategy: "FullReload",
+		rebuild: true,
+		table: {
+			name: "orders",
+			columns: [
+				...columns.filter(({ from }) => from !== "Date"),
+				{ name: "id", from: { bodyPointer: "/index", type } },
+			],
+			description: "",
+			latest: { name: "orders_latest", by },
+		},
+	});
+	const days = await daysOf(3);
+	const loaded = (input: Partial<LoadInput>) => fixture.loaded(days, input);
+	await loaded(inputOf(["id"]));
+	await sql(
+		`CREATE ROLE viewer_${database}; GRANT SELECT ON webhooks.orders_latest TO viewer_${database};
+		CREATE VIEW webhooks.mine AS SELECT event_id FROM webhooks.orders_latest`,
+	);
+	const facts = () =>
+		sql(
+			"SELECT relacl::text, (SELECT count(*) FROM webhooks.mine) FROM pg_class WHERE oid = 'webhooks.orders_latest'::regclass",
+		);
+	const before = await facts();
+	expect(before[0]![0]).toContain(`viewer_${database}=r`);
+	for (const by of [["id"], ["event_id"]]) await loaded(inputOf(by));
+	expect(await facts()).toEqual([[before[0]![0], "3"]]);
+	// A view with another column can't be replaced under one that reads it.
+	const refused = await load(days, { input: inputOf(["id"], "String") });
+	expect(refused.result).toMatchObject({
+		error: {
+			code: "TableInUse",
+			message: expect.stringContaining("view webhooks.mine"),
+		},
+	});
+	await sql("DROP VIEW webhooks.mine");
+	await loaded(inputOf(["id"], "String"));
+	await sql("CREATE VIEW webhooks.mine AS SELECT 1 AS one");
+	expect((await facts())[0]![0]).toBe(before[0]![0]);
+	await sql(
+		`DROP VIEW webhooks.orders_latest; CREATE TABLE webhooks.orders_latest (); ALTER TABLE webhooks.orders_latest OWNER TO viewer_${database}`,
+	);
+	await loaded(inputOf([]));
+});
+
+test.each(["by hand", "in the Pipeline"])(
+	"after a table was renamed %s, the new one has the Pipeline's indexes, too, and once",
+	async (how) => {
+		const { daysOf, sql, ...fixture } = await sceneOf();
+		const inputOf = (name: string): Partial<LoadInput> => ({
+			table: {
+				...{ name, description: "", columns },
+				options: { indexes: [["event_id", "date"], ["date"]] },
+			},
+		});
+		const days = await daysOf(1);
+		const loaded = (input: Partial<LoadInput>) => fixture.loaded(days, input);
+		const indexesOf = async (table: string) =>
+			(
+				await sql(
+					`SELECT substring(indexdef FROM '[(].*[)]') FROM pg_indexes WHERE schemaname = 'webhooks' AND tablename = '${table}' ORDER BY 1`,
+				)
+			).flat();
+		const expected = ["(date)", "(event_id, date)"];
+		await loaded(inputOf("orders"));
+		await loaded(inputOf("orders"));
+		expect(await indexesOf("orders")).toEqual(expected);
+		if (how === "by hand") {
+			await sql("ALTER TABLE webhooks.orders RENAME TO former");
+			// One of a person's own on some of the columns, or on some of the rows, is another one.
+			await loaded({ table: { name: "orders", description: "", columns } });
+			await sql("CREATE INDEX mine ON webhooks.orders (event_id)");
+			await sql(
+				"CREATE INDEX part ON webhooks.orders (date) WHERE event_id > 'e'",
+			);
+		}
+		const name = how === "by hand" ? "orders" : "orders2";
+		for (let times = 0; times < 2; times++) {
+			await loaded(inputOf(name));
+			const found = await indexesOf(name);
+			expect(found).toEqual(expect.arrayContaining(expected));
+			expect(found).toHaveLength(how === "by hand" ? 4 : 2);
+		}
+	},
+);

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: who is whom by a certificate is a matter of few deployments, and of one module.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";

@@ -5,6 +5,8 @@ interface StallPoint {
 	text: string;
 	/** Before these bytes reach the server; or after, so that only the answer is missing. */
 	when: "before" | "after";
+	/** What has to come first, if anything. */
+	since: string;
 	reached: () => void;
 }
 
@@ -58,10 +60,10 @@ export class TcpProxy {
 		}
 	}
 
-	/** Stalls by itself at the first bytes from a client that hold this text. Settles then. */
-	stallAt(text: string, when: StallPoint["when"]): Promise<void> {
+	/** Stalls by itself at the first bytes from a client that hold this text, once `since` has passed. Settles then. */
+	stallAt(text: string, when: StallPoint["when"], since = ""): Promise<void> {
 		return new Promise((reached) => {
-			this.#point = { text, when, reached };
+			this.#point = { text, when, since, reached };
 		});
 	}
 
@@ -77,7 +79,9 @@ export class TcpProxy {
 	/** Whether bytes from a client go on to the server. */
 	#passes(bytes: Buffer): boolean {
 		const point = this.#point;
-		if (!point || !bytes.includes(point.text)) return true;
+		if (point && bytes.includes(point.since)) point.since = "";
+		if (!point) return true;
+		if (point.since !== "" || !bytes.includes(point.text)) return true;
 		this.#point = undefined;
 		this.stall();
 		point.reached();

@@ -1,0 +1,128 @@
+import { createServer } from "node:net";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
+import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
+import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
+import { TcpProxy } from "../support/proxies/tcp-proxy.ts";
+import {
+	type PostgresServer,
+	startPostgres,
+} from "../support/servers/postgres.ts";
+
+/* A Run into Postgres changes a day as a whole, for whoever reads and whatever happens to its process. */
+
+let server: PostgresServer;
+beforeAll(async () => {
+	server = await startPostgres();
+});
+afterAll(() => server?.stop());
+afterEach(() => void vi.unstubAllEnvs());
+
+const [first, second] = ["2026-03-01", "2026-03-02"] as const;
+
+async function scene() {
+	const fixture = await postgresFixture(server);
+	return {
+		...fixture,
+		twoDays: (tag: string, rows: number) =>
+			fixture.manifest({
+				[first]: [eventsOf(first, rows, tag)],
+				[second]: [eventsOf(second, rows, tag)],
+			}),
+		perDate: async () =>
+			(
+				await fixture.sql(
+					"SELECT date, body::json->>'tag', count(*), count(DISTINCT event_id) FROM webhooks.orders GROUP BY 1, 2 ORDER BY 1, 2",
+				)
+			).map(([date, ...found]) => [date, ...found].join(" ")),
+	};
+}
+
+test("a check passes and leaves nothing, and a Run makes a table with a partition for each day", async () => {
+	const { destination, env, loaded, twoDays, perDate, sql } = await scene();
+	const checked = await checkDestination(destination, env);
+	expect(checked.exitCode, checked.log).toBe(0);
+	const tables = () =>
+		sql(
+			"SELECT relname FROM pg_class WHERE relnamespace = 'webhooks'::regnamespace AND relkind IN ('r', 'p') AND relname <> '_tidemill_loads' ORDER BY 1",
+		);
+	expect(await tables()).toEqual([]);
+	await loaded(await twoDays("a", 3));
+	expect(await perDate()).toEqual([`${first} a 3 3`, `${second} a 3 3`]);
+	expect((await tables()).flat()).toEqual([
+		...["orders", "orders_p20260301", "orders_p20260302"],
+	]);
+});
+
+test.each([
+	["in the middle of COPY", "COPY", "-new-7", "before", "old"],
+	["before its commit", "COPY", "COMMIT", "before", "old"],
+	["after its commit, before the answer", "COPY", "COMMIT", "after", "new"],
+] as const)(
+	"a Run that is killed %s leaves each day as it was or as it will be, and the next attempt does the rest",
+	async (_, since, text, when, tag) => {
+		const { start, destination, loaded, twoDays, perDate } = await scene();
+		await loaded(await twoDays("old", 10));
+		const proxy = await TcpProxy.start(server.port);
+		const next = await twoDays("new", 20);
+		const reached = proxy.stallAt(text, when, since);
+		const run = await start(next, {
+			input: { destination: { ...destination, port: proxy.port } },
+		});
+		const ended = run.finish();
+		await Promise.race([reached, ended]);
+		run.process.child.kill("SIGKILL");
+		expect((await ended).exitCode).toBeNull();
+		await proxy.close();
+		const rows = tag === "old" ? 10 : 20;
+		// The server may still be about to do what it was told.
+		await vi.waitFor(async () =>
+			expect(await perDate()).toEqual([
+				`${first} ${tag} ${rows} ${rows}`,
+				`${second} old 10 10`,
+			]),
+		);
+		await loaded(next);
+		expect(await perDate()).toEqual([
+			`${first} new 20 20`,
+			`${second} new 20 20`,
+		]);
+	},
+);
+
+test("a REPEATABLE READ transaction counts the old day after a Run has replaced it, and no new one", async () => {
+	const { manifest, loaded, twoDays, database } = await scene();
+	await loaded(await manifest({ [first]: [eventsOf(first, 3, "a")] }));
+	const reader = await server.connect(database);
+	const count = async () =>
+		(await reader.query("SELECT count(*) FROM webhooks.orders")).rows[0].count;
+	await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+	expect(await count()).toBe("3");
+	// The reader still holds its lock on the table, so no Run may need one against readers.
+	await loaded(await twoDays("b", 5));
+	expect(await count()).toBe("3");
+	await reader.query("COMMIT");
+	expect(await count()).toBe("10");
+	await reader.end();
+});
+
+test("neither the password nor a word of a server that isn't Postgres is quoted", async () => {
+	const listener = createServer((socket) => {
+		socket.on("error", () => undefined);
+		socket.end("SSH-2.0-secret words\r\n");
+	}).listen(0, "127.0.0.1");
+	const { destination, env, password, user, sql } = await scene();
+	const { port } = listener.address() as { port: number };
+	const ends = [await checkDestination({ ...destination, port }, env)];
+	listener.close();
+	await sql(`ALTER ROLE ${user} PASSWORD 'another'`);
+	ends.push(await checkDestination(destination, env));
+	for (const { result, log } of ends) {
+		expect(result).toMatchObject({ outcome: "Failed" });
+		for (const words of ["secret words", password])
+			expect(JSON.stringify(result) + log).not.toContain(words);
+	}
+	expect(ends[1]!.result).toMatchObject({
+		error: { code: "CredentialsRefused" },
+	});
+});
