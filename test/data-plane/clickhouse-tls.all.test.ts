@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: `make test` has no ClickHouse. Postgres' certificates are in postgres-tls.all.test.ts.
 import { writeFile } from "node:fs/promises";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
