@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: it needs a project of BigQuery. With the double in its place it is part of bigquery-checklist.
 import { randomUUID } from "node:crypto";
 import { BigQuery } from "@google-cloud/bigquery";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -199,7 +199,7 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 	);
 });
 
-// Every reason's way through load is in test/data-plane/bigquery-refusals.all.test.ts, through the operator's decisions in generate/.
+// Every reason's way through load is in test/data-plane/bigquery-requests.all.test.ts, through the operator's decisions in generate/.
 test("a request that BigQuery refuses, and a job that it fails: the Pipeline says the reason as the reference has it", async () => {
 	const before = await double.sql("from events.orders");
 	const errors = bigQueryErrors.filter(({ reason }) =>

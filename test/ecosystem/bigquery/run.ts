@@ -8,7 +8,7 @@ import { outputOf } from "../program.ts";
 
 /*
  * Part of `make test-ecosystem`: Google's client for Python with the double of BigQuery. Its uploads are resumable ones, and its
- * reading of the API isn't ours. Google's client for Node is in test/data-plane/bigquery-behaviours.all.test.ts.
+ * reading of the API isn't ours. Google's client for Node is in test/data-plane/bigquery-checklist.all.test.ts.
  */
 const packages = ["google-cloud-bigquery==3.47.0"];
 
