@@ -1,0 +1,3 @@
+import { tryKills } from "./load-crashes-cases.ts";
+
+tryKills();
