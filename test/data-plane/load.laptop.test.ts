@@ -11,9 +11,6 @@ import {
 	loadFixture,
 } from "../support/fixtures/data-plane/load-fixture.ts";
 
-const perDay =
-	"select date::text, count(*)::int, count(distinct event_id)::int from orders group by date order by date";
-
 test("the first load creates a typed table, and a repeat leaves it the same", async () => {
 	const { manifest, load, rows } = await loadFixture();
 	const march = await manifest({
@@ -70,34 +67,6 @@ test("timestamps are the instants of receipt, to the millisecond", async () => {
 	expect(
 		await rows("select epoch_ms(timestamp)::text, date::text from orders"),
 	).toEqual([[String(timestampMs), "2026-03-01"]]);
-});
-
-test("a load replaces its days, empties days without events, and changes no other day", async () => {
-	const { manifest, load, rows, change } = await loadFixture();
-	const day = (date: string, count: number, tag: string) => ({
-		[date]: [eventsOf(date, count, tag)],
-	});
-	await load(
-		await manifest({
-			...day("2026-03-01", 3, "old"),
-			...day("2026-03-02", 3, "old"),
-			...day("2026-03-03", 3, "old"),
-		}),
-	);
-	await change(
-		"insert into orders by name select 'marker' as event_id, date '2026-03-01' as date union all select 'marker', date '2026-03-02'",
-	);
-	const { exitCode } = await load(
-		await manifest({ ...day("2026-03-02", 5, "new"), "2026-03-03": [] }),
-	);
-	expect(exitCode).toBe(0);
-	expect(await rows(perDay)).toEqual([
-		["2026-03-01", 4, 4],
-		["2026-03-02", 5, 5],
-	]);
-	expect(
-		await rows("select date::text from orders where event_id = 'marker'"),
-	).toEqual([["2026-03-01"]]);
 });
 
 test("captured headers are columns; a header captured later is NULL for older days", async () => {
@@ -172,52 +141,6 @@ test("each body is in the table byte for byte, whatever its formatting", async (
 			"select event_id, lower(hex(encode(body))) from orders order by event_id",
 		),
 	).toEqual(events.map(({ event_id, body }) => [event_id, hexOf(body)]));
-});
-
-test("a full reload replaces the whole table, but not a table with other columns", async () => {
-	const { manifest, load, rows, change } = await loadFixture();
-	const full = {
-		input: {
-			strategy: "FullReload",
-			table: { name: "orders", description: "", columns: columns.slice(0, 3) },
-		},
-	} as const;
-	const days = await manifest({
-		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
-		"2026-03-02": [eventsOf("2026-03-02", 2, "a")],
-	});
-	expect((await load(days, full)).exitCode).toBe(0);
-	await change("insert into orders by name select 'marker' as event_id");
-	expect((await load(days, full)).exitCode).toBe(0);
-	expect(await rows("select count(*)::int from orders")).toEqual([[5]]);
-	await change("alter table orders add column mine integer default 7");
-	const refused = await load(days, full);
-	expect(refused.exitCode).toBe(65);
-	expect(refused.result).toMatchObject({
-		error: { code: "TableIncompatible", retryable: false },
-	});
-	expect(await rows("select sum(mine)::int from orders")).toEqual([[35]]);
-});
-
-test("a table with other columns is left alone unless it may be rebuilt", async () => {
-	const { manifest, load, rows, change } = await loadFixture();
-	const days = await manifest({
-		"2026-03-01": [eventsOf("2026-03-01", 3, "a")],
-	});
-	await load(days);
-	await change("alter table orders drop column date");
-	const refused = await load(days);
-	expect(refused.exitCode).toBe(65);
-	expect(refused.result).toMatchObject({
-		error: {
-			code: "TableIncompatible",
-			message: expect.stringContaining('it has no column "date"'),
-		},
-	});
-	expect(await rows("select count(*)::int from orders")).toEqual([[3]]);
-	const rebuilt = await load(days, { input: { rebuild: true } });
-	expect(rebuilt.exitCode, rebuilt.log).toBe(0);
-	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
 });
 
 test("no log line or error contains a presigned link", async () => {

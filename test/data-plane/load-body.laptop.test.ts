@@ -1,0 +1,3 @@
+import { tryBodies } from "./load-body-cases.ts";
+
+tryBodies("DuckDB");
