@@ -79,7 +79,7 @@ chaos: servers ## Break parts of the data plane; every event must survive it onc
 
 .PHONY: table-histories
 table-histories: ## Random histories of a Pipeline: after each Run its table holds what the docs promise (SEEDS=1..200, SEED=7 for one again)
-	TABLE_SEEDS=$(or $(SEED),$(SEEDS),1..50) $(if $(SEED),TABLE_TELL=1) $(node) $(bin)/vitest run --project data-plane test/data-plane/table-model
+	TEST_DEEP=1 TABLE_SEEDS=$(or $(SEED),$(SEEDS),1..50) $(if $(SEED),TABLE_TELL=1) $(node) $(bin)/vitest run --project data-plane test/data-plane/table-model.deep.test.ts
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)
@@ -87,7 +87,7 @@ chaos-controls: servers ## Break each promise in the code, one at a time: the sa
 
 .PHONY: fuzz
 fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
-	@SEED=$(or $(SEED),$(shell date +%s)) BODIES=$(or $(BODIES),100000) $(node) $(bin)/vitest run --project data-plane test/data-plane/body-values
+	@TEST_DEEP=1 SEED=$(or $(SEED),$(shell date +%s)) BODIES=$(or $(BODIES),100000) $(node) $(bin)/vitest run --project data-plane test/data-plane/body-values.deep.test.ts
 
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)
