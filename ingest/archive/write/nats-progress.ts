@@ -32,7 +32,8 @@ export class NatsProgress {
 	readonly #objectsDone: KV;
 	readonly #ledger: KV;
 
-	private constructor(objectsDone: KV, ledger: KV) {
+	/** @param objectsDone and `ledger` are the buckets, which {@link NatsProgress.open} makes. */
+	constructor(objectsDone: KV, ledger: KV) {
 		this.#objectsDone = objectsDone;
 		this.#ledger = ledger;
 	}
