@@ -35,6 +35,21 @@ test("a load is planned inside the transaction that carries it out, so that a lo
 	expect(planned).toEqual([true]);
 });
 
+test("a load that would leave another number of rows than the manifest says fails inside its transaction", async () => {
+	const session = {
+		transaction: (work: () => Promise<void>) => work(),
+		rows: async () => [{ rows: 2n }],
+	} as unknown as Session;
+	const load = (rows: number) =>
+		carryOut(
+			async () => ({ table: "events", steps: [{ do: "CheckRows", rows }] }),
+			session,
+			log,
+		);
+	await load(2);
+	await expect(load(3)).rejects.toThrow("would have 2 rows");
+});
+
 test("a column of few texts is stored as a dictionary, and a table of bodies that all differ is stored without trying one", async () => {
 	const directory = await mkdtemp(join(tmpdir(), "compression-"));
 	const [rows, file] = [20_000, join(directory, "events.parquet")];
