@@ -85,6 +85,10 @@ table-histories: ## Random histories of a Pipeline: after each Run its table hol
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)
 	TEST_DEEP=1 CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/controls
 
+.PHONY: controls
+controls: servers ## Break each promise in the code, one at a time: a file of make test must turn red (ONLY=retention for some)
+	CONTROLS_ONLY="$(ONLY)" $(node) $(bin)/vitest run --project controls test/controls/controls.deep
+
 .PHONY: fuzz
 fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
 	@TEST_DEEP=1 SEED=$(or $(SEED),$(shell date +%s)) BODIES=$(or $(BODIES),100000) $(node) $(bin)/vitest run --project data-plane test/data-plane/body-values.deep.test.ts

@@ -1,19 +1,10 @@
-import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { project } from "../../support/servers/role-server.ts";
-import { temporaryDirectory } from "../../support/servers/test-server.ts";
+import type { Control } from "../../controls/edit.ts";
 import type { Fault, PointMoment } from "./plan.ts";
 import type { ClockPart } from "./scene/clock.ts";
 import type { Check } from "./scene/violation.ts";
 
-/** A promise taken out of the code on purpose: with it gone, the suite must turn red. */
-export interface Control {
-	name: string;
-	/** From the repository's root. */
-	file: string;
-	/** Stands in the file exactly once. */
-	find: string;
-	replace: string;
+/** A control that the suite of seeds finds, too. */
+export interface ChaosControl extends Control {
 	/** What shows it: all of them come at once. */
 	faults: Fault[];
 	/** The checks that may find it. */
@@ -36,7 +27,7 @@ const writeObjects = `		await writer.write(shard, cut, groups);
 const setObjectsDone = `		await this.#progress.setObjectsDone(cut.stream, cut.last);
 `;
 
-export const controls: Control[] = [
+export const controls: ChaosControl[] = [
 	{
 		name: "receive answers before the PubAck",
 		file: "ingest/receive/commit/committer.ts",
@@ -53,6 +44,10 @@ export const controls: Control[] = [
 				at: { point: "publish", when: "before", nth: 10 },
 			},
 		],
+		seenBy: {
+			file: "ingest/receive/commit/committer.test.ts",
+			test: "a publish of unknown outcome is repeated",
+		},
 		red: ["once"],
 	},
 	{
@@ -61,6 +56,10 @@ export const controls: Control[] = [
 		find: writeObjects + setObjectsDone,
 		replace: setObjectsDone + writeObjects,
 		faults: bothArchivesDie,
+		seenBy: {
+			file: "test/faults/data-plane/archive-crashes.test.ts",
+			test: "an archive that dies",
+		},
 		red: ["once"],
 	},
 	{
@@ -72,6 +71,10 @@ export const controls: Control[] = [
 		await writer.write(shard, cut, groups);
 `,
 		faults: bothArchivesDie,
+		seenBy: {
+			file: "test/faults/data-plane/archive-crashes.test.ts",
+			test: "an archive that dies",
+		},
 		red: ["once"],
 	},
 	{
@@ -88,6 +91,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 				killed({ point: "objects-done", when: "after", nth }),
 			),
 		],
+		seenBy: {
+			file: "test/faults/data-plane/archive-crashes.test.ts",
+			test: "an archive that dies",
+		},
 		red: ["once"],
 	},
 	{
@@ -97,6 +104,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		replace: "		this.#receiver.shards[0]!.add(this);\n",
 		// So that a table is compared.
 		faults: [killed({ point: "load", when: "before", nth: 1 })],
+		seenBy: {
+			file: "ingest/receive/webhook-request.test.ts",
+			test: "in its Source's shard",
+		},
 		red: ["table"],
 	},
 	{
@@ -105,6 +116,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "(event.quarantined ? quarantinedBit : 0);",
 		replace: "0;",
 		faults: [],
+		seenBy: {
+			file: "ingest/wire/frame.test.ts",
+			test: "a frame with a quarantined event",
+		},
 		red: ["validated"],
 	},
 	{
@@ -121,6 +136,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 				at: { point: "object", when: "after", nth: 2 },
 			},
 		],
+		seenBy: {
+			file: "test/faults/data-plane/archive-crashes.test.ts",
+			test: "an archive that dies",
+		},
 		red: ["once"],
 	},
 	{
@@ -130,6 +149,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 `,
 		replace: '		const written = text ? "created" : "exists";\n',
 		faults: bothArchivesDie,
+		seenBy: {
+			file: "ingest/archive/write/cut-store.test.ts",
+			test: "of two archivers that make the same cut",
+		},
 		red: ["once", "alarm", "cuts"],
 	},
 	{
@@ -138,6 +161,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "		processes: forgetSilent(processes, lastFrame.timeMs),\n",
 		replace: "		processes: {},\n",
 		faults: [{ kind: "forgotten", nth: 5 }],
+		seenBy: {
+			file: "ingest/archive/decide/cut.test.ts",
+			test: "a frame stored again",
+		},
 		red: ["once"],
 	},
 	{
@@ -146,6 +173,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "	if (lastSequence < cut.last)\n",
 		replace: "	if (lastSequence < 0)\n",
 		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],
+		seenBy: { file: "ingest/archive/decide/resume.test.ts", test: "alarm" },
 		red: ["alarm"],
 	},
 	{
@@ -154,6 +182,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "visibleObjects(objects, nameOf, record);",
 		replace: "visibleObjects(objects, nameOf, undefined);",
 		faults: [killed({ point: "record", when: "after", nth: 1 })],
+		seenBy: {
+			file: "ingest/lake/compaction/replaced-objects.test.ts",
+			test: "each reader finds the same objects",
+		},
 		red: ["objects"],
 	},
 	{
@@ -166,6 +198,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 `,
 		faults: [killed({ point: "record", when: "before", nth: 1 })],
 		// No manifest has all events any longer.
+		seenBy: {
+			file: "ingest/lake/compaction/date-compaction.test.ts",
+			test: "stay until the record",
+		},
 		red: ["table"],
 	},
 	{
@@ -174,6 +210,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "		return unitedShards([asked], known);\n",
 		replace: "		return [asked];\n",
 		faults: [{ kind: "move", source: 1, after: [5] }],
+		seenBy: {
+			file: "ingest/lake/request/shares.test.ts",
+			test: "each shard that may hold its events",
+		},
 		red: ["manifest"],
 	},
 	{
@@ -182,6 +222,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "	return Math.abs(aheadMs) <= maxClockDifferenceMs ? dateMs : undefined;\n",
 		replace: "	return Number.isNaN(aheadMs) ? undefined : dateMs;\n",
 		faults: [wrongFor2s(["receive"], 72)],
+		seenBy: { file: "ingest/receive/commit/event-clock.test.ts" },
 		red: ["date"],
 	},
 	{
@@ -190,6 +231,10 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "laterInstant(current.archivedThrough, next, Date.now()) === next &&\n",
 		replace: "current.archivedThrough <= next &&\n",
 		faults: [wrongFor2s(["receive", "nats", "archive-a", "archive-b"], 1)],
+		seenBy: {
+			file: "ingest/archive/write/nats-progress.test.ts",
+			test: "a time of the future",
+		},
 		red: ["ledger"],
 	},
 	{
@@ -198,6 +243,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		find: "		const key = entryKey(account, digest);\n",
 		replace: "		const key = entryKey(account, digest + shard);\n",
 		faults: [{ kind: "move", source: 1, after: [5] }],
+		seenBy: { file: "ingest/receive/commit/claims.test.ts" },
 		red: ["keys"],
 	},
 ];
@@ -209,39 +255,4 @@ function killed(at: PointMoment): Fault {
 function wrongFor2s(parts: ClockPart[], hours: number): Fault {
 	const at = { acknowledged: 10 };
 	return { kind: "clock", parts, hours, forMs: 2_000, at };
-}
-
-/** What the program imports to run receive, archive and load. */
-const rooms = ["cli", "crds", "ingest", "packages"];
-
-/** Copies the code with the control's edit into a folder that the caller removes. Throws when the edit no longer fits. */
-export async function codeWith(control: Control): Promise<string> {
-	const text = await edited(control);
-	const directory = await temporaryDirectory("control");
-	await mkdir(directory, { recursive: true });
-	for (const room of rooms)
-		await cp(join(project, room), join(directory, room), { recursive: true });
-	for (const each of ["node_modules", "package.json"])
-		await symlink(join(project, each), join(directory, each));
-	await writeFile(join(directory, control.file), text);
-	return directory;
-}
-
-export async function removeCode(directory: string): Promise<void> {
-	await rm(directory, { recursive: true });
-}
-
-/** The file's text after the edit. */
-export async function edited({
-	name,
-	file,
-	find,
-	replace,
-}: Control): Promise<string> {
-	const parts = (await readFile(join(project, file), "utf8")).split(find);
-	if (parts.length !== 2)
-		throw new Error(
-			`control "${name}": ${file} has ${parts.length - 1} times what is to be replaced. Make the control fit the code again.`,
-		);
-	return parts.join(replace);
 }
