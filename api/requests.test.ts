@@ -31,6 +31,8 @@ const found = {
 let api: FastifyInstance;
 /** What was written, such as `create runs`; dry runs aren't. */
 let writes: string[];
+/** What any list has. */
+let listed: object[];
 /** Namespaces that were read or written. */
 let namespaces: (string | undefined)[];
 
@@ -78,16 +80,18 @@ function clientOf(): KubeClient {
 		get: read,
 		list: async (_: unknown, { namespace }: { namespace: string }) => {
 			namespaces.push(namespace);
-			return { items: [], metadata: {} };
+			return { items: listed, metadata: {} };
 		},
 		patch,
 		create: write("create"),
+		delete: write("delete"),
 	} as unknown as KubeClient;
 }
 
 beforeEach(() => {
 	writes = [];
 	namespaces = [];
+	listed = [];
 	api = createApi({
 		clientFor: clientOf,
 		rateLimit: { limit: 3, windowMs: 60_000, now: () => 0 },
@@ -101,7 +105,7 @@ beforeEach(() => {
 afterEach(() => api.close());
 
 function send(
-	method: "GET" | "POST" | "PATCH" | "PUT",
+	method: "GET" | "POST" | "PATCH" | "DELETE",
 	path: string,
 	{ headers = {}, payload }: { headers?: object; payload?: object } = {},
 ) {
@@ -164,11 +168,23 @@ test("a service account reaches its own namespace alone, whichever account it na
 	expect(namespaces).toEqual(["shop"]);
 });
 
-test("an event's body is for those who have the right to bodies", async () => {
+test("a resource that another one uses is deleted only by force", async () => {
+	listed = [{ metadata: { name: "orders" } }];
+	const refused = await send("DELETE", "/v1/sources/shop");
+	expect(refused.statusCode).toBe(409);
+	expect(refused.json().detail).toContain('used by the pipelines "orders"');
+	expect(writes).toEqual([]);
+	await send("DELETE", "/v1/sources/shop?force=true");
+	expect(writes).toEqual(["delete sources"]);
+});
+
+test("bodies of events, stored and refused, are for those who have the right to bodies", async () => {
 	const event = "/v1/sources/shop/events/0190a000-0000-7000-8000-000000000001";
 	// The Source has had none.
 	expect((await send("GET", event)).statusCode).toBe(404);
-	const refused = await send("GET", `${event}?body=true`);
-	expect(refused.statusCode).toBe(403);
-	expect(refused.json().detail).toContain("get sources/bodies");
+	for (const path of [event, "/v1/sources/shop/refusals"]) {
+		const refused = await send("GET", `${path}?body=true`);
+		expect(refused.statusCode).toBe(403);
+		expect(refused.json().detail).toContain("get sources/bodies");
+	}
 });

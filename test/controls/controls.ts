@@ -350,7 +350,14 @@ export const controls: Control[] = [
 		file: "api/events/event.ts",
 		find: "requireSource(request, name, body)",
 		replace: "requireSource(request, name)",
-		seenBy: { file: "api/requests.test.ts", test: "an event's body" },
+		seenBy: { file: "api/requests.test.ts", test: "bodies of events" },
+	},
+	{
+		name: "the API deletes what others use",
+		file: "api/resources/resource-deletion.ts",
+		find: "		if (names.length === 0) continue;\n",
+		replace: "		if (names.length < 2) continue;\n",
+		seenBy: { file: "api/requests.test.ts", test: "deleted only by force" },
 	},
 	{
 		name: "archive stores events of a Source that is deleted",
