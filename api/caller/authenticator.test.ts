@@ -17,7 +17,7 @@ function cacheOf(options: { maxEntries?: number } = {}) {
 				});
 			return { username: `user of ${token}`, groups: [] };
 		},
-		{ now: () => clock.now, ttlMs: 60_000, ...options },
+		{ now: () => clock.now, ...options },
 	);
 	const identityOf = (token: string) =>
 		cache.identityOf(token, (review) => {
