@@ -87,7 +87,7 @@ chaos-controls: servers ## Break each promise in the code, one at a time: the sa
 
 .PHONY: controls
 controls: servers ## Break each promise in the code, one at a time: a file of make test must turn red (ONLY=retention for some)
-	CONTROLS_ONLY="$(ONLY)" $(node) $(bin)/vitest run --project controls test/controls/controls.deep
+	TEST_DEEP=1 CONTROLS_ONLY="$(ONLY)" $(node) $(bin)/vitest run --project controls test/controls/controls.deep
 
 .PHONY: fuzz
 fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
