@@ -1,3 +1,4 @@
+// In make test: test/data-plane/warehouses/duckdb.laptop.test.ts
 import { readFile, rm } from "node:fs/promises";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { pino } from "pino";
@@ -11,15 +12,14 @@ import type {
 import { Session } from "../../packages/duckdb/session.ts";
 import { KnownDates } from "../../packages/warehouses/duckdb/load/known-dates.ts";
 import {
-	columns,
 	eventsOf,
 	type LoadOptions,
 	loadFixture,
 } from "../support/fixtures/data-plane/load-fixture.ts";
 
 /*
- * A scheduled Run adds to a DuckDB table what is new. Whatever happens around it, the table ends with exactly the rows that a
- * Run by hand would have left.
+ * A scheduled Run adds to a table what is new (warehouses/conformance-cases.ts). Here: what a DuckDB file tells it of changes
+ * by hand, and what it reads of the bucket.
  */
 
 const date = "2026-03-01";
@@ -80,65 +80,14 @@ function time(second: number): string {
 const keysOf = ({ dates }: Manifest, day = date) =>
 	dates.find(({ date }) => date === day)!.objects.map(({ key }) => key);
 
-test("a scheduled Run reads and inserts what is new, once, and leaves the rest", async () => {
-	const { next, add, counts } = await scene();
-	const first = await next({ [date]: ["a", "b"], [other]: ["c"] });
-	expect(await add(first)).toMatchObject({ addedRows: 9, unchangedDates: 0 });
-	expect(await add({ ...first, run: "repeat" })).toMatchObject({
-		rows: 9,
-		addedRows: 0,
-		unchangedDates: 2,
-		bytes: 0,
-		objects: 0,
-		read: [],
-	});
-	// As after an attempt that died before it could tell its result.
-	expect(await add(first)).toMatchObject({
-		addedRows: 9,
-		unchangedDates: 0,
-		read: [],
-	});
-	const second = await next({ [date]: [], [other]: ["d"] }, first);
-	expect(await add(second)).toMatchObject({
-		rows: 12,
-		addedRows: 3,
-		unchangedDates: 1,
-		read: keysOf(second, other).slice(1),
-	});
-	expect(await counts()).toEqual([
-		[date, 6, 6],
-		[other, 6, 6],
-	]);
-});
-
-test("a Run made by hand replaces its days, and the next scheduled one goes on from there", async () => {
-	const { next, add, load, change, rows, store } = await scene();
-	const first = await next({ [date]: ["a", "b"] });
-	await add(first);
-	await change("update orders set body = 'mine'");
-	store.requests.length = 0;
-	const byHand = await load({ ...first, run: "3" });
-	expect(byHand.result).toMatchObject({ rows: 6, objects: 2 });
-	expect(byHand.result).not.toHaveProperty("addedRows");
-	expect(store.requests).toEqual(expect.arrayContaining(keysOf(first)));
-	expect(await rows("select 1 from orders where body = 'mine'")).toEqual([]);
-	expect(await add({ ...first, run: "4" })).toMatchObject({ read: [] });
-});
-
 const inserted = `insert into orders by name select 'mine' as event_id, date '${date}' as date`;
 const deleted = "delete from orders where event_id like '%-a-0'";
 
 test.each([
-	["rows were deleted", deleted],
-	["rows were inserted", inserted],
 	["a row was exchanged for a foreign one", `${deleted}; ${inserted}`],
 	[
 		"a row was exchanged for a copy of another",
 		`${deleted}; insert into orders from orders where event_id like '%-a-1'`,
-	],
-	[
-		"a body was changed",
-		"update orders set body = '{}' where event_id like '%-a-1'",
 	],
 	[
 		"a body was removed",
@@ -255,18 +204,6 @@ async function noteAsRuns(
 	session.close();
 }
 
-test("rows that somebody put into a day without events go, and the Run says so", async () => {
-	const { next, add, change, counts } = await scene();
-	const first = await next({ [date]: [], [other]: ["c"] });
-	await add(first);
-	await change(inserted);
-	expect(await add({ ...first, run: "2" })).toMatchObject({
-		repairedDates: [date],
-		unchangedDates: 1,
-	});
-	expect(await counts()).toEqual([[other, 3, 3]]);
-});
-
 test("columns that people have added count for nothing", async () => {
 	const { next, add, change, rows } = await scene();
 	const first = await next({ [date]: ["a"] });
@@ -293,8 +230,6 @@ test.each([
 });
 
 test.each<[string, string, Partial<LoadInput>?]>([
-	["rows were deleted", deleted],
-	["rows were inserted", inserted],
 	["the record was emptied", "delete from _tidemill.loads"],
 	[
 		"the table was copied, which leaves the mark behind, and adopted",
@@ -392,105 +327,6 @@ test("a Run that another one overtakes between its plan and its transaction repl
 	expect(await counts()).toEqual([[date, 6, 6]]);
 	expect((await add({ ...overtaking, run: "again" })).read).toHaveLength(1);
 	expect(await counts()).toEqual([[date, 9, 9]]);
-});
-
-test("a column whose value changes is filled anew for every day", async () => {
-	const { next, add, rows } = await scene();
-	const withTag = (bodyPointer: string) => ({
-		table: {
-			name: "orders",
-			description: "",
-			columns: [
-				...columns,
-				{ name: "tag", from: { bodyPointer, type: "String" as const } },
-			],
-		},
-	});
-	const first = await next({ [date]: ["a"] });
-	await add(first, withTag("/none"));
-	expect(await add({ ...first, run: "2" }, withTag("/tag"))).toMatchObject({
-		addedRows: 3,
-	});
-	expect(await rows("select distinct tag from orders")).toEqual([["a"]]);
-});
-
-test("values that don't fit are counted for all rows of the dates, also for those that stay", async () => {
-	const { next, add } = await scene();
-	const table = {
-		name: "orders",
-		description: "",
-		columns: [
-			...columns,
-			{ name: "tag", from: { bodyPointer: "/tag", type: "Integer" as const } },
-		],
-	};
-	const first = await next({ [date]: ["a"] });
-	const second = await next({ [date]: ["b"] }, first);
-	for (const [manifest, rows] of [
-		[first, 3],
-		[second, 6],
-		[{ ...second, run: "again" }, 6],
-	] as const)
-		expect(await add(manifest, { table })).toMatchObject({
-			unfitValues: [{ column: "tag", rows }],
-		});
-});
-
-test("the table of events in quarantine is added to, and loses what is released", async () => {
-	const { next, add, change, rows } = await scene();
-	const quarantineTable = {
-		name: "apart",
-		description: "",
-		columns,
-	};
-	const apartOf = (manifest: Manifest) => {
-		const { rows, objects } = manifest.dates[0]!;
-		return { rows, objects };
-	};
-	const own = await next({ [date]: ["a"] });
-	const held = await next({ [date]: ["x", "y"] });
-	const manifestOf = (
-		day: Manifest,
-		quarantine: Manifest,
-		changes: Partial<Manifest> = {},
-	): Manifest => ({
-		...day,
-		...changes,
-		dates: [{ ...day.dates[0]!, quarantine: apartOf(quarantine) }],
-	});
-	const tags =
-		"select (select string_agg(distinct body->>'tag', '' order by body->>'tag') from orders), (select string_agg(distinct body->>'tag', '' order by body->>'tag') from apart)";
-	await add(manifestOf(own, held), { quarantineTable });
-	expect(
-		await add(manifestOf(own, held, { run: "2" }), { quarantineTable }),
-	).toMatchObject({ read: [], unchangedDates: 1, quarantinedRows: 6 });
-	const more = await next({ [date]: ["z"] }, held);
-	expect(
-		(await add(manifestOf(own, more, { run: "3" }), { quarantineTable })).read,
-	).toEqual(keysOf(more).slice(2));
-	expect(await rows(tags)).toEqual([["a", "xyz"]]);
-	// The events of one object are released: a copy is among the day's own.
-	const [x] = more.dates[0]!.objects as [ManifestObject];
-	const copy: ManifestObject = {
-		...x,
-		key: "releases/000001-x.parquet",
-		released: true,
-	};
-	const [day] = own.dates;
-	const released: Manifest = {
-		...own,
-		dates: [{ date, rows: day!.rows + 3, objects: [...day!.objects, copy] }],
-	};
-	await add(manifestOf(released, more, { run: "4" }), { quarantineTable });
-	expect(await rows(tags)).toEqual([["ax", "yz"]]);
-	const last = await next({ [date]: ["w"] }, more);
-	expect(
-		await add(manifestOf(released, last, { run: "5" }), { quarantineTable }),
-	).toMatchObject({ read: keysOf(last).slice(3), quarantinedRows: 9 });
-	expect(await rows(tags)).toEqual([["ax", "wyz"]]);
-	await change("delete from apart");
-	await add(manifestOf(released, last, { run: "6" }), { quarantineTable });
-	expect(await rows(tags)).toEqual([["ax", "wyz"]]);
 });
 
 function nameIn(key: string): string {

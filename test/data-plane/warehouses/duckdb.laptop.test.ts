@@ -1,0 +1,3 @@
+import { tryCases } from "./try-cases.ts";
+
+await tryCases("laptop", "DuckDB");
