@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: shells differ from machine to machine.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: kind needs a container engine.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// In make test: test/documentation.test.ts
 import { execFile } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

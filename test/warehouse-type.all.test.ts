@@ -1,3 +1,4 @@
+// In make test: tools/generate/main.test.ts
 import { execFile } from "node:child_process";
 import {
 	appendFile,

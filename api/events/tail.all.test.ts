@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import {

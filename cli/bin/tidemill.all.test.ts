@@ -1,3 +1,4 @@
+// In make test: cli/bin/command-line.test.ts
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync } from "node:fs";

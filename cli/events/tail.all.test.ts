@@ -1,3 +1,4 @@
+// In make test: cli/events/server-events.test.ts
 import { expect, test, vi } from "vitest";
 import { CommandError } from "../command/errors.ts";
 import { RestError } from "../command/rest.ts";

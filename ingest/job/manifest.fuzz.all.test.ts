@@ -1,3 +1,4 @@
+// In make test: ingest/job/manifest.test.ts
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";

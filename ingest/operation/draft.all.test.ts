@@ -1,3 +1,4 @@
+// In make test: ingest/operation/draft-schema.test.ts
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { maxReportBytes } from "../../packages/contracts/operation.ts";

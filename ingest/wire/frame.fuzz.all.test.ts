@@ -1,3 +1,4 @@
+// In make test: ingest/wire/frame.test.ts
 import { expect, test, vi } from "vitest";
 import { corpusOf, fuzzSettings } from "../../test/support/fuzz/corpus.ts";
 import { mutated } from "../../test/support/fuzz/mutation.ts";

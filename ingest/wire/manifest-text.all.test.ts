@@ -1,3 +1,4 @@
+// In make test: ingest/job/manifest.test.ts
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { randomOf } from "../../test/support/seeded-random.ts";

@@ -1,3 +1,4 @@
+// In make test: local/binaries/download.test.ts
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {

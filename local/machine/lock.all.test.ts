@@ -1,3 +1,4 @@
+// In make test: local/machine/supervisor.test.ts
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: local/servers/servers.test.ts
 import { X509Certificate } from "node:crypto";
 import { mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

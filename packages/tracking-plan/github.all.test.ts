@@ -1,3 +1,4 @@
+// In make test: packages/tracking-plan/plan-validator.test.ts
 import { createRequire } from "node:module";
 import { Ajv } from "ajv";
 import ajvFormats from "ajv-formats";

@@ -1,3 +1,4 @@
+// In make test: packages/tracking-plan/plan-validator.test.ts
 import { BigNumber } from "bignumber.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: packages/tracking-plan/plan-validator.test.ts
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/receive/commit/fair-selection.test.ts
 import { execFile } from "node:child_process";
 import { Agent } from "node:http";
 import { promisify } from "node:util";

@@ -1,3 +1,4 @@
+// In make test: test/promises/answered-event-is-kept.laptop.test.ts
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "uuid";

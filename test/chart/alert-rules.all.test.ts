@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Prometheus and Helm are built for minutes.
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
 import { cp, writeFile } from "node:fs/promises";

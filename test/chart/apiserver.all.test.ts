@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import { beforeAll, expect, test } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { stringify } from "yaml";

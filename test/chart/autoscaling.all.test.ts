@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import type { V2HorizontalPodAutoscaler } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 // yaml: reads YAML 1.2 to the letter.

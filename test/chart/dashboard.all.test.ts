@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Prometheus and Helm are built for minutes.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: tools/generate/chart/value-forms.test.ts
 import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import { expect, test } from "vitest";
 import { examples, render } from "../support/chart/render.ts";
 import type { Rendered } from "../support/chart/rendered.ts";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";

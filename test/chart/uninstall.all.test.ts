@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";

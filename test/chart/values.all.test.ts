@@ -1,3 +1,4 @@
+// In make test: tools/generate/chart/value-forms.test.ts
 import { readFileSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

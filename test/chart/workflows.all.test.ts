@@ -1,3 +1,4 @@
+// In make test: test/workflows.test.ts
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";

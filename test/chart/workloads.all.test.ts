@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: Helm is built for minutes.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runKind, trackingPlanKind } from "../../crds/generated/types.ts";

@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
 	apiURL,

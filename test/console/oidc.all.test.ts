@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import { randomBytes } from "node:crypto";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

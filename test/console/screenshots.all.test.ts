@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import type { Locator, Page, Route } from "playwright-core";
 import {
 	afterAll,

@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { untilKnown } from "../support/senders/http-client.ts";

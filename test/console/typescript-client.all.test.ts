@@ -1,3 +1,4 @@
+// In make test: test/console/every-page.laptop.test.ts
 import { readFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";

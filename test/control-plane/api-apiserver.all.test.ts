@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadCluster } from "../../packages/kube/client/cluster.ts";

@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../api/endpoints.ts";
 import type { Endpoint } from "../../api/http/endpoint.ts";

@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../api/document/openapi.ts";
 import { endpoints } from "../../api/endpoints.ts";

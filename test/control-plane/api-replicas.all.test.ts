@@ -1,3 +1,4 @@
+// In make test: api/http/idempotency-key.test.ts
 import { randomBytes } from "node:crypto";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {

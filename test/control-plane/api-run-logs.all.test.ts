@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";

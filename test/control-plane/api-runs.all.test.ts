@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import {
 	afterAll,
 	beforeAll,

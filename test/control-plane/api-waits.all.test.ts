@@ -1,3 +1,4 @@
+// In make test: test/control-plane/api.laptop.test.ts
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,3 +1,4 @@
+// In make test: cli/bin/command-line.test.ts
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

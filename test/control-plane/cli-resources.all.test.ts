@@ -1,3 +1,4 @@
+// In make test: cli/bin/command-line.test.ts
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: cli/bin/command-line.test.ts
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";

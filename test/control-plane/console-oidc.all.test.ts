@@ -1,3 +1,4 @@
+// In make test: api/console/session-cookie.test.ts
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";

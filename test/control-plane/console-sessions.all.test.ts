@@ -1,3 +1,4 @@
+// In make test: api/console/session-cookie.test.ts
 import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

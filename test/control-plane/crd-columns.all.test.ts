@@ -1,3 +1,4 @@
+// In make test: test/control-plane/crds.laptop.test.ts
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { manifestOf } from "../support/manifests/manifest.ts";

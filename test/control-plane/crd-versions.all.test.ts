@@ -1,3 +1,4 @@
+// In make test: test/control-plane/crds.laptop.test.ts
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// In make test: test/gitops/examples.test.ts
 import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: test/gitops/examples.test.ts
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: operator/served-namespaces.test.ts
 import { randomBytes } from "node:crypto";
 import {
 	afterAll,

@@ -1,3 +1,4 @@
+// In make test: packages/kube/watch/informer.test.ts
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, inject, test, vi } from "vitest";
 import {

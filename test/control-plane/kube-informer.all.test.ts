@@ -1,3 +1,4 @@
+// In make test: packages/kube/watch/informer.test.ts
 import {
 	afterAll,
 	beforeAll,

@@ -1,3 +1,4 @@
+// In make test: packages/kube/watch/informer.test.ts
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";

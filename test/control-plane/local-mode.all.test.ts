@@ -1,3 +1,4 @@
+// In make test: local/machine/supervisor.test.ts
 import { execFile, spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// In make test: test/control-plane/kinds.laptop.test.ts
 import { expect, test, vi } from "vitest";
 import {
 	type Operation,

@@ -1,3 +1,4 @@
+// In make test: operator/health.test.ts
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";

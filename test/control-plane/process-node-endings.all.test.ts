@@ -1,3 +1,4 @@
+// In make test: local/node/decide.test.ts
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// In make test: local/node/decide.test.ts
 import { readdir } from "node:fs/promises";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";

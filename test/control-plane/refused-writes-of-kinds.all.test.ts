@@ -1,3 +1,4 @@
+// In make test: packages/kube/reconcile/status-writer.test.ts
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import {
 	destinationKind,

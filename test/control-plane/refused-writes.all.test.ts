@@ -1,3 +1,4 @@
+// In make test: packages/kube/reconcile/status-writer.test.ts
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import {
 	type Operation,

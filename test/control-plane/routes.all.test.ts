@@ -1,3 +1,4 @@
+// In make test: operator/source/routes/route.test.ts
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";

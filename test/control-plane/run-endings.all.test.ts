@@ -1,3 +1,4 @@
+// In make test: operator/jobs/outcome.test.ts
 import { expect, onTestFinished, test, vi } from "vitest";
 import {
 	type Pipeline,

@@ -1,3 +1,4 @@
+// In make test: operator/jobs/template.test.ts
 import { expect, test, vi } from "vitest";
 import {
 	type Pipeline,

@@ -1,3 +1,4 @@
+// In make test: operator/source/deletion/decide.test.ts
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import {

@@ -1,3 +1,4 @@
+// In make test: operator/move-plan.test.ts
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";

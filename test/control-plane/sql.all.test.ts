@@ -1,3 +1,4 @@
+// In make test: cli/bin/command-line.test.ts
 import {
 	afterAll,
 	beforeAll,

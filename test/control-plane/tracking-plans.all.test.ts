@@ -1,3 +1,4 @@
+// In make test: test/control-plane/kinds.laptop.test.ts
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

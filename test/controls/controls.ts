@@ -311,7 +311,7 @@ export const controls: Control[] = [
 		find: '		case "DeleteDay":\n',
 		replace: '		case "DeleteDay":\n			return ["DELETE FROM " + name];\n',
 		seenBy: {
-			file: "test/data-plane/load.test.ts",
+			file: "test/data-plane/load.all.test.ts",
 			test: "changes no other day",
 		},
 	},
@@ -322,7 +322,7 @@ export const controls: Control[] = [
 		replace:
 			"		const rows = days.length < 0 ? await destination.load(input, this.#manifest, days, files) : undefined;\n",
 		seenBy: {
-			file: "test/data-plane/load.test.ts",
+			file: "test/data-plane/load.all.test.ts",
 			test: "the first load creates a typed table",
 		},
 	},

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: promtool is built for minutes.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:tls";

@@ -1,3 +1,4 @@
+// In make test: ingest/receive/body/amazon-sns.test.ts
 import { generateKeyPairSync, sign } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { connect, type NatsConnection } from "@nats-io/transport-node";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/erasure/source-erasure.test.ts
 import { createHash, randomUUID } from "node:crypto";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/manifest/exports.test.ts
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayMs, utcDate } from "../../packages/contracts/utc-date.ts";

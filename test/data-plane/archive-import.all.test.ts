@@ -1,3 +1,4 @@
+// In make test: ingest/lake/manifest/imports.test.ts
 import { createHash, randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: ingest/archive/decide/resume.test.ts
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/retention/retention.test.ts
 import { randomUUID } from "node:crypto";
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/compaction/output-size.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DateCompaction } from "../../ingest/lake/compaction/date-compaction.ts";
 import {

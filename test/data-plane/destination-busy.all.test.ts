@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";

@@ -1,3 +1,4 @@
+// In make test: ingest/archive/read/early-requests.test.ts
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/lists/lister.test.ts
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";

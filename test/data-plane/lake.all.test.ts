@@ -1,3 +1,4 @@
+// In make test: ingest/lake/lists/lister.test.ts
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";

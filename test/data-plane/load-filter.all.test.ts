@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

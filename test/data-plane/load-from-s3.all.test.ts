@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import {
 	GetObjectCommand,
 	PutObjectCommand,

@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, request } from "node:http";

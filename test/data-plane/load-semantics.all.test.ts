@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type {

@@ -1,3 +1,4 @@
+// In make test: ingest/load/load-days.test.ts
 import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
 import pino from "pino";

@@ -1,3 +1,4 @@
+// In make test: ingest/receive/commit/committer.test.ts
 import { jetstreamManager } from "@nats-io/jetstream";
 import { stringify } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: test/data-plane/receive.laptop.test.ts
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {

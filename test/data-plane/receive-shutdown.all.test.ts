@@ -1,3 +1,4 @@
+// In make test: test/data-plane/receive.laptop.test.ts
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect } from "node:net";

@@ -1,3 +1,4 @@
+// In make test: packages/service/secret-files.test.ts
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

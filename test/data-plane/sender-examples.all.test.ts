@@ -1,3 +1,4 @@
+// In make test: test/protocols/signatures.test.ts
 import { randomBytes } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";

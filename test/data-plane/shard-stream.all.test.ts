@@ -1,3 +1,4 @@
+// In make test: operator/source/placement.test.ts
 import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";

@@ -1,3 +1,4 @@
+// In make test: operator/source/placement.test.ts
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { askArchive } from "../../operator/reconcile/archive-question.ts";

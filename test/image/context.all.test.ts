@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: an image needs root or a container engine.
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

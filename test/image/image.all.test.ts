@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: an image needs root or a container engine.
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// In make test: test/promises/you-are-told.laptop.test.ts
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../api/endpoints.ts";
 import {

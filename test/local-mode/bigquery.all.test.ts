@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: BigQuery's double is for the warehouse that nobody has here.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {

@@ -1,3 +1,4 @@
+// In make test: cli/bin/command-line.test.ts
 import { execFile } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// In make test: test/data-plane/compaction.laptop.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { ArchiveFixture } from "../support/fixtures/data-plane/archive-fixture.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/manifest/imports.test.ts
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

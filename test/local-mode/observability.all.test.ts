@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: it needs a collector and promtool.
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";

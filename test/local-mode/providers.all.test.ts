@@ -1,3 +1,4 @@
+// In make test: test/promises/you-are-told.laptop.test.ts
 import { createHmac } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

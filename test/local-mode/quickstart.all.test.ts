@@ -1,3 +1,4 @@
+// In make test: test/promises/you-are-told.laptop.test.ts
 import { beforeAll, expect, test, vi } from "vitest";
 import { shownTimeMs, uuidTimeMs } from "../support/examples/event-time.ts";
 import {

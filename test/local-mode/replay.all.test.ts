@@ -1,3 +1,4 @@
+// In make test: cli/events/replay.test.ts
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";

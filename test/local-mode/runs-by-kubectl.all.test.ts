@@ -1,3 +1,4 @@
+// In make test: test/promises/you-are-told.laptop.test.ts
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: test/promises/you-are-told.laptop.test.ts
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: tools/generate/python-client.test.ts
 import { copyFileSync, globSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: a real node needs root, containerd and networks of its own.
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

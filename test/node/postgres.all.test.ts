@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: a real node needs root, containerd and networks of its own.
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: a real node needs root, containerd and networks of its own.
 import { afterAll, beforeAll, expect, inject, vi } from "vitest";
 import { untilKnown } from "../support/senders/http-client.ts";
 import {

@@ -1,3 +1,4 @@
+// In make test: test/protocols/signatures.test.ts
 import { createHmac } from "node:crypto";
 import { EventEmitter } from "node:events";
 import https from "node:https";

@@ -1,3 +1,4 @@
+// In make test: packages/service/nats/address.test.ts
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Socket } from "node:net";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: it needs what makes images.
 import { spawnSync } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/manifest/imports.test.ts
 import { expect, test } from "vitest";
 import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/lake/release/releases.test.ts
 import { randomBytes } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

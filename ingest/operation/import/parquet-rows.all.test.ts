@@ -1,3 +1,4 @@
+// In make test: ingest/operation/import/event-of-row.test.ts
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

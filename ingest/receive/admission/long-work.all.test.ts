@@ -1,3 +1,4 @@
+// In make test: ingest/receive/admission/admission.test.ts
 import { beforeEach, expect, test } from "vitest";
 import { jsonText } from "../body/request-body.ts";
 import { isHmacSigned } from "../request/signature-check.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/receive/body/request-body.test.ts
 import { isUtf8 } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";

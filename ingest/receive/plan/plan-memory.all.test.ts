@@ -1,3 +1,4 @@
+// In make test: ingest/receive/plan/validation-queue.test.ts
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import pino from "pino";

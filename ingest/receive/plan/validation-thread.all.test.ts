@@ -1,3 +1,4 @@
+// In make test: ingest/receive/plan/validation-queue.test.ts
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";

@@ -1,3 +1,4 @@
+// In make test: ingest/receive/admission/admission.test.ts
 import { expect, test } from "vitest";
 import { RefusalRateLimit, usualRates } from "./refusal-rate.ts";
 

@@ -1,3 +1,4 @@
+// In make test: ingest/receive/text/json.test.ts
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

@@ -1,3 +1,4 @@
+// In make test: packages/kube/reconcile/controller.test.ts
 import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";

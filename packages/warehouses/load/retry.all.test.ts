@@ -1,3 +1,4 @@
+// In make test: packages/service/backoff.test.ts
 import { expect, test } from "vitest";
 import { backoffMs } from "../../service/backoff.ts";
 import { retry, retryBackoff } from "./retry.ts";

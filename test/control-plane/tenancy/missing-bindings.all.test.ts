@@ -1,3 +1,4 @@
+// In make test: operator/reconcile/namespace-permissions.test.ts
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";

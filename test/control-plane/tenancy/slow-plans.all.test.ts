@@ -1,3 +1,4 @@
+// In make test: packages/fair/turns.test.ts
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	runKind,

@@ -1,3 +1,4 @@
+// In make test: test/promises/answered-event-is-kept.laptop.test.ts
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { project } from "../../support/servers/role-server.ts";

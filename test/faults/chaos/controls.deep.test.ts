@@ -1,3 +1,4 @@
+// In make test: test/promises/answered-event-is-kept.laptop.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeWith, removeCode } from "../../controls/edit.ts";
 import { controls } from "./controls.ts";

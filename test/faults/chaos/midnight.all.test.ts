@@ -1,3 +1,4 @@
+// In make test: test/promises/answered-event-is-kept.laptop.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { planDates } from "../../../operator/pipeline/plan-dates.ts";
 import { startOfDate, utcDate } from "../../../packages/contracts/utc-date.ts";

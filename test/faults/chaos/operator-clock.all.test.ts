@@ -1,3 +1,4 @@
+// In make test: test/promises/answered-event-is-kept.laptop.test.ts
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";

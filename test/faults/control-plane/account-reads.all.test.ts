@@ -1,3 +1,4 @@
+// In make test: test/control-plane/tenancy/stored-events.laptop.test.ts
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pino from "pino";

@@ -1,3 +1,4 @@
+// In make test: test/faults/control-plane/api-kills.laptop.test.ts
 import {
 	createServer,
 	type RequestListener,

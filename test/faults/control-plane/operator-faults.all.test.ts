@@ -1,3 +1,4 @@
+// In make test: test/faults/control-plane/operator-kill.laptop.test.ts
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import {

@@ -1,3 +1,4 @@
+// In make test: test/faults/control-plane/operator-kill.laptop.test.ts
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";

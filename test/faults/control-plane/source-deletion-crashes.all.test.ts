@@ -1,3 +1,4 @@
+// In make test: operator/source/deletion/decide.test.ts
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// In make test: ingest/archive/read/standby.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { firing } from "../../support/alerts/firing.ts";
 import { startArchiveProcess } from "../../support/faults/archive-process.ts";

@@ -1,3 +1,4 @@
+// In make test: test/promises/each-event-is-one-row.laptop.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	CompactionFixture,

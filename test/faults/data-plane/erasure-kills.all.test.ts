@@ -1,3 +1,4 @@
+// In make test: test/promises/each-event-is-one-row.laptop.test.ts
 import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

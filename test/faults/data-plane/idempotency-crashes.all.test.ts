@@ -1,3 +1,4 @@
+// In make test: test/promises/repeat-is-not-a-second-row.laptop.test.ts
 import { randomBytes } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";

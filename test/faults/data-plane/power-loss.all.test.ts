@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: it needs disks or networks that only root makes.
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";

@@ -1,3 +1,4 @@
+// In make test: ingest/archive/s3/s3-object-store.test.ts
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: it needs disks or networks that only root makes.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { GetObjectCommand, S3Client } from "@aws-sdk/client-s3";

@@ -1,3 +1,4 @@
+// In make test: test/protocols/smallest-worlds.test.ts
 import { expect, test } from "vitest";
 import {
 	type CutRecord,

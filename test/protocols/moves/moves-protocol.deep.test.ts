@@ -1,3 +1,4 @@
+// In make test: test/protocols/smallest-worlds.test.ts
 import { expect, test } from "vitest";
 import { searchAll } from "../cut/exhaustive-search.ts";
 import { everyMoveOf, type Protocol, type Scenario } from "./model.ts";

@@ -1,3 +1,4 @@
+// In make test: crds/zone-changes.test.ts
 import { expect, test } from "vitest";
 import { slotsAtChanges } from "./zone-changes.ts";
 
