@@ -311,7 +311,7 @@ export const controls: Control[] = [
 		find: '		case "DeleteDay":\n',
 		replace: '		case "DeleteDay":\n			return ["DELETE FROM " + name];\n',
 		seenBy: {
-			file: "test/data-plane/load.all.test.ts",
+			file: "test/data-plane/load.laptop.test.ts",
 			test: "changes no other day",
 		},
 	},
@@ -322,7 +322,7 @@ export const controls: Control[] = [
 		replace:
 			"		const rows = days.length < 0 ? await destination.load(input, this.#manifest, days, files) : undefined;\n",
 		seenBy: {
-			file: "test/data-plane/load.all.test.ts",
+			file: "test/data-plane/load.laptop.test.ts",
 			test: "the first load creates a typed table",
 		},
 	},
@@ -340,7 +340,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "a viewer sees the bodies of events",
-		file: "charts/roles/roles.yaml",
+		file: "charts/tidemill/files/rbac/roles.yaml",
 		find: "    resources: [sources/events]\n",
 		replace: "    resources: [sources/events, sources/bodies]\n",
 		seenBy: { file: "test/roles.test.ts", test: "permits this" },

@@ -19,7 +19,7 @@ import {
 	loadFixture,
 } from "../support/fixtures/data-plane/load-fixture.ts";
 
-/* What a Pipeline's filter takes. That each type of warehouse keeps to it is in warehouse-conformance.all.test.ts. */
+/* What a Pipeline's filter takes. That each type of warehouse keeps to it is in test/data-plane/warehouses/conformance-cases.ts. */
 
 const date = "2026-03-01";
 
