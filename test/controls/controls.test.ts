@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { tierOf } from "../lanes/tiers.ts";
 import { project } from "../support/servers/role-server.ts";
 import { controls } from "./controls.ts";
 import { edited } from "./edit.ts";
@@ -19,10 +20,17 @@ describe.each(controls.map((control) => [control.name, control] as const))(
 
 		test("names tests of the tier that must see it", () => {
 			const { file, test = "", race } = seenBy;
-			const tier = /\.(laptop|all|deep)\.test\.ts$/.exec(file)?.[1] ?? "unit";
-			const tiers = race === undefined ? ["unit", "laptop"] : ["all"];
-			expect(tiers).toContain(tier);
-			expect(readFileSync(join(project, file), "utf8")).toContain(test);
+			const tiers = race === undefined ? ["check", "laptop"] : ["all"];
+			expect(tiers).toContain(tierOf(file));
+			expect(textOf(file)).toContain(test);
 		});
 	},
 );
+
+/** Of a file of tests, with the cases that it may have beside it. */
+function textOf(file: string): string {
+	const cases = globSync(`${dirname(file)}/*-cases.ts`, { cwd: project });
+	return [file, ...cases]
+		.map((each) => readFileSync(join(project, each), "utf8"))
+		.join("\n");
+}

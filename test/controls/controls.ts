@@ -311,8 +311,8 @@ export const controls: Control[] = [
 		find: '		case "DeleteDay":\n',
 		replace: '		case "DeleteDay":\n			return ["DELETE FROM " + name];\n',
 		seenBy: {
-			file: "test/data-plane/load.laptop.test.ts",
-			test: "changes no other day",
+			file: "test/data-plane/warehouses/duckdb.laptop.test.ts",
+			test: "an empty one becomes empty, and others stay",
 		},
 	},
 	{
