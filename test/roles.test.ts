@@ -6,7 +6,9 @@ import { rightsOf } from "./support/chart/operator-rights.ts";
 import { permitted } from "./support/chart/role-rights.ts";
 
 const roles = ["roles.yaml", "rbac.yaml"]
-	.map((name) => join(import.meta.dirname, "../charts/tidemill/files/rbac", name))
+	.map((name) =>
+		join(import.meta.dirname, "../charts/tidemill/files/rbac", name),
+	)
 	.flatMap((file) => parseAllDocuments(readFileSync(file, "utf8")))
 	.map((document) => document.toJS())
 	.filter(({ kind }) => kind === "ClusterRole" || kind === "Role");

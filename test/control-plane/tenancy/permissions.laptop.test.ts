@@ -16,7 +16,10 @@ let account: string;
 
 beforeAll(async () => {
 	({ account } = await newAccount());
-	const file = join(import.meta.dirname, "../../../charts/tidemill/files/rbac/rbac.yaml");
+	const file = join(
+		import.meta.dirname,
+		"../../../charts/tidemill/files/rbac/rbac.yaml",
+	);
 	await kubectlDone(["apply", `--filename=${file}`]);
 });
 
