@@ -141,10 +141,7 @@ export const bench: Bench = {
 async function prepare(
 	kubectl: Awaited<ReturnType<typeof startControlPlane>>["kubectl"],
 ): Promise<string> {
-	const roles = join(
-		import.meta.dirname,
-		"../../../charts/tidemill/files/rbac/roles.yaml",
-	);
+	const roles = join(import.meta.dirname, "../../../charts/roles/roles.yaml");
 	await kubectl("apply", `--filename=${roles}`);
 	await kubectl("create", "namespace", account);
 	await kubectl("create", "serviceaccount", "bench", "-n", account);

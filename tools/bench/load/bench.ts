@@ -106,6 +106,11 @@ async function wholeLoad(here: LoadBench): Promise<Measurement[]> {
 					goals.time,
 				)
 			: figure(`time into ${name}`, seconds, "s"),
+		figure(
+			`CPU into ${name}`,
+			loads!.map(({ cpuSeconds }) => cpuSeconds),
+			"s",
+		),
 		figure(`peak memory into ${name}`, megabytes, "MB", goals.memory),
 	];
 }

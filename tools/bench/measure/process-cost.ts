@@ -30,6 +30,8 @@ export function sourcesEnvironment(): NodeJS.ProcessEnv {
 /** What a process took from start to end. */
 export interface ProcessCost {
 	seconds: number;
+	/** User and system time, which neighbours on the machine change less. */
+	cpuSeconds: number;
 	peakBytes: number;
 }
 
@@ -40,13 +42,16 @@ export async function costOf(child: ChildProcess): Promise<ProcessCost> {
 		child.on("exit", resolve),
 	);
 	let peakBytes = 0;
+	let usedMs = 0;
 	let exitCode: number | null | undefined;
 	while (exitCode === undefined) {
-		// The kernel forgets a process's peak when it ends.
+		// The kernel forgets both when a process ends.
 		const now = await memory(child.pid!).catch(() => undefined);
 		peakBytes = Math.max(peakBytes, now?.peakBytes || 0);
+		usedMs = await cpuMs(child.pid!).catch(() => usedMs);
 		exitCode = await Promise.race([ended, delay(pollMs, undefined)]);
 	}
 	if (exitCode !== 0) throw new Error(`A process ended with ${exitCode}`);
-	return { seconds: (performance.now() - startMs) / 1000, peakBytes };
+	const seconds = (performance.now() - startMs) / 1000;
+	return { seconds, cpuSeconds: usedMs / 1000, peakBytes };
 }
