@@ -1,0 +1,4 @@
+// In make test: test/faults/data-plane/kills.laptop.test.ts
+import { eachStepOnce } from "./kills-cases.ts";
+
+eachStepOnce();

@@ -1,0 +1,3 @@
+import { oneKillEach } from "./kills-cases.ts";
+
+oneKillEach();
