@@ -1,0 +1,3 @@
+import { goesOnWithTables } from "./stored-tables-cases.ts";
+
+goesOnWithTables(["DuckDB"]);
