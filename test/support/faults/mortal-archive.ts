@@ -4,7 +4,13 @@ import { bucket } from "../../../packages/contracts/nats.ts";
 import type { ArchiveOptions } from "../fixtures/data-plane/running-archive.ts";
 
 /** A step of archiving a cut: what is written where. */
-export type Step = "cut" | "events" | "objects-done" | "purge" | "ledger";
+export type Step =
+	| "cut"
+	| "events"
+	| "quarantine"
+	| "objects-done"
+	| "purge"
+	| "ledger";
 
 /**
  * Options for an archive that dies like a killed process: once `diesAt` says so, nothing it does reaches the store or
@@ -69,6 +75,7 @@ export function mortal(
 
 function stepOfKey(key: string): Step | undefined {
 	if (/(^|\/)cuts\//.test(key)) return "cut";
+	if (/(^|\/)quarantine\//.test(key)) return "quarantine";
 	return /(^|\/)events\//.test(key) ? "events" : undefined;
 }
 
