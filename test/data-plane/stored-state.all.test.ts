@@ -1,3 +1,4 @@
+// On a laptop nothing proves this: servers of an earlier state take longer than a laptop's test may.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";

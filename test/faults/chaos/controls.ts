@@ -57,7 +57,7 @@ export const controls: ChaosControl[] = [
 		replace: setObjectsDone + writeObjects,
 		faults: bothArchivesDie,
 		seenBy: {
-			file: "test/faults/data-plane/archive-crashes.all.test.ts",
+			file: "test/faults/data-plane/archive-crashes.laptop.test.ts",
 			test: "an archive that dies",
 		},
 		red: ["once"],
@@ -72,7 +72,7 @@ export const controls: ChaosControl[] = [
 `,
 		faults: bothArchivesDie,
 		seenBy: {
-			file: "test/faults/data-plane/archive-crashes.all.test.ts",
+			file: "test/faults/data-plane/archive-crashes.laptop.test.ts",
 			test: "an archive that dies",
 		},
 		red: ["once"],
@@ -92,7 +92,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 			),
 		],
 		seenBy: {
-			file: "test/faults/data-plane/archive-crashes.all.test.ts",
+			file: "test/faults/data-plane/archive-crashes.laptop.test.ts",
 			test: "an archive that dies",
 		},
 		red: ["once"],
@@ -137,7 +137,7 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 			},
 		],
 		seenBy: {
-			file: "test/faults/data-plane/archive-crashes.all.test.ts",
+			file: "test/faults/data-plane/archive-crashes.laptop.test.ts",
 			test: "an archive that dies",
 		},
 		red: ["once"],

@@ -179,7 +179,7 @@ const clickHouse: BenchWarehouse = {
 				const answer = await response.text();
 				if (!response.ok) throw new Error(answer);
 				const seconds = (performance.now() - startMs) / 1000;
-				return { seconds, peakBytes: 0 };
+				return { seconds, cpuSeconds: 0, peakBytes: 0 };
 			},
 			clear: async () => {
 				for (const [table] of await server.rows(

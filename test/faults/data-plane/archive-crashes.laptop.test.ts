@@ -1,4 +1,3 @@
-// In make test: test/promises/each-event-is-one-row.laptop.test.ts
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
