@@ -11,7 +11,7 @@ import {
 } from "../../support/fixtures/control-plane/api-fixture.ts";
 import { withoutArchive } from "../../support/fixtures/control-plane/without-nats.ts";
 
-/* Who may see which requests a Source refused. NATS is a double here: test/data-plane/refused-requests.all.test.ts has a real one. */
+/* Who may see which requests a Source refused. NATS is a double here: test/data-plane/refused-requests.laptop.test.ts has a real one. */
 
 const sourceKey = "5".repeat(32);
 const path = "/v1/sources/shop/refusals";

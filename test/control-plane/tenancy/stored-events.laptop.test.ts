@@ -31,7 +31,7 @@ import {
 
 /*
  * Who sees which stored events, by REST and by the command line. Archive's own rules answer, over a stream and a bucket in memory:
- * test/data-plane/archive-events.all.test.ts has real ones.
+ * test/data-plane/archive-events.laptop.test.ts has real ones.
  */
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");

@@ -1,4 +1,3 @@
-// In make test: ingest/receive/commit/committer.test.ts
 import { jetstreamManager } from "@nats-io/jetstream";
 import { stringify } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";

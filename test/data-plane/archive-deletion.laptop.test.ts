@@ -1,4 +1,3 @@
-// In make test: ingest/lake/retention/deletion.test.ts
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";

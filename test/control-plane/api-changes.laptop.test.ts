@@ -1,4 +1,3 @@
-// In make test: test/control-plane/api.laptop.test.ts
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import {
 	type Destination,

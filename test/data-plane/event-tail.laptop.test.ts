@@ -1,4 +1,3 @@
-// In make test: ingest/lake/tail/shard-tails.test.ts
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { followArchive } from "../../api/events/archive-tail.ts";

@@ -1,4 +1,3 @@
-// In make test: test/control-plane/kinds.laptop.test.ts
 import { expect, test, vi } from "vitest";
 import {
 	type Pipeline,

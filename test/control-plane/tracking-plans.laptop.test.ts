@@ -1,4 +1,3 @@
-// In make test: test/control-plane/kinds.laptop.test.ts
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-// In make test: ingest/load/load-days.test.ts
 import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
 import pino from "pino";

@@ -1,4 +1,3 @@
-// In make test: ingest/load/load-days.test.ts
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-// In make test: ingest/receive/plan/validation-queue.test.ts
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { stringify } from "uuid";

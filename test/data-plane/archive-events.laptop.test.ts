@@ -1,4 +1,3 @@
-// In make test: ingest/lake/events/listing.test.ts
 import { randomBytes, randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";

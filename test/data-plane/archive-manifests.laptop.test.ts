@@ -1,4 +1,3 @@
-// In make test: ingest/lake/manifest/manifest-store.test.ts
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,3 @@
-// In make test: api/console/session-cookie.test.ts
 import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

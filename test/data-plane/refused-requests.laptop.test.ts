@@ -1,4 +1,3 @@
-// In make test: ingest/receive/request/refused-requests.test.ts
 import { createHmac, randomBytes } from "node:crypto";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";

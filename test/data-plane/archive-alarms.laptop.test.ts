@@ -1,4 +1,3 @@
-// In make test: ingest/archive/decide/resume.test.ts
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,3 @@
-// In make test: ingest/lake/release/releases.test.ts
 import { randomBytes, randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,3 @@
-// In make test: ingest/load/load-days.test.ts
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
