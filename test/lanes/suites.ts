@@ -6,6 +6,7 @@ export type Stage = Pick<LaneOptions, "name" | "project" | "tier" | "shard">[];
 
 /** Into how many lanes a room's files of one tier are divided, because they would take longer than all other lanes. */
 const shards: Partial<Record<Tier, Record<string, number>>> = {
+	laptop: { "data-plane": 3, "control-plane": 2 },
 	all: { "data-plane": 4, "control-plane": 2, console: 2 },
 };
 /** What it measures would be taken for the slowness of what else runs. */
@@ -26,7 +27,11 @@ export function suiteOf(
 	const besideAny = ofTier.some(
 		(file) => !all.some(({ folder }) => file.startsWith(`${folder}/`)),
 	);
-	const names = all.filter(has).map(({ name }) => name);
+	// From the end of the alphabet, where the rooms are that take longest: the node, the promises, the protocols.
+	const names = all
+		.filter(has)
+		.map(({ name }) => name)
+		.toReversed();
 	const beside = [
 		...names.filter((name) => name !== alone),
 		...(besideAny ? ["beside"] : []),
