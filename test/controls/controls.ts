@@ -353,6 +353,31 @@ export const controls: Control[] = [
 		seenBy: { file: "api/requests.test.ts", test: "bodies of events" },
 	},
 	{
+		name: "an object may be written over by a repeated PUT",
+		file: "ingest/archive/s3/s3-object-store.ts",
+		find: '			IfNoneMatch: "*",\n',
+		replace: "",
+		seenBy: { file: "ingest/archive/s3/quick-put.test.ts" },
+	},
+	{
+		name: "archive decides a cut with the repeats that it has found",
+		file: "ingest/archive/session.ts",
+		find: "		const cut = await withoutRepeats(this.#keys, all, read);\n",
+		replace:
+			"		const cut = (await withoutRepeats(this.#keys, all, read)) && all;\n",
+		seenBy: {
+			file: "test/faults/data-plane/archive-crashes.test.ts",
+			test: "two frames have under a sender's key",
+		},
+	},
+	{
+		name: "a CRD accepts what a rule forbids",
+		file: "crds/sources.yaml",
+		find: "rule: (self.type == 'CustomToken') == has(self.customToken)\n",
+		replace: "rule: has(self.type) || has(self.customToken)\n",
+		seenBy: { file: "test/control-plane/crds.test.ts" },
+	},
+	{
 		name: "the API remembers for long that a token was valid",
 		file: "api/caller/authenticator.ts",
 		find: "ttlMs = 60_000,",

@@ -35,7 +35,8 @@ async function startStore(
 				.end(`<Error><Code>${code}</Code><Message>no</Message></Error>`);
 		if (typeof given === "object") return refuse(given.status, given.code);
 		if (method === "GET") return response.end(kept.object);
-		if (kept.object) return refuse(412, "PreconditionFailed");
+		if (kept.object && headers["if-none-match"] === "*")
+			return refuse(412, "PreconditionFailed");
 		kept.object = body;
 		if (given === "repeats it") return refuse(412, "PreconditionFailed");
 		if (given === undefined) return response.end();

@@ -13,7 +13,7 @@ import { decideCut, eventsOfCut, type StreamFrame } from "../decide/cut.ts";
 import { withoutRepeats } from "./idempotency-settlement.ts";
 
 const id = "0190a000-0000-7000-8000-000000000001";
-const digest = "ab".repeat(32);
+const digest = "ab".repeat(16);
 const key = entryKey("shop", digest);
 const times = { nowMs: 0, windowMs: 60_000, shard: 0 };
 

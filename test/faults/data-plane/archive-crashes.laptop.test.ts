@@ -1,6 +1,13 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
+import { parse } from "uuid";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { openKeyBucket } from "../../../ingest/archive/write/idempotency-settlement.ts";
+import {
+	entryKey,
+	IdempotencyBucket,
+} from "../../../ingest/wire/idempotency-bucket.ts";
+import { claimed } from "../../../ingest/wire/idempotency-entry.ts";
 import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
@@ -118,6 +125,25 @@ test("two archives of one shard give the same rows as one", async () => {
 	await eventually(async () =>
 		expect((await ledgerOf(archive))?.archived).toEqual(ofBothDays(150)),
 	);
+});
+
+test("an event that two frames have under a sender's key is one row", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { connection, shard, sourceKey } = archive;
+	const digest = randomBytes(16).toString("hex");
+	const id = randomUUID();
+	await openKeyBucket(connection, { maxKeys: 1_000, replicas: 1 });
+	const keys = await IdempotencyBucket.open(connection, 120_000);
+	const times = { nowMs: Date.now(), windowMs: 600_000, shard };
+	await keys.write(entryKey("shop", digest), claimed(id, "claim", times), 0);
+	for (const process of [1, 2].map(() => randomBytes(16).toString("hex")))
+		await archive.publish(
+			[newEvent('"once"', { sourceKey, id: parse(id), key: digest })],
+			{ process, number: 1 },
+		);
+	const { flush } = await archive.start();
+	await flush();
+	expect(await archive.bodies()).toEqual(['"once"']);
 });
 
 test("archives killed with SIGKILL again and again lose and repeat nothing", async () => {
