@@ -366,16 +366,16 @@ export const controls: Control[] = [
 		replace:
 			"		const cut = (await withoutRepeats(this.#keys, all, read)) && all;\n",
 		seenBy: {
-			file: "test/faults/data-plane/archive-crashes.test.ts",
+			file: "test/faults/data-plane/archive-crashes.laptop.test.ts",
 			test: "two frames have under a sender's key",
 		},
 	},
 	{
 		name: "a CRD accepts what a rule forbids",
-		file: "crds/sources.yaml",
+		file: "charts/tidemill/files/crds/sources.yaml",
 		find: "rule: (self.type == 'CustomToken') == has(self.customToken)\n",
 		replace: "rule: has(self.type) || has(self.customToken)\n",
-		seenBy: { file: "test/control-plane/crds.test.ts" },
+		seenBy: { file: "test/control-plane/crds.laptop.test.ts" },
 	},
 	{
 		name: "the API remembers for long that a token was valid",
