@@ -4,4 +4,4 @@ import { freezes, goesOnWithTables } from "./stored-tables-cases.ts";
 /** Keeps what today's code stores for its successors: `FREEZE_STATE=<commit> npx vitest run --project data-plane <this file>`. */
 const { FREEZE_STATE: name } = process.env;
 if (name) freezes(name);
-else goesOnWithTables(["BigQuery"]);
+else goesOnWithTables(["BigQuery", "ClickHouse", "Postgres"]);
