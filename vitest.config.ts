@@ -52,7 +52,7 @@ function onServers(
 			// In one process each file's code isn't loaded anew, which takes a second or two.
 			isolate: false,
 			testTimeout: 1_200_000,
-			hookTimeout: 600_000,
+			hookTimeout: 1_200_000,
 		},
 	};
 }

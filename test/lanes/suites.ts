@@ -11,6 +11,8 @@ const shards: Partial<Record<Tier, Record<string, number>>> = {
 };
 /** What it measures would be taken for the slowness of what else runs. */
 const alone = "alone";
+/** They wait longest, for Pods that end and for servers that were killed, so they begin first. */
+const longest = ["node", "promises"];
 
 /**
  * A tier's lanes: one for each room that has files of it, and one for those beside the code. A lane waits much of its time, so side by side they keep
@@ -27,11 +29,12 @@ export function suiteOf(
 	const besideAny = ofTier.some(
 		(file) => !all.some(({ folder }) => file.startsWith(`${folder}/`)),
 	);
-	// From the end of the alphabet, where the rooms are that take longest: the node, the promises, the protocols.
 	const names = all
 		.filter(has)
 		.map(({ name }) => name)
-		.toReversed();
+		.toSorted(
+			(a, b) => Number(longest.includes(b)) - Number(longest.includes(a)),
+		);
 	const beside = [
 		...names.filter((name) => name !== alone),
 		...(besideAny ? ["beside"] : []),
