@@ -47,19 +47,27 @@ export interface CelRule {
 	fieldPath?: string;
 }
 
-/** The chart has the CRDs, since it can read no file outside its folder. In the image they stand beside the program. */
-const chart = join(import.meta.dirname, "../charts/tidemill/files/crds");
-const folder = existsSync(chart) ? chart : join(import.meta.dirname, "crds");
+/**
+ * The chart has the CRDs, since it can read no file outside its folder. In the image they stand beside the program. npm's package
+ * of the command line has none, and leaves it to the cluster what is valid.
+ */
+const folder = ["../charts/tidemill/files/crds", "crds"]
+	.map((path) => join(import.meta.dirname, path))
+	.find(existsSync);
 let schemas: ResourceSchema[] | undefined;
 
 /** All custom resources, ordered by file name. They are read once: whoever changes one copies it first. */
 export function readResourceSchemas(): ResourceSchema[] {
-	schemas ??= readdirSync(folder).sort().map(readResourceSchema);
+	schemas ??= folder
+		? readdirSync(folder)
+				.sort()
+				.map((file) => readResourceSchema(join(folder, file)))
+		: [];
 	return schemas;
 }
 
 function readResourceSchema(file: string): ResourceSchema {
-	const text = readFileSync(join(folder, file), "utf8");
+	const text = readFileSync(file, "utf8");
 	const { spec } = parse(text) as {
 		spec: {
 			group: string;
