@@ -34,20 +34,6 @@ export function oneKillEach(): void {
 	);
 }
 
-/** A kill at each step, one after the other. */
-export function eachStepOnce(): void {
-	test.each(
-		Object.entries(operations).flatMap(([name, { steps, whens }]) =>
-			whens.map((when) => [name, when, Object.keys(steps)] as const),
-		),
-	)("%s is whole and once, killed %s each of its steps", (name, when, steps) =>
-		survives(
-			name,
-			steps.map((step) => [step, when]),
-		),
-	);
-}
-
 /** Each kill alone, and kills at moments that nobody chose. */
 export function eachKill(): void {
 	test.each(
