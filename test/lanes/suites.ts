@@ -7,7 +7,7 @@ export type Stage = Pick<LaneOptions, "name" | "project" | "tier" | "shard">[];
 /** Into how many lanes a room's files of one tier are divided, because they would take longer than all other lanes. */
 const shards: Partial<Record<Tier, Record<string, number>>> = {
 	laptop: { "data-plane": 3, "control-plane": 2 },
-	all: { "data-plane": 4, "control-plane": 2, console: 2 },
+	all: { "data-plane": 4, "control-plane": 2 },
 };
 /** What it measures would be taken for the slowness of what else runs. */
 const alone = "alone";
