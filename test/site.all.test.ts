@@ -59,7 +59,7 @@ test("the front page's resources are those of the quick start", () => {
 	expect(own).toEqual(expect.arrayContaining(applied));
 });
 
-test('the "next" links lead from the front page through all pages whose commands test/promises carries out', () => {
+test('the "next" links lead from the front page through all pages whose commands test/local-mode carries out', () => {
 	const first = /class="VPButton [^"]*brand" href="\/([^"]*)"/;
 	const next = /pager-link next" href="\/([^"]*)"/;
 	const walked: string[] = [];

@@ -43,7 +43,7 @@ const page = `<!doctype html><title>Shop</title>
 async function serve(dist: string, api: URL): Promise<string> {
 	const program = join(
 		import.meta.dirname,
-		"../promises/typescript-client/quick-start.mjs",
+		"../local-mode/typescript-client/quick-start.mjs",
 	);
 	const server = createServer(async (incoming, answer) => {
 		const { pathname } = new URL(incoming.url!, api);

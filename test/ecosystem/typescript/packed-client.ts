@@ -21,7 +21,7 @@ export async function projectWithClient(): Promise<string> {
 	return project;
 }
 
-/** What the quick start of test/promises/typescript-client sees when all is well. */
+/** What the quick start of test/local-mode/typescript-client sees when all is well. */
 export const quickStartSeen = {
 	hasURL: true,
 	isOneRun: true,

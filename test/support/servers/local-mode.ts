@@ -16,7 +16,7 @@ import { sparingGo, temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "../../..");
 
-/** The local Tidemill that all files of test/promises share, from inside one namespace. */
+/** The local Tidemill that all files of a room share, from inside one namespace. */
 export interface LocalMode {
 	/** Its $TIDEMILL_HOME. */
 	home: string;
