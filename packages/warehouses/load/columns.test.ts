@@ -161,22 +161,3 @@ test("a file is written by one thread if its rows are long, with the values of t
 		false,
 	);
 });
-
-test("a day without an object has no rows, of the same columns", async () => {
-	const session = await Session.inMemory({}, new AbortController().signal);
-	onTestFinished(() => session.close());
-	defineBodyValues(session);
-	const columns: TableColumn[] = [
-		{ name: "event_id", from: "EventID" },
-		{ name: "timestamp", from: "Timestamp" },
-		{ name: "date", from: "Date" },
-		{ name: "body", from: "Body" },
-		{ name: "x", from: { header: "x" } },
-		{ name: "a", from: { bodyPointer: "/a", type: "Integer" } },
-	];
-	const values = columns.map((column) => columnSql(column, columns).expression);
-	const rows = eventRows([], columns);
-	expect(
-		await session.rows(`SELECT ${values.join(", ")}, violations FROM ${rows}`),
-	).toEqual([]);
-});

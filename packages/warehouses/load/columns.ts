@@ -201,22 +201,11 @@ export async function limitWriters(
  * for that, but hands on what a filter leaves of a chunk: here a chunk has each row n times, of which one stays. No text is copied.
  */
 function rowsInParts(files: string[], parts: number): string {
-	const rows = files.length > 0 ? parquetRows(files) : noRows;
+	const rows = parquetRows(files);
 	if (parts === 1) return rows;
 	const times = `unnest([1${", 0".repeat(parts - 1)}])`;
 	return `(SELECT * EXCLUDE (part) FROM (SELECT *, ${times} AS part FROM ${rows}) WHERE part = 1)`;
 }
-
-/** Of a day that has no object left, such as one of events in quarantine that were all released. */
-const noRows = `(SELECT NULL::TIMESTAMPTZ AS timestamp, NULL::DATE AS date, ${[
-	"event_id",
-	"body",
-	"kind",
-	"headers",
-	"violations",
-]
-	.map((name) => `NULL::VARCHAR AS ${name}`)
-	.join(", ")} WHERE false)`;
 
 /** The columns whose values come from captured headers. */
 export function headerColumnsOf(

@@ -365,6 +365,8 @@ async function writeUploads(
 	directory: string,
 	session: Session,
 ): Promise<string[]> {
+	// Such as a day in quarantine of which every event was released.
+	if (objects.length === 0 && rows === 0) return [];
 	const selected = columns.map((column) => {
 		const { name, type, expression } = columnSql(column, columns);
 		// As text, which the server parses.

@@ -30,6 +30,8 @@ export async function copyDay(
 	relation: string,
 	transaction: Transaction,
 ): Promise<UnfitRows> {
+	// Such as a day in quarantine of which every event was released.
+	if (day.objects.length === 0 && day.rows === 0) return {};
 	const { columns, options } = table;
 	defineBodyValues(session);
 	defineJsonFits(session);
