@@ -66,7 +66,7 @@ export default defineConfig({
 			? [
 					"default",
 					["json", { outputFile: report }],
-					"./test/lanes/cpu-reporter.ts",
+					...(process.env.TEST_COSTS ? ["./test/lanes/cpu-reporter.ts"] : []),
 				]
 			: ["default"],
 		// Vitest would leave one core of two idle.

@@ -1,57 +1,55 @@
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
+import { fieldsFromState } from "./report.ts";
 
-/** What a lane's files cost, a line each: its path, a tab, seconds. */
-export function cpuFileOf(report: string): string {
-	return report.replace(/\.json$/, ".cpu.tsv");
-}
-
-/** Writes the CPU time of each file: that of this process and all that it has started, from the end of the file before on. */
+/**
+ * Writes the CPU time of each file to TEST_COSTS, a line each with its path, a tab and seconds: that of this process and all that it
+ * has started, from the end of the file before on.
+ */
 export default class CpuReporter implements Reporter {
 	#last = cpuSecondsOfTree(process.pid);
 
 	onTestModuleEnd({ moduleId }: TestModule): void {
 		const now = cpuSecondsOfTree(process.pid);
 		appendFileSync(
-			cpuFileOf(process.env.TEST_REPORT!),
+			process.env.TEST_COSTS!,
 			`${moduleId}\t${(now - this.#last).toFixed(2)}\n`,
 		);
 		this.#last = now;
 	}
 }
 
-/** CPU time of a process, its children and theirs, ended ones included; 0 where the system doesn't say (proc_pid_stat(5)). */
+/** CPU time of a process, its children and theirs, ended ones included; 0 where the system doesn't say. */
 function cpuSecondsOfTree(root: number): number {
-	const children = Map.groupBy(processes(), ({ parent }) => parent);
+	const all = processes();
+	const childrenOf = Map.groupBy(all, ({ parent }) => parent);
 	let seconds = 0;
-	const open = [root];
-	for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
-		seconds += statOf(pid)?.seconds ?? 0;
-		open.push(...(children.get(pid) ?? []).map((child) => child.pid));
+	const open = all.filter(({ pid }) => pid === root);
+	for (let one = open.pop(); one !== undefined; one = open.pop()) {
+		seconds += one.seconds;
+		open.push(...(childrenOf.get(one.pid) ?? []));
 	}
 	return seconds;
 }
 
-function processes(): { pid: number; parent: number }[] {
+function processes(): { pid: number; parent: number; seconds: number }[] {
 	try {
 		return readdirSync("/proc")
 			.filter((name) => /^\d+$/.test(name))
-			.flatMap((name) => statOf(Number(name)) ?? []);
+			.flatMap((name) => processOf(Number(name)) ?? []);
 	} catch {
 		return [];
 	}
 }
 
-function statOf(pid: number) {
+function processOf(pid: number) {
 	try {
-		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-		// The name before it may have spaces and brackets.
-		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		const fields = fieldsFromState(readFileSync(`/proc/${pid}/stat`, "utf8"));
 		const ticks = fields.slice(11, 15).map(Number);
 		const seconds = ticks.reduce((sum, each) => sum + each, 0) / 100;
 		return { pid, parent: Number(fields[1]), seconds };
 	} catch {
-		// It has ended, or there is no /proc.
+		// It has ended.
 		return undefined;
 	}
 }

@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { cpuFileOf } from "./cpu-reporter.ts";
 import type { LaneEnd, VitestReport } from "./report.ts";
 import { endedChildrenSeconds, readCpuSeconds, sumUp } from "./report.ts";
 import { endingOf, type Tier } from "./tiers.ts";
@@ -54,6 +53,9 @@ export class Lane implements LaneEnd {
 			this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
+		// The unit tests run side by side, so that nobody can say which cost what.
+		const costs =
+			tier === "check" ? undefined : join(reports, `${name}.cpu.tsv`);
 		const vitest = spawn(
 			process.execPath,
 			[
@@ -71,6 +73,7 @@ export class Lane implements LaneEnd {
 				env: {
 					...process.env,
 					TEST_REPORT: file,
+					...(costs && { TEST_COSTS: costs }),
 					...(tier === "deep" && { TEST_DEEP: "1" }),
 				},
 			},
@@ -92,9 +95,8 @@ export class Lane implements LaneEnd {
 			JSON.parse,
 			() => undefined,
 		);
-		// The unit tests run side by side, so that nobody can say which cost what.
-		if (tier !== "check")
-			this.cpuSecondsOf = await readFile(cpuFileOf(file), "utf8").then(
+		if (costs)
+			this.cpuSecondsOf = await readFile(costs, "utf8").then(
 				readCpuSeconds,
 				() => new Map(),
 			);

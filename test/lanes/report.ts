@@ -121,6 +121,11 @@ export function readCpuSeconds(lines: string): Map<string, number> {
  * hundredths (proc_pid_stat(5)). What nobody waited for, such as a browser's processes, isn't in it.
  */
 export function endedChildrenSeconds(stat: string): number {
-	const fromState = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-	return (Number(fromState[13]) + Number(fromState[14])) / 100;
+	const fields = fieldsFromState(stat);
+	return (Number(fields[13]) + Number(fields[14])) / 100;
+}
+
+/** The fields of a /proc/<pid>/stat from the third on. The name before them may have spaces and brackets. */
+export function fieldsFromState(stat: string): string[] {
+	return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -1,5 +1,5 @@
 import type { LaneOptions } from "./lane.ts";
-import { type Room, rooms, type Tier, testFiles, tierOf } from "./tiers.ts";
+import { rooms, type Tier, testFiles, tierOf } from "./tiers.ts";
 
 /** Lanes that run side by side, a few at a time, in this order. */
 export type Stage = Pick<LaneOptions, "name" | "project" | "tier" | "shard">[];
@@ -23,14 +23,11 @@ export function suiteOf(
 	files = testFiles(),
 ): Stage[] {
 	const ofTier = files.filter((file) => tierOf(file) === tier);
-	const has = (each: Room) =>
-		ofTier.some((file) => file.startsWith(`${each.folder}/`));
-	const all = rooms(files);
+	const own = rooms(ofTier);
 	const besideAny = ofTier.some(
-		(file) => !all.some(({ folder }) => file.startsWith(`${folder}/`)),
+		(file) => !own.some(({ folder }) => file.startsWith(`${folder}/`)),
 	);
-	const names = all
-		.filter(has)
+	const names = own
 		.map(({ name }) => name)
 		.toSorted(
 			(a, b) => Number(longest.includes(b)) - Number(longest.includes(a)),
