@@ -5,7 +5,9 @@ import { join } from "node:path";
  * Whose test it is: `check` everybody's, at each change; `laptop` a contributor's (`make test`); `all` CI's (`make test-all`);
  * `deep` the night's (`make test-deep`).
  */
-export type Tier = "check" | "laptop" | "all" | "deep";
+export type Tier = "check" | ServersTier;
+/** What runs on servers. */
+export type ServersTier = "laptop" | "all" | "deep";
 
 /** The one rule: the word before the ending says a file's tier. No word is `check`. */
 export function tierOf(file: string): Tier {
@@ -14,7 +16,7 @@ export function tierOf(file: string): Tier {
 }
 
 /** What only the files of a tier have in their names. */
-export function endingOf(tier: Exclude<Tier, "check">): string {
+export function endingOf(tier: ServersTier): string {
 	return `.${tier}.test.ts`;
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, test, vi } from "vitest";
+import type { ServersTier } from "../../lanes/tiers.ts";
 import {
 	type WarehouseName,
 	warehouseNamed,
@@ -13,7 +14,7 @@ import { interruptedCases } from "./interrupted-cases.ts";
 import { latestViewCases } from "./latest-view-cases.ts";
 import { leftOutCases } from "./left-out-cases.ts";
 import { ownerCases } from "./owner-cases.ts";
-import { type Tier, tierOf, type WarehouseCase } from "./warehouse-case.ts";
+import { tierOfCase, type WarehouseCase } from "./warehouse-case.ts";
 import { wordsCases } from "./words-cases.ts";
 
 export const suites: Record<string, WarehouseCase[]> = {
@@ -31,7 +32,10 @@ export const suites: Record<string, WarehouseCase[]> = {
 };
 
 /** The cases that a tier tries on a type of warehouse. */
-export async function tryCases(tier: Tier, type: WarehouseName): Promise<void> {
+export async function tryCases(
+	tier: ServersTier,
+	type: WarehouseName,
+): Promise<void> {
 	const warehouse = await warehouseNamed(type);
 	if (warehouse.missing !== undefined) {
 		test.skip(`${type} needs ${warehouse.missing}`);
@@ -39,7 +43,7 @@ export async function tryCases(tier: Tier, type: WarehouseName): Promise<void> {
 	}
 	afterEach(() => void vi.unstubAllEnvs());
 	for (const [suite, cases] of Object.entries(suites)) {
-		const own = cases.filter((one) => tierOf(one, type) === tier);
+		const own = cases.filter((one) => tierOfCase(one, type) === tier);
 		if (own.length > 0)
 			describe(suite, () => {
 				for (const { name, run } of own)

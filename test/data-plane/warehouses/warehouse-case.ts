@@ -1,3 +1,4 @@
+import type { ServersTier } from "../../lanes/tiers.ts";
 import type {
 	ConformingWarehouse,
 	WarehouseName,
@@ -16,9 +17,6 @@ export interface WarehouseCase {
 	on?: readonly WarehouseName[];
 	run(warehouse: ConformingWarehouse, type: WarehouseName): Promise<void>;
 }
-
-/** As the names of test files say them. */
-export type Tier = "laptop" | "all" | "deep";
 
 const onLaptop: readonly WarehouseName[] = ["DuckDB", "Postgres"];
 const newest: readonly WarehouseName[] = [
@@ -41,10 +39,10 @@ export const allBut = (type: WarehouseName): readonly WarehouseName[] =>
 	[...newest, ...older].filter((one) => one !== type);
 
 /** The one tier that tries a case on a type; undefined if none does. */
-export function tierOf(
+export function tierOfCase(
 	{ promise, shared, nightly, on }: WarehouseCase,
 	type: WarehouseName,
-): Tier | undefined {
+): ServersTier | undefined {
 	if (on && !on.includes(type)) return undefined;
 	if (nightly) return "deep";
 	if (onLaptop.includes(type)) return promise ? "laptop" : "all";
