@@ -105,7 +105,8 @@ export async function expectWhole(
 	if (expected.length === 0)
 		return expect(scene.manifest()).rejects.toThrow("SourceDeleted");
 	const { load, rows } = await loadFixture();
-	const end = await load(await scene.manifest());
+	// An archive that has just begun doesn't listen yet.
+	const end = await load(await eventually(() => scene.manifest()));
 	expect(end.exitCode, end.log).toBe(0);
 	const inTable = await rows("SELECT body->>'tag' FROM orders ORDER BY 1");
 	expect(inTable.flat().map(String).sort()).toEqual(expected);
