@@ -25,7 +25,7 @@ import {
 	startServers,
 } from "../support/servers/archive-servers.ts";
 
-/* Where an event stands besides the object that counts, which test/faults/data-plane/erasure-kills.all.test.ts has. */
+/* Where an event stands besides the object that counts, which test/faults/data-plane/kills-cases.ts tries. */
 
 let servers: Servers;
 beforeAll(async () => {

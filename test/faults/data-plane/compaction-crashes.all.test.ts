@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	CompactionFixture,
-	dateOf,
 	loadedBodies,
 	type Step,
 	watched,
@@ -18,65 +17,6 @@ beforeAll(async () => {
 	servers = await startServers();
 });
 afterAll(() => servers?.stop());
-
-/** Every reader finds each event once, now and after what was replaced has gone; one object is left. */
-async function expectWhole(fixture: CompactionFixture) {
-	const { bodies, signal, archive } = fixture;
-	const lake = await openLake(archive);
-	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
-	expect(await lake.bodies()).toEqual(bodies);
-	await fixture.compactor().look(Date.now(), signal);
-	await fixture.recordedDaysAgo(2);
-	await fixture.compactor().look(Date.now(), signal);
-	expect(await fixture.names()).toHaveLength(1);
-	const manifest = await fixture.manifest();
-	expect(dateOf(manifest).objects).toHaveLength(1);
-	expect(await loadedBodies(manifest)).toEqual(bodies);
-	expect(await lake.bodies()).toEqual(bodies);
-}
-
-test.each<["before" | "after", Step, number]>([
-	["before", "getFile", 5],
-	["after", "getFile", 12],
-	["before", "putNewFile", 1],
-	["after", "putNewFile", 1],
-	["after", "getFile", 13],
-	["before", "putNew", 1],
-	["after", "putNew", 1],
-])(
-	"a compactor that dies %s %s number %i leaves each event to be found once",
-	async (...death) => {
-		const fixture = await CompactionFixture.open(servers);
-		let isDead = false;
-		const mortal = fixture.compactor({
-			wrapStore: (store) =>
-				watched(store, async (...now) => {
-					isDead ||= String(now) === String(death);
-					if (isDead) throw new Error("dead");
-				}),
-		});
-		await mortal.look(Date.now(), fixture.signal);
-		expect(isDead).toBe(true);
-		await expectWhole(fixture);
-	},
-);
-
-test.each<"before" | "after">(["before", "after"])(
-	"a compactor that dies %s removing what was replaced leaves each event to be found once",
-	async (when) => {
-		const fixture = await CompactionFixture.open(servers);
-		await fixture.compactor().look(Date.now(), fixture.signal);
-		await fixture.recordedDaysAgo(2);
-		const mortal = fixture.compactor({
-			wrapStore: (store) =>
-				watched(store, async (...now) => {
-					if (now[0] === when && now[1] === "remove") throw new Error("dead");
-				}),
-		});
-		await mortal.look(Date.now(), fixture.signal);
-		await expectWhole(fixture);
-	},
-);
 
 test("two compactors at once, and one that knows fewer objects, agree on one record", async () => {
 	const fixture = await CompactionFixture.open(servers);
