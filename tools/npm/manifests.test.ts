@@ -101,3 +101,15 @@ test("Homebrew's formula leads to the release's package, and has the parts that 
 		formula.match(/^ *end$/gm)!.length,
 	);
 });
+
+test.each([
+	'1.0.0"; system("id"); "',
+	"1.0.0#{`id`}",
+	"1.0.0\nurl: x",
+	"v1.0.0",
+	"",
+])("a version that isn't one, %j, stands in no manifest", (version) => {
+	const other = { ...release, version };
+	expect(() => brewFormula(other)).toThrow("The version is");
+	expect(() => krewManifest(other)).toThrow("The version is");
+});

@@ -10,7 +10,12 @@ export interface PackageRelease {
 const home = "https://github.com/tidemill/tidemill";
 const summary = "Webhooks into your data warehouse, minutes later";
 
+/** Throws for what is no version (semver.org): it stands in Ruby, whose texts run code. */
 function addressOf({ version }: PackageRelease): string {
+	if (!/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/.test(version))
+		throw new Error(
+			`The version is "${version}", but must be one such as 1.2.3`,
+		);
 	return `${home}/releases/download/v${version}/tidemill-cli-${version}.tgz`;
 }
 
