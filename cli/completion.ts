@@ -14,6 +14,7 @@ import {
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
+import { print } from "./command/output.ts";
 
 /** `tidemill completion`. */
 export function define(completion: CommandGroup): void {
@@ -29,7 +30,7 @@ export function define(completion: CommandGroup): void {
 			),
 		)
 		.action((shell) => {
-			process.stdout.write(scripts[shell]);
+			print(scripts[shell]);
 		});
 }
 

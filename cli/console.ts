@@ -4,6 +4,7 @@ import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { isLocalApi } from "./command/identity.ts";
+import { print } from "./command/output.ts";
 
 /** A working day. The console then asks for a new sign-in. */
 const sessionSeconds = 12 * 3_600;
@@ -25,7 +26,7 @@ export function define(group: CommandGroup): void {
 				);
 			const page = `${url.replace(/\/+$/, "").replace(/\/v1$/, "")}/console/`;
 			if (!home || !isLocalApi(url)) {
-				process.stdout.write(`${page}\n`);
+				print(`${page}\n`);
 				return;
 			}
 			const { client } = await chooseCluster(options);
@@ -36,6 +37,6 @@ export function define(group: CommandGroup): void {
 				sessionSeconds,
 			);
 			const code = await issueCode(codesOf(home), token);
-			process.stdout.write(`${page}#${code}\n`);
+			print(`${page}#${code}\n`);
 		});
 }

@@ -52,6 +52,57 @@ test("each table of an event type is one, with the Pipeline's columns and freshn
 	]);
 });
 
+test("what strangers have named stands in a description as Markdown and Jinja show it", () => {
+	const { table } = pipelineOf().spec;
+	const secret = "{{ env_var('MY_TOKEN') }}";
+	const [source] = sourcesOf([
+		pipelineOf(
+			{
+				table: {
+					...table,
+					perEventType: true,
+					bodyColumns: [{ name: "secret", bodyPointer: `/${secret}` }],
+				},
+			},
+			{
+				status: {
+					eventTypeTables: {
+						table: "load_orders",
+						types: [
+							{ type: secret, table: "load_orders_a" },
+							{ type: "{% if", table: "load_orders_b" },
+							{ type: "<img>", table: "load_orders_c" },
+						],
+					},
+				},
+			},
+		),
+	]);
+	const own = "{{ '{' }}";
+	const rest = "of Source orders, loaded by Pipeline load-orders.";
+	const [first, second, third] = source!.tables;
+	expect([first, second, third].map((each) => each!.description)).toEqual([
+		`Events of type \`${own}{ env_var('MY_TOKEN') }}\` ${rest}`,
+		`Events of type \`${own}% if\` ${rest}`,
+		`Events of type \`<img>\` ${rest}`,
+	]);
+	const { description } = first!.columns.find(({ name }) => name === "secret")!;
+	expect(description).toContain(`\`/${own}{ env_var('MY_TOKEN') }}\``);
+});
+
+test("an editor's name of a schema is no Jinja either", () => {
+	const destination = destinationOf();
+	const postgres = {
+		...{ host: "db", credentials: { secretRef: { name: "db" } } },
+		schema: "{{ env_var('A') }}",
+	};
+	const [source] = sourcesOf(
+		[pipelineOf()],
+		[{ ...destination, spec: { type: "Postgres", postgres } }],
+	);
+	expect(source).toHaveProperty("schema", "{{ '{' }}{ env_var('A') }}");
+});
+
 function freshnessOf(schedule: PipelineSchedule, suspend = false) {
 	const [source] = sourcesOf([pipelineOf({ schedule, suspend })]);
 	const [table] = source!.tables;

@@ -21,6 +21,7 @@ import {
 } from "../crds/table-name.ts";
 import type { TableColumn } from "../packages/contracts/job.ts";
 import { parameterField } from "../packages/contracts/route.ts";
+import { jinjaText, markdownText } from "../packages/escapes/markup.ts";
 import {
 	columnNames,
 	columnWords,
@@ -30,7 +31,7 @@ import { warehouseOf } from "../packages/warehouses/registry.ts";
 import { chooseCluster, requireNamespace } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { yamlText } from "./command/output.ts";
+import { print, yamlText } from "./command/output.ts";
 
 /** `tidemill dbt`. */
 export function define(dbt: CommandGroup): void {
@@ -72,7 +73,7 @@ export function define(dbt: CommandGroup): void {
 					`no pipeline of namespace ${namespace} loads into ${only === undefined ? "a destination" : `destination "${only}"`}. List them with: tidemill pipelines list -n ${namespace}`,
 				);
 			}
-			process.stdout.write(
+			print(
 				`# Written by: tidemill dbt sources --namespace ${namespace}${only === undefined ? "" : ` --destination ${only}`}\n${await yamlText(found)}`,
 			);
 		});
@@ -121,7 +122,14 @@ export function dbtSources(
 			},
 		];
 	});
-	return { version: 2, sources: found };
+	return asJinja({ version: 2, sources: found });
+}
+
+/** Dbt renders each text with the analysts' environment, and senders and editors choose some of them. */
+function asJinja<T>(value: T): T {
+	return JSON.parse(JSON.stringify(value), (_, inner) =>
+		typeof inner === "string" ? jinjaText(inner) : inner,
+	);
 }
 
 function byName(a: Destination, b: Destination): number {
@@ -149,7 +157,7 @@ function tablesOf(
 		description,
 		columns: columns.map((column) => ({
 			name: column.name,
-			description: columnWords(column),
+			description: columnWords(column, markdownText),
 		})),
 	});
 	const freshness = isTimed && {
@@ -161,7 +169,10 @@ function tablesOf(
 	const own = spec.table.perEventType
 		? [
 				...typeTablesOf({ metadata, spec, ...(status && { status }) }).map(
-					({ type, table }) => [table, `Events of type ${type} of ${about}.`],
+					({ type, table }) => [
+						table,
+						`Events of type ${markdownText(type)} of ${about}.`,
+					],
 				),
 				[otherTypesTableOf(name), `Events of other types of ${about}.`],
 			]

@@ -10,6 +10,7 @@ import { warehouses } from "../packages/warehouses/registry.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
+import { print } from "./command/output.ts";
 import { askOperator } from "./resource/change.ts";
 import {
 	createdOption,
@@ -79,7 +80,7 @@ export function define(destinations: CommandGroup): void {
 				annotation.check,
 				(_, { status }, value) => status?.lastCheck?.request === value,
 			);
-			process.stdout.write(`${requireReady(checked, name).message}\n`);
+			print(`${requireReady(checked, name).message}\n`);
 		});
 }
 

@@ -1,4 +1,3 @@
-import { styleText } from "node:util";
 import {
 	destinationKind,
 	operationKind,
@@ -9,10 +8,9 @@ import {
 } from "../crds/generated/types.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { dataOption, dataText } from "./command/output.ts";
+import { dataOption, dataText, print } from "./command/output.ts";
 import { ownVersion } from "./command/own-version.ts";
 import { readFacts } from "./doctor/facts.ts";
-import type { DoctorFinding } from "./doctor/finding.ts";
 import { findings } from "./doctor/findings.ts";
 
 const kinds = [
@@ -44,11 +42,13 @@ export function define(doctor: CommandGroup): void {
 				namespace: cluster.namespace,
 				nowMs: Date.now(),
 			});
-			process.stdout.write(
-				output === "table"
-					? found.map(lineOf).join("")
-					: await dataText(found, output),
-			);
+			if (output !== "table") print(await dataText(found, output));
+			else
+				for (const { check, result, message, advice } of found) {
+					const [colour, sign] = signs[result];
+					const text = `${check}: ${message}\n${advice ? `  ${advice}\n` : ""}`;
+					print(text, colour, sign);
+				}
 			if (found.some(({ result }) => result === "failed")) process.exitCode = 1;
 		});
 }
@@ -58,10 +58,3 @@ const signs = {
 	failed: ["red", "✗"],
 	skipped: ["gray", "–"],
 } as const;
-
-function lineOf({ check, result, message, advice }: DoctorFinding): string {
-	const [colour, sign] = signs[result];
-	// Colours only on a terminal, and none with NO_COLOR (no-color.org).
-	const shown = styleText(colour, sign, { stream: process.stdout });
-	return `${shown} ${check}: ${message}\n${advice ? `  ${advice}\n` : ""}`;
-}

@@ -7,9 +7,11 @@ import {
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import { providers } from "../packages/contracts/providers.ts";
+import { shellWord } from "../packages/escapes/shell.ts";
 import { warehouses } from "../packages/warehouses/registry.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
+import { print, remark } from "./command/output.ts";
 import { ask } from "./command/question.ts";
 import { specOf as destinationSpecOf } from "./destinations.ts";
 import {
@@ -37,11 +39,11 @@ export function define(init: CommandGroup): void {
 				);
 			const answers = await answersOf(
 				(question) => ask(question),
-				(mistake) => process.stderr.write(`${mistake}\n`),
+				(mistake) => remark(`${mistake}\n`),
 			);
 			await writeFile(file, await manifestsOf(answers), { flag: "wx" });
-			process.stdout.write(`${file} written\n`);
-			process.stderr.write(await nextSteps(file, answers));
+			print(`${file} written\n`);
+			remark(await nextSteps(file, answers));
 		});
 }
 
@@ -189,7 +191,7 @@ async function nextSteps(
 	const { title, paste, secret } = await providerNamed(name);
 	return `
 Next:
-${name === "sns" ? `  Put your topics into topicARNs of ${file}.\n` : ""}  kubectl apply -f ${file}
+${name === "sns" ? `  Put your topics into topicARNs of ${file}.\n` : ""}  kubectl apply -f ${shellWord(file)}
 ${secret ? `  tidemill sources set-secret ${source} --secret-stdin   # ${secret}\n` : ""}  tidemill sources get ${source} -o yaml   # status.webhookURL is the URL
 
 Give the URL to ${title}: ${paste}.

@@ -12,7 +12,13 @@ import {
 } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { type CommandGroup, countOf, examples } from "./command/group.ts";
-import { dataOption, dataText, table } from "./command/output.ts";
+import {
+	dataOption,
+	dataText,
+	print,
+	remark,
+	table,
+} from "./command/output.ts";
 import { performOperation } from "./resource/follower.ts";
 
 const typeOption = new Option(
@@ -67,12 +73,12 @@ export function define(quarantine: CommandGroup): void {
 				...(count !== undefined && { limit: count }),
 				...(before !== undefined && { before }),
 			});
-			process.stdout.write(
+			print(
 				output === "table"
 					? eventsText(status!.inspect!)
 					: await dataText(status!.inspect, output),
 			);
-			process.stderr.write(`${status!.summary}\n`);
+			remark(`${status!.summary}\n`);
 		});
 	quarantine
 		.command("release")
@@ -99,7 +105,7 @@ export function define(quarantine: CommandGroup): void {
 				sourceRef: { name },
 				...about,
 			});
-			process.stdout.write(`${status!.summary}\n`);
+			print(`${status!.summary}\n`);
 		});
 }
 
@@ -133,13 +139,11 @@ async function list(
 	const { deviations = [], otherDeviations } = status ?? {};
 	if (output !== "table") {
 		const found = { deviations, ...(otherDeviations && { otherDeviations }) };
-		process.stdout.write(await dataText(found, output));
+		print(await dataText(found, output));
 		return;
 	}
 	if (deviations.length === 0) {
-		process.stderr.write(
-			`No event of source "${name}" deviates from a tracking plan.\n`,
-		);
+		remark(`No event of source "${name}" deviates from a tracking plan.\n`);
 		return;
 	}
 	const rows = [
@@ -151,9 +155,7 @@ async function list(
 		String(quarantined),
 		String(annotated),
 	]);
-	process.stdout.write(
-		table([["TYPE", "KIND", "QUARANTINED", "ANNOTATED"], ...rows]),
-	);
+	print(table([["TYPE", "KIND", "QUARANTINED", "ANNOTATED"], ...rows]));
 }
 
 /** A line for each violation; an event's ID, time and type stand in its first. */

@@ -10,6 +10,7 @@ import {
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
+import { print } from "./command/output.ts";
 import { defineCancel } from "./resource/change.ts";
 import { followRun, requireSuccess } from "./resource/follower.ts";
 import { defineLogs } from "./resource/job-log.ts";
@@ -126,7 +127,7 @@ async function start(
 		newRun(pipeline, { name: startedRunName(pipeline), namespace }, spec),
 		{ fieldManager: "tidemill" },
 	);
-	process.stdout.write(`${run.metadata.name}\n`);
+	print(`${run.metadata.name}\n`);
 	if (wait) requireSuccess(await followRun(cluster, run));
 }
 

@@ -4,6 +4,7 @@ import { annotation } from "../crds/labels.ts";
 import { providers } from "../packages/contracts/providers.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
+import { print, remark } from "./command/output.ts";
 import { defineRefusals } from "./events/refusals.ts";
 import { defineSend } from "./events/sending.ts";
 import {
@@ -112,8 +113,8 @@ export function define(sources: CommandGroup): void {
 					},
 				);
 				if (wait && !output && status?.webhookURL)
-					process.stdout.write(`${status.webhookURL}\n`);
-				if (sender && !output) process.stderr.write(sender.farewell);
+					print(`${status.webhookURL}\n`);
+				if (sender && !output) remark(sender.farewell);
 			},
 		);
 	sources
@@ -134,7 +135,7 @@ export function define(sources: CommandGroup): void {
 			const question = `The secret of source ${name}: `;
 			const secret = requireSecret(await readSecret(options, question));
 			await writeSecret(cluster, ref, secret, { replace: true });
-			process.stdout.write(`secret/${ref.name} written\n`);
+			print(`secret/${ref.name} written\n`);
 		});
 	defineSuspension(sources, sourceKind, {
 		example: "shop",
@@ -159,7 +160,7 @@ export function define(sources: CommandGroup): void {
 					status?.webhookURL !== undefined &&
 					status.webhookURL !== before.status?.webhookURL,
 			);
-			process.stdout.write(`${status!.webhookURL}\n`);
+			print(`${status!.webhookURL}\n`);
 		});
 	defineSend(sources);
 	defineRefusals(sources);

@@ -24,7 +24,7 @@ import {
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { didYouMean } from "./command/nearest.ts";
-import { dataText, outputIn, table } from "./command/output.ts";
+import { dataText, outputIn, print, remark, table } from "./command/output.ts";
 
 const secretWaitMs = 10_000;
 
@@ -76,10 +76,10 @@ export function define(tokens: CommandGroup): void {
 				throw error;
 			});
 			const { expireTime } = tokenView(binding);
-			process.stderr.write(
+			remark(
 				`The token "${name}" has the scope ${scope} in namespace ${cluster.namespace}. It is valid until ${expireTime ?? "it is revoked"}.\n`,
 			);
-			process.stdout.write(`${token}\n`);
+			print(`${token}\n`);
 		});
 	tokens
 		.command("list")
@@ -90,7 +90,7 @@ export function define(tokens: CommandGroup): void {
 		.addHelpText(...examples("tidemill tokens list -n shop"))
 		.action(async ({ output }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
-			process.stdout.write(await listing(cluster, output));
+			print(await listing(cluster, output));
 		});
 	tokens
 		.command("revoke")
@@ -108,7 +108,7 @@ export function define(tokens: CommandGroup): void {
 						`there is no token "${name}" in namespace ${namespace}.${didYouMean(name, names)} List them with: tidemill tokens list -n ${namespace}`,
 					);
 				}
-				process.stdout.write(`token/${name} revoked\n`);
+				print(`token/${name} revoked\n`);
 			}
 		});
 }
@@ -128,9 +128,7 @@ async function listing(
 	const tokens = await tokensIn(cluster);
 	if (tokens.length === 0) {
 		await requireNamespace(cluster);
-		process.stderr.write(
-			`There are no tokens in namespace ${cluster.namespace}.\n`,
-		);
+		remark(`There are no tokens in namespace ${cluster.namespace}.\n`);
 	}
 	if (format === "name")
 		return tokens.map(({ name }) => `token/${name}\n`).join("");

@@ -8,7 +8,13 @@ import { chooseCluster } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { dataOption, dataText, table } from "./command/output.ts";
+import {
+	dataOption,
+	dataText,
+	print,
+	remark,
+	table,
+} from "./command/output.ts";
 import {
 	createdOption,
 	createObject,
@@ -79,7 +85,7 @@ export function define(plans: CommandGroup): void {
 				...dates,
 			});
 			const result = status!.dryRun!;
-			process.stdout.write(
+			print(
 				output === "table"
 					? `${status!.summary}\n${findingsText(result)}`
 					: await dataText(result, output),
@@ -127,8 +133,8 @@ export function define(plans: CommandGroup): void {
 					eventType: Object.fromEntries(given),
 					...dates,
 				});
-				process.stderr.write(`${status!.summary}\n`);
-				process.stdout.write(status!.draft!.trackingPlan);
+				remark(`${status!.summary}\n`);
+				print(status!.draft!.trackingPlan);
 			},
 		);
 }

@@ -5,7 +5,7 @@ import {
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { dataOption, dataText } from "./command/output.ts";
+import { dataOption, dataText, print, remark } from "./command/output.ts";
 import { ownVersion } from "./command/own-version.ts";
 
 /** `tidemill version`. */
@@ -22,7 +22,7 @@ export function define(version: CommandGroup): void {
 					kubernetes: await serverVersion(command.optsWithGlobals()),
 				}),
 			};
-			process.stdout.write(
+			print(
 				output === "table"
 					? Object.entries(versions)
 							.map(([name, version]) => `${name} ${version ?? "unknown"}\n`)
@@ -44,7 +44,7 @@ async function serverVersion(
 		return answer.gitVersion;
 	} catch (error) {
 		if (error instanceof KubeApiError) {
-			process.stderr.write(`The cluster refuses: ${error.message}\n`);
+			remark(`The cluster refuses: ${error.message}\n`);
 			return null;
 		}
 		if (error instanceof TransportError || error instanceof CommandError)

@@ -1,3 +1,4 @@
+import { shellWord } from "../packages/escapes/shell.ts";
 import type { LocalHome } from "./machine/home.ts";
 import type { LocalPorts } from "./machine/ports.ts";
 import type { LocalSecrets } from "./secrets.ts";
@@ -33,18 +34,11 @@ export function envFile(
 	bin: string,
 ): string {
 	const exports = Object.entries(variables).map(
-		([name, value]) => `export ${name}=${quote(value)}`,
+		([name, value]) => `export ${name}=${shellWord(value)}`,
 	);
 	return `${[
 		"# Written by make up. It holds passwords: don't share it.",
 		...exports,
-		`case ":$PATH:" in *:${quote(bin)}:*) ;; *) export PATH=${quote(bin)}:"$PATH" ;; esac`,
+		`case ":$PATH:" in *:${shellWord(bin)}:*) ;; *) export PATH=${shellWord(bin)}:"$PATH" ;; esac`,
 	].join("\n")}\n`;
-}
-
-/** Quotes any text as one word of a POSIX shell. */
-function quote(text: string): string {
-	return /^[\w@%+=:,./-]+$/.test(text)
-		? text
-		: `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { htmlText } from "../../packages/escapes/markup.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { pageHeaders, pathPrefix } from "./files.ts";
@@ -122,15 +123,10 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 }
 
 function failedPage(words: string, home: string): string {
-	const escaped = (text: string) =>
-		text.replaceAll(
-			/[&<>"']/g,
-			(character) => `&#${character.codePointAt(0)};`,
-		);
 	return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidemill</title>
 <h1>You aren't signed in</h1>
-<p>${escaped(words)}</p>
-<p><a href="${escaped(home)}">Back to the console</a></p>
+<p>${htmlText(words)}</p>
+<p><a href="${htmlText(home)}">Back to the console</a></p>
 </html>
 `;
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { SchemaObject } from "../../crds/json-schema.ts";
+import { htmlText } from "../../packages/escapes/markup.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { errorCodes } from "../http/errors.ts";
 import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
@@ -14,15 +15,15 @@ function docsPage(document: OpenApiDocument, endpoints: Endpoint[]): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${text(info.title)} API</title>
+<title>${htmlText(info.title)} API</title>
 <style>${style}</style>
 <header>
-<h1>${text(info.title)} API</h1>
+<h1>${htmlText(info.title)} API</h1>
 <p>${prose(info.description)}</p>
 <p>${prose(components.securitySchemes.token.description)}</p>
 <p>Every answer has <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> (in seconds); beyond the limit it is <code>429</code> with <code>Retry-After</code>. The curl commands take the address and the token from <code>TIDEMILL_API_URL</code> and <code>TIDEMILL_API_TOKEN</code>. Run them in the order of this page: each finds what the ones before it have made.</p>
 <p>For machines: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
-<nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#deletions">deletions</a> <a href="#schemas">bodies</a> <a href="#errors">errors</a></nav>
+<nav>${tags.map(({ name }) => `<a href="#${name}">${htmlText(name)}</a>`).join(" ")} <a href="#deletions">deletions</a> <a href="#schemas">bodies</a> <a href="#errors">errors</a></nav>
 </header>
 ${tags
 	.map(({ name }) =>
@@ -46,7 +47,7 @@ ${Object.entries(components.schemas)
 ${Object.entries(errorCodes)
 	.map(
 		([code, { status, title, advice }]) =>
-			`<article id="${code}"><h3><code>${status}</code> ${code}</h3><p>${text(title)}. ${prose(advice)}</p></article>`,
+			`<article id="${code}"><h3><code>${status}</code> ${code}</h3><p>${htmlText(title)}. ${prose(advice)}</p></article>`,
 	)
 	.join("\n")}
 </section>
@@ -69,7 +70,7 @@ function section(
 	document: OpenApiDocument,
 	endpoints: Endpoint[],
 ): string {
-	return `<section id="${name}"><h2>${text(name)}</h2>
+	return `<section id="${name}"><h2>${htmlText(name)}</h2>
 ${endpoints.map((endpoint) => article(endpoint, document)).join("\n")}
 </section>`;
 }
@@ -102,13 +103,13 @@ function article(endpoint: Endpoint, document: OpenApiDocument): string {
 		});
 	const outcomes = Object.entries(answers).map(
 		([status, { about, schema }]) =>
-			`<li><code>${status}</code> ${text(about)} ${linkTo(schema)}</li>`,
+			`<li><code>${status}</code> ${htmlText(about)} ${linkTo(schema)}</li>`,
 	);
 	return `<article id="${id}">
-<h3><span class="method">${method}</span> <code>${text(path)}</code></h3>
-<p>${text(summary)}.${body ? ` Body: ${linkTo(body.schema)}${body.isRequired ? "" : " (optional)"}.` : ""}</p>
+<h3><span class="method">${method}</span> <code>${htmlText(path)}</code></h3>
+<p>${htmlText(summary)}.${body ? ` Body: ${linkTo(body.schema)}${body.isRequired ? "" : " (optional)"}.` : ""}</p>
 <ul>${parameters.join("")}${outcomes.join("")}${errors.join("")}</ul>
-<pre class="curl">${text(samples[0]!.source)}</pre>
+<pre class="curl">${htmlText(samples[0]!.source)}</pre>
 ${exampleAnswer(responses)}</article>`;
 }
 
@@ -121,7 +122,7 @@ function exampleAnswer(responses: object): string {
 	if (example === undefined) return "";
 	const written =
 		typeof example === "string" ? example : JSON.stringify(example, null, 2);
-	return `<details><summary>Example answer</summary><pre>${text(written)}</pre></details>\n`;
+	return `<details><summary>Example answer</summary><pre>${htmlText(written)}</pre></details>\n`;
 }
 
 interface Answer {
@@ -154,7 +155,7 @@ function fields(schema: SchemaObject): string {
 	const required = (schema.required ?? []) as string[];
 	const items = properties.map(([name, field]) => {
 		const inner = (field.items ?? field) as SchemaObject;
-		return `<li><code>${text(name)}</code>${required.includes(name) ? "*" : ""} <em>${text(typeOf(field))}</em> ${prose(String(field.description ?? ""))}${fields(inner)}</li>`;
+		return `<li><code>${htmlText(name)}</code>${required.includes(name) ? "*" : ""} <em>${htmlText(typeOf(field))}</em> ${prose(String(field.description ?? ""))}${fields(inner)}</li>`;
 	});
 	return `<ul>${items.join("")}</ul>`;
 }
@@ -169,7 +170,7 @@ function typeOf({ type, $ref, items, enum: values }: SchemaObject): string {
 
 function exampleOf({ examples }: SchemaObject): string {
 	const [first] = (examples ?? []) as object[];
-	return first ? `<pre>${text(JSON.stringify(first, null, 2))}</pre>` : "";
+	return first ? `<pre>${htmlText(JSON.stringify(first, null, 2))}</pre>` : "";
 }
 
 function linkTo(schema: string | undefined): string {
@@ -182,15 +183,7 @@ function nameOf(ref: string): string {
 
 /** Markdown text in which only \`…\` has a meaning. */
 function prose(markdown: string): string {
-	return text(markdown).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
-}
-
-function text(plain: string): string {
-	return plain
-		.replaceAll("&", "&amp;")
-		.replaceAll("<", "&lt;")
-		.replaceAll(">", "&gt;")
-		.replaceAll('"', "&quot;");
+	return htmlText(markdown).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }
 
 // Not @fastify/swagger: it makes the document of the routes' schemas, which fastify would compile.

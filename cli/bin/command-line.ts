@@ -3,8 +3,8 @@ import {
 	type CommandUnknownOpts,
 } from "@commander-js/extra-typings";
 import { SettingError } from "../../packages/service/settings.ts";
-import { linesForTerminal } from "../../packages/service/terminal-text.ts";
 import { messageOf, UsageError } from "../command/errors.ts";
+import { print, remark } from "../command/output.ts";
 import { createProgram, loadGroup, skipsVerification } from "./program.ts";
 
 /**
@@ -57,7 +57,7 @@ async function complete(words: string[]): Promise<void> {
 	const found = await candidatesFor(createProgram(), words, loadGroup as never);
 	const named = await namesStarting(words.at(-1) ?? "", found);
 	for (const { word, about } of [...found.candidates, ...named])
-		process.stdout.write(about ? `${word}\t${about}\n` : `${word}\n`);
+		print(about ? `${word}\t${about}\n` : `${word}\n`);
 }
 
 function pathOf(command: CommandUnknownOpts): string {
@@ -84,7 +84,7 @@ async function report(error: unknown, path: string): Promise<number> {
 }
 
 function write(path: string, message: string, help: string): void {
-	process.stderr.write(`${path}: ${linesForTerminal(message)}\n${help}`);
+	remark(`${path}: ${message}\n${help}`);
 }
 
 function help(path: string): string {

@@ -1,6 +1,7 @@
 import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
+import { print } from "../command/output.ts";
 import { ownVersion } from "../command/own-version.ts";
 
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
@@ -180,7 +181,7 @@ function defineRotate(setup: CommandUnknownOpts) {
 				secret: options.secret,
 				settleSeconds,
 				isNow: options.now ?? false,
-				say: (line) => process.stdout.write(`${line}\n`),
+				say: (line) => print(`${line}\n`),
 			});
 		});
 }

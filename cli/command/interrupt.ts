@@ -1,3 +1,5 @@
+import { remark } from "./output.ts";
+
 /**
  * Waits for something that goes on without this command. Ctrl-C ends the command alone, and it says so with `farewell`: what goes
  * on, and how to wait for it again.
@@ -8,7 +10,7 @@ export async function untilInterrupted<T>(
 ): Promise<T> {
 	const leave = () => {
 		// Below the line with ^C, which may hold a progress bar.
-		process.stderr.write(`\n${farewell}\n`);
+		remark(`\n${farewell}\n`);
 		process.exit(130);
 	};
 	process.once("SIGINT", leave);

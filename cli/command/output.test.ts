@@ -1,6 +1,45 @@
-import { expect, test } from "vitest";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
 import { parse } from "yaml";
-import { objectsText, table } from "./output.ts";
+import { hostileTexts } from "../../test/support/strangers/hostile-texts.ts";
+import { objectsText, print, remark, table } from "./output.ts";
+
+afterEach(() => {
+	vi.restoreAllMocks();
+});
+
+test("nothing that a command says writes to the terminal", () => {
+	const said: string[] = [];
+	for (const stream of [process.stdout, process.stderr])
+		vi.spyOn(stream, "write").mockImplementation((text) => {
+			said.push(String(text));
+			return true;
+		});
+	for (const text of hostileTexts) {
+		print(text);
+		remark(text);
+	}
+	expect(said).toHaveLength(2 * hostileTexts.length);
+	expect(said.join("").replaceAll(/[\n\t]/g, "")).not.toMatch(
+		/[\p{Cc}\u202e]/u,
+	);
+});
+
+test("each command prints by these functions alone", () => {
+	const cli = join(import.meta.dirname, "..");
+	// The version is printed before anything is loaded.
+	const own = ["command/output.ts", "bin/tidemill.ts"];
+	const others = globSync("**/*.ts", { cwd: cli }).filter(
+		(file) =>
+			!own.includes(file) &&
+			!file.endsWith(".test.ts") &&
+			/\b(stdout|stderr)\.write\(|console\.\w+\(/.test(
+				readFileSync(join(cli, file), "utf8"),
+			),
+	);
+	expect(others).toEqual([]);
+});
 
 test("a cell neither breaks its line nor writes to the terminal", () => {
 	expect(

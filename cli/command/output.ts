@@ -1,14 +1,34 @@
+import { styleText } from "node:util";
 import { Option } from "@commander-js/extra-typings";
+import {
+	lineForTerminal,
+	linesForTerminal,
+} from "../../packages/escapes/terminal.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { rawNumberOf } from "../../packages/service/exact-json.ts";
-import {
-	linesForTerminal,
-	unsafeOnTerminal,
-} from "../../packages/service/terminal-text.ts";
+
+/**
+ * Prints on standard output. Nothing else in cli/ does, because strangers choose some of the text, and it may be a terminal.
+ * @param sign Stands before it, on a terminal in colour, unless NO_COLOR is set (no-color.org).
+ */
+export function print(
+	text: string,
+	colour?: "green" | "red" | "gray",
+	sign = "",
+): void {
+	const { stdout } = process;
+	if (colour) stdout.write(`${styleText(colour, sign, { stream: stdout })} `);
+	stdout.write(linesForTerminal(text));
+}
+
+/** The same on standard error, for what isn't the result. */
+export function remark(text: string): void {
+	process.stderr.write(linesForTerminal(text));
+}
 
 /** Left-aligned columns, three spaces apart, as kubectl prints them. */
 export function table(rows: string[][]): string {
-	const cells = rows.map((row) => row.map(cellText));
+	const cells = rows.map((row) => row.map(lineForTerminal));
 	const widths = (cells[0] ?? []).map((_, column) =>
 		Math.max(...cells.map((row) => row[column]!.length)),
 	);
@@ -22,13 +42,6 @@ export function table(rows: string[][]): string {
 		.map((line) => `${line}\n`)
 		.join("");
 }
-
-/** A cell never breaks its line, nor writes to the terminal: senders choose some of its text. */
-function cellText(text: string): string {
-	return text.replace(runsOfUnsafe, " ");
-}
-
-const runsOfUnsafe = new RegExp(`${unsafeOnTerminal.source}+`, "g");
 
 /** How objects are printed; the words are kubectl's. */
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
@@ -84,27 +97,11 @@ export async function objectsText(
 	return yamlText(value);
 }
 
-/** YAML that writes nothing to the terminal, as {@link jsonText}: only a text in double quotes can have escapes. */
+/** YAML that writes nothing to the terminal, as {@link jsonText}. */
 export async function yamlText(value: unknown): Promise<string> {
-	// yaml: writes YAML 1.2. Loaded late, because it costs every other command.
-	const { Document, visit } = await import("yaml");
-	const document = new Document(value, bigIntOf);
-	visit(document, {
-		Scalar: (_, node) => {
-			const { value } = node;
-			if (
-				typeof value === "string" &&
-				(linesForTerminal(value) !== value || isOtherInYaml11(value))
-			)
-				node.type = "QUOTE_DOUBLE";
-		},
-	});
-	return linesForTerminal(document.toString({ lineWidth: 0 }));
-}
-
-/** Readers of YAML 1.1, such as Python's, take `06:30` for a number and `on` for true. */
-function isOtherInYaml11(text: string): boolean {
-	return /^(\d+(:\d+)+|y|yes|n|no|on|off)$/i.test(text);
+	// Loaded late, because its library costs every other command.
+	const escapes = await import("../../packages/escapes/yaml.ts");
+	return escapes.yamlText(value, bigIntOf);
 }
 
 /** YAML's library writes no other numbers that JavaScript can't hold, nor does Kubernetes have any. */

@@ -1,3 +1,4 @@
+import { shellWord } from "../../packages/escapes/shell.ts";
 import { claimsOf } from "../../packages/kube/client/token-claims.ts";
 
 /** What somebody may not do, as Kubernetes' RBAC names it. */
@@ -83,14 +84,7 @@ function subjectOf(user: string | undefined): [option: string, name: string] {
 	if (namespace && account)
 		return [`--serviceaccount=${namespace}:${account}`, account];
 	const name = user.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-	return [`--user=${quoted(user)}`, name.replace(/^-|-$/g, "") || "user"];
-}
-
-/** One word of a shell. */
-function quoted(text: string): string {
-	return /^[\w@%+=:,./-]+$/.test(text)
-		? text
-		: `'${text.replaceAll("'", "'\\''")}'`;
+	return [`--user=${shellWord(user)}`, name.replace(/^-|-$/g, "") || "user"];
 }
 
 /** The ServiceAccount whose token it is, which Kubernetes writes into it; undefined for another's. */

@@ -2,6 +2,7 @@ import { Option } from "@commander-js/extra-typings";
 import { chooseCluster } from "../command/cluster.ts";
 import { UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { print, remark } from "../command/output.ts";
 import { performOperation } from "../resource/follower.ts";
 
 /** `tidemill events erase`. */
@@ -64,10 +65,10 @@ export function defineErase(events: CommandGroup): void {
 					},
 				});
 				const { places, unreached } = status!.erase!;
-				process.stdout.write(`${status!.summary}\n`);
+				print(`${status!.summary}\n`);
 				for (const { place, count } of places)
-					if (count > 0) process.stdout.write(`${place}: ${count}\n`);
-				process.stderr.write(
+					if (count > 0) print(`${place}: ${count}\n`);
+				remark(
 					`Tidemill can't erase what is in\n${unreached.map((each) => `- ${each}\n`).join("")}`,
 				);
 			},

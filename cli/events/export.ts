@@ -9,6 +9,7 @@ import { chooseCluster } from "../command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "../command/dates.ts";
 import { CommandError, transferFailed, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { print, remark } from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
 import { type BodyFormat, bodyFormatIn, writeNdjson } from "./ndjson.ts";
@@ -71,10 +72,10 @@ export function defineExport(events: CommandGroup): void {
 				otherExports(output, await readdir(output), files);
 				for (const file of files) {
 					const path = await download(file, output, format, body ?? "json");
-					process.stdout.write(`${path}\n`);
+					print(`${path}\n`);
 				}
 			}
-			process.stderr.write(`${operation.status!.summary}\n`);
+			remark(`${operation.status!.summary}\n`);
 		});
 }
 

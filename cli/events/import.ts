@@ -11,6 +11,7 @@ import {
 import { chooseCluster } from "../command/cluster.ts";
 import { CommandError, transferFailed, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { print, remark } from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../resource/follower.ts";
 
@@ -83,8 +84,8 @@ export function defineImport(events: CommandGroup): void {
 				},
 			});
 			for (const { file, row, message } of status?.import?.invalid ?? [])
-				process.stderr.write(`${file}, row ${row}: ${message}\n`);
-			process.stdout.write(`${status!.summary}\n`);
+				remark(`${file}, row ${row}: ${message}\n`);
+			print(`${status!.summary}\n`);
 		});
 }
 

@@ -1,6 +1,12 @@
 import { Option } from "@commander-js/extra-typings";
 import { type CommandGroup, examples } from "../command/group.ts";
-import { dataOption, dataText, table } from "../command/output.ts";
+import {
+	dataOption,
+	dataText,
+	print,
+	remark,
+	table,
+} from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 
 /** What the API says of a refused request (`RefusedRequest` in its document). */
@@ -40,11 +46,10 @@ export function defineRefusals(sources: CommandGroup): void {
 				{ from, limit, body: body ? "true" : undefined },
 			);
 			const { items } = (await answer.json()) as { items: Refusal[] };
-			if (output !== "table")
-				process.stdout.write(await dataText(items, output));
-			else if (items.length > 0) process.stdout.write(refusalsText(items));
+			if (output !== "table") print(await dataText(items, output));
+			else if (items.length > 0) print(refusalsText(items));
 			else
-				process.stderr.write(
+				remark(
 					`Source "${name}" has refused nothing in the last hours that was kept. Requests to a wrong URL are never kept: compare the sender's URL with the source's.\n`,
 				);
 		});

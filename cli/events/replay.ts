@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { type CommandGroup, countOf, examples } from "../command/group.ts";
-import { jsonText, outputIn, table } from "../command/output.ts";
+import { jsonText, outputIn, print, remark, table } from "../command/output.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
 import { type EventListing, listed } from "./stored.ts";
 import { tail } from "./tail.ts";
@@ -76,7 +76,7 @@ export function defineReplay(events: CommandGroup): void {
 			const deliver = async (id: string) => {
 				const found = await storedEvent(api, `${path}/${id}`);
 				const outcome = await deliverTo(handler, found);
-				process.stdout.write(outcomeText(outcome, output));
+				print(outcomeText(outcome, output));
 				return isTaken(outcome);
 			};
 			if (from === undefined && !event)
@@ -84,7 +84,7 @@ export function defineReplay(events: CommandGroup): void {
 			const ids = event ?? idsOf(await listed(api, path, { from }, mostEvents));
 			const refused = await inTurn(ids.slice(0, limit), deliver, rate);
 			const sent = Math.min(ids.length, limit);
-			process.stderr.write(
+			remark(
 				`Sent ${sent} ${sent === 1 ? "event" : "events"}${refused > 0 ? `, and the handler accepted ${sent - refused}` : ""}.\n`,
 			);
 			if (refused > 0) process.exitCode = 1;
@@ -133,7 +133,7 @@ async function follow(
 				message?: string;
 			};
 			if (name === "open" || name === "waiting" || name === "left-out")
-				process.stderr.write(`${message}\n`);
+				remark(`${message}\n`);
 			if (eventID === undefined || count >= limit) return;
 			const isLast = ++count >= limit;
 			last = last

@@ -10,6 +10,7 @@ import {
 } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { print } from "../command/output.ts";
 
 const timeoutMs = 30_000;
 
@@ -61,7 +62,7 @@ async function send(
 				? `${answer.error.message} (${answer.error.code})`
 				: `the webhook URL answered ${response.status}`,
 		);
-	process.stdout.write(`${id}\n`);
+	print(`${id}\n`);
 }
 
 async function readBody(

@@ -1,6 +1,13 @@
 import { Option } from "@commander-js/extra-typings";
 import { type CommandGroup, countOf, examples } from "../command/group.ts";
-import { dataOption, dataText, outputIn, table } from "../command/output.ts";
+import {
+	dataOption,
+	dataText,
+	outputIn,
+	print,
+	remark,
+	table,
+} from "../command/output.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { bodyOption } from "./refusals.ts";
 
@@ -51,11 +58,10 @@ export function defineStored(events: CommandGroup): void {
 			const api = restApi(command.optsWithGlobals());
 			const path = `/sources/${encodeURIComponent(name)}/events`;
 			const items = await listed(api, path, query, count);
-			if (output !== "table")
-				process.stdout.write(await dataText(items, output));
-			else if (items.length > 0) process.stdout.write(eventsText(items));
+			if (output !== "table") print(await dataText(items, output));
+			else if (items.length > 0) print(eventsText(items));
 			else
-				process.stderr.write(
+				remark(
 					`No such event of source "${name}" is stored. Whether requests are refused: tidemill sources refusals ${name}\n`,
 				);
 		});
@@ -78,7 +84,7 @@ export function defineStored(events: CommandGroup): void {
 				`/sources/${encodeURIComponent(name)}/events/${encodeURIComponent(id)}`,
 				{ body: body ? "true" : undefined },
 			);
-			process.stdout.write(await dataText(await answer.json(), output));
+			print(await dataText(await answer.json(), output));
 		});
 }
 

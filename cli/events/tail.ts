@@ -3,7 +3,7 @@ import { EventStreamParser } from "../../packages/service/event-stream.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
-import { jsonText, outputIn, table } from "../command/output.ts";
+import { jsonText, outputIn, print, remark, table } from "../command/output.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
 import { bodyOption } from "./refusals.ts";
 
@@ -37,7 +37,7 @@ export function defineTail(events: CommandGroup): void {
 				refused: refused ? "true" : undefined,
 				body: body ? "true" : undefined,
 			};
-			await tail(api, path, query, (event) => print(event, output));
+			await tail(api, path, query, (event) => show(event, output));
 		});
 }
 
@@ -95,16 +95,14 @@ function throwIfLasting({ data }: TailEvent): void {
 }
 
 /** Events go to standard output, remarks to standard error. */
-function print(event: TailEvent, output: "table" | "json"): void {
+function show(event: TailEvent, output: "table" | "json"): void {
 	const { name, data } = event;
 	const isRemark = ["open", "waiting", "left-out"].includes(name);
 	if (isRemark) {
 		const { message, count } = data as { message: string; count?: number };
-		process.stderr.write(
-			`${message}${count === undefined ? "" : ` Left out: ${count}.`}\n`,
-		);
+		remark(`${message}${count === undefined ? "" : ` Left out: ${count}.`}\n`);
 	} else
-		process.stdout.write(
+		print(
 			output === "json"
 				? `${jsonText({ event: name, ...data })}\n`
 				: tailLine(event),

@@ -1,5 +1,5 @@
 import { type CommandGroup, examples } from "../command/group.ts";
-import { dataOption, dataText, table } from "../command/output.ts";
+import { dataOption, dataText, print, table } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 import type { EventListing } from "./stored.ts";
 
@@ -38,7 +38,7 @@ export function define(trace: CommandGroup): void {
 				`/events/${encodeURIComponent(id)}`,
 			);
 			const receipt = (await answer.json()) as Receipt;
-			process.stdout.write(
+			print(
 				output === "table"
 					? receiptText(receipt)
 					: await dataText(receipt, output),

@@ -11,7 +11,7 @@ import {
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { untilInterrupted } from "../command/interrupt.ts";
-import { nameOf } from "../command/output.ts";
+import { nameOf, print } from "../command/output.ts";
 
 const operatorWaitMs = 60_000;
 
@@ -25,7 +25,7 @@ export async function changeSpec(
 ): Promise<void> {
 	const found = await requireObject(cluster, kind, name);
 	await patch(cluster, kind, found, { spec });
-	process.stdout.write(`${nameOf(found)} ${done}\n`);
+	print(`${nameOf(found)} ${done}\n`);
 }
 
 /**

@@ -16,7 +16,7 @@ import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
 import { untilInterrupted } from "../command/interrupt.ts";
-import { nameOf, objectsText } from "../command/output.ts";
+import { nameOf, objectsText, print } from "../command/output.ts";
 import { lostUntilMended, ProgressLines } from "./follower.ts";
 
 const readyWaitMs = 60_000;
@@ -93,9 +93,7 @@ export async function createObject<T extends ShownResource>(
 			? [...before, manifestOf(kind, { ...draft, metadata })]
 			: [object];
 		const text = output && (await manifestsText(manifests, output));
-		process.stdout.write(
-			text ?? `${nameOf(object)} created${dryRun ? " (dry run)" : ""}\n`,
-		);
+		print(text ?? `${nameOf(object)} created${dryRun ? " (dry run)" : ""}\n`);
 		return object;
 	};
 	if (!wait || dryRun) return say(created);

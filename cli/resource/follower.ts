@@ -14,6 +14,10 @@ import {
 } from "../../crds/generated/types.ts";
 import { hasEnded, operationName } from "../../crds/run.ts";
 import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
+import {
+	lineForTerminal,
+	linesForTerminal,
+} from "../../packages/escapes/terminal.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import {
 	KubeApiError,
@@ -26,11 +30,10 @@ import {
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { pause } from "../../packages/service/pause.ts";
-import { linesForTerminal } from "../../packages/service/terminal-text.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { untilInterrupted } from "../command/interrupt.ts";
-import { jsonText } from "../command/output.ts";
+import { jsonText, remark } from "../command/output.ts";
 
 const pollMs = 1_000;
 const logLines = 200;
@@ -139,7 +142,7 @@ export function requireSuccess({ metadata, status = {} }: Run): void {
 	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
 	if (phase === "Succeeded") {
 		const unfit = unfitText(unfitColumns(status));
-		process.stderr.write(
+		remark(
 			`Loaded ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${loaded}.\n${unfit && `${unfit}\n`}`,
 		);
 	} else
@@ -292,7 +295,8 @@ export class ProgressLines {
 	/** On a terminal, one line that is updated in place, which `text` makes for its width. */
 	update(facts: object, text: (columns: number) => string): void {
 		const { isTTY, columns = 80 } = this.#stream;
-		if (isTTY) this.#stream.write(`\r\x1b[K${text(columns - 1)}`);
+		if (isTTY)
+			this.#stream.write(`\r\x1b[K${lineForTerminal(text(columns - 1))}`);
 		else this.note(facts);
 	}
 

@@ -27,6 +27,25 @@ test("a followed log has each Pod's lines, from before the first until the Run e
 	);
 });
 
+test("a log writes nothing to the terminal, whether it is followed or has ended", async () => {
+	const line = Buffer.from('{"member":"\u009b2J\u202eü"}\n');
+	const shown = '{"member":"\\u009b2J\\u202eü"}\n';
+	let look = 0;
+	const followed = {
+		get: async () => run(++look < 2 ? "Running" : "Failed"),
+		list: async () => ({ items: look < 1 ? [pod(1)] : [] }),
+		// A character of several bytes comes in two pieces.
+		rawStream: async () =>
+			Readable.from([line.subarray(0, 12), line.subarray(12)]),
+	};
+	expect(await written(followed, run("Running"), true)).toBe(shown);
+	const ended = {
+		list: async () => ({ items: [pod(1)] }),
+		rawText: async () => line.toString(),
+	};
+	expect(await written(ended, run("Failed"), false)).toBe(shown);
+});
+
 test("an Operation's log is that of its Pods, and of the API's operations", async () => {
 	const asked: string[] = [];
 	const client = {

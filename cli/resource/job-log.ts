@@ -1,4 +1,3 @@
-import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "@commander-js/extra-typings";
 import { jobLogPath, lastLines, readJobLog } from "../../api/runs/run-log.ts";
@@ -17,6 +16,7 @@ import {
 } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
+import { print } from "../command/output.ts";
 import { restApi } from "../command/rest.ts";
 
 /** What a Job does, with the label that its Pods have. */
@@ -63,7 +63,7 @@ export async function writeJobLog(
 		throw new CommandError(
 			`the ${kind.toLowerCase()} "${name}" has no log that you may read. Its Pod has not started yet, or you have no permission for Pods (role tidemill-log-reader).`,
 		);
-	process.stdout.write(log);
+	print(log);
 }
 
 /** Prints the log of each Pod, one after another, until the work has ended. */
@@ -85,7 +85,7 @@ async function followPods(
 				? undefined
 				: await ifThere(client.rawStream(path, query, never));
 		if (log) {
-			await pipeline(log, process.stdout, { end: false });
+			for await (const text of log.setEncoding("utf8")) print(text);
 			shown = path;
 		} else await sleep(pauseMs);
 		const seen = await client.get<Work>(loggedKinds[kind], name, namespace);

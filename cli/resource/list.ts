@@ -5,7 +5,13 @@ import {
 	resourcePath,
 } from "../../packages/kube/resource.ts";
 import { type Cluster, requireNamespace, wordsOf } from "../command/cluster.ts";
-import { type OutputFormat, objectsText, table } from "../command/output.ts";
+import {
+	type OutputFormat,
+	objectsText,
+	print,
+	remark,
+	table,
+} from "../command/output.ts";
 
 const pageSize = 500;
 
@@ -36,7 +42,7 @@ export async function printObjects(
 		if (!allNamespaces) await requireNamespace(cluster);
 		const which = selector === undefined ? "" : ` with the labels ${selector}`;
 		const where = allNamespaces ? "" : ` in namespace ${namespace}`;
-		process.stderr.write(`There are no ${wordsOf(kind)[1]}${which}${where}.\n`);
+		remark(`There are no ${wordsOf(kind)[1]}${which}${where}.\n`);
 	};
 	const query = { labelSelector: selector };
 	const isTable = format === "table" || format === "wide";
@@ -48,7 +54,7 @@ export async function printObjects(
 		const asList = name === undefined;
 		if (objects.length === 0) await isEmpty();
 		const sorted = newestFirst(objects, (object) => object);
-		process.stdout.write(await objectsText(sorted, format, { asList }));
+		print(await objectsText(sorted, format, { asList }));
 		return;
 	}
 	const tables = pages as TablePage[];
@@ -67,7 +73,7 @@ export async function printObjects(
 	const names = tables[0]!.columnDefinitions.map(({ name }) =>
 		name.toUpperCase(),
 	);
-	process.stdout.write(
+	print(
 		table([
 			line(names, "NAMESPACE"),
 			...newestFirst(rows, ({ object }) => object).map(({ cells, object }) =>

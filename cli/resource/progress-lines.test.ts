@@ -30,6 +30,13 @@ test("on a terminal a line is updated in place within its width, and what is for
 	expect(written()).toBe("\r\x1b[K19 columns\r\x1b[Kwaits\nloads\n");
 });
 
+test("on a terminal what a run waits for stands in its line, and writes nothing else", () => {
+	const { lines, written } = on({ isTTY: true });
+	lines.update({ run: "r" }, () => "Pending: \u001b[2J\u202ea\nb");
+	lines.say({ operation: "o" }, "\u009b2Ja");
+	expect(written()).toBe("\r\x1b[KPending:  [2J a b\\u009b2Ja\n");
+});
+
 function on(terminal: { isTTY: boolean; columns?: number }) {
 	let text = "";
 	const write = (part: string) => {

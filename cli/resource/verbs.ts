@@ -9,7 +9,7 @@ import {
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { untilInterrupted } from "../command/interrupt.ts";
-import { nameOf, outputOption } from "../command/output.ts";
+import { nameOf, outputOption, print } from "../command/output.ts";
 import { description } from "./description.ts";
 import { printObjects } from "./list.ts";
 
@@ -65,7 +65,7 @@ export function defineVerbs(
 		.action(async (name, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			const object = await requireObject(cluster, kind, name);
-			process.stdout.write(await description(cluster, object, Date.now()));
+			print(await description(cluster, object, Date.now()));
 		});
 	group
 		.command("delete")
@@ -111,5 +111,5 @@ async function deleteObject(
 		);
 		if (left) throw new CommandError(`${nameOf(found)} is still there.`);
 	}
-	process.stdout.write(`${nameOf(found)} deleted\n`);
+	print(`${nameOf(found)} deleted\n`);
 }

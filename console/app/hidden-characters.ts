@@ -1,5 +1,5 @@
 import { options } from "preact";
-import { linesForTerminal } from "../../packages/service/terminal-text.ts";
+import { linesForTerminal } from "../../packages/escapes/terminal.ts";
 
 /** Attributes that people read or hear. What they change (`value`), and where a link leads, stays as it is. */
 const readAttributes = ["title", "aria-label", "placeholder", "data-title"];

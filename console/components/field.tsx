@@ -1,6 +1,6 @@
 import type { ComponentChildren, TargetedEvent } from "preact";
 import { useId } from "preact/hooks";
-import { linesForTerminal } from "../../packages/service/terminal-text.ts";
+import { linesForTerminal } from "../../packages/escapes/terminal.ts";
 import { components as words } from "../messages/components.ts";
 
 interface FieldTexts {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { linesForTerminal } from "../../packages/service/terminal-text.ts";
+import { linesForTerminal } from "../../packages/escapes/terminal.ts";
 import { components as words } from "../messages/components.ts";
 import { shell } from "../messages/shell.ts";
 import { address, href } from "../router/navigation.ts";

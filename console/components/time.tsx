@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { unsafeOnTerminal } from "../../packages/service/terminal-text.ts";
+import { unsafeOnTerminal } from "../../packages/escapes/terminal.ts";
 import { components as words } from "../messages/components.ts";
 
 const utc = new Intl.DateTimeFormat("en-CA", {

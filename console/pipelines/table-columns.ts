@@ -10,10 +10,10 @@ import {
 } from "../../crds/table-name.ts";
 import { kindOfNoKey, type TableColumn } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
+import { yamlText } from "../../packages/escapes/yaml.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { type Draft, isObject, valueAt } from "../resource/draft.ts";
-import { yamlText } from "../resource/manifest.ts";
 import { columnTypes } from "./columns.ts";
 import {
 	bodyColumns,

@@ -22,7 +22,7 @@ import {
 	escapedForTerminal,
 	linesForTerminal,
 	unsafeOnTerminal,
-} from "../../packages/service/terminal-text.ts";
+} from "../../packages/escapes/terminal.ts";
 import { completionsAt, placeAt } from "./completion.ts";
 import type { FormKind, PlainObject } from "./draft.ts";
 import type { ManifestProblem } from "./manifest.ts";

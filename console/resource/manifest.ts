@@ -7,8 +7,8 @@ import {
 	isSeq,
 	LineCounter,
 	parseAllDocuments,
-	stringify,
 } from "yaml";
+import { yamlText } from "../../packages/escapes/yaml.ts";
 import { manifestWords as words } from "../messages/forms.ts";
 import {
 	type Draft,
@@ -44,15 +44,6 @@ export function manifestOf(
 		...(labels && { labels }),
 	};
 	return yamlText({ apiVersion, kind, metadata, spec });
-}
-
-/** A value in the YAML that kubectl reads. */
-export function yamlText(value: object): string {
-	return stringify(
-		value,
-		// kubectl reads YAML 1.1, in which 06:30 is a number and "on" is true, unless they are quoted.
-		{ version: "1.1", lineWidth: 100, aliasDuplicateObjects: false },
-	);
 }
 
 /** A text of more isn't read: the API takes no larger body. */

@@ -1,3 +1,4 @@
+import { shellWord } from "../../packages/escapes/shell.ts";
 import type { Event, Source } from "../generated/types.ts";
 
 /**
@@ -51,13 +52,6 @@ function lineOf(depth: number): string {
 	return `\n${"  ".repeat(depth)}`;
 }
 
-/** A word of a POSIX shell. */
-function quoted(text: string): string {
-	return /^[\w@%+=:,./-]+$/.test(text)
-		? text
-		: `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 /** The request as a command, without its credentials, which aren't stored. */
 export function curlOf(
 	event: Pick<Event, "body" | "headers" | "queryParameters">,
@@ -66,12 +60,12 @@ export function curlOf(
 	const query = new URLSearchParams(event.queryParameters).toString();
 	return [
 		"curl",
-		quoted(query ? `${webhookURL}?${query}` : webhookURL),
+		shellWord(query ? `${webhookURL}?${query}` : webhookURL),
 		...Object.entries(event.headers ?? {}).map(
-			([name, value]) => `-H ${quoted(`${name}: ${value}`)}`,
+			([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`,
 		),
 		"-H 'content-type: application/json'",
-		`--data-binary ${quoted(event.body ?? "{}")}`,
+		`--data-binary ${shellWord(event.body ?? "{}")}`,
 	].join(" ");
 }
 
@@ -86,7 +80,7 @@ export function canBeSentAgain(
 
 /** Sends the stored event to a handler on the visitor's own machine. */
 export function replayOf(source: string, id: string): string {
-	return `tidemill events replay ${quoted(source)} --event ${quoted(id)} --to http://localhost:3000/hook`;
+	return `tidemill events replay ${shellWord(source)} --event ${shellWord(id)} --to http://localhost:3000/hook`;
 }
 
 /**

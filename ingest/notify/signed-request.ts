@@ -3,6 +3,7 @@ import type {
 	NotificationOrder,
 	NotificationWebhook,
 } from "../../packages/contracts/notification.ts";
+import { slackText } from "../../packages/escapes/markup.ts";
 
 export interface SignedRequest {
 	headers: Record<string, string>;
@@ -24,7 +25,7 @@ export function signedRequest(
 	nowMs: number,
 ): SignedRequest {
 	return webhook.format === "Slack"
-		? plain(JSON.stringify({ text: slackText(content) }))
+		? plain(JSON.stringify({ text: slackMessage(content) }))
 		: standardWebhook(content, webhook, nowMs);
 }
 
@@ -88,15 +89,7 @@ const slackMarks: Record<Content["notification"]["type"], string> = {
 	SourceRecovered: ":large_green_circle:",
 };
 
-function slackText({ account, kind, name, notification }: Content): string {
+function slackMessage({ account, kind, name, notification }: Content): string {
 	const { type, message } = notification;
-	return `${slackMarks[type]} *${kind} ${account}/${name}*\n${escaped(message)}`;
-}
-
-/** The three characters that control Slack's texts: https://docs.slack.dev/messaging/formatting-message-text/#escaping */
-function escaped(text: string): string {
-	return text
-		.replaceAll("&", "&amp;")
-		.replaceAll("<", "&lt;")
-		.replaceAll(">", "&gt;");
+	return `${slackMarks[type]} *${kind} ${account}/${name}*\n${slackText(message)}`;
 }

@@ -1,10 +1,9 @@
-// yaml: writes the manifest as people write theirs.
-import { stringify } from "yaml";
 import {
 	type DraftResult,
 	maxReportBytes,
 } from "../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
+import { yamlText } from "../../packages/escapes/yaml.ts";
 import {
 	eventTypeOf,
 	parseBody,
@@ -96,8 +95,7 @@ export class PlanDraft {
 			metadata: { name: this.#name },
 			spec: { eventType: this.#eventType, events },
 		};
-		// Values that are the same object would become anchors, which people don't expect.
-		return stringify(manifest, { aliasDuplicateObjects: false, lineWidth: 0 });
+		return yamlText(manifest);
 	}
 }
 

@@ -1,5 +1,6 @@
 // pino: JSON lines cheap enough for a hot path; pino-pretty only on a terminal.
 import pino, { type Logger, type LoggerOptions } from "pino";
+import { linesForTerminal } from "../escapes/terminal.ts";
 
 export type { Logger } from "pino";
 
@@ -18,6 +19,8 @@ export function createLog(
 		level: process.env.LOG_LEVEL ?? "info",
 		base: { role },
 		timestamp: pino.stdTimeFunctions.isoTime,
+		// Each is the same JSON: who reads a log on a terminal sees an escape in place of what strangers would have it do.
+		hooks: { streamWrite: linesForTerminal },
 		formatters: { level: (label) => ({ level: label }) },
 		redact: {
 			paths: [

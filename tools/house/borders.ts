@@ -36,10 +36,15 @@ const warehouseLoad = /^packages\/warehouses\/(.+\/)?load\//;
  */
 export const borders: Border[] = [
 	{ folder: "packages/contracts", imports: [], why: planes },
+	{
+		folder: "packages/escapes",
+		imports: [],
+		why: `${planes} It knows the languages of other programs, and nothing of what is said in them.`,
+	},
 	{ folder: "packages/fair", imports: [], why: planes },
 	{
 		folder: "packages/service",
-		imports: ["packages/fair"],
+		imports: ["packages/escapes", "packages/fair"],
 		inTests: ["operator/install"],
 		why: planes,
 	},
@@ -51,7 +56,7 @@ export const borders: Border[] = [
 	},
 	{
 		folder: "packages/kube",
-		imports: ["packages/fair", "packages/service"],
+		imports: ["packages/escapes", "packages/fair", "packages/service"],
 		why: "packages/kube/ knows Kubernetes, not Tidemill.",
 	},
 	{
@@ -65,6 +70,7 @@ export const borders: Border[] = [
 		imports: [
 			"packages/contracts",
 			"packages/duckdb",
+			"packages/escapes",
 			"packages/fair",
 			"packages/service",
 		],
@@ -90,6 +96,7 @@ export const borders: Border[] = [
 		imports: [
 			"packages/contracts",
 			"packages/duckdb",
+			"packages/escapes",
 			"packages/fair",
 			"packages/service",
 			"packages/tracking-plan",
@@ -107,7 +114,12 @@ export const borders: Border[] = [
 	},
 	{
 		folder: "ingest/notify",
-		imports: ["packages/contracts", "packages/fair", "packages/service"],
+		imports: [
+			"packages/contracts",
+			"packages/escapes",
+			"packages/fair",
+			"packages/service",
+		],
 		never: ["@aws-sdk/client-s3"],
 		why: "notify calls what strangers name, so it knows its orders and nothing else, and holds nothing that is worth reaching.",
 	},

@@ -18,6 +18,7 @@ import {
 import { boundedMemory } from "../../../packages/duckdb/memory.ts";
 import { parquetRows } from "../../../packages/duckdb/quoting.ts";
 import { Session } from "../../../packages/duckdb/session.ts";
+import { shellWord } from "../../../packages/escapes/shell.ts";
 import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import { downloadObjects } from "../../job/download.ts";
 import { LinkReader } from "../../job/link-reader.ts";
@@ -204,9 +205,7 @@ function undecidedText(
 	choices: readonly FormatChoice[],
 	{ source, name }: { source: string; name: string },
 ): string {
-	const file = /[^\w.-]/.test(name)
-		? `'${name.replaceAll("'", "'\\''")}'`
-		: name;
+	const file = shellWord(name);
 	const commands = choices
 		.map(
 			([option, meaning]) =>

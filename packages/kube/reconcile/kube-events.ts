@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { linesForTerminal } from "../../escapes/terminal.ts";
 import { TokenBucket } from "../../fair/token-bucket.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
@@ -113,7 +114,7 @@ export class KubeEventRecorder {
 				type,
 				reason,
 				action,
-				note: cutToBytes(note, 1024),
+				note: cutToBytes(linesForTerminal(note), 1024),
 				regarding: {
 					apiVersion: apiVersionOf(kind),
 					kind: kind.kind,

@@ -34,3 +34,17 @@ test("a text that the apiserver would refuse for its length is cut, and then it 
 	await write(written);
 	expect(applyStatus).toHaveBeenCalledTimes(1);
 });
+
+test("a message writes nothing to the terminal on which people read it, and then it counts as written", async () => {
+	const applyStatus = vi.fn(async (_, object) => object);
+	const client = { applyStatus } as unknown as KubeClient;
+	const status = statusWith("type \u001b]0;a\u0007\u202eb\nline 2");
+	const write = (object: Reported) =>
+		writeStatus(client, kind, object, status, "test");
+	const written = await write({ metadata: { name: "a" } });
+	const { conditions, error } = written.status!;
+	for (const { message } of [conditions[0]!, error])
+		expect(message).toBe("type \\u001b]0;a\\u0007\\u202eb\nline 2");
+	await write(written);
+	expect(applyStatus).toHaveBeenCalledTimes(1);
+});

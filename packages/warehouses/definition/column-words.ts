@@ -11,17 +11,23 @@ export const columnNames = {
 	Run: "run",
 } as const;
 
-/** What a column of a table holds, in a sentence for people who query it. */
-export function columnWords({ from }: TableColumn): string {
+/**
+ * What a column of a table holds, in a sentence for people who query it.
+ * @param named How what strangers name stands where the sentence goes.
+ */
+export function columnWords(
+	{ from }: TableColumn,
+	named = (text: string) => text,
+): string {
 	if (typeof from !== "object") return words[from];
 	if (!("bodyPointer" in from))
 		return from.header.startsWith("?")
-			? `The query parameter ${from.header.slice(1)} of the request.`
-			: `The header ${from.header} of the request.`;
+			? `The query parameter ${named(from.header.slice(1))} of the request.`
+			: `The header ${named(from.header)} of the request.`;
 	if ("isRest" in from)
 		return "What the other columns don't hold of the body, as JSON text. NULL if that is nothing.";
 	const { bodyPointer, type } = from;
-	return `${bodyPointer} of the body, as ${type}. NULL if it is missing or doesn't fit.`;
+	return `${named(bodyPointer)} of the body, as ${type}. NULL if it is missing or doesn't fit.`;
 }
 
 const words = {

@@ -1,5 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { csvLine } from "../../escapes/csv.ts";
+import { linesForTerminal } from "../../escapes/terminal.ts";
 import {
 	type QueryResult,
 	type SqlFormat,
@@ -30,13 +32,22 @@ export async function* printed(
 	}
 }
 
-/** Prints a text as fast as its reader takes it. @param pieces of the text, for a terminal of that width, if it is one */
+/**
+ * Prints a text as fast as its reader takes it. A program gets each character, and a terminal none that it would carry out.
+ * @param pieces of the text, for a terminal of that width, if it is one
+ */
 export function print(
 	pieces: (width: number | undefined) => AsyncIterable<string>,
+	stdout = process.stdout,
 ): Promise<void> {
-	const { stdout } = process;
-	const width = stdout.isTTY ? stdout.columns : undefined;
-	return pipeline(Readable.from(pieces(width)), stdout, { end: false });
+	const { isTTY, columns } = stdout;
+	const text = isTTY ? forTerminal(pieces(columns)) : pieces(undefined);
+	return pipeline(Readable.from(text), stdout, { end: false });
+}
+
+async function* forTerminal(pieces: AsyncIterable<string>) {
+	for await (const piece of pieces)
+		yield linesForTerminal(piece.replaceAll("\r\n", "\n"));
 }
 
 /** A table's columns are as wide as their widest value, so all rows are held. */
@@ -56,18 +67,6 @@ async function tableRows(
 			);
 	}
 	return rows;
-}
-
-/** One CSV record (RFC 4180: lines end in CRLF). NULL is an empty field, an empty string a quoted one. */
-export function csvLine(cells: (string | null)[]): string {
-	return `${cells.map(field).join(",")}\r\n`;
-}
-
-function field(cell: string | null): string {
-	if (cell === null) return "";
-	return cell === "" || /[",\r\n]/.test(cell)
-		? `"${cell.replaceAll('"', '""')}"`
-		: cell;
 }
 
 /** Names of columns as a result's, each once. */

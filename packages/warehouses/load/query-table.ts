@@ -1,4 +1,4 @@
-import { escapedForTerminal } from "../../service/terminal-text.ts";
+import { escapedForTerminal } from "../../escapes/terminal.ts";
 
 /** A column to print. `numeric` columns are right-aligned. */
 export interface PrintedColumn {

@@ -6,6 +6,7 @@ import { startLocalMode } from "../../support/servers/local-mode.ts";
 import { pythonEnvironment } from "../../support/servers/python.ts";
 import { documented } from "../documented.ts";
 import { outputOf } from "../program.ts";
+import { checkStrangersText } from "./strangers-text.ts";
 
 /*
  * Part of `make test-ecosystem`: the commands of docs/dbt.md with the real dbt, against tables that a whole local Tidemill has
@@ -24,11 +25,12 @@ const bin = await pythonEnvironment(
 	packages.join("_").replaceAll("==", "-"),
 	packages,
 );
+const failures: string[] = [];
+await attempt("text of strangers", () => checkStrangersText(bin, scratch));
 const local = await withProgress(
 	"a local Tidemill with Postgres",
 	startLocalMode({ POSTGRES: "1" }),
 );
-const failures: string[] = [];
 try {
 	await shell(`cp -r examples/dbt "$SCRATCH/dbt"
 		kubectl apply -f examples/quickstart/ -f examples/postgres/form.yaml
@@ -49,7 +51,7 @@ try {
 		["duckdb", "warehouse"],
 		["postgres", "postgres"],
 	] as const)
-		await attempt(target, async () => {
+		await attempt(`its commands with ${target}`, async () => {
 			const options = `--target ${target} --vars '{destination: ${destination}}'`;
 			const said = await shell(
 				commands
@@ -92,12 +94,12 @@ function shell(commands: string): Promise<string> {
 	});
 }
 
-async function attempt(target: string, work: () => Promise<void>) {
+async function attempt(what: string, work: () => Promise<void>) {
 	try {
-		await withProgress(`dbt: ${target}`, work());
-		console.log(`✓ dbt: its commands with ${target}`);
+		await withProgress(`dbt: ${what}`, work());
+		console.log(`✓ dbt: ${what}`);
 	} catch (error) {
-		failures.push(target);
-		console.log(`✗ dbt: ${target}: ${(error as Error).message}`);
+		failures.push(what);
+		console.log(`✗ dbt: ${what}: ${(error as Error).message}`);
 	}
 }

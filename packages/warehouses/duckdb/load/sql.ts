@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseBusy, openDatabase } from "../../../duckdb/database.ts";
+import { linesForTerminal } from "../../../escapes/terminal.ts";
 import { Settings } from "../../../service/settings.ts";
 import { type SqlOptions, SqlUsageError } from "../../definition/sql.ts";
 import { print } from "../../load/query-output.ts";
@@ -69,7 +70,8 @@ function report(error: unknown): number {
 	// The reader closed the pipe (`… | head`).
 	if ((error as NodeJS.ErrnoException).code === "EPIPE") return 0;
 	if (!(error instanceof Error)) throw error;
-	process.stderr.write(`tidemill sql: ${error.message}\n`);
+	// DuckDB quotes what it can't read.
+	process.stderr.write(`tidemill sql: ${linesForTerminal(error.message)}\n`);
 	if (error.message.includes("Malformed JSON"))
 		process.stderr.write(
 			"A body that DuckDB can't read is NULL with TRY_CAST(body AS JSON) ->> '$.type' in place of body ->> '$.type'.\n",

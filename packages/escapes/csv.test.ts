@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { csvLine } from "../../load/query-output.ts";
+import { csvLine } from "./csv.ts";
 
 test("fields with separators, quotes or line ends are quoted; NULL and an empty string differ", () => {
 	expect(csvLine(["a", 'say "hi", then\nbye', null, ""])).toBe(
