@@ -14,6 +14,7 @@ import {
 	withMore,
 } from "../../support/fixtures/data-plane/conforming-days.ts";
 import { columns } from "../../support/fixtures/data-plane/load-fixture.ts";
+import { hostileTexts } from "../../support/strangers/hostile-texts.ts";
 import type { WarehouseCase } from "./warehouse-case.ts";
 
 /* What a table, its columns and its rows say of themselves. */
@@ -133,6 +134,45 @@ export const wordsCases: WarehouseCase[] = [
 				...changed,
 				amount: changed.amount.replace("Integer", "String"),
 			});
+		},
+	},
+	{
+		name: "what strangers name stands in comments as it is, and is no SQL",
+		run: async (warehouse) => {
+			const texts = hostileTexts.filter((text) => text !== "");
+			const named = texts.map(
+				(text, index): TableColumn => ({
+					name: `member_${index}`,
+					from: { bodyPointer: `/${text}`, type: "String" },
+				}),
+			);
+			const days = await warehouse.manifest({
+				[first]: [
+					[
+						{
+							...amountOf(first, "a", 1),
+							body: JSON.stringify(
+								Object.fromEntries(texts.map((text) => [text, text])),
+							),
+						},
+					],
+				],
+			});
+			await loaded(warehouse, days, {
+				table: {
+					name: "orders",
+					columns: [...columns, ...named],
+					description: texts.join(" "),
+				},
+			});
+			const own = await warehouse.descriptions();
+			for (const [index, { name }] of named.entries())
+				expect(own[name]).toBe(
+					`/${texts[index]} of the body, as String. NULL if it is missing or doesn't fit.`,
+				);
+			expect(await warehouse.rows("SELECT count(*) FROM orders")).toEqual([
+				[expect.toSatisfy((count) => Number(count) === 1)],
+			]);
 		},
 	},
 	{
