@@ -85,6 +85,13 @@ test("of many Events two are written at a time, and another namespace's comes be
 	expect(names()).toHaveLength(101);
 });
 
+test("a note writes nothing to the terminal on which people read it", async () => {
+	const { written, record } = slowApiserver();
+	record("shop", "order", "type \u009b2J\u202ea");
+	await vi.waitFor(() => expect(written).toHaveLength(1));
+	expect(written[0]!.note).toBe("type \\u009b2J\\u202ea");
+});
+
 test("after a burst, thousands of Events are written at a steady rate", async () => {
 	vi.useFakeTimers();
 	const { written, answerOne, record } = slowApiserver();

