@@ -1,3 +1,4 @@
+import { linesForTerminal } from "../../packages/escapes/terminal.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { publicWords } from "../../packages/kube/text.ts";
@@ -61,7 +62,8 @@ export function refusalEvent<W extends JobWork, R extends WorkReasons>(
 	message: string,
 ): WorkAction<W, R>[] {
 	const before = findCondition(work.status?.conditions, "Complete");
-	return before?.reason === reason && before.message === message
+	return before?.reason === reason &&
+		before.message === linesForTerminal(message)
 		? []
 		: [transition.record("Warning", reason, message)];
 }

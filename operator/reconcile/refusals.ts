@@ -1,4 +1,5 @@
 import { fieldManager } from "../../crds/labels.ts";
+import { linesForTerminal } from "../../packages/escapes/terminal.ts";
 import type { KubeApiError } from "../../packages/kube/client/client.ts";
 import {
 	type Condition,
@@ -45,7 +46,8 @@ export async function reportRefusal<T extends RefusalReported>(
 	const { reason, message } = refusalFinding(error);
 	const { metadata, status = {} } = object;
 	const before = findCondition(status.conditions, about.type);
-	if (before?.reason === reason && before.message === message) return;
+	if (before?.reason === reason && before.message === linesForTerminal(message))
+		return;
 	// First, since the status may be what is refused.
 	kubeEvents.record<T>(about.kind, object, {
 		type: "Warning",

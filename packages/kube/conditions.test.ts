@@ -37,6 +37,13 @@ test("lastTransitionTime moves only when the status flips (KEP-1623)", () => {
 	});
 });
 
+test("a message is as people may read it on a terminal, and a status with it is found equal", () => {
+	const finding = { ...ready, message: "type \u009b2J\u202ea" };
+	const before = setCondition([], finding, first);
+	expect(before[0]!.message).toBe("type \\u009b2J\\u202ea");
+	expect(setCondition(before, finding, later)).toEqual(before);
+});
+
 test("conditions of other types keep their content and place", () => {
 	const others: Condition[] = [
 		{ ...ready, type: "A", lastTransitionTime: "x" },

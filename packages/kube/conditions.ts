@@ -1,3 +1,4 @@
+import { linesForTerminal } from "../escapes/terminal.ts";
 import { rfc3339 } from "./resource.ts";
 
 /** metav1.Condition (KEP-1623). */
@@ -61,7 +62,9 @@ export function setCondition(
 		before?.status === condition.status
 			? before.lastTransitionTime
 			: rfc3339(nowMs);
-	const after = { ...condition, lastTransitionTime };
+	// As it is written: an equal finding is found equal.
+	const message = linesForTerminal(condition.message);
+	const after = { ...condition, message, lastTransitionTime };
 	return before
 		? conditions!.map((other) => (other === before ? after : other))
 		: [...(conditions ?? []), after];
