@@ -14,6 +14,7 @@ import {
 	runOf,
 	sourceOf,
 } from "../test/support/examples/resource-examples.ts";
+import { hostileTexts } from "../test/support/strangers/hostile-texts.ts";
 import {
 	maxPipelines,
 	maxTokens,
@@ -224,11 +225,13 @@ test("error codes that an account's Jobs invent share one series", async () => {
 			}),
 			runOf("r", { phase: "Running" }),
 		);
-	end('a"} 1\nforged');
+	for (const text of ['a"} 1\nforged', ...hostileTexts]) end(text);
 	for (let index = 0; index < 200; index++)
 		end(`Code${"ABCDEFGHIJ"[index % 10]}${"x".repeat(index / 10)}`);
 	const found = await lines("tidemill_runs_total");
 	expect(found.length).toBeLessThanOrEqual(61);
+	for (const line of found)
+		expect(line).toMatch(/^tidemill_runs_total\{(\w+="[\w()]*",?)+\} \d+$/);
 	expect(found.filter((line) => line.includes('code="(other)"'))).toHaveLength(
 		1,
 	);
