@@ -50,6 +50,8 @@ export const annotation = {
 	rotateURL: "tidemill.dev/rotate-url",
 	/** On a Destination: each new value asks for one more check. */
 	check: "tidemill.dev/check",
+	/** On a Secret: where its credentials may go ({@link file://../packages/warehouses/definition/binding.ts}). */
+	hosts: "tidemill.dev/hosts",
 	/** On the RoleBinding of a token: when the token expires, RFC 3339. */
 	tokenExpires: "tidemill.dev/token-expires",
 	/** On the operator's Lease: what the installation claims for itself ({@link file://./installation-claims.ts}). */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Destination } from "../../crds/generated/types.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
+import { hostIn } from "../../packages/warehouses/definition/binding.ts";
 import type {
 	WarehouseAccess,
 	WarehouseVolume,
@@ -82,15 +83,15 @@ function connectionProblem(
 	if (!found) return undefined;
 	if ("incomplete" in found)
 		return { reason: "ConnectionIncomplete", message: found.incomplete };
-	const host = found.host.toLowerCase().replace(/[.]$/, "");
+	const host = found.target.host.replace(/[.]$/, "");
 	const isAllowed = (pattern: string) =>
 		pattern.startsWith("*.")
 			? host.endsWith(pattern.slice(1).toLowerCase())
-			: host === pattern.toLowerCase();
+			: host === (hostIn(pattern) ?? pattern).replace(/[.]$/, "");
 	if (!allowed || allowed.some(isAllowed)) return undefined;
 	return {
 		reason: "HostNotAllowed",
-		message: `spec.${definition.member}.${found.field} is ${found.host}, which the operator's setting ${hostsSetting} doesn't have. Choose one that it has, or add this one to it.`,
+		message: `spec.${definition.member}.${found.field} is ${host}, which the operator's setting ${hostsSetting} doesn't have. Choose one that it has, or add this one to it.`,
 	};
 }
 

@@ -1,6 +1,8 @@
 import type { TableColumn } from "../../contracts/job.ts";
+import { parseBinding } from "../definition/binding.ts";
 import {
 	authoritiesOf,
+	caOf,
 	lineOf,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
@@ -36,10 +38,14 @@ export const definition = {
 		// The type JSON takes objects alone, and a parser refuses what is deeper than 1,000 values.
 		objectDepth: 500,
 	},
-	connection: ({ url }) => ({
-		field: "url",
-		host: new URL(url).hostname.replace(/^\[(.*)\]$/, "$1"),
-	}),
+	connection(spec) {
+		const target = parseBinding(spec.url);
+		return target
+			? { field: "url", target: { ...target, ...caOf(spec) } }
+			: {
+					incomplete: `spec.clickHouse.url is ${spec.url}, which no server can have. It must be like https://clickhouse.example.com:8443.`,
+				};
+	},
 	secrets: ({ credentials, caSecretRef }) => [
 		...(["username", "password"] as const).map((key) =>
 			lineOf(credentials.secretRef.name, key, { file: key, env: fileEnv[key] }),

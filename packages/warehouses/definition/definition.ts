@@ -4,6 +4,7 @@ import type {
 	TableColumn,
 	ValueLimits,
 } from "../../contracts/job.ts";
+import type { Binding } from "./binding.ts";
 import type { WarehouseForm } from "./form.ts";
 
 /**
@@ -34,13 +35,14 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	/** The Secrets that the spec names. Its Jobs get copies of what is checked here. */
 	secrets?(spec: Spec): SecretUse[];
 	/**
-	 * For a warehouse that its Jobs connect to by a host that people write: the host and its field, or why there is none.
+	 * For a warehouse that its Jobs connect to by a host that people write: where the credentials go, and the host's field; or why
+	 * there is none.
 	 * @param secret A value of the credentials' Secret, by its key.
 	 */
 	connection?(
 		spec: Spec,
 		secret: (key: string) => string | undefined,
-	): { field: string; host: string } | { incomplete: string };
+	): { field: string; target: Binding } | { incomplete: string };
 	/** For a warehouse that is a file on a volume: the PersistentVolumeClaim that `volumeClaimName` names. */
 	volume?(spec: Spec): { claimName: string | undefined };
 	/** Addresses that people may choose, but that get events and credentials, so that an operator's setting must allow each. */
@@ -172,6 +174,19 @@ export function authoritiesOf(
 					: "has no certificate in PEM.",
 		},
 	];
+}
+
+/** The Secret with a target's authorities, unless it is that of the credentials: who wrote those chose these, too. */
+export function caOf({
+	caSecretRef,
+	credentials,
+}: {
+	caSecretRef?: { name: string };
+	credentials: { secretRef: { name: string } };
+}): Pick<Binding, "ca"> {
+	return caSecretRef && caSecretRef.name !== credentials.secretRef.name
+		? { ca: caSecretRef.name }
+		: {};
 }
 
 /** One line of text, such as a user's name or password, as a file of the Job. */

@@ -1,6 +1,8 @@
 import type { TableColumn } from "../../contracts/job.ts";
+import { hostIn } from "../definition/binding.ts";
 import {
 	authoritiesOf,
+	caOf,
 	lineOf,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
@@ -75,8 +77,9 @@ export const definition = {
 			}),
 		];
 	},
-	connection({ host, database, credentials }, secret) {
-		const { name } = credentials.secretRef;
+	connection(spec, secret) {
+		const { host, port, database, sslMode = defaultMode, caSecretRef } = spec;
+		const { name } = spec.credentials.secretRef;
 		const lacking = [
 			...(host || secret("host") ? [] : ["host"]),
 			...(database || secret("dbname") ? [] : ["database"]),
@@ -86,7 +89,18 @@ export const definition = {
 			return {
 				incomplete: `spec.postgres.${lacking.join(" and spec.postgres.")} ${lacking.length > 1 ? "are" : "is"} not set, and Secret "${name}" has no key "${lacking.map((one) => (one === "host" ? "host" : "dbname")).join('" and no key "')}". Set the field, or add the key.`,
 			};
-		return { field: "host", host: host ?? secret("host")! };
+		const named = host ?? secret("host")!;
+		return {
+			field: "host",
+			target: {
+				scheme: "postgres",
+				host: hostIn(named) ?? named,
+				port: port ?? Number(secret("port") ?? defaultPort),
+				// With authorities, `require` is `verify-ca`, as libpq has it.
+				tls: sslMode === "require" && caSecretRef ? "verify-ca" : sslMode,
+				...caOf(spec),
+			},
+		};
 	},
 
 	verified: ({ host, port, database, schema, sslMode }) => ({
