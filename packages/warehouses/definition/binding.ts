@@ -1,5 +1,3 @@
-import { isIPv6 } from "node:net";
-
 /**
  * Where a credential may go: who wrote the Secret says so, and whoever names the Secret can't. As text it is a URL, such as
  * `postgres+verify-full://db:5432`, `https://ch.example.com:8443` or `http://ch.db.svc:8123`.
@@ -155,11 +153,16 @@ const schemes = new Map<string, Omit<Binding, "host" | "ca">>([
 	["https", { scheme: "http", port: 443, tls: "verify-full" }],
 ]);
 
+/** Node's own of this name is in no browser, and the console has this file. */
+function isIPv6(text: string): boolean {
+	return /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`);
+}
+
 /** As {@link Binding.host}; undefined if it is none. */
 export function hostIn(text: string): string | undefined {
 	const bare = text.replace(/^\[(.*)\]$/, "$1").toLowerCase();
 	// One address has many texts (RFC 5952).
-	if (isIPv6(bare) && !bare.includes("%"))
+	if (isIPv6(bare))
 		return new URL(`http://[${bare}]`).hostname.slice(1, -1);
 	return /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/.test(bare) &&
 		!bare.includes("..")
