@@ -43,13 +43,18 @@ function cacheOf<T extends KubeObject>(
 }
 
 function world(
-	given: { pipelines?: Pipeline[]; runs?: Run[]; tokens?: KubeObject[] } = {},
+	given: {
+		pipelines?: Pipeline[];
+		runs?: Run[];
+		tokens?: KubeObject[];
+		destinations?: KubeObject[];
+	} = {},
 ) {
 	const registry = new Registry();
 	const runs = cacheOf(runKind, given.runs);
 	const informers = {
 		sources: cacheOf({ kind: "Source" }, [sourceOf(), sourceOf("new", {})]),
-		destinations: cacheOf({ kind: "Destination" }),
+		destinations: cacheOf({ kind: "Destination" }, given.destinations),
 		pipelines: cacheOf(pipelineKind, given.pipelines),
 		trackingPlans: cacheOf({ kind: "TrackingPlan" }),
 		runs,
@@ -114,6 +119,23 @@ test("a Pipeline's series say how old its last success is, how late it is, and w
 	]);
 	expect(await lines("tidemill_pipeline_failed")).toEqual([
 		`tidemill_pipeline_failed{${labels},code="ObjectMismatch"} 1`,
+	]);
+});
+
+test("a Destination that goes on unbound is told, and no other", async () => {
+	const reached = { address: "postgres+require://db:5432", secretUIDs: ["s"] };
+	const destinations = [
+		{ metadata: { name: "new", namespace: "shop" } },
+		{ metadata: { name: "bound", namespace: "shop" }, status: { reached } },
+		{
+			metadata: { name: "old", namespace: "shop" },
+			status: { reached: { ...reached, unbound: true } },
+		},
+	];
+	expect(
+		await world({ destinations }).lines("tidemill_destination_unbound"),
+	).toEqual([
+		'tidemill_destination_unbound{account="shop",destination="old"} 1',
 	]);
 });
 

@@ -145,6 +145,19 @@ export class OperatorMetrics {
 			},
 		);
 		gauge(
+			"destination_unbound",
+			"1 for each Destination whose Secret doesn't say where its password may go, and that goes on until 0.2.0 because an earlier version had verified it.",
+			["account", "destination"],
+			(gauge) => {
+				for (const { metadata, status } of informers.destinations.list())
+					if (status?.reached?.unbound)
+						gauge.set(
+							{ account: metadata.namespace!, destination: metadata.name },
+							1,
+						);
+			},
+		);
+		gauge(
 			"token_expiry_timestamp_seconds",
 			`When a token of the REST API expires, in seconds since 1970: of each account the ${maxTokens} that expire first, until a day after.`,
 			["account", "token"],

@@ -40,6 +40,8 @@ export interface OperatorSettings {
 	leaseDurationMs: number;
 	/** Local mode's directory for warehouses that are files. */
 	localWarehouse: string | undefined;
+	/** How the names of the cluster's Services end. */
+	clusterDomain: string;
 	/** Seals signing secrets for receive. Without it no Source can require signatures. */
 	sealKey: SealKeyRing | undefined;
 	allowedEndpoints: AllowedEndpoints;
@@ -90,6 +92,7 @@ export function readOperatorSettings(
 		leaseDurationMs:
 			1000 * settings.integer("LEASE_DURATION_SECONDS", [3, 300], 15),
 		localWarehouse,
+		clusterDomain: settings.text("CLUSTER_DOMAIN", "cluster.local"),
 		allowedEndpoints: allowedEndpointsOf(settings),
 		podPolicy: {
 			annotations: settings.list("TIDEMILL_JOB_ANNOTATIONS") ?? [],

@@ -432,7 +432,10 @@ async function mayCreateJobs(
 	);
 }
 
-/** Those whose condition `Ready` or `ValuesFit` is False, and Sources that lost events or whose buffer fills. */
+/**
+ * Those whose condition `Ready` or `ValuesFit` is False, Sources that lost events or whose buffer fills, and Destinations that stop
+ * with 0.2.0.
+ */
 async function readTroubled(
 	{ client, namespace }: Cluster,
 	kind: ResourceKind<KubeObject>,
@@ -442,9 +445,10 @@ async function readTroubled(
 		const { status } = object as { status?: { conditions?: Condition[] } };
 		return (status?.conditions ?? [])
 			.filter(
-				({ type, status }) =>
+				({ type, status, reason }) =>
 					(["Ready", "ValuesFit"].includes(type) && status === "False") ||
-					(["EventsLost", "BufferFills"].includes(type) && status === "True"),
+					(["EventsLost", "BufferFills"].includes(type) && status === "True") ||
+					reason === "VerifiedUnbound",
 			)
 			.map((condition) => ({
 				name: `${wordsOf(kind)[0]} ${object.metadata.name}`,

@@ -11,7 +11,7 @@ import { isControlledBy } from "../../packages/kube/resource.ts";
 import type { WarehouseAccess } from "../../packages/warehouses/definition/definition.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
-import { secretNamed } from "./warehouse.ts";
+import { secretNamed } from "../reconcile/secret-ref.ts";
 
 /** A check that takes longer is stuck, for example because its volume is missing. */
 export const checkDeadlineSeconds = 300;

@@ -2,7 +2,12 @@ import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { volumeClaimNameOf } from "../reconcile/informers.ts";
-import type { DestinationProblem } from "./warehouse.ts";
+import type { Reason } from "../reconcile/reasons.ts";
+
+export interface DestinationProblem {
+	reason: Reason<"Destination">;
+	message: string;
+}
 
 /** What a Destination's Jobs mount and run as, apart from Secrets: who may label those lets Tidemill use them. */
 export interface BorrowedObjects {

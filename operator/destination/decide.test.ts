@@ -279,7 +279,11 @@ const ofCluster: Secret = {
 
 function postgresWith(
 	more: object = {},
-	{ without = [], hosts }: { without?: string[]; hosts?: string[] } = {},
+	{
+		without = [],
+		hosts,
+		bound,
+	}: { without?: string[]; hosts?: string[]; bound?: string } = {},
 ) {
 	const data = { ...ofCluster.data };
 	for (const key of without) delete data[key];
@@ -293,7 +297,16 @@ function postgresWith(
 	return decide(
 		stateWith({
 			destination,
-			credentials: [{ ...ofCluster, data }],
+			credentials: [
+				{
+					...ofCluster,
+					data,
+					metadata: {
+						...ofCluster.metadata,
+						...(bound && { annotations: { "tidemill.dev/hosts": bound } }),
+					},
+				},
+			],
 			allowedEndpoints: hosts ? { DESTINATION_HOSTS: hosts } : {},
 		}),
 		now,
@@ -312,7 +325,12 @@ test("a Secret of CloudNativePG fills what the spec leaves out, and the spec win
 		...all.map((key) => `postgres-${key}`),
 	]);
 	expect(
-		secretKeysOf(postgresWith({ host: "db.example.com", database: "own" })),
+		secretKeysOf(
+			postgresWith(
+				{ host: "db.example.com", database: "own" },
+				{ bound: "postgres://db.example.com" },
+			),
+		),
 	).toEqual([
 		"input.json",
 		"postgres-password",
@@ -355,7 +373,10 @@ test.each([["DB.example.com."], ["a.b.example.com"]])(
 	(host) => {
 		const actions = postgresWith(
 			{ host },
-			{ hosts: ["db.example.com", "*.example.com"] },
+			{
+				hosts: ["db.example.com", "*.example.com"],
+				bound: "postgres://db.example.com postgres://a.b.example.com",
+			},
 		);
 		expect(actions.map(({ type }) => type)).toContain("startJob");
 	},

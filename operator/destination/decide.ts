@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type {
 	Destination,
 	DestinationLastCheck,
+	DestinationReached,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
@@ -27,18 +28,21 @@ import type { CommonAction, ReportAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import {
+	bindingProblem,
+	keptReached,
+	type Reach,
+	reachOf,
+	unboundWarning,
+} from "./binding.ts";
+import {
 	checkDeadlineSeconds,
 	checkHash,
 	checkOf,
 	type DestinationCheck,
 } from "./check.ts";
-import { consentProblem } from "./consent.ts";
+import { consentProblem, type DestinationProblem } from "./consent.ts";
 import type { DestinationState } from "./state.ts";
-import {
-	accessTo,
-	type DestinationProblem,
-	warehouseProblem,
-} from "./warehouse.ts";
+import { accessTo, warehouseProblem } from "./warehouse.ts";
 
 export type DestinationAction =
 	| Extract<JobAction, { type: "startJob" | "awaitSlot" }>
@@ -46,17 +50,25 @@ export type DestinationAction =
 	| { type: "removeJob"; job: Job }
 	| CommonAction<Destination, KubeEventReason<"Destination">>;
 
+/** A Destination, and where a look at it says that its credentials go. */
+type Seen = Pick<DestinationState, "destination"> & {
+	reach: Reach | undefined;
+};
+type SeenState = DestinationState & Seen;
+
 export function decide(
-	state: DestinationState,
+	given: DestinationState,
 	now: number,
 ): DestinationAction[] {
-	const { destination, jobs, refusal } = state;
+	const { destination, jobs, refusal, credentials, clusterDomain } = given;
 	if (destination.metadata.deletionTimestamp) return [];
+	const reach = reachOf(destination, credentials, clusterDomain);
+	const state = { ...given, reach };
 	if (isInForce(refusal) && !isOfJob(refusal))
 		return [
 			...(refusal.mayPass
 				? []
-				: reportRefused(destination, jobRefusal(refusal).message, now)),
+				: reportRefused(state, jobRefusal(refusal).message, now)),
 			{ type: "requeueAfter", afterMs: refusal.retryInMs },
 		];
 	const wanted = wantedCheck(state);
@@ -67,7 +79,7 @@ export function decide(
 		const status = waitMs > 0 ? "Unknown" : "False";
 		return [
 			...jobs.map(removalOf),
-			...report(destination, { status, ...wanted }, now),
+			...report(state, { status, ...wanted }, now),
 			...(waitMs > 0
 				? [{ type: "requeueAfter", afterMs: waitMs } as const]
 				: []),
@@ -96,18 +108,14 @@ export function backoffMs(failures: number): number {
 	return Math.min(30_000 * 2 ** (failures - 1), 30 * 60_000);
 }
 
-function wantedCheck({
-	destination,
-	credentials,
-	image,
-	localWarehouse,
-	allowedEndpoints,
-	podPolicy,
-	...borrowed
-}: DestinationState): DestinationCheck | DestinationProblem {
-	const problem = warehouseProblem(destination, credentials, allowedEndpoints);
+function wantedCheck(state: SeenState): DestinationCheck | DestinationProblem {
+	const { destination, credentials, reach, asked, image } = state;
+	const { allowedEndpoints, podPolicy } = state;
+	const problem =
+		warehouseProblem(destination, credentials, allowedEndpoints) ??
+		bindingProblem(destination, reach, asked);
 	if (problem) return problem;
-	const access = accessTo(destination, localWarehouse, credentials);
+	const access = accessTo(destination, state, credentials);
 	if (!access)
 		return {
 			reason: "VolumeClaimRequired",
@@ -115,7 +123,7 @@ function wantedCheck({
 		};
 	const { checkTemplate = {} } = destination.spec;
 	const refusal =
-		consentProblem(destination, borrowed) ??
+		consentProblem(destination, state) ??
 		podTemplateProblem(checkTemplate, podPolicy, "spec.checkTemplate");
 	if (refusal) return refusal;
 	const hash = checkHash(destination.spec, credentials);
@@ -129,11 +137,12 @@ function volumeRequired({ spec }: Destination): string {
 
 /** The check has a Job: wait for it, or record its result. */
 function followCheck(
-	{ destination, pods }: DestinationState,
+	state: SeenState,
 	job: Job,
 	hash: string,
 	now: number,
 ): DestinationAction[] {
+	const { destination, pods } = state;
 	const outcome = jobOutcome(
 		job,
 		pods.filter((pod) => isControlledBy(pod, job.metadata.uid)),
@@ -143,7 +152,7 @@ function followCheck(
 		const waiting =
 			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
 		// The status keeps the last failure while the check is repeated.
-		const said = last ? [] : report(destination, checking(waiting), now);
+		const said = last ? [] : report(state, checking(waiting), now);
 		return [...said, { type: "requeueAfter", afterMs: 10_000 }];
 	}
 
@@ -158,7 +167,7 @@ function followCheck(
 			failures: 0,
 			...(result.warning !== undefined && { warning: result.warning }),
 		};
-		return report(destination, { ...verifiedBy(lastCheck), lastCheck }, now);
+		return report(state, { ...verifiedBy(state, lastCheck), lastCheck }, now);
 	}
 
 	const { code, message } = result.error;
@@ -167,12 +176,12 @@ function followCheck(
 		code === "DeadlineExceeded"
 			? { reason: "CheckNotFinished", message: unfinishedMessage(destination) }
 			: { reason: "CheckFailed", message: `${code}: ${message}` };
-	return report(destination, { status: "False", ...said, lastCheck }, now);
+	return report(state, { status: "False", ...said, lastCheck }, now);
 }
 
 /** There is no Job: the check is done, is not due yet, or starts now. */
 function considerCheck(
-	state: DestinationState,
+	state: SeenState,
 	check: DestinationCheck,
 	now: number,
 ): DestinationAction[] {
@@ -181,7 +190,7 @@ function considerCheck(
 	const start = (age: string) => startCheck(state, check, age, now);
 	// What is verified stays so while a check is repeated on request.
 	if (!last || isAsked(destination, last)) return start(ageOf(destination));
-	if (!last.failures) return report(destination, verifiedBy(last), now);
+	if (!last.failures) return report(state, verifiedBy(state, last), now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
 	const edited =
@@ -194,7 +203,7 @@ function considerCheck(
 
 /** Starts the check, unless there are too many Jobs or Kubernetes has just refused it. */
 function startCheck(
-	state: DestinationState,
+	state: SeenState,
 	{ hash, ...job }: DestinationCheck,
 	age: string,
 	now: number,
@@ -202,19 +211,19 @@ function startCheck(
 	const { destination, place, refusal } = state;
 	const isFirst = lastCheckOf(destination, hash) === undefined;
 	const say = (found: DestinationFinding) =>
-		isFirst ? report(destination, found, now) : [];
+		isFirst ? report(state, found, now) : [];
 	if (place)
 		return [
 			...say(queued(place)),
 			{ type: "awaitSlot", afterMs: nextLookMs(place) },
 		];
-	if (isInForce(refusal)) return refused(destination, hash, refusal, now);
+	if (isInForce(refusal)) return refused(state, hash, refusal, now);
 	return [...say(checking()), { type: "startJob", job, dryRun: false, age }];
 }
 
 /** Kubernetes refuses the check's Job or Secret: as a failed check, if a person must correct that. */
 function refused(
-	destination: Destination,
+	seen: Seen,
 	hash: string,
 	refusal: Refusal,
 	now: number,
@@ -224,16 +233,16 @@ function refused(
 		afterMs: refusal.retryInMs,
 	} as const;
 	if (refusal.mayPass) return [requeueAfter];
+	const { destination } = seen;
 	const { isLasting, message } = jobRefusal(refusal);
-	if (!isLasting)
-		return [...reportRefused(destination, message, now), requeueAfter];
+	if (!isLasting) return [...reportRefused(seen, message, now), requeueAfter];
 	// Status times are whole seconds.
 	const lastMs = Date.parse(lastCheckOf(destination, hash)?.time ?? "");
 	if (lastMs + 1_000 > refusal.at) return [requeueAfter];
 	const lastCheck = afterFailure(destination, hash, rfc3339(now));
 	return [
 		...report(
-			destination,
+			seen,
 			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
 			now,
 		),
@@ -243,12 +252,12 @@ function refused(
 
 /** The KubeEvent comes first, since the status may be what Kubernetes refuses. */
 function reportRefused(
-	destination: Destination,
+	seen: Seen,
 	message: string,
 	now: number,
 ): DestinationAction[] {
 	const found = { status: "False", reason: "WriteRefused", message } as const;
-	return report(destination, found, now).toReversed();
+	return report(seen, found, now).toReversed();
 }
 
 /** The latest check, if what it verified hasn't changed. */
@@ -297,15 +306,27 @@ export interface DestinationFinding {
 	reason: Reason<"Destination">;
 	message: string;
 	lastCheck?: DestinationLastCheck;
+	reached?: DestinationReached | undefined;
 }
 
-const verifiedBy = ({ warning }: DestinationLastCheck): DestinationFinding => ({
-	status: "True",
-	reason: "Verified",
-	message: ["A check from inside the namespace could write.", warning]
-		.filter(Boolean)
-		.join(" "),
-});
+function verifiedBy(
+	{ destination, reach }: Seen,
+	{ warning }: DestinationLastCheck,
+): DestinationFinding {
+	const unbound = reach?.isUnbound && unboundWarning(destination, reach);
+	return {
+		status: "True",
+		reason: unbound ? "VerifiedUnbound" : "Verified",
+		message: [
+			"A check from inside the namespace could write.",
+			warning,
+			unbound,
+		]
+			.filter(Boolean)
+			.join(" "),
+		reached: reach?.reached,
+	};
+}
 
 export const checking = (
 	message = "The check is running.",
@@ -323,8 +344,12 @@ export const queued = (place: QueuePlace): DestinationFinding => ({
 
 /** The status with this finding and the KubeEvent about it; nothing if the status has it already. */
 export function report(
-	destination: Destination,
-	{ lastCheck = destination.status?.lastCheck, ...found }: DestinationFinding,
+	{ destination, reach }: Seen,
+	{
+		lastCheck = destination.status?.lastCheck,
+		reached = keptReached(destination, reach),
+		...found
+	}: DestinationFinding,
 	now: number,
 ): ReportAction<Destination, KubeEventReason<"Destination">>[] {
 	const before = destination.status;
@@ -333,6 +358,7 @@ export function report(
 		observedGeneration,
 		phase: phases[found.status],
 		...(lastCheck && { lastCheck }),
+		...(reached && { reached }),
 		conditions: setCondition(
 			before?.conditions,
 			{ type: "Ready", observedGeneration, ...found },
@@ -351,7 +377,10 @@ export function report(
 			? [
 					{
 						type: "recordKubeEvent",
-						severity: found.status === "False" ? "Warning" : "Normal",
+						severity:
+							found.status === "False" || found.reason === "VerifiedUnbound"
+								? "Warning"
+								: "Normal",
 						reason: found.reason,
 						message: found.message,
 					} as const,

@@ -96,6 +96,7 @@ async function stateWith(job: Job, { client } = storedObjects([])) {
 		informers: createInformers(client, { namespaces: [], log }),
 		image: "tidemill:1",
 		localWarehouse: undefined,
+		clusterDomain: "cluster.local",
 		allowedEndpoints: {},
 	};
 	return readDestination(

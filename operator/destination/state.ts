@@ -1,4 +1,7 @@
-import type { Destination } from "../../crds/generated/types.ts";
+import {
+	type Destination,
+	destinationKind,
+} from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import {
@@ -12,15 +15,20 @@ import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { podsOfJob } from "../jobs/controller.ts";
 import type { RequestOutcomes } from "../jobs/kind.ts";
 import type { QueuePlace } from "../jobs/slots.ts";
-import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import type {
+	JobSurroundings,
+	OperatorContext,
+	PodPolicy,
+} from "../reconcile/context.ts";
 import { secretNamesOf, volumeClaimNameOf } from "../reconcile/informers.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
+import { askedBy, reachOf } from "./binding.ts";
 import { isCheckOf } from "./check.ts";
 import type { BorrowedObjects } from "./consent.ts";
 import type { AllowedEndpoints } from "./warehouse.ts";
 
 /** All that a decision about one Destination rests on. */
-export interface DestinationState extends BorrowedObjects {
+export interface DestinationState extends BorrowedObjects, JobSurroundings {
 	destination: Destination;
 	/** The check Jobs that this Destination owns, except those that are being deleted. */
 	jobs: Job[];
@@ -31,9 +39,9 @@ export interface DestinationState extends BorrowedObjects {
 	/** Why no check may start now: there are too many Jobs, or Kubernetes has refused it. */
 	place?: QueuePlace | undefined;
 	refusal?: Refusal | undefined;
+	/** Who wrote where the credentials go, in words that follow it, if their Secret doesn't let them go there. */
+	asked?: string | undefined;
 	image: string;
-	/** Local mode's directory for warehouses that are files. */
-	localWarehouse: string | undefined;
 	allowedEndpoints: AllowedEndpoints;
 	podPolicy: PodPolicy;
 }
@@ -50,6 +58,7 @@ export async function readDestination(
 		informers,
 		image,
 		localWarehouse,
+		clusterDomain,
 		allowedEndpoints,
 		podPolicy,
 	} = context;
@@ -59,6 +68,7 @@ export async function readDestination(
 			readSecret(context, namespace!, secret),
 		),
 	);
+	const credentials = secrets.filter((secret) => secret !== undefined);
 	const checks = jobs.filter(
 		(job) => !job.metadata.deletionTimestamp && isCheckOf(destination, job),
 	);
@@ -81,7 +91,8 @@ export async function readDestination(
 		destination,
 		jobs: found.map(({ job }) => job),
 		pods: found.flatMap(({ pods }) => pods),
-		credentials: secrets.filter((secret) => secret !== undefined),
+		credentials,
+		asked: await whoAsked(context, destination, credentials),
 		volumeClaim: informers.volumeClaims.get(
 			namespace!,
 			volumeClaimNameOf(destination) ?? "",
@@ -92,11 +103,31 @@ export async function readDestination(
 		),
 		image,
 		localWarehouse,
+		clusterDomain,
 		allowedEndpoints,
 		podPolicy,
 		place,
 		refusal,
 	};
+}
+
+/** Asked of the apiserver, since informers drop who wrote what. */
+async function whoAsked(
+	{ client, clusterDomain }: OperatorContext,
+	destination: Destination,
+	credentials: readonly Secret[],
+): Promise<string | undefined> {
+	const reach = reachOf(destination, credentials, clusterDomain);
+	if (!reach || reach.bound) return undefined;
+	const { name, namespace } = destination.metadata;
+	const metadataOnly = { metadataOnly: true };
+	const found = await client.get(
+		destinationKind,
+		name,
+		namespace,
+		metadataOnly,
+	);
+	return askedBy(found?.metadata.managedFields, reach);
 }
 
 async function isThere(client: KubeClient, { metadata }: Job) {

@@ -11,13 +11,10 @@ import {
 	type WarehouseOf,
 	warehouseOf,
 } from "../../packages/warehouses/registry.ts";
-import type { Reason } from "../reconcile/reasons.ts";
-import { secretValue } from "../reconcile/secret-ref.ts";
-
-export interface DestinationProblem {
-	reason: Reason<"Destination">;
-	message: string;
-}
+import type { JobSurroundings } from "../reconcile/context.ts";
+import { secretNamed, secretValue } from "../reconcile/secret-ref.ts";
+import { reachOf } from "./binding.ts";
+import type { DestinationProblem } from "./consent.ts";
 
 /** By the operator's setting that allows them, without a trailing slash. */
 export type AllowedEndpoints = Readonly<Record<string, string[]>>;
@@ -96,15 +93,17 @@ function connectionProblem(
 }
 
 /**
- * How a Job reaches a Destination; undefined if its volume or its credentials are missing, or its type is unknown.
+ * How a Job reaches a Destination; undefined if its volume or its credentials are missing, these may not go there, or its type is
+ * unknown.
  * @param localWarehouse Local mode's directory, with a folder for each namespace.
  * @param credentials The Secrets that the spec names.
  */
 export function accessTo(
-	{ metadata, spec }: Destination,
-	localWarehouse: string | undefined,
+	destination: Destination,
+	{ localWarehouse, clusterDomain }: JobSurroundings,
 	credentials: readonly Secret[],
 ): WarehouseAccess | undefined {
+	const { metadata, spec } = destination;
 	const warehouse = warehouseOf(spec);
 	if (!warehouse) return undefined;
 	const { definition, own } = warehouse;
@@ -126,11 +125,17 @@ export function accessTo(
 		else volume = { hostPath: join(localWarehouse, metadata.namespace!) };
 	}
 	const { serviceAccountName } = spec;
+	const reach = reachOf(destination, credentials, clusterDomain);
+	if (definition.connection && !reach?.bound) return undefined;
 	return {
 		input: {
 			type: spec.type,
 			...definition.input(own),
-			...(definition.connection && localWarehouse && { isLocal: true }),
+			...(reach && {
+				bound: reach.bound,
+				...(reach.target.ca && { ca: reach.target.ca }),
+				...(localWarehouse && { isLocal: true }),
+			}),
 		},
 		...(volume && { volume }),
 		...(secretFiles.length > 0 && { secretFiles }),
@@ -142,12 +147,4 @@ function hasContent<T extends { content: string | undefined }>(
 	file: T,
 ): file is T & { content: string } {
 	return file.content !== undefined;
-}
-
-/** @param secrets Of one namespace. */
-export function secretNamed(
-	wanted: string,
-	secrets: readonly Secret[],
-): Secret | undefined {
-	return secrets.find(({ metadata }) => metadata.name === wanted);
 }

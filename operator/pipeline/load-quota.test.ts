@@ -25,6 +25,7 @@ function problemOf(
 		owner: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
+		clusterDomain: "cluster.local",
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);
 	return quotaProblem(pipeline, resolved.target);

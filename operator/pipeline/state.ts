@@ -15,7 +15,11 @@ import {
 	type NotificationDeps,
 	readNotifications,
 } from "../notification/state.ts";
-import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import type {
+	JobSurroundings,
+	OperatorContext,
+	PodPolicy,
+} from "../reconcile/context.ts";
 import { secretNamesOf, tableKeyOf } from "../reconcile/informers.ts";
 import {
 	type PlannedEvents,
@@ -46,7 +50,7 @@ export interface PipelineOutcome extends Pick<PipelineState, "namesake"> {
 }
 
 /** A Pipeline and what it refers to. An object that is being deleted does not count. */
-export interface PipelineReferences {
+export interface PipelineReferences extends JobSurroundings {
 	pipeline: Pipeline;
 	source: Source | undefined;
 	destination: Destination | undefined;
@@ -56,8 +60,6 @@ export interface PipelineReferences {
 	trackingPlan: PlannedEvents | undefined;
 	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
 	owner: TableOwner | undefined;
-	/** Local mode's directory for warehouses that are files. */
-	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
 }
 
@@ -93,8 +95,9 @@ export function referencesOf(
 	{
 		informers,
 		localWarehouse,
+		clusterDomain,
 		podPolicy,
-	}: Pick<OperatorContext, "informers" | "localWarehouse" | "podPolicy">,
+	}: JobSurroundings & Pick<OperatorContext, "informers" | "podPolicy">,
 	pipeline: Pipeline,
 	owners = new TableOwners(informers),
 ): PipelineReferences {
@@ -119,6 +122,7 @@ export function referencesOf(
 				: undefined,
 		owner: owners.of(pipeline),
 		localWarehouse,
+		clusterDomain,
 		podPolicy,
 	};
 }

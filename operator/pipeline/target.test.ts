@@ -20,6 +20,7 @@ const settled: PipelineReferences = {
 	owner: undefined,
 	podPolicy: { annotations: [], priorityClasses: [] },
 	localWarehouse: undefined,
+	clusterDomain: "cluster.local",
 };
 
 function reasonOf(changes: Partial<PipelineReferences>): string | undefined {

@@ -63,8 +63,7 @@ export interface TargetProblem {
 export function resolveTarget(
 	references: PipelineReferences,
 ): { target: LoadTarget } | { problem: TargetProblem } {
-	const { pipeline, source, destination, credentials, localWarehouse } =
-		references;
+	const { pipeline, source, destination, credentials } = references;
 	const { sourceRef, destinationRef, table } = pipeline.spec;
 	if (!source)
 		return problem(
@@ -85,7 +84,7 @@ export function resolveTarget(
 			`There is no Destination "${destinationRef.name}" in this namespace. Create it, or change spec.destinationRef.name.`,
 			"missing",
 		);
-	const access = accessTo(destination, localWarehouse, credentials);
+	const access = accessTo(destination, references, credentials);
 	if (!access || !isVerified(destination, credentials))
 		return problem(
 			"DestinationNotReady",

@@ -5,17 +5,23 @@ import type { Informers } from "./informers.ts";
 import type { NamespacePermissions } from "./namespace-permissions.ts";
 
 /** What every controller works with. */
-export interface OperatorContext {
+export interface OperatorContext extends JobSurroundings {
 	client: KubeClient;
 	kubeEvents: KubeEventRecorder;
 	informers: Informers;
 	permissions: NamespacePermissions;
 	/** Image of the Jobs. */
 	image: string;
-	/** Local mode's directory for warehouses that are files. */
-	localWarehouse: string | undefined;
 	podPolicy: PodPolicy;
 	log: Logger;
+}
+
+/** Where Jobs run. */
+export interface JobSurroundings {
+	/** Local mode's directory for warehouses that are files. */
+	localWarehouse: string | undefined;
+	/** How the names of its Services end. */
+	clusterDomain: string;
 }
 
 /** What the operator's administrator allows about the Pods of Jobs, beyond what Tidemill itself allows. */

@@ -113,6 +113,8 @@ export const reasons = {
 		Ready: {
 			...writeRefused,
 			Verified: "A check from inside the namespace could write.",
+			VerifiedUnbound:
+				"A check from inside the namespace could write, and the Secret doesn't say that its password may go there. A Destination that an earlier version had verified goes on so until 0.2.0; the message has the command that binds it.",
 			Checking: "The check is running.",
 			Queued:
 				"The operator's limit of concurrent Jobs is reached; the message says how many Jobs come before the check.",
@@ -130,6 +132,8 @@ export const reasons = {
 				"Neither the spec nor the Secret names the warehouse's host or its database; the message says which.",
 			HostNotAllowed:
 				"The host is not in the operator's setting `DESTINATION_HOSTS`.",
+			HostNotBound:
+				"The Secret doesn't say that its password may go to this host, at this port, with this TLS and these authorities. The message has the command with which whoever may change the Secret says so.",
 			SecretNotFound:
 				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			SecretNotLabelled:
@@ -461,6 +465,7 @@ export const mendedByPeople: ReadonlySet<string> = new Set<
 	"EndpointNotAllowed",
 	"ConnectionIncomplete",
 	"HostNotAllowed",
+	"HostNotBound",
 	"CredentialsInvalid",
 	"VolumeClaimRequired",
 	"VolumeClaimNotFound",

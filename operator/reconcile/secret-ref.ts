@@ -53,6 +53,14 @@ export async function fetchSecret(
 	);
 }
 
+/** @param secrets Of one namespace. */
+export function secretNamed(
+	wanted: string,
+	secrets: readonly Secret[],
+): Secret | undefined {
+	return secrets.find(({ metadata }) => metadata.name === wanted);
+}
+
 /**
  * The value under the key that a `secretRef` names.
  * @param secret The Secret of that name, with or without the label; undefined if it doesn't exist.

@@ -23,6 +23,7 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 		owner: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
+		clusterDomain: "cluster.local",
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);
 	const { secret } = runJob(runOf("r"), pipeline, resolved.target, {

@@ -262,6 +262,9 @@ const reasons: Record<string, AlertSeries[]> = {
 	TidemillRunFailed: [
 		series("pipeline_failed", { ...pipeline, code: "DestinationBusy" }, 1),
 	],
+	TidemillDestinationUnbound: [
+		series("destination_unbound", { account: "shop", destination: "lake" }, 1),
+	],
 	TidemillValuesUnfit: [series("pipeline_values_unfit", pipeline, 1)],
 	TidemillPipelineLate: [series("pipeline_overdue_seconds", pipeline, 3_601)],
 	TidemillTokenExpires: [

@@ -20,6 +20,7 @@ import {
 } from "../../packages/warehouses/postgres/input.ts";
 import { query } from "../../packages/warehouses/postgres/load/warehouse.ts";
 import { memoryDisk } from "../support/faults/loop-disk.ts";
+import { boundInput } from "../support/fixtures/data-plane/bound-input.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
@@ -235,7 +236,7 @@ test("a statement, a wait for a lock and a transaction that does nothing have an
 	const ends = ["1h", "30s", "10min"];
 	const found: unknown[] = [];
 	await query(
-		destination,
+		boundInput(destination),
 		`SELECT ${settings}`,
 		secretFile,
 		async ({ values }) => void found.push(...(await Array.fromAsync(values))),
@@ -268,7 +269,8 @@ test("a server that takes a connection and says nothing is given up", async () =
 test("what the Destination leaves out of host, port and database, a Job finds in the Secret, as CloudNativePG makes one, and the Destination wins", async () => {
 	const { destination, user, password, database } =
 		await postgresFixture(server);
-	const { host, port, database: _, ...without } = destination;
+	const bound = boundInput(destination);
+	const { host, port, database: _, ...without } = bound;
 	const ofCluster: Record<string, string> = {
 		...{ username: user, password, host: host!, port: String(port) },
 		...{ dbname: database, uri: "postgresql://nobody:none@192.0.2.1/none" },
@@ -289,9 +291,7 @@ test("what the Destination leaves out of host, port and database, a Job finds in
 	const here = [[database, String(port)]];
 	expect(await asked(without, ofCluster)).toEqual(here);
 	const elsewhere = { host: "192.0.2.1", port: "1", dbname: "postgres" };
-	expect(await asked(destination, { ...ofCluster, ...elsewhere })).toEqual(
-		here,
-	);
+	expect(await asked(bound, { ...ofCluster, ...elsewhere })).toEqual(here);
 	const { dbname: __, ...incomplete } = ofCluster;
 	await expect(asked(without, incomplete)).rejects.toMatchObject({
 		code: "DatabaseMissing",

@@ -25,6 +25,9 @@ export const clickHouseErrors = {
 	HostNotAllowed: permanent(
 		"Set the Destination's spec.clickHouse.url to a server that is neither the Job's own Pod nor a service of its node or cloud.",
 	),
+	HostNotBound: permanent(
+		"Whoever may change the Secret that the Destination's spec.clickHouse.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",
+	),
 	CertificateRefused: permanent(
 		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.clickHouse.caSecretRef names, or correct its spec.clickHouse.url.",
 	),

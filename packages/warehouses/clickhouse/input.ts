@@ -1,4 +1,5 @@
 import type { DestinationInput } from "../../contracts/job.ts";
+import type { BoundTo } from "../definition/binding.ts";
 
 /** What a Job knows of a database of ClickHouse. */
 export interface ClickHouseInput extends DestinationInput {
@@ -8,6 +9,10 @@ export interface ClickHouseInput extends DestinationInput {
 	engine: Engine;
 	/** Whether the server may run on this machine. */
 	isLocal?: boolean;
+	/** The Secret with the authorities, unless it is that of the user. */
+	ca?: string;
+	/** Nothing, and there is no request. */
+	bound?: BoundTo;
 }
 
 export type Engine = "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";

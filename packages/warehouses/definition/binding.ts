@@ -33,6 +33,12 @@ export interface ServiceNames {
 	clusterDomain: string;
 }
 
+/** What a Job gets of them: what its credentials are bound to. */
+export interface BoundTo extends ServiceNames {
+	/** As {@link bindingText} has them. */
+	to: string[];
+}
+
 /** What a Secret says of itself. */
 export interface SecretWords {
 	/** The annotation `tidemill.dev/hosts`. */
@@ -162,8 +168,7 @@ function isIPv6(text: string): boolean {
 export function hostIn(text: string): string | undefined {
 	const bare = text.replace(/^\[(.*)\]$/, "$1").toLowerCase();
 	// One address has many texts (RFC 5952).
-	if (isIPv6(bare))
-		return new URL(`http://[${bare}]`).hostname.slice(1, -1);
+	if (isIPv6(bare)) return new URL(`http://[${bare}]`).hostname.slice(1, -1);
 	return /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/.test(bare) &&
 		!bare.includes("..")
 		? bare
@@ -202,6 +207,23 @@ export function isBound(
 		rank(tls) >= rank(binding.tls) &&
 		isSameHost(target.host, binding.host, names)
 	);
+}
+
+/**
+ * Before a Job sends a byte: why its credentials may not go to the target; undefined if they may.
+ * @param target Undefined for an address that can't be read.
+ */
+export function unboundReason(
+	target: Binding | undefined,
+	bound: BoundTo | undefined,
+): string | undefined {
+	const isAllowed = bound?.to.some((text) => {
+		const binding = parseBinding(text);
+		return target && binding && isBound(target, binding, bound);
+	});
+	return isAllowed
+		? undefined
+		: `The Secret doesn't say that its credentials may go to ${target ? bindingText(target) : "this address"}`;
 }
 
 const rank = (tls: TLSMode) => tlsModes.indexOf(tls);

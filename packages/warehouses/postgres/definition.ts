@@ -1,5 +1,4 @@
 import type { TableColumn } from "../../contracts/job.ts";
-import { hostIn } from "../definition/binding.ts";
 import {
 	authoritiesOf,
 	caOf,
@@ -13,6 +12,7 @@ import {
 	fileEnv,
 	type PostgresInput,
 	type PostgresTableOptions,
+	targetOf,
 } from "./input.ts";
 
 const defaultPort = 5432;
@@ -89,17 +89,16 @@ export const definition = {
 			return {
 				incomplete: `spec.postgres.${lacking.join(" and spec.postgres.")} ${lacking.length > 1 ? "are" : "is"} not set, and Secret "${name}" has no key "${lacking.map((one) => (one === "host" ? "host" : "dbname")).join('" and no key "')}". Set the field, or add the key.`,
 			};
-		const named = host ?? secret("host")!;
 		return {
 			field: "host",
-			target: {
-				scheme: "postgres",
-				host: hostIn(named) ?? named,
-				port: port ?? Number(secret("port") ?? defaultPort),
-				// With authorities, `require` is `verify-ca`, as libpq has it.
-				tls: sslMode === "require" && caSecretRef ? "verify-ca" : sslMode,
-				...caOf(spec),
-			},
+			target: targetOf(
+				{ sslMode, ...caOf(spec) },
+				{
+					host: host ?? secret("host")!,
+					port: port ?? Number(secret("port") ?? defaultPort),
+					hasAuthorities: caSecretRef !== undefined,
+				},
+			),
 		};
 	},
 

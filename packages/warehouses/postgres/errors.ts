@@ -29,6 +29,9 @@ export const postgresErrors = {
 	HostNotAllowed: permanent(
 		"Set the Destination's spec.postgres.host to a host that isn't the Pod itself or its node.",
 	),
+	HostNotBound: permanent(
+		"Whoever may change the Secret that the Destination's spec.postgres.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",
+	),
 	CertificateRefused: permanent(
 		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.postgres.caSecretRef names; or correct spec.postgres.host; or set spec.postgres.sslMode to what the server offers.",
 	),

@@ -1,4 +1,5 @@
 import type { DestinationInput } from "../../contracts/job.ts";
+import { type Binding, type BoundTo, hostIn } from "../definition/binding.ts";
 
 /** What a Job knows of a schema of Postgres. What is absent here a file of the Secret has: {@link fileEnv}. */
 export interface PostgresInput extends DestinationInput {
@@ -7,6 +8,26 @@ export interface PostgresInput extends DestinationInput {
 	database?: string;
 	schema: string;
 	sslMode: SslMode;
+	/** The Secret with the authorities, unless it is that of the user. */
+	ca?: string;
+	/** Nothing, and there is no connection. */
+	bound?: BoundTo;
+}
+
+/** Where the user's password goes. */
+export function targetOf(
+	{ sslMode, ca }: Pick<PostgresInput, "sslMode" | "ca">,
+	server: { host: string; port: number; hasAuthorities: boolean },
+): Binding {
+	const { host, port, hasAuthorities } = server;
+	return {
+		scheme: "postgres",
+		host: hostIn(host) ?? host,
+		port,
+		// With authorities, `require` is `verify-ca`, as libpq has it.
+		tls: sslMode === "require" && hasAuthorities ? "verify-ca" : sslMode,
+		...(ca !== undefined && { ca }),
+	};
 }
 
 export type SslMode = "verify-full" | "verify-ca" | "require" | "disable";

@@ -140,6 +140,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			owner: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
+			clusterDomain: "cluster.local",
 			runs: [runOf(run, written.status)],
 			notifications: noWebhooks,
 		},

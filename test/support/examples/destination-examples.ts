@@ -59,6 +59,7 @@ export function stateWith(
 		serviceAccount: undefined,
 		image: "tidemill:1",
 		localWarehouse: undefined,
+		clusterDomain: "cluster.local",
 		allowedEndpoints: {},
 		podPolicy: { annotations: [], priorityClasses: [] },
 		...part,

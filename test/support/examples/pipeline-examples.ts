@@ -28,6 +28,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		owner: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
+		clusterDomain: "cluster.local",
 		runs: [],
 		notifications: noWebhooks,
 		...changes,

@@ -42,6 +42,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			owner: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
+			clusterDomain: "cluster.local",
 		},
 		shard: 0,
 		job: undefined,

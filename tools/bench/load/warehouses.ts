@@ -7,6 +7,7 @@ import type { DestinationInput } from "../../../packages/contracts/job.ts";
 import { fileEnv as clickHouseEnv } from "../../../packages/warehouses/clickhouse/input.ts";
 import { fileEnv as postgresEnv } from "../../../packages/warehouses/postgres/input.ts";
 import { startBigQueryDouble } from "../../../test/support/doubles/bigquery/server.ts";
+import { boundTo } from "../../../test/support/fixtures/data-plane/bound-input.ts";
 import { startClickHouse } from "../../../test/support/servers/clickhouse/server.ts";
 import { startPostgres } from "../../../test/support/servers/postgres.ts";
 import type { TestS3 } from "../../../test/support/servers/servers.ts";
@@ -103,6 +104,7 @@ const postgres: BenchWarehouse = {
 				schema: "public",
 				sslMode: "disable",
 				isLocal: true,
+				bound: boundTo(`postgres+disable://127.0.0.1:${port}`),
 			},
 			env: await secretFiles(directory, [
 				[postgresEnv.username, user],
@@ -153,6 +155,7 @@ const clickHouse: BenchWarehouse = {
 				database: "shop",
 				engine: "MergeTree",
 				isLocal: true,
+				bound: boundTo(url),
 			},
 			env: await secretFiles(directory, [
 				[clickHouseEnv.username, user],

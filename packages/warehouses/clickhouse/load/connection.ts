@@ -9,6 +9,7 @@ import {
 	type ClickHouseSettings,
 	createClient,
 } from "@clickhouse/client";
+import { parseBinding, unboundReason } from "../../definition/binding.ts";
 import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
@@ -85,6 +86,14 @@ export class Connection {
 			required("password"),
 			secret(fileEnv.authorities),
 		]);
+		const { ca, bound } = input;
+		const target = parseBinding(input.url);
+		const refusal = unboundReason(
+			target && { ...target, ...(ca && { ca }) },
+			bound,
+		);
+		if (refusal !== undefined)
+			throw new ClickHouseFailure("HostNotBound", refusal);
 		const { hostname, protocol } = new URL(input.url);
 		const rules = { allowsLoopback: input.isLocal === true };
 		const options = {

@@ -10,6 +10,7 @@ import {
 import pg from "pg";
 // COPY, which the client leaves to this package of its makers.
 import { from as copyFrom } from "pg-copy-streams";
+import { unboundReason } from "../../definition/binding.ts";
 import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
@@ -17,7 +18,12 @@ import {
 	requireHost,
 } from "../../load/checked-host.ts";
 import { secretFile, type WarehouseContext } from "../../load/warehouse.ts";
-import { fileEnv, type PostgresInput, type SslMode } from "../input.ts";
+import {
+	fileEnv,
+	type PostgresInput,
+	type SslMode,
+	targetOf,
+} from "../input.ts";
 import { failureOf, PostgresFailure } from "./failure.ts";
 
 /** The oldest version that gets fixes of its makers (postgresql.org/support/versioning). */
@@ -78,13 +84,21 @@ export class Database {
 				input.database ?? required("dbname"),
 				secret(fileEnv.authorities),
 			]);
-		const server = `${host}:${Number(port ?? 5432)}`;
+		const hostPort = Number(port ?? 5432);
+		const server = `${host}:${hostPort}`;
+		const hasAuthorities = authorities !== undefined;
+		const refusal = unboundReason(
+			targetOf(input, { host, port: hostPort, hasAuthorities }),
+			input.bound,
+		);
+		if (refusal !== undefined)
+			throw new PostgresFailure("HostNotBound", refusal);
 		const rules = { allowsLoopback: input.isLocal === true };
 		const client = new pg.Client({
 			user,
 			password,
 			host,
-			port: Number(port ?? 5432),
+			port: hostPort,
 			database,
 			application_name: "tidemill",
 			ssl: tlsOptions(input.sslMode, host, authorities),
