@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type {
 	DestinationSpec,
@@ -363,6 +364,26 @@ test.each<[string, DestinationSpec, SecretChange?]>([
 		expect(back.ready!.reason).toBe("HostNotBound");
 	},
 );
+
+test("one that becomes a file meanwhile is bound first, and one whose Secret is away for a while isn't", () => {
+	const { after, spec, secret } = inGrace();
+	const file = look(
+		{ type: "DuckDB", duckDB: { path: "a.duckdb", volumeClaimName: "files" } },
+		secret,
+		after,
+	);
+	expect(file.after!.reached).not.toHaveProperty("unbound");
+	expect(look(spec, secret, file.after).ready!.reason).toBe("HostNotBound");
+	const destination = destinationWith(after, spec);
+	const away = statusIn(decide(stateWith({ destination }), now));
+	expect(away!.conditions![0]!.reason).toBe("SecretNotFound");
+	expect(look(spec, secret, away).ready!.reason).toBe("VerifiedUnbound");
+});
+
+test("the grace ends with 0.2.0: then status.reached.unbound and VerifiedUnbound go, with their metric and alert", () => {
+	const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+	expect(version).toMatch(/^0\.[01]\./);
+});
 
 test("a password that changes is checked where it went before, and the grace goes on while that fails", () => {
 	const { after, spec } = inGrace();

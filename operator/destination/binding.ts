@@ -129,12 +129,14 @@ function lastReached(
 
 /** What the status keeps of it until a check has succeeded: a grace that has ended doesn't come back. */
 export function keptReached(
-	{ status }: Destination,
+	{ spec, status }: Destination,
 	reach: Reach | undefined,
 ): DestinationReached | undefined {
 	if (reach?.isUnbound) return reach.reached;
 	const { reached } = status ?? {};
-	if (!reached || !reach) return reached;
+	if (!reached) return undefined;
+	// A Secret that is missing may come back.
+	if (!reach && warehouseOf(spec)?.definition.connection) return reached;
 	const { unbound: _, ...kept } = reached;
 	return kept;
 }

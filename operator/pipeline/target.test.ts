@@ -8,6 +8,7 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
+import { checkHash } from "../destination/check.ts";
 import type { PipelineReferences } from "./state.ts";
 import { resolveTarget } from "./target.ts";
 
@@ -40,6 +41,39 @@ test("a resolved Pipeline has a table, columns and a destination", () => {
 			layout,
 		},
 	});
+});
+
+test("a Pipeline into a server can't run from the moment on at which the Secret binds it no more", () => {
+	const spec = {
+		type: "Postgres",
+		postgres: {
+			host: "db",
+			database: "shop",
+			credentials: { secretRef: { name: "app" } },
+		},
+	} as const;
+	const secretWith = (hosts: string): Secret => ({
+		metadata: {
+			name: "app",
+			uid: "s",
+			labels: { "tidemill.dev/use": "true" },
+			annotations: { "tidemill.dev/hosts": hosts },
+		},
+		data: { username: "YQ==", password: "YQ==" },
+	});
+	const bound = [secretWith("postgres://db")];
+	const destination = destinationOf();
+	destination.spec = spec;
+	destination.status!.lastCheck = { hash: checkHash(spec, bound) };
+	destination.status!.reached = {
+		address: "postgres+verify-full://db:5432",
+		secretUIDs: ["s"],
+	};
+	expect(reasonOf({ destination, credentials: bound })).toBeUndefined();
+	for (const hosts of ["", "postgres://other"]) {
+		const credentials = [secretWith(hosts)];
+		expect(reasonOf({ destination, credentials })).toBe("DestinationNotReady");
+	}
 });
 
 const schema = { properties: { total: { type: "number" } } };
