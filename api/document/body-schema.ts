@@ -133,8 +133,9 @@ function shownPart(schema: SchemaObject): SchemaObject {
 /** Wherever the CRD has a reference to a Secret, the API also accepts the secret itself. */
 function withInlineSecret(
 	schema: ObjectSchema,
-	{ at, inline, ref, description }: SecretField,
+	secretField: SecretField,
 ): ObjectSchema {
+	const { at, inline, ref, description, beside } = secretField;
 	const [first, ...rest] = at;
 	if (first === undefined) {
 		const text = { type: "string", minLength: 1, maxLength: 65_536 };
@@ -147,16 +148,28 @@ function withInlineSecret(
 			...schema,
 			required: required.filter((name) => name !== ref),
 			...(required.includes(ref)
-				? { oneOf: [{ required: [ref] }, { required: [inline] }] }
+				? {
+						oneOf: [
+							{ required: [ref] },
+							{ required: [...(beside ? [beside.inline] : []), inline] },
+						],
+					}
 				: { not: { required: [ref, inline] } }),
 			properties: {
 				...schema.properties,
+				...(beside && {
+					[beside.inline]: {
+						description: beside.description,
+						writeOnly: true,
+						...text,
+					},
+				}),
 				[inline]: { description, writeOnly: true, ...value },
 			},
 		};
 	}
 	const inner = schema.properties[first] as ObjectSchema;
-	const field = { at: rest, inline, ref, description };
+	const field = { ...secretField, at: rest };
 	return {
 		...schema,
 		properties: {

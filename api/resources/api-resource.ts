@@ -11,9 +11,12 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
+import { annotation } from "../../crds/labels.ts";
 import type { KindWithSpec } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { withoutLineEnd } from "../../packages/service/secret-files.ts";
+import { bindingText } from "../../packages/warehouses/definition/binding.ts";
+import type { WarehouseDefinition } from "../../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { ListFilter } from "./page.ts";
 import type { SecretField } from "./secret-fields.ts";
@@ -113,10 +116,7 @@ export const destinations: ApiResource<Destination> = {
 			field: "spec.destinationRef.name",
 		},
 	],
-	secretFields: [...warehouses.values()].flatMap(
-		({ member, secretFields = [] }) =>
-			secretFields.map((field) => ({ ...field, at: [member, ...field.at] })),
-	),
+	secretFields: [...warehouses.values()].flatMap(secretFieldsOf),
 };
 
 export const pipelines: ApiResource<Pipeline> = {
@@ -208,3 +208,26 @@ export const apiResources: ApiResource[] = [
 	trackingPlans,
 	operations,
 ];
+
+/** Those of a type of warehouse, by their paths in the whole spec. */
+function secretFieldsOf(definition: WarehouseDefinition): SecretField[] {
+	const { member, secretFields = [] } = definition;
+	const within = (path: string) => [member, ...path.split(".")];
+	return secretFields.map(({ at, address, needs = [], ...field }) => ({
+		...field,
+		at: [member, ...at],
+		...(address && {
+			address: {
+				at: address.map(within),
+				needs: needs.map(within),
+				annotationsOf(spec) {
+					const own = (spec as Record<string, object>)[member]!;
+					const found = definition.connection?.(own, () => undefined);
+					return found && "target" in found
+						? { [annotation.hosts]: bindingText(found.target) }
+						: {};
+				},
+			},
+		}),
+	}));
+}

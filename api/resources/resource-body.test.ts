@@ -99,3 +99,188 @@ test("a read-only field that the operator changed since the GET is ignored", () 
 		[{ path: "status" }, { path: "conditions" }],
 	);
 });
+
+const address = { host: "db.example.com", database: "events" };
+const user = { username: "loader", password: "pass word" };
+const warehouse = (postgres: object) => ({ type: "Postgres", postgres });
+const stored = (postgres: object) => ({
+	...lake,
+	spec: warehouse({
+		...address,
+		credentials: { secretRef: { name: "lake-password-1" } },
+		...postgres,
+	}),
+});
+
+/** What the Secret of a change would have. */
+function secretOf({ spec, secrets }: ReturnType<typeof newSpec>) {
+	const [{ name, values, address } = {}] = secrets;
+	expect(secrets).toHaveLength(1);
+	return { name, values, ...address!.annotationsOf(spec) };
+}
+
+test.each([
+	[
+		warehouse({ ...address, credentials: user }),
+		"postgres+verify-full://db.example.com:5432",
+	],
+	[
+		warehouse({
+			...address,
+			...{ host: "DB.", port: 6432, sslMode: "disable", credentials: user },
+		}),
+		"postgres+disable://db.:6432",
+	],
+	[
+		warehouse({
+			...{ ...address, caSecretRef: { name: "our-ca" }, credentials: user },
+		}),
+		"postgres+verify-full://db.example.com:5432?ca=our-ca",
+	],
+	[
+		{
+			type: "ClickHouse",
+			clickHouse: {
+				...{ url: "http://ch.db.svc:8123", database: "d", credentials: user },
+			},
+		},
+		"http://ch.db.svc:8123",
+	],
+])(
+	"a password of a new Destination becomes a Secret that is bound to its address (%#)",
+	(body, hosts) => {
+		const wanted = newSpec(destinations, body, "lake");
+		const found = secretOf(wanted);
+		expect(found).toEqual({
+			name: expect.stringMatching(/^lake-password-[0-9a-f]{10}$/),
+			values: user,
+			"tidemill.dev/hosts": hosts,
+		});
+		const shown = JSON.stringify(wanted.spec);
+		expect(shown).toContain(
+			`"credentials":{"secretRef":{"name":"${found.name}"}}`,
+		);
+		expect(shown).not.toContain(user.password);
+	},
+);
+
+test("who changes a password says where it goes, and not somebody who changed that before", () => {
+	const before = stored({
+		...{ host: "evil.example.com", port: 6432, sslMode: "disable" },
+		caSecretRef: { name: "evil", key: "evil.crt" },
+	});
+	const patched = (postgres: object) => () =>
+		changedSpec(destinations, before, {
+			postgres: { credentials: user, ...postgres },
+		});
+	const missing = (...fields: string[]) =>
+		fields.map((field) => ({
+			path: `postgres.${field}`,
+			message: expect.stringContaining("must be given beside password"),
+		}));
+	expect(refusal(patched({}))).toEqual(
+		missing("host", "port", "sslMode", "caSecretRef.name", "caSecretRef.key"),
+	);
+	expect(refusal(patched({ host: "db", port: null }))).toEqual(
+		missing("sslMode", "caSecretRef.name", "caSecretRef.key"),
+	);
+	expect(
+		refusal(
+			patched({
+				host: "db",
+				port: 1,
+				sslMode: "require",
+				caSecretRef: { name: "ours" },
+			}),
+		),
+	).toEqual(missing("caSecretRef.key"));
+	const whole = { host: "db", port: null, sslMode: null, caSecretRef: null };
+	expect(secretOf(patched(whole)() as never)).toMatchObject({
+		"tidemill.dev/hosts": "postgres+verify-full://db:5432",
+	});
+});
+
+test("a change of the address alone makes no Secret and binds none", () => {
+	for (const patch of [{ host: "evil.example.com" }, { sslMode: "disable" }]) {
+		const { spec, secrets } = changedSpec(destinations, stored({}), {
+			postgres: patch,
+		});
+		expect(secrets).toEqual([]);
+		expect(spec).toMatchObject({
+			postgres: {
+				...patch,
+				credentials: { secretRef: { name: "lake-password-1" } },
+			},
+		});
+	}
+});
+
+test.each([
+	["without an address", {}, ["host", "database"]],
+	[
+		"of null",
+		{ ...address, credentials: { ...user, password: null } },
+		["credentials.password"],
+	],
+	[
+		"without a user",
+		{ ...address, credentials: { password: "x" } },
+		["credentials.username"],
+	],
+	[
+		"and none, but a user",
+		{ ...address, credentials: { username: "x" } },
+		["credentials.password"],
+	],
+	[
+		"with a control character",
+		{
+			...address,
+			credentials: { username: "a\0database\0b", password: "a\r\nb" },
+		},
+		["credentials.username", "credentials.password"],
+	],
+	[
+		"beside a Secret that is there",
+		{ ...address, credentials: { ...user, secretRef: { name: "others" } } },
+		["credentials.username", "credentials.password"],
+	],
+	[
+		"beside a binding of somebody's own",
+		{ ...address, credentials: { ...user, hosts: "postgres://evil" } },
+		["credentials.hosts"],
+	],
+	[
+		"at a host that is two bindings",
+		{ ...address, host: "a,postgres://evil" },
+		["host"],
+	],
+])("a password %s is refused", (_, postgres, paths) => {
+	const details = refusal(() =>
+		newSpec(
+			destinations,
+			warehouse({ credentials: user, ...postgres }),
+			"lake",
+		),
+	) as { path: string }[];
+	expect(details.map(({ path }) => path).sort()).toEqual(
+		paths.map((path) => `postgres.${path}`).sort(),
+	);
+});
+
+test.each(["annotations", "metadata", "hosts", "tidemill.dev/hosts"])(
+	"a body with %s is refused: annotations of a Secret come with a password alone",
+	(field) => {
+		const body = {
+			...stored({}).spec,
+			[field]: { "tidemill.dev/hosts": "postgres://evil" },
+		};
+		const unknown = [
+			{ path: expect.stringContaining(field), message: "is not a known field" },
+		];
+		expect(refusal(() => newSpec(destinations, body, "lake"))).toEqual(unknown);
+		expect(refusal(() => changedSpec(destinations, stored({}), body))).toEqual(
+			unknown,
+		);
+	},
+);

@@ -10,7 +10,11 @@ import {
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
+import {
+	type InlineSecret,
+	takeSecrets,
+	unsaidAddress,
+} from "./secret-fields.ts";
 import { valueErrors } from "./spec-values.ts";
 import { resourceView, shownName } from "./views.ts";
 
@@ -33,8 +37,8 @@ export function newSpec(
 		body,
 		undefined,
 	);
-	const taken = takeSecrets(resource.secretFields, fields, name);
-	return checked(resource, taken.body, taken.secrets, labels, [
+	const taken = take(resource, fields, name);
+	return checked(resource, taken, labels, [
 		...nameErrors(given),
 		...labelErrors(labels),
 		...errors,
@@ -61,8 +65,8 @@ export const replacedSpec: SpecChange = (
 		body,
 		resourceView(current),
 	);
-	const taken = takeSecrets(resource.secretFields, fields, name);
-	return checked(resource, taken.body, taken.secrets, labels, [
+	const taken = take(resource, fields, name);
+	return checked(resource, taken, labels, [
 		...renameErrors(newName, name),
 		...labelErrors(labels),
 		...errors,
@@ -82,10 +86,9 @@ export const changedSpec: SpecChange = (
 		patch,
 		resourceView(current),
 	);
-	const taken = takeSecrets(resource.secretFields, fields, name, true);
-	const merged = mergePatch(current.spec, taken.body) as JsonObject;
+	const taken = take(resource, fields, name, current.spec);
 	const all = labels === undefined ? undefined : mergePatch(known, labels);
-	return checked(resource, merged, taken.secrets, all, [
+	return checked(resource, taken, all, [
 		...renameErrors(newName, name),
 		...labelErrors(labels, true),
 		...errors,
@@ -93,6 +96,24 @@ export const changedSpec: SpecChange = (
 		...unknownFields(resource.kind.kind, taken.body),
 	]);
 };
+
+/**
+ * Takes the secrets out of a body.
+ * @param patched The spec that the body is a patch to.
+ */
+function take(
+	{ secretFields }: ApiResource,
+	fields: JsonObject,
+	name: string,
+	patched?: object,
+) {
+	const taken = takeSecrets(secretFields, fields, name, patched !== undefined);
+	const spec = (
+		patched ? mergePatch(patched, taken.body) : taken.body
+	) as JsonObject;
+	const unsaid = unsaidAddress(secretFields, fields, spec);
+	return { ...taken, spec, errors: [...taken.errors, ...unsaid] };
+}
 
 /**
  * A JSON Merge Patch for the apiserver to merge, after a check of each field. Only the apiserver can check the merged
@@ -221,8 +242,7 @@ function nameErrors(name: unknown): ErrorDetail[] {
 
 function checked(
 	{ kind, noun }: ApiResource,
-	spec: JsonObject,
-	secrets: InlineSecret[],
+	{ spec, secrets }: { spec: JsonObject; secrets: InlineSecret[] },
 	labels: unknown,
 	errors: ErrorDetail[],
 ): WantedSpec {

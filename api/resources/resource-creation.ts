@@ -68,7 +68,8 @@ async function create(
 	name: string,
 	{ idempotency, dryRun }: Creation,
 ): Promise<Resource> {
-	const { spec, secrets, labels } = newSpec(resource, body, name);
+	const wanted = newSpec(resource, body, name);
+	const { spec, labels } = wanted;
 	const metadata = {
 		name,
 		namespace: account,
@@ -82,6 +83,6 @@ async function create(
 			{ ...writeOptions, dryRun },
 		);
 	return createOnce(client, resource.kind, metadata, idempotency, () =>
-		withSecrets({ client, account }, secrets, dryRun, write),
+		withSecrets({ client, account }, wanted, dryRun, write),
 	);
 }

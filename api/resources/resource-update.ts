@@ -126,9 +126,10 @@ async function change(
 	resource: ApiResource,
 	{ client, account }: ApiRequest,
 	before: Resource,
-	{ spec, secrets, labels }: WantedSpec,
+	wanted: WantedSpec,
 	dryRun: boolean,
 ): Promise<Resource | undefined> {
+	const { spec, labels } = wanted;
 	const { name, uid, generation, labels: known } = before.metadata;
 	const relabels =
 		labels !== undefined && !isDeepStrictEqual(labels, known ?? {});
@@ -148,7 +149,7 @@ async function change(
 			{ ...writeOptions, dryRun },
 		);
 	try {
-		return await withSecrets({ client, account }, secrets, dryRun, write);
+		return await withSecrets({ client, account }, wanted, dryRun, write);
 	} catch (error) {
 		if (isOutdated(error)) return undefined;
 		throw error;

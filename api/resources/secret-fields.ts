@@ -20,12 +20,24 @@ export interface SecretField {
 	description: string;
 	/** What a secret must be; undefined if this one is. */
 	problemOf?(secret: string): string | undefined;
+	/** Another field that the request gives with it, for the same Secret, to which the reference is as a whole. */
+	beside?: { inline: string; description: string };
+	/** For a secret that goes to an address: who gives it says where, so that nobody else has chosen that. */
+	address?: {
+		/** Paths in the spec. */
+		at: string[][];
+		/** What the spec must have. */
+		needs: string[][];
+		/** The Secret's annotations that bind it to the address in a valid spec. */
+		annotationsOf(spec: object): Record<string, string>;
+	};
 }
 
-/** A Secret to create: its name, and its values by key. */
+/** A Secret to create: its name, its values by key, and where they go. */
 export interface InlineSecret {
 	name: string;
 	values: Record<string, string>;
+	address?: SecretField["address"];
 }
 
 const maxSecretLength = 65_536;
@@ -47,42 +59,87 @@ export function takeSecrets(
 		errors: [] as ErrorDetail[],
 	};
 	for (const field of fields) {
-		const parent = field.at.reduce<unknown>(
-			(value, name) => (isObject(value) ? value[name] : undefined),
-			result.body,
-		);
-		if (!isObject(parent) || !Object.hasOwn(parent, field.inline)) continue;
-		const { [field.inline]: given, ...rest } = parent;
-		const path = [...field.at, field.inline].join(".");
-		const problem = problemOf(field, given, rest, isPatch);
-		if (problem) {
-			result.errors.push({ path, message: problem });
-			// Otherwise the CRD's schema would also report the field as unknown.
-			result.body = replaceAt(result.body, field.at, {
-				...rest,
-				...placeholder(field),
-			});
+		const parent = valueAt(result.body, field.at);
+		const names = namesOf(field);
+		if (!isObject(parent) || !names.some((name) => Object.hasOwn(parent, name)))
 			continue;
-		}
+		const rest = Object.fromEntries(
+			Object.entries(parent).filter(([name]) => !names.includes(name)),
+		);
+		const errors = names.flatMap((name) => {
+			const message = problemOf(field, name, parent, isPatch);
+			return message ? [{ path: [...field.at, name].join("."), message }] : [];
+		});
 		const name = `${resource}-${field.inline}-${randomBytes(5).toString("hex")}`;
-		const values = valuesOf(field, given as string | string[]);
-		const refs = Object.keys(values).map((key) => ({ name, key }));
-		result.secrets.push({ name, values });
+		const values = errors.length > 0 ? { x: "x" } : valuesOf(field, parent);
+		// Beside errors, too: otherwise the CRD's schema would also report the field as unknown.
 		result.body = replaceAt(result.body, field.at, {
 			...rest,
-			[field.ref]: isList(field) ? refs : refs[0],
+			[field.ref]: referenceTo(field, name, values),
 		});
+		result.errors.push(...errors);
+		if (errors.length === 0)
+			result.secrets.push({
+				...{ name, values },
+				...(field.address && { address: field.address }),
+			});
 	}
 	return result;
 }
 
+/**
+ * What a body with a secret lacks of the address to which that goes: all that the resource has of it afterwards. Otherwise the secret would
+ * go where somebody else wanted it before.
+ * @param body As the request has it.
+ */
+export function unsaidAddress(
+	fields: SecretField[],
+	body: JsonObject,
+	spec: JsonObject,
+): ErrorDetail[] {
+	return fields
+		.filter((field) => valueAt(body, [...field.at, field.inline]) !== undefined)
+		.flatMap(({ inline, address }) =>
+			[
+				...(address?.needs ?? []).filter(
+					(path) => valueAt(spec, path) === undefined,
+				),
+				...(address?.at ?? []).filter(
+					(path) =>
+						valueAt(spec, path) !== undefined &&
+						valueAt(body, path) === undefined,
+				),
+			].map((path) => ({
+				path: path.join("."),
+				message: `must be given beside ${inline}: a request that gives one says where it goes`,
+			})),
+		);
+}
+
+function valueAt(object: unknown, path: string[]): unknown {
+	return path.reduce<unknown>(
+		(value, name) =>
+			isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined,
+		object,
+	);
+}
+
+function namesOf({ inline, beside }: SecretField): string[] {
+	return [...(beside ? [beside.inline] : []), inline];
+}
+
+function referenceTo(field: SecretField, name: string, values: object) {
+	if (field.beside) return { name };
+	const refs = Object.keys(values).map((key) => ({ name, key }));
+	return isList(field) ? refs : refs[0];
+}
+
 function problemOf(
 	field: SecretField,
-	given: unknown,
-	rest: JsonObject,
+	name: string,
+	{ [name]: given, [field.ref]: reference }: JsonObject,
 	isPatch: boolean,
 ): string | undefined {
-	const reference = rest[field.ref];
 	if (reference !== undefined && !(isPatch && reference === null))
 		return `must not be combined with ${field.ref}`;
 	const isSecret = (value: unknown) =>
@@ -101,20 +158,20 @@ function problemOf(
 		: `must be a string of 1 to ${maxSecretLength} characters`;
 }
 
-function placeholder(field: SecretField): JsonObject {
-	const ref = { name: "x", key: "x" };
-	return { [field.ref]: isList(field) ? [ref] : ref };
-}
-
 function valuesOf(
-	{ inline }: SecretField,
-	given: string | string[],
+	field: SecretField,
+	given: JsonObject,
 ): Record<string, string> {
-	return typeof given === "string"
-		? { [inline]: given }
-		: Object.fromEntries(
-				given.map((value, index) => [`${inline}-${index}`, value]),
-			);
+	return Object.fromEntries(
+		namesOf(field).flatMap((name) =>
+			isList(field)
+				? (given[name] as string[]).map((value, index) => [
+						`${name}-${index}`,
+						value,
+					])
+				: [[name, given[name] as string]],
+		),
+	);
 }
 
 function isList({ ref }: SecretField): boolean {
@@ -140,13 +197,13 @@ function replaceAt(
  */
 export async function withSecrets<T>(
 	{ client, account }: Pick<ApiRequest, "client" | "account">,
-	secrets: InlineSecret[],
+	{ spec, secrets }: { spec: object; secrets: InlineSecret[] },
 	dryRun: boolean,
 	write: (dryRun: boolean) => Promise<T>,
 ): Promise<T> {
 	if (secrets.length === 0) return write(dryRun);
 	const rehearsed = await write(true);
-	for (const { name, values } of secrets)
+	for (const { name, values, address } of secrets)
 		await client.create(
 			kinds.secret,
 			{
@@ -154,6 +211,7 @@ export async function withSecrets<T>(
 					name,
 					namespace: account,
 					labels: { ...managedByApi, [label.use]: "true" },
+					...(address && { annotations: address.annotationsOf(spec) }),
 				},
 				immutable: true,
 				stringData: values,

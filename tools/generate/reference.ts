@@ -51,7 +51,10 @@ export const referenceParts: Record<string, () => string> = {
 	"api/resources/secret-fields.ts": () =>
 		apiResources
 			.flatMap(({ secretFields }) => secretFields)
-			.map(({ at, inline }) => `- ${code([...at, inline].join("."))}\n`)
+			.map(
+				({ at, inline, beside }) =>
+					`- ${code([...at, inline].join("."))}${beside ? `, and ${code(beside.inline)} beside it` : ""}\n`,
+			)
 			.join(""),
 	"cli/*.ts": commandHelp,
 	"charts/tidemill/files/crds/*.yaml": () =>

@@ -4,6 +4,7 @@ import {
 	authoritiesOf,
 	caOf,
 	lineOf,
+	userFields,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import { authoritiesField, secretHelp } from "../definition/form.ts";
@@ -80,6 +81,10 @@ export const definition = {
 		return undefined;
 	},
 
+	secretFields: userFields({
+		address: ["url", "caSecretRef.name", "caSecretRef.key"],
+		needs: ["url"],
+	}),
 	patternWords: {
 		"^https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]+)?/?$":
 			"must be the URL of a server without a path, such as https://clickhouse.example.com:8443",
@@ -96,7 +101,7 @@ export const definition = {
 			["--database <name>", "the database of the ClickHouse server"],
 			[
 				"--user-secret <secret>",
-				"the Secret with the keys `username` and `password`",
+				"the Secret with the keys `username` and `password`, which says where they may go (tidemill.dev/hosts)",
 			],
 		],
 		example:

@@ -130,6 +130,12 @@ export interface WarehouseSecretField {
 	ref: "secretRef";
 	description: string;
 	problemOf(value: string): string | undefined;
+	/** A field that is given with it, and goes into the same Secret. The reference is to the Secret as a whole. */
+	beside?: { inline: string; description: string };
+	/** Fields of the type's part of the spec that say where the secret goes. */
+	address?: readonly string[];
+	/** Those that it needs beside it. */
+	needs?: readonly string[];
 }
 
 /** What a Job needs to reach a warehouse. */
@@ -187,6 +193,28 @@ export function caOf({
 	return caSecretRef && caSecretRef.name !== credentials.secretRef.name
 		? { ca: caSecretRef.name }
 		: {};
+}
+
+/** The user's password and name, which the REST API keeps in a Secret that is bound to the address. */
+export function userFields(
+	fields: Required<Pick<WarehouseSecretField, "address" | "needs">>,
+): WarehouseSecretField[] {
+	return [
+		{
+			at: ["credentials"],
+			inline: "password",
+			ref: "secretRef",
+			description:
+				"The user's password, instead of `secretRef`. The API keeps it in a Secret that is bound to the address of this request, and never returns it.",
+			beside: {
+				inline: "username",
+				description: "The user's name, beside `password`.",
+			},
+			...fields,
+			problemOf: (value) =>
+				/\p{Cc}/u.test(value) ? "must have no control characters" : undefined,
+		},
+	];
 }
 
 /** One line of text, such as a user's name or password, as a file of the Job. */

@@ -3,6 +3,7 @@ import {
 	authoritiesOf,
 	caOf,
 	lineOf,
+	userFields,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import { authoritiesField, secretHelp } from "../definition/form.ts";
@@ -135,6 +136,10 @@ export const definition = {
 		return undefined;
 	},
 
+	secretFields: userFields({
+		address: ["host", "port", "sslMode", "caSecretRef.name", "caSecretRef.key"],
+		needs: ["host", "database"],
+	}),
 	patternWords: {
 		"^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?\\.?|[0-9A-Fa-f:.]+)$":
 			"must be a host's name or address, such as db.example.com",
@@ -147,7 +152,7 @@ export const definition = {
 			["--schema <name>", "the schema that holds the tables; else public"],
 			[
 				"--postgres-secret <secret>",
-				"the Secret with the keys `username` and `password`",
+				"the Secret with the keys `username` and `password`, which says where they may go (tidemill.dev/hosts)",
 			],
 			[
 				"--ssl-mode <mode>",
