@@ -2,14 +2,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { valueAt } from "../resource/draft.ts";
+import { type Draft, valueAt } from "../resource/draft.ts";
 import {
 	fieldsOf,
+	formFields,
+	isMoved,
 	newDestination,
 	placeOf,
 	typeOf,
 	warehouseTypes,
 	withType,
+	withUser,
 } from "./form.ts";
 
 const crd = parse(
@@ -68,3 +71,41 @@ test("where a warehouse is fits in a line", () => {
 		].map(placeOf),
 	).toEqual(["a/b.duckdb", "p/d", "https://c:8443/d", "pg"]);
 });
+
+const postgres = (own: object, secret = "pg"): Draft => ({
+	name: "lake",
+	spec: {
+		type: "Postgres",
+		postgres: {
+			...{ host: "db", credentials: { secretRef: { name: secret } } },
+			...own,
+		},
+	},
+});
+
+test("a user and a password take the place of the Secret in what is sent, and stay out of the draft", () => {
+	const user = { username: "u", password: "p" };
+	expect(withUser(postgres({}), user).spec).toEqual({
+		type: "Postgres",
+		postgres: { host: "db", credentials: user },
+	});
+	const none = { username: "", password: "" };
+	expect(withUser(postgres({}), none)).toEqual(postgres({}));
+	expect(withUser(newDestination(), user)).toEqual(newDestination());
+	expect(formFields).toContain("clickHouse.credentials.password");
+});
+
+test.each([
+	[{ host: "evil" }, true],
+	[{ port: 6432 }, true],
+	[{ sslMode: "disable" }, true],
+	[{ caSecretRef: { name: "evil" } }, true],
+	[{ database: "other" }, false],
+	[{ credentials: { secretRef: { name: "another" } } }, false],
+	[{ credentials: undefined, host: "other" }, false],
+])(
+	"after the change %j the password is asked for again: %s",
+	(own, isAsked) => {
+		expect(isMoved(postgres(own), postgres({}))).toBe(isAsked);
+	},
+);

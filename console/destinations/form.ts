@@ -1,6 +1,6 @@
 import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
 import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
-import type { Draft } from "../resource/draft.ts";
+import { type Draft, textAt, valueAt, withField } from "../resource/draft.ts";
 
 /** What the form of a Destination shows of a draft; the YAML has the rest. */
 
@@ -20,7 +20,46 @@ export function fieldsOf(type: string): [string, WarehouseFormField][] {
 export const formFields = [
 	...["name", "displayName", "type"],
 	...warehouseTypes.flatMap((type) => fieldsOf(type).map(([path]) => path)),
+	...warehouseTypes.flatMap((type) => {
+		const at = userAt(type);
+		return at ? [`${at}.username`, `${at}.password`] : [];
+	}),
 ];
+
+/** A user's password stays out of the draft, whose YAML is shown. It is added when the draft is sent, and the API makes a Secret of it. */
+export interface User {
+	username: string;
+	password: string;
+}
+
+/** The path of the credentials that may be a user's; undefined for a type without. */
+export function userAt(type: string): string | undefined {
+	const { member, secretFields = [] } = warehouses.get(type)!;
+	const field = secretFields.find(({ beside }) => beside);
+	return field && [member, ...field.at].join(".");
+}
+
+export function withUser(draft: Draft, { username, password }: User): Draft {
+	const at = userAt(typeOf(draft));
+	return at && (username || password)
+		? withField(draft, at, { username, password })
+		: draft;
+}
+
+/** Whether the draft sends the Secret of before to another address, where it mustn't go. */
+export function isMoved(draft: Draft, before: Draft): boolean {
+	const { member, secretFields = [] } = warehouses.get(typeOf(draft))!;
+	return secretFields.some(({ at, ref, address = [] }) => {
+		const isSame = (path: string) =>
+			textAt(draft.spec, path) === textAt(before.spec, path);
+		const secret = [member, ...at, ref].join(".");
+		return (
+			valueAt(draft.spec, secret) !== undefined &&
+			isSame(`${secret}.name`) &&
+			!address.every((path) => isSame(`${member}.${path}`))
+		);
+	});
+}
 
 export function newDestination(): Draft {
 	return { name: "", spec: { type: usualType, [memberOf(usualType)]: {} } };

@@ -17,6 +17,14 @@ export const destinations = {
 	nameHelp: "For kubectl and the API. It can't change later.",
 	displayName: "Display name",
 
+	user: "Or a user and a password",
+	userHelp:
+		"In place of a Secret of yours. They are kept in a new Secret, which goes to this address alone, and never shown again.",
+	username: "User",
+	password: "Password",
+	passwordAgain:
+		"The address has changed. The Secret goes to the former one, unless its annotation tidemill.dev/hosts names the new one, too. Enter the user and the password again.",
+
 	checkNow: "Check now",
 	checking: "The check runs. What it finds is shown here.",
 	checked: "The check has ended.",
