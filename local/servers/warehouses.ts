@@ -1,3 +1,4 @@
+import { annotation, label } from "../../crds/labels.ts";
 import type {
 	LocalServerPlace,
 	LocalWarehouse,
@@ -36,7 +37,7 @@ export async function prepareWarehouse(
 export async function installSecret(
 	kubectl: Kubectl,
 	directory: string,
-	{ program: { name }, secret }: WarehouseServer,
+	{ program: { name }, secret, hosts }: WarehouseServer,
 ): Promise<void> {
 	await applyObject(kubectl, directory, "secret", {
 		apiVersion: "v1",
@@ -45,7 +46,8 @@ export async function installSecret(
 		metadata: {
 			name,
 			namespace: "default",
-			labels: { "tidemill.dev/use": "true" },
+			labels: { [label.use]: "true" },
+			annotations: { [annotation.hosts]: hosts },
 		},
 	});
 }

@@ -173,6 +173,7 @@ test.runIf(hasPostgres)(
 			metadata: {
 				...{ name: "postgres", namespace: local.namespace },
 				labels: metadata.labels!,
+				annotations: metadata.annotations!,
 			},
 			...{ type: type!, data: data! },
 		});

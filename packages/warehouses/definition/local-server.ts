@@ -27,6 +27,8 @@ export interface LocalWarehouse {
 	stopTimeoutMs: number;
 	/** Of the Secret with which Destinations reach it: in the namespace default, and of the type's name. */
 	secret: { type: string; stringData: Record<string, string> };
+	/** Where it may go, as {@link file://./binding.ts} reads it. */
+	hosts: string;
 	/** Of a person's shell. */
 	variables: Record<string, string>;
 	/** For people, without a password. */

@@ -80,6 +80,8 @@ export const prepare: PrepareLocalServer = async ({
 				dbname: database,
 			},
 		},
+		// On the loopback, it needs no TLS.
+		hosts: `postgres+disable://${host}:${port}`,
 		// By which psql and other clients find it.
 		variables: {
 			PGHOST: host,
