@@ -172,7 +172,7 @@ function documentedResources() {
 	return [
 		cluster as {
 			metadata: { name: string };
-			spec: { inheritedMetadata: { labels: Record<string, string> } };
+			spec: { inheritedMetadata: Inherited };
 		},
 		destination as Destination,
 	] as const;
@@ -230,7 +230,7 @@ function applicationSecret(password: string): object {
 	}));
 	return secret("app", {
 		type: "kubernetes.io/basic-auth",
-		labels: cluster.spec.inheritedMetadata.labels,
+		metadata: cluster.spec.inheritedMetadata,
 		stringData: {
 			username: "app",
 			user: "app",
@@ -247,18 +247,26 @@ function applicationSecret(password: string): object {
 	});
 }
 
-function secret(of: "app" | "ca", { labels, ...rest }: SecretContent): object {
+function secret(
+	of: "app" | "ca",
+	{ metadata, ...rest }: SecretContent,
+): object {
 	return {
 		apiVersion: "v1",
 		kind: "Secret",
-		metadata: { name: `${name}-${of}`, namespace, labels },
+		metadata: { name: `${name}-${of}`, namespace, ...metadata },
 		...rest,
 	};
 }
 
+interface Inherited {
+	labels: Record<string, string>;
+	annotations: Record<string, string>;
+}
+
 interface SecretContent {
 	type: string;
-	labels?: Record<string, string>;
+	metadata?: Inherited;
 	stringData: Record<string, string>;
 }
 
