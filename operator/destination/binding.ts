@@ -172,7 +172,7 @@ function bindAdvice(
 	{ target, secretName }: Pick<Reach, "target" | "secretName">,
 ): string {
 	const ca = target.ca === undefined ? "" : "?ca=<SECRET>";
-	return `Whoever may change the Secret decides, with the server's own name in place of <HOST>${ca && " and the authorities' Secret in place of <SECRET>"}: kubectl annotate secret ${secretName} -n ${namespace} ${annotation.hosts}='${placeholders[target.scheme]}${ca}'`;
+	return `Give the user and the password again beside the address, by the REST API or the console. Or whoever may change the Secret decides, with the server's own name in place of <HOST>${ca && " and the authorities' Secret in place of <SECRET>"}: kubectl annotate secret ${secretName} -n ${namespace} ${annotation.hosts}='${placeholders[target.scheme]}${ca}'`;
 }
 
 const placeholders: Record<Scheme, string> = {
