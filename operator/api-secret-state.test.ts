@@ -29,8 +29,12 @@ async function read(
 	const { client } = storedObjects(
 		stored.map((object) => [destinationKind, object]),
 	);
+	const use = { "tidemill.dev/use": "true" };
 	const secret = {
-		metadata: { name: "lake-key-1", namespace: "shop", labels },
+		metadata: {
+			...{ name: "lake-key-1", namespace: "shop" },
+			labels: { ...use, ...labels },
+		},
 	};
 	const context = {
 		client,

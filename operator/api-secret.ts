@@ -8,6 +8,7 @@ import {
 import {
 	annotation,
 	fieldManager,
+	label,
 	managedByApi,
 	ownTokenName,
 } from "../crds/labels.ts";
@@ -160,7 +161,8 @@ export async function readApiSecret(
 
 /** Whether the REST API made a Secret. */
 export function isOfApi({ metadata }: KubeObject): boolean {
-	return Object.entries(managedByApi).every(
+	const marks = { ...managedByApi, [label.use]: "true" };
+	return Object.entries(marks).every(
 		([name, value]) => metadata.labels?.[name] === value,
 	);
 }

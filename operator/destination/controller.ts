@@ -52,12 +52,11 @@ export function createDestinationController(
 		},
 	);
 	loop.watch(informers.destinations);
-	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
-		loop.watch(secrets, ({ metadata }) =>
-			informers.destinations
-				.ofSecret(metadata.namespace!, metadata.name)
-				.map(keyOf),
-		);
+	loop.watch(informers.secrets, ({ metadata }) =>
+		informers.destinations
+			.ofSecret(metadata.namespace!, metadata.name)
+			.map(keyOf),
+	);
 	loop.watch(informers.volumeClaims, ({ metadata }) =>
 		informers.destinations
 			.ofVolumeClaim(metadata.namespace!, metadata.name)

@@ -7,7 +7,7 @@ import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
-import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
+import { readSecret } from "../reconcile/secret-ref.ts";
 import type { HandOver, NotificationOutbox } from "./outbox.ts";
 import type { NotificationWebhooks } from "./webhooks.ts";
 import { webhookSecretsOf, webhooksOf } from "./webhooks.ts";
@@ -33,7 +33,7 @@ export async function readNotifications(
 			isNamed
 				? await readSecret(context, namespace, name)
 				: // Most namespaces have none, which is nothing to ask the apiserver about.
-					recallSecret(context, namespace, name),
+					context.informers.secrets.get(namespace, name),
 		);
 	const webhooks = webhooksOf(resource, (name) => secrets.get(name), sealKey);
 	const deliveries = outbox.deliveriesOf(resource, webhooks);

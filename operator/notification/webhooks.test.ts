@@ -6,7 +6,8 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { defaultSecret, webhooksOf } from "./webhooks.ts";
+import { defaultWebhookSecret as defaultSecret } from "../reconcile/secret-names.ts";
+import { webhooksOf } from "./webhooks.ts";
 
 const sealKey = new SealKey(Buffer.alloc(32, 7));
 const url = "https://hooks.example.com/T/hush";

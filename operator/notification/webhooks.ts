@@ -8,10 +8,8 @@ import type { Secret } from "../../packages/kube/kinds.ts";
 import type { SealKey, SecretSealer } from "../../packages/service/seal-key.ts";
 import { withoutLineEnd } from "../../packages/service/secret-files.ts";
 import type { Reason } from "../reconcile/reasons.ts";
+import { namesIn, webhookSecrets } from "../reconcile/secret-names.ts";
 import { secretValue } from "../reconcile/secret-ref.ts";
-
-/** The Secret with the webhook of resources that name none. */
-export const defaultSecret = "tidemill-notifications";
 
 /** A webhook to call, ready to hand over. */
 export interface SealedWebhook {
@@ -37,10 +35,8 @@ export interface WebhookProblem {
 }
 
 /** The names of the Secrets whose webhooks a resource calls. */
-export function webhookSecretsOf({ spec, kind }: Pipeline | Source): string[] {
-	// A Source that doesn't say when it is quiet sends no notifications.
-	if (kind === "Source" && !spec.notify) return [];
-	return spec.notify?.secretRefs?.map(({ name }) => name) ?? [defaultSecret];
+export function webhookSecretsOf(resource: Pipeline | Source): string[] {
+	return namesIn(webhookSecrets(resource));
 }
 
 /** Pure. @param secretOf a Secret of the namespace, with or without the label; undefined if it doesn't exist. */

@@ -9,6 +9,7 @@ import { ageOf, type ObjectKey } from "../../packages/kube/resource.ts";
 import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import type { OperatorContext, PodPolicy } from "../reconcile/context.ts";
+import type { PlanOutline } from "../reconcile/held.ts";
 import { storedIn } from "../reconcile/questions.ts";
 import { type ErasedPipeline, erasedPipeline } from "./erase.ts";
 import { keptDays, operationJobName, workOf } from "./work.ts";
@@ -47,7 +48,14 @@ export async function readOperation(
 		isConfirmed: hasEnded,
 	});
 	if (!found) return undefined;
-	const { object: operation, job, pods } = found;
+	const { job, pods } = found;
+	// Memory has no schemas of the plan that it tries. When it has ended, nobody needs them.
+	const isOutline = (found.object as PlanOutline<Operation>).hasSchemas;
+	const operation =
+		isOutline && !hasEnded(found.object)
+			? await context.client.get<Operation>(operationKind, name, namespace)
+			: found.object;
+	if (!operation) return undefined;
 	const { spec } = operation;
 	const source = informers.sources.get(namespace, spec.sourceRef.name);
 	const planName = spec.plan?.name;

@@ -121,10 +121,9 @@ export function createPipelineController(
 			textOf({ ...keyOf(pipeline), name }),
 		),
 	);
-	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
-		loop.watch(secrets, (secret) =>
-			tellingBy(textOf(keyOf(secret))).map(keyOf),
-		);
+	loop.watch(informers.secrets, (secret) =>
+		tellingBy(textOf(keyOf(secret))).map(keyOf),
+	);
 	outbox.onChange(({ kind, account, name }) => {
 		if (kind === "Pipeline") loop.enqueue({ namespace: account, name });
 	});

@@ -38,6 +38,21 @@ import {
 	type InformerOptions,
 } from "../../packages/kube/watch/informer.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
+import {
+	metadataAlone,
+	operationOutline,
+	ownKind,
+	planOutline,
+	podParts,
+	withStatus,
+} from "./held.ts";
+import {
+	configMapNamesOf,
+	namedSchemas,
+	plansWithSchemas,
+} from "./named-schemas.ts";
+import { namedSecrets } from "./named-secrets.ts";
+import { credentialSecrets, namesIn } from "./secret-names.ts";
 
 export type Informers = ReturnType<typeof createInformers>;
 
@@ -50,52 +65,73 @@ export function createInformers(
 ) {
 	const follow = <T extends KubeObject>(
 		kind: ResourceKind<T>,
+		kept: (object: T) => T = ownKind,
 		scope: ListScope = {},
-	) => new Informer<T>(client, kind, { ...options, ...scope });
+	) => new Informer<T>(client, kind, { ...options, ...scope, kept });
+	const metadataOf = <T extends KubeObject>(
+		kind: ResourceKind<T>,
+		scope: ListScope = {},
+	) => follow<T>(kind, metadataAlone, { ...scope, metadataOnly: true });
 	const ours = {
 		labelSelector: `${label.managedBy}=${managedByTidemill[label.managedBy]}`,
 	};
+	const sources = withSourceLookups(follow<Source>(sourceKind));
+	const destinations = withDestinationLookups(
+		follow<Destination>(destinationKind),
+	);
+	const pipelines = withPipelineLookups(follow<Pipeline>(pipelineKind));
+	const operations = withOperationLookups(
+		follow<Operation>(operationKind, operationOutline),
+	);
+	const planOutlines = withTrackingPlanLookups(
+		follow<TrackingPlan>(trackingPlanKind, planOutline),
+	);
+	const { log } = options;
+	const plans = { operations, trackingPlans: planOutlines };
 	return {
-		sources: withSourceLookups(follow<Source>(sourceKind)),
-		destinations: withDestinationLookups(follow<Destination>(destinationKind)),
-		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
+		sources,
+		destinations,
+		pipelines,
 		runs: withRunLookups(follow<Run>(runKind)),
-		operations: withOperationLookups(follow<Operation>(operationKind)),
+		operations,
 		trackingPlans: withTrackingPlanLookups(
-			follow<TrackingPlan>(trackingPlanKind),
+			plansWithSchemas(client, planOutlines, log),
 		),
-		/** The Secrets that the operator may read. */
-		secrets: follow(kinds.secret, { labelSelector: `${label.use}=true` }),
-		/** The metadata of the other Secrets, for a message to who forgot the label. */
-		unlabelledSecrets: follow(kinds.secret, {
-			labelSelector: `${label.use}!=true`,
-			metadataOnly: true,
-		}),
-		/** The ConfigMaps that the operator may read. */
-		configMaps: follow(kinds.configMap, { labelSelector: `${label.use}=true` }),
+		/** All Secrets, with what resources name of those that the operator may read. */
+		secrets: namedSecrets(
+			client,
+			metadataOf(kinds.secret),
+			{ sources, destinations, pipelines },
+			log,
+		),
+		/** The ConfigMaps that the operator may read, with the schemas that plans name. */
+		configMaps: namedSchemas(
+			client,
+			metadataOf(kinds.configMap, { labelSelector: `${label.use}=true` }),
+			plans,
+			log,
+		),
 		/** The metadata of all: their labels say which of them Destinations may use. */
-		volumeClaims: follow(kinds.persistentVolumeClaim, { metadataOnly: true }),
-		serviceAccounts: follow(kinds.serviceAccount, { metadataOnly: true }),
+		volumeClaims: metadataOf(kinds.persistentVolumeClaim),
+		serviceAccounts: metadataOf(kinds.serviceAccount),
 		/**
 		 * The metadata of the RoleBindings: those of the REST API's tokens say when a token expires, and a change of another one
 		 * may give the operator its permissions in a namespace, or take them. With a binding for all namespaces none does.
 		 */
-		roleBindings: follow(kinds.roleBinding, {
-			...(!options.namespaces && { labelSelector: label.token }),
-			metadataOnly: true,
-		}),
-		jobs: withJobLookups(follow(kinds.job, ours)),
-		pods: withPodLookups(follow(kinds.pod, ours)),
+		roleBindings: metadataOf(
+			kinds.roleBinding,
+			options.namespaces ? {} : { labelSelector: label.token },
+		),
+		jobs: withJobLookups(follow<Job>(kinds.job, withStatus, ours)),
+		pods: withPodLookups(follow<Pod>(kinds.pod, podParts, ours)),
 	};
 }
 
 // Lookups use an index, since a namespace can have thousands of objects.
 
 /** The names of the Secrets that a Destination refers to. */
-export function secretNamesOf({ spec }: Destination): string[] {
-	const warehouse = warehouseOf(spec);
-	const uses = warehouse?.definition.secrets?.(warehouse.own) ?? [];
-	return uses.map(({ name }) => name);
+export function secretNamesOf(destination: Destination): string[] {
+	return namesIn(credentialSecrets(destination));
 }
 
 /** The name of the PersistentVolumeClaim that a Destination refers to. */
@@ -120,17 +156,11 @@ export function planNamesOf({ spec }: Source): string[] {
 	return name === undefined ? [] : [name];
 }
 
-/** The names of the ConfigMaps that hold a plan's schemas. */
-export function configMapNamesOf({ spec }: TrackingPlan): string[] {
-	const events = spec.events ?? [];
-	const all = [spec.commonFrom, ...events.map(({ schemaFrom }) => schemaFrom)];
-	const names = all.flatMap((from) => from?.configMapKeyRef.name ?? []);
-	return [...new Set(names)];
-}
-
-function withTrackingPlanLookups(trackingPlans: Informer<TrackingPlan>) {
+function withTrackingPlanLookups<
+	I extends Pick<Informer<TrackingPlan>, "index">,
+>(trackingPlans: I) {
 	return Object.assign(trackingPlans, {
-		ofConfigMap: byName(trackingPlans, configMapNamesOf),
+		ofConfigMap: byName<TrackingPlan>(trackingPlans, configMapNamesOf),
 	});
 }
 
@@ -231,7 +261,7 @@ function withPodLookups(pods: Informer<Pod>) {
 
 /** Looks up the objects of a namespace by names that they have or refer to. */
 function byName<T extends KubeObject>(
-	informer: Informer<T>,
+	informer: Pick<Informer<T>, "index">,
 	namesOf: (object: T) => string[],
 ): (namespace: string, name: string) => T[] {
 	const lookUp = informer.index((object) =>

@@ -107,7 +107,8 @@ test("a look at one Run of a crowd looks at each Pipeline once, not for each oth
 		...{ informers, client, log, permissions },
 	} as unknown as OperatorContext;
 	// A Pipeline whose Run has ended has the table: all other Runs are looked through in vain.
-	crowded.pipelines[0]!.metadata.creationTimestamp = "2026-03-02T00:00:00Z";
+	const owner = informers.pipelines.get("shop", "n0")!;
+	owner.metadata.creationTimestamp = "2026-03-02T00:00:00Z";
 	const key = { namespace: "shop", name: "n298" };
 	const state = await readRun(
 		context,

@@ -1,5 +1,8 @@
 import type { ConditionFinding } from "../../packages/kube/conditions.ts";
 
+const secretTooLarge =
+	"The value in the Secret, or all that the namespace's resources name, is larger than Tidemill holds in memory; the message has the size and the bound.";
+
 /** They are the same for each kind that notifies webhooks. */
 const notificationReasons = {
 	NothingToTell: "The webhooks are known, and there was no notification yet.",
@@ -16,6 +19,7 @@ const notificationReasons = {
 	SecretNotLabelled:
 		'The Secret with the webhook lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 	SecretKeyNotFound: "The Secret with the webhook has no key `url`.",
+	SecretTooLarge: secretTooLarge,
 	SealKeyMissing:
 		"The operator has no TIDEMILL_SEAL_KEY, so it can't pass webhooks to notify.",
 } as const;
@@ -44,6 +48,7 @@ export const reasons = {
 			SecretNotLabelled:
 				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
+			SecretTooLarge: secretTooLarge,
 			TokenInvalid:
 				"The token in the Secret is empty, contains control characters or has fewer than 16 bytes. Senders with a token get 503, so that they repeat, and others 401.",
 			SigningSecretInvalid:
@@ -139,6 +144,7 @@ export const reasons = {
 			SecretNotLabelled:
 				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
+			SecretTooLarge: secretTooLarge,
 			CredentialsInvalid:
 				"The Secret's key does not hold credentials for this type of warehouse; the message says what it should be.",
 			VolumeClaimRequired:
@@ -453,6 +459,7 @@ export const mendedByPeople: ReadonlySet<string> = new Set<
 	"SecretNotFound",
 	"SecretNotLabelled",
 	"SecretKeyNotFound",
+	"SecretTooLarge",
 	"TokenInvalid",
 	"SigningSecretInvalid",
 	"SealKeyMissing",

@@ -41,7 +41,7 @@ export interface ResourceController<
 > {
 	/** For logs and metrics. */
 	name: string;
-	known: Informer<T>;
+	known: Pick<Informer<T>, "kind" | "get" | "list">;
 	/** What a KubeEvent says was done, in one word. */
 	verb: string;
 	workers?: number;

@@ -2,11 +2,14 @@ import { expect, test } from "vitest";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { readSecret } from "./secret-ref.ts";
 
-const nothing = { get: () => undefined };
-const informers = {
-	secrets: nothing,
-	unlabelledSecrets: nothing,
-} as unknown as Parameters<typeof readSecret>[0]["informers"];
+const secrets = {
+	get: () => undefined,
+	settled: async () => undefined,
+	isUnread: () => false,
+};
+const informers = { secrets } as unknown as Parameters<
+	typeof readSecret
+>[0]["informers"];
 
 /** An apiserver with one Secret, which notes what it showed whole. */
 function apiserver(labels?: Record<string, string>) {

@@ -2,37 +2,33 @@ import { label } from "../../crds/labels.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import type { Informers } from "./informers.ts";
+import { fetchLabelled, type HeldSecret } from "./named-secrets.ts";
 
 /** Why the value that a `secretRef` names can't be used. */
 export interface SecretFault {
-	reason: "SecretNotFound" | "SecretNotLabelled" | "SecretKeyNotFound";
+	reason:
+		| "SecretNotFound"
+		| "SecretNotLabelled"
+		| "SecretKeyNotFound"
+		| "SecretTooLarge";
 	message: string;
 }
 
 /**
- * Reads a Secret. The data is missing if the Secret lacks the label. The apiserver is asked if memory has no such
- * Secret: memory lags behind, and a Secret whose label changes is briefly in neither informer.
+ * Reads a Secret, of which memory has what resources name. The data is missing if the Secret lacks the label. The apiserver is
+ * asked if memory, which lags behind, has no such Secret.
  */
 export async function readSecret(
 	{ client, informers }: { client: KubeClient; informers: Informers },
 	namespace: string,
 	name: string,
-): Promise<Secret | undefined> {
-	return (
-		recallSecret({ informers }, namespace, name) ??
-		(await fetchSecret(client, namespace, name))
-	);
-}
-
-/** As {@link readSecret}, from memory alone. */
-export function recallSecret(
-	{ informers }: { informers: Informers },
-	namespace: string,
-	name: string,
-): Secret | undefined {
+): Promise<HeldSecret | undefined> {
+	await informers.secrets.settled(namespace, name);
+	if (informers.secrets.isUnread(namespace, name))
+		throw new Error(`Secret "${name}" couldn't be read yet`);
 	return (
 		informers.secrets.get(namespace, name) ??
-		informers.unlabelledSecrets.get(namespace, name)
+		(await fetchSecret(client, namespace, name))
 	);
 }
 
@@ -42,13 +38,8 @@ export async function fetchSecret(
 	namespace: string,
 	name: string,
 ): Promise<Secret | undefined> {
-	const { items } = await client.list(kinds.secret, {
-		namespace,
-		labelSelector: `${label.use}=true`,
-		fieldSelector: `metadata.name=${name}`,
-	});
 	return (
-		items[0] ??
+		(await fetchLabelled(client, namespace, name)) ??
 		client.get(kinds.secret, name, namespace, { metadataOnly: true })
 	);
 }
@@ -67,7 +58,7 @@ export function secretNamed(
  * @param ref `field` is the path of the `secretRef`.
  */
 export function secretValue(
-	secret: Secret | undefined,
+	secret: HeldSecret | undefined,
 	ref: { namespace: string; name: string; key: string; field: string },
 ): { value: Buffer } | { fault: SecretFault } {
 	const { namespace, name, key, field } = ref;
@@ -80,6 +71,12 @@ export function secretValue(
 		return fault(
 			"SecretNotLabelled",
 			`Secret "${name}" lacks the label ${label.use}: "true", so Tidemill does not read it. Run: kubectl label secret ${name} ${label.use}=true -n ${namespace}`,
+		);
+	const tooLarge = secret.tooLarge?.[key];
+	if (tooLarge !== undefined)
+		return fault(
+			"SecretTooLarge",
+			`Key "${key}" of Secret "${name}" ${tooLarge}.`,
 		);
 	const value = secret.data?.[key];
 	if (value === undefined)

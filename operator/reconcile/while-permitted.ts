@@ -78,7 +78,7 @@ export function whilePermitted<T extends Reported>(
 		OperatorContext,
 		"client" | "kubeEvents" | "informers" | "permissions"
 	>,
-	informer: Informer<T>,
+	informer: Pick<Informer<T>, "kind" | "get">,
 	report: NotPermittedReport<T>,
 ): (controller: Controller) => Controller {
 	const { permissions } = context;
@@ -139,7 +139,7 @@ export function reportOf<Status>(
 /** Wakes the objects of a namespace when it is served again, or no longer. */
 export function wakeByPermission<T extends KubeObject>(
 	permissions: NamespacePermissions,
-	informer: Informer<T>,
+	informer: Pick<Informer<T>, "list">,
 	loop: { enqueue(key: ObjectKey): void },
 ): void {
 	permissions.onChange((namespace) => {
@@ -158,7 +158,7 @@ function isUnlisted(
 
 async function write<T extends Reported>(
 	{ client, kubeEvents }: Pick<OperatorContext, "client" | "kubeEvents">,
-	{ kind }: Informer<T>,
+	{ kind }: Pick<Informer<T>, "kind">,
 	{ condition, statusOf, release }: NotPermittedReport<T>,
 	object: T,
 	standing: NamespaceStanding,

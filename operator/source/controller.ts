@@ -100,10 +100,9 @@ export function createSourceController(
 	const sourcesOfPlan = informers.sources.index((source) =>
 		planNamesOf(source).map((name) => textOf({ ...keyOf(source), name })),
 	);
-	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
-		loop.watch(secrets, (secret) =>
-			sourcesOfSecret(textOf(keyOf(secret))).map(keyOf),
-		);
+	loop.watch(informers.secrets, (secret) =>
+		sourcesOfSecret(textOf(keyOf(secret))).map(keyOf),
+	);
 	loop.watchGroups(informers.trackingPlans, {
 		groupsOf: (plan) => [textOf(keyOf(plan))],
 		membersOf: (group) => sourcesOfPlan(group).map(keyOf),

@@ -4,11 +4,11 @@ import { readSource } from "./state.ts";
 
 test("a new Source costs no request before its Secret is created", async () => {
 	const nothing = () => undefined;
-	const empty = { get: nothing };
+	const secrets = { get: nothing, settled: nothing };
 	const state = await readSource(
 		{
 			client: {},
-			informers: { secrets: empty, unlabelledSecrets: empty },
+			informers: { secrets },
 			routes: { keyOwner: nothing },
 			ledgers: { isDeleted: nothing },
 			outbox: { deliveriesOf: () => [] },

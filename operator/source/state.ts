@@ -21,7 +21,7 @@ import { planNamesOf } from "../reconcile/informers.ts";
 import type { LedgerView } from "../reconcile/ledgers.ts";
 import type { ArchiveAnswer } from "../reconcile/questions.ts";
 import type { LookContext } from "../reconcile/resource-loop.ts";
-import { readSecret, recallSecret } from "../reconcile/secret-ref.ts";
+import { readSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
 import { sourcePlan } from "../tracking-plan/plan-versions.ts";
 import { secretNames } from "./routes/authorization.ts";
@@ -112,7 +112,9 @@ export async function readSource(
 	const { routes, ledgers, sealKey, receiveURL, statusIntervalMs } = context;
 	const { maxRetentionDays } = context;
 	// From memory alone: if that lacks the Secret, the apiserver refuses to create another one.
-	const issued = recallSecret(context, namespace!, keysSecretName(name));
+	const { secrets: known } = context.informers;
+	await known.settled(namespace!, keysSecretName(name));
+	const issued = known.get(namespace!, keysSecretName(name));
 	const found = keysIn(issued, name);
 	const sourceKey = typeof found === "object" ? found.sourceKey : undefined;
 	const published = sourceKey ? routes.published(sourceKey) : undefined;

@@ -1,16 +1,19 @@
-import type {
-	TrackingPlan,
-	TrackingPlanSchemaFrom,
-} from "../../crds/generated/types.ts";
+import type { TrackingPlanSchemaFrom } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type {
 	EventSchema,
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
-import type { ObjectKey } from "../../packages/kube/resource.ts";
+import { type ObjectKey, textOf } from "../../packages/kube/resource.ts";
 import { parseExact } from "../../packages/service/exact-json.ts";
-import { configMapNamesOf, type Informers } from "../reconcile/informers.ts";
+import type { Informers } from "../reconcile/informers.ts";
+import {
+	configMapNamesOf,
+	type HeldConfigMap,
+	type HeldPlan,
+	specOf,
+} from "../reconcile/named-schemas.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 
 /** Why a plan can't validate. Becomes its Ready condition. */
@@ -24,9 +27,13 @@ export interface PlanFault {
  * @param configMapOf A ConfigMap of the plan's namespace, with or without the label; undefined if it doesn't exist.
  */
 export function documentOf(
-	{ metadata, spec }: TrackingPlan,
-	configMapOf: (name: string) => ConfigMap | undefined,
+	plan: HeldPlan,
+	configMapOf: (name: string) => HeldConfigMap | undefined,
 ): { document: PlanDocument } | { fault: PlanFault } {
+	const { metadata, tooLarge } = plan;
+	if (tooLarge !== undefined)
+		return { fault: { reason: "PlanTooLarge", message: tooLarge } };
+	const spec = specOf(plan);
 	const namespace = metadata.namespace!;
 	const read = (
 		field: string,
@@ -79,7 +86,7 @@ class Unreadable extends Error {
 }
 
 function schemaIn(
-	configMap: ConfigMap | undefined,
+	configMap: HeldConfigMap | undefined,
 	{ name, key }: { name: string; key: string },
 	field: string,
 	namespace: string,
@@ -94,6 +101,8 @@ function schemaIn(
 			"ConfigMapNotLabelled",
 			`ConfigMap "${name}" lacks the label ${label.use}: "true", so Tidemill does not read it. Run: kubectl label configmap ${name} ${label.use}=true -n ${namespace}`,
 		);
+	if (configMap.tooLarge !== undefined)
+		throw new Unreadable("PlanTooLarge", configMap.tooLarge);
 	const text = configMap.data?.[key];
 	if (text === undefined)
 		throw new Unreadable(
@@ -131,7 +140,8 @@ export type PlannedEvents =
 
 /**
  * The plan's schemas as they are written, whether they compile or not. Undefined if there is no such plan. A schema in a
- * ConfigMap may have a megabyte, and a thousand Pipelines may ask for it, so it is parsed once for each of its versions.
+ * ConfigMap may have a megabyte, and a thousand Pipelines may ask for it, so it is parsed once for each of its versions, as long as
+ * few others are asked for.
  */
 export function plannedEvents(
 	{
@@ -145,18 +155,42 @@ export function plannedEvents(
 	const found = configMapNamesOf(plan).map((name) =>
 		configMaps.get(namespace, name),
 	);
-	const before = known.get(plan);
-	if (before?.configMaps.every((each, index) => each === found[index]))
+	const text = textOf({ namespace, name });
+	const before = known.get(text);
+	if (
+		before?.plan === plan &&
+		before.configMaps.every((each, index) => each === found[index])
+	)
 		return before.events;
 	const read = documentOf(plan, (name) => configMaps.get(namespace, name));
 	const events: PlannedEvents =
 		"fault" in read ? { fault: read.fault.message } : read.document;
-	known.set(plan, { configMaps: found, events });
+	const texts = found.flatMap((each) => Object.values(each?.data ?? {}));
+	const length = [plan.schemas ?? "", ...texts].join("").length;
+	keep(text, { plan, configMaps: found, events, length });
 	return events;
 }
 
-/** Informers replace an object when it changes. */
-const known = new WeakMap<
-	TrackingPlan,
-	{ configMaps: (ConfigMap | undefined)[]; events: PlannedEvents }
->();
+/** The latest, by namespace and name. */
+const known = new Map<string, KnownPlan>();
+
+interface KnownPlan {
+	/** Informers replace an object when it changes. */
+	plan: HeldPlan;
+	configMaps: (ConfigMap | undefined)[];
+	events: PlannedEvents;
+	length: number;
+}
+
+/** In characters: as objects, schemas may take ten times as much. One plan is kept whatever it has. */
+const keptLength = 2 * 1024 ** 2;
+
+function keep(name: string, plan: KnownPlan): void {
+	known.delete(name);
+	known.set(name, plan);
+	let length = 0;
+	for (const [each, { length: own }] of [...known].reverse()) {
+		length += own;
+		if (length > keptLength && each !== name) known.delete(each);
+	}
+}

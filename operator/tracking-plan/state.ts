@@ -8,7 +8,10 @@ import { kinds } from "../../packages/kube/kinds.ts";
 import { keyOf, textOf } from "../../packages/kube/resource.ts";
 import { planVersion } from "../../packages/tracking-plan/version.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { configMapNamesOf } from "../reconcile/informers.ts";
+import {
+	configMapNamesOf,
+	type HeldConfigMap,
+} from "../reconcile/named-schemas.ts";
 import { documentOf, type PlanFault } from "./document.ts";
 import {
 	type PlanVersions,
@@ -65,21 +68,20 @@ async function findFault(
 	const { client, informers, plans, check, compiled } = context;
 	const key = keyOf(plan);
 	const { namespace } = key;
-	const configMaps = new Map(
-		await Promise.all(
-			configMapNamesOf(plan).map(
-				async (name) =>
-					[
-						name,
-						informers.configMaps.get(namespace, name) ??
-							// For a message to who forgot the label.
-							(await client.get(kinds.configMap, name, namespace, {
-								metadataOnly: true,
-							})),
-					] as const,
-			),
-		),
-	);
+	const configMaps = new Map<string, HeldConfigMap | undefined>();
+	for (const name of configMapNamesOf(plan)) {
+		await informers.configMaps.settled(namespace, name);
+		if (informers.configMaps.isUnread(namespace, name))
+			throw new Error(`ConfigMap "${name}" couldn't be read yet`);
+		configMaps.set(
+			name,
+			informers.configMaps.get(namespace, name) ??
+				// For a message to who forgot the label.
+				(await client.get(kinds.configMap, name, namespace, {
+					metadataOnly: true,
+				})),
+		);
+	}
 	const read = documentOf(plan, (name) => configMaps.get(name));
 	if ("fault" in read) return read.fault;
 	const { document } = read;

@@ -1,3 +1,4 @@
+import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	type Destination,
@@ -5,8 +6,11 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
+import { type Route, routeKey } from "../../packages/contracts/route.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { kinds } from "../../packages/kube/kinds.ts";
+import { kinds, type Secret } from "../../packages/kube/kinds.ts";
+import type { ObjectDraft } from "../../packages/kube/resource.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 
 /* Tidemill reads a Secret only if it has the label. It notices the label, and says how to set it. */
@@ -141,14 +145,45 @@ test.each(["Source", "Destination"] as const)(
 	},
 );
 
-test("only the metadata of Secrets without the label is requested", () => {
+test("a token beside a megabyte is used, its change is a route's within seconds, and a value of a megabyte is refused by its size", async () => {
+	const name = "large";
+	const megabyte = "x".repeat(700_000);
+	await world.client.create(kinds.secret, {
+		metadata: { name, namespace, labels: { "tidemill.dev/use": "true" } },
+		stringData: { value: serviceAccount, megabyte },
+	} as ObjectDraft<Secret>);
+	await world.apply(namespace, resourceYaml("Source", name));
+	await becomes("Source", name, "Active");
+	const { status } = (await readyOf("Source", name)) as Source;
+	const routes = await new Kvm(world.connection).open(bucket.routes);
+	const route = async () =>
+		(await routes.get(routeKey(status!.sourceKey!)))?.json<Route>()
+			.authorization;
+	const before = await route();
+	await change(name, { stringData: { value: "another-token-of-16-bytes" } });
+	await vi.waitFor(async () => {
+		expect(await route()).toMatchObject({ type: "CustomToken" });
+		expect(await route()).not.toEqual(before);
+	}, soon);
+	await change(name, { stringData: { value: megabyte, megabyte: "" } });
+	const { message } = await becomes("Source", name, "SecretTooLarge");
+	expect(message).toContain("has 700000 bytes, and 393216 is the most");
+});
+
+test("the apiserver is asked for the metadata of Secrets, and for the whole of one at a time, which has the label", () => {
 	const asked = world.proxy.requests.filter(
-		({ method, path, query }) =>
+		({ method, path }) =>
 			method === "GET" &&
-			path === `/api/v1/namespaces/${namespace}/secrets` &&
-			query.get("labelSelector") !== "tidemill.dev/use=true",
+			path.startsWith(`/api/v1/namespaces/${namespace}/secrets`),
 	);
-	expect(asked.length).toBeGreaterThanOrEqual(2);
-	for (const { accept } of asked)
-		expect(accept).toMatch(/;as=PartialObjectMetadata(List)?;/);
+	const whole = asked.filter(
+		({ accept }) => !/;as=PartialObjectMetadata(List)?;/.test(accept),
+	);
+	expect(asked.length - whole.length).toBeGreaterThanOrEqual(2);
+	expect(whole.length).toBeGreaterThan(0);
+	for (const { query } of whole) {
+		expect(query.get("watch")).toBeNull();
+		expect(query.get("fieldSelector")).toMatch(/^metadata\.name=./);
+		expect(query.get("labelSelector")).toBe("tidemill.dev/use=true");
+	}
 });

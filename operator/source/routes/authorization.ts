@@ -15,6 +15,7 @@ import type {
 } from "../../../packages/service/seal-key.ts";
 import { withoutLineEnd } from "../../../packages/service/secret-files.ts";
 import type { Reason } from "../../reconcile/reasons.ts";
+import { authorizationSecrets, namesIn } from "../../reconcile/secret-names.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
 
 /** Why a Source can't be served. Becomes its Ready condition. */
@@ -60,14 +61,7 @@ export function authorize(
 
 /** The names of the Secrets that a Source's authorization refers to. */
 export function secretNames(source: Source): string[] {
-	const { customToken, signature } = webhookOf(source).authorization;
-	const publicKey = signature?.custom?.publicKey?.secretRef;
-	const refs = [
-		...(customToken ? [customToken.secretRef] : []),
-		...(signature?.secretRefs ?? []),
-		...(publicKey ? [publicKey] : []),
-	];
-	return [...new Set(refs.map(({ name }) => name))];
+	return namesIn(authorizationSecrets(source));
 }
 
 class Unresolved extends Error {

@@ -43,7 +43,9 @@ export function createRouteController({
 			reconcile: async () => {
 				const facts: RouteFacts = {
 					secretOf: (namespace, name) => secrets.get(namespace, name),
-					isUnknown: (namespace) => secrets.isUnknown(namespace),
+					isUnknown: (namespace, names) =>
+						secrets.isUnknown(namespace) ||
+						names.some((name) => secrets.isUnread(namespace, name)),
 					published: (sourceKey) => routes.published(sourceKey),
 					shardsOf: (sourceKey) => routes.shardsOf(sourceKey),
 					shards,

@@ -9,7 +9,7 @@ import type { RoutePlan } from "../../../packages/contracts/tracking-plan.ts";
 import type { URLChallenge } from "../../../packages/contracts/url-challenge.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
-import { authorize, webhookOf } from "./authorization.ts";
+import { authorize, secretNames, webhookOf } from "./authorization.ts";
 import {
 	digest,
 	followedKeys,
@@ -63,8 +63,8 @@ export function decide(
 export interface RouteFacts {
 	/** A labelled Secret by namespace and name. */
 	secretOf: (namespace: string, name: string) => Secret | undefined;
-	/** The operator has never been let read the namespace's Secrets. */
-	isUnknown: (namespace: string) => boolean;
+	/** The operator has never been let read the namespace's Secrets, or hasn't yet read one of these. */
+	isUnknown: (namespace: string, names: readonly string[]) => boolean;
 	/** The route in the bucket, by source key. */
 	published: (sourceKey: string) => Route | undefined;
 	/** The Source's shards in NATS, by source key. */
@@ -80,8 +80,8 @@ export interface RouteFacts {
 
 /**
  * The routes that all Sources want, the oldest Source's first. A Source without keys, or one that is being deleted, has
- * none. Where the operator may not read Secrets, a Source keeps the route that it has: senders must not get 404 because a
- * binding is missing.
+ * none. Where the operator may not read Secrets, or has yet to, a Source keeps the route that it has: senders must not get 404
+ * because a binding is missing.
  */
 export function desiredRoutes(sources: Source[], facts: RouteFacts): Route[] {
 	const { secretOf, isUnknown, published, sealKey, receiveURL, planOf } = facts;
@@ -89,7 +89,8 @@ export function desiredRoutes(sources: Source[], facts: RouteFacts): Route[] {
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
 		.flatMap((source) => {
 			const { name, namespace } = source.metadata;
-			if (isUnknown(namespace!)) {
+			const named = [keysSecretName(name), ...secretNames(source)];
+			if (isUnknown(namespace!, named)) {
 				const route = published(source.status?.sourceKey ?? "");
 				const isOurs = route?.account === namespace && route?.source === name;
 				return isOurs ? [route] : [];

@@ -150,3 +150,27 @@ test("keys are read back as they were issued, only from the Source's own Secret"
 			readKeys({ ...secret, data: { ...secret.data, ...damage } }, "a"),
 		).toBeUndefined();
 });
+
+test("a Source keeps its route while a Secret that it names has yet to be read", () => {
+	const orders = source("orders", "2026-01-01T00:00:00Z");
+	const [sourceKey, other] = ["1".repeat(32), "2".repeat(32)];
+	orders.status = { sourceKey };
+	orders.spec.webhook!.authorization = {
+		type: "CustomToken",
+		customToken: { secretRef: { name: "token", key: "a" } },
+	};
+	const route = routeWith("key", sourceKey);
+	const asked: unknown[] = [];
+	const facts = {
+		...nothingElse,
+		isUnknown: (_: string, names: readonly string[]) => {
+			asked.push(names);
+			return names.includes("token");
+		},
+		published: (key: string) => (key === sourceKey ? route : undefined),
+	};
+	expect(desiredRoutes([orders], facts)).toEqual([route]);
+	expect(asked).toEqual([["orders-webhook-url", "token"]]);
+	orders.status = { sourceKey: other };
+	expect(desiredRoutes([orders], facts)).toEqual([]);
+});

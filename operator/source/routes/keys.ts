@@ -3,6 +3,9 @@ import type { Source } from "../../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
 import { type Route, unitedShards } from "../../../packages/contracts/route.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
+import { keysSecretName } from "../../reconcile/secret-names.ts";
+
+export { keysSecretName };
 
 /** What a Source's URL consists of. */
 export interface SourceKeys {
@@ -87,10 +90,6 @@ export function shardsPatch(
 			...(shards.length > 1 && { shards: encode(shards.join(",")) }),
 		},
 	};
-}
-
-export function keysSecretName(source: string): string {
-	return `${source}-webhook-url`;
 }
 
 /** The Secret with a Source's keys. It has no owner, so that it survives deletion and restore of the Source. */

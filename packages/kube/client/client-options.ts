@@ -33,6 +33,10 @@ export interface ListScope {
 export interface ListOptions extends ListScope {
 	limit?: number | undefined;
 	continue?: string | undefined;
+	/** In characters. A longer answer is {@link AnswerTooLong}. */
+	maxLength?: number | undefined;
+	/** The answer's long strings are empty, but for the values of members of these names. */
+	valuesOf?: readonly string[] | undefined;
 }
 
 export interface WatchOptions extends ListScope {
@@ -73,4 +77,8 @@ export interface RawOptions {
 	/** Default `application/json`. */
 	accept?: string;
 	signal?: AbortSignal | undefined;
+	/** In characters. A longer answer is {@link AnswerTooLong}. */
+	maxLength?: number | undefined;
+	/** Of each chunk of the answer, what is kept. */
+	shorten?: ((chunk: string) => string) | undefined;
 }

@@ -21,6 +21,7 @@ import type {
 	WriteOptions,
 } from "./client-options.ts";
 import { hasReason, KubeApiError, TransportError, unless } from "./errors.ts";
+import { withoutLongStrings } from "./long-strings.ts";
 import {
 	configAccess,
 	type KubeRequest,
@@ -30,7 +31,13 @@ import {
 } from "./transport.ts";
 
 export type * from "./client-options.ts";
-export { hasReason, KubeApiError, TransportError, unless } from "./errors.ts";
+export {
+	AnswerTooLong,
+	hasReason,
+	KubeApiError,
+	TransportError,
+	unless,
+} from "./errors.ts";
 
 /**
  * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link KubeApiError} when the apiserver
@@ -75,10 +82,12 @@ export class KubeClient {
 	/** Returns one page when there is a limit; `metadata.continue` asks for the next. */
 	async list<T extends KubeObject>(
 		kind: ResourceKind<T>,
-		{ namespace, metadataOnly, ...query }: ListOptions = {},
+		options: ListOptions = {},
 	): Promise<KubeList<T>> {
+		const { namespace, metadataOnly, maxLength, valuesOf, ...query } = options;
 		const list = (await this.raw("GET", resourcePath(kind, namespace), {
-			query,
+			...{ query, maxLength },
+			shorten: valuesOf && withoutLongStrings(new Set(valuesOf)),
 			...(metadataOnly && { accept: metadataAs("PartialObjectMetadataList") }),
 		})) as Omit<KubeList<T>, "items"> & { items: T[] | null };
 		// The apiserver sends an empty list of metadata as null.

@@ -35,6 +35,11 @@ export class KubeApiError extends Error {
 	}
 }
 
+/** The answer has more characters than its reader takes. */
+export class AnswerTooLong extends Error {
+	override name = "AnswerTooLong";
+}
+
 /** Whether the error is the apiserver's and has one of these reasons, such as `Conflict`. */
 export function hasReason(error: unknown, ...reasons: string[]): boolean {
 	return error instanceof KubeApiError && reasons.includes(error.reason);

@@ -5,7 +5,7 @@ import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parseExact } from "../../service/exact-json.ts";
 import { metrics } from "../metrics.ts";
-import { KubeApiError, TransportError } from "./errors.ts";
+import { AnswerTooLong, KubeApiError, TransportError } from "./errors.ts";
 
 // An import of node:http makes its WebSocket, and with it loads all of fetch: 60 ms of CPU that each command would pay.
 export const http = process.getBuiltinModule("node:http");
@@ -27,6 +27,10 @@ export interface KubeRequest {
 	silenceMs?: number;
 	/** Bounds the time to the whole answer. */
 	timeoutMs?: number;
+	/** A longer answer is given up, with {@link AnswerTooLong}. */
+	maxLength?: number | undefined;
+	/** Of each chunk of the answer, what is kept. */
+	shorten?: ((chunk: string) => string) | undefined;
 }
 
 export type QueryParameters = Record<
@@ -155,11 +159,17 @@ function textOf(
 		let text = "";
 		response.setEncoding("utf8");
 		response.on("data", (chunk: string) => {
-			text += chunk;
+			text += request.shorten?.(chunk) ?? chunk;
+			if (text.length > (request.maxLength ?? Infinity))
+				response.destroy(new AnswerTooLong(request.path));
 		});
 		response.on("end", () => resolve(text));
 		response.on("error", (cause) =>
-			reject(new TransportError(request, cause, { staleConnection: false })),
+			reject(
+				cause instanceof AnswerTooLong
+					? cause
+					: new TransportError(request, cause, { staleConnection: false }),
+			),
 		);
 	});
 }

@@ -1,6 +1,11 @@
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
-import { KubeApiError, type KubeClient } from "../client/client.ts";
+import {
+	AnswerTooLong,
+	KubeApiError,
+	type KubeClient,
+	type ListOptions,
+} from "../client/client.ts";
 import { kinds } from "../kinds.ts";
 import { Informer } from "./informer.ts";
 
@@ -49,6 +54,42 @@ test("without a permission for all namespaces, an informer of all doesn't claim 
 	await vi.waitUntil(() => list.mock.calls.length > 1, { timeout: 10_000 });
 	list.mockRestore();
 	expect(informer.hasSynced).toBe(false);
+	stop.abort();
+	await ended;
+});
+
+test("a page that is too long is asked for again in smaller ones, until one object is taken whatever it has", async () => {
+	const lengths = [1, 1, 1, 9, 1, 1, 5, 5, 1].map((length) => length * 2 ** 20);
+	const asked: number[] = [];
+	const paged = Object.assign({}, client, {
+		list: async (
+			_: unknown,
+			{ limit = 0, continue: from = "0", maxLength = Infinity }: ListOptions,
+		) => {
+			asked.push(limit);
+			const end = Number(from) + limit;
+			const page = lengths.slice(Number(from), end);
+			const length = page.reduce((sum, each) => sum + each, 0);
+			if (length > maxLength) throw new AnswerTooLong("/");
+			return {
+				metadata: {
+					resourceVersion: "1",
+					...(end < lengths.length && { continue: `${end}` }),
+				},
+				items: page.map((_, index) => ({
+					metadata: { name: `${Number(from) + index}`, namespace: "open" },
+				})),
+			};
+		},
+	});
+	const stop = new AbortController();
+	const options = { namespaces: ["open"], log };
+	const informer = new Informer(paged, kinds.secret, options);
+	const ended = informer.run(stop.signal);
+	await informer.synced;
+	expect(informer.list()).toHaveLength(lengths.length);
+	expect(asked[0]).toBe(500);
+	expect(asked.length).toBeLessThan(20);
 	stop.abort();
 	await ended;
 });

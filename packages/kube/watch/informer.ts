@@ -4,11 +4,14 @@ import type { KubeObject, ResourceKind } from "../resource.ts";
 import { reflect } from "./reflector.ts";
 import { type ChangeHandler, KubeObjectStore } from "./store.ts";
 
-export interface InformerOptions extends Omit<ListScope, "namespace"> {
+export interface InformerOptions<T extends KubeObject = KubeObject>
+	extends Omit<ListScope, "namespace"> {
 	/** All namespaces when absent. */
 	namespaces?: readonly string[] | undefined;
 	/** Settles when it is worth asking again for a namespace that the apiserver has refused; by default, at once. */
 	whenPermitted?: (namespace: string, signal: AbortSignal) => Promise<void>;
+	/** What to hold of an object; all but its history unless given. It is the only one that sees the whole. */
+	kept?: ((object: T) => T) | undefined;
 	log: Logger;
 }
 
@@ -27,7 +30,7 @@ export class Informer<T extends KubeObject> {
 	readonly synced: Promise<void>;
 	hasSynced = false;
 	readonly #client: KubeClient;
-	readonly #options: InformerOptions;
+	readonly #options: InformerOptions<T>;
 	readonly #store: KubeObjectStore<T>;
 	readonly #setSynced: () => void;
 	/** Namespaces that this client was refused before it ever listed them. */
@@ -38,13 +41,15 @@ export class Informer<T extends KubeObject> {
 	constructor(
 		client: KubeClient,
 		kind: ResourceKind<T>,
-		options: InformerOptions,
+		options: InformerOptions<T>,
 	) {
 		this.kind = kind;
 		this.#client = client;
 		this.#options = options;
-		this.#store = new KubeObjectStore((err) =>
-			options.log.error({ err, kind: kind.kind }, "a change handler failed"),
+		this.#store = new KubeObjectStore(
+			(err) =>
+				options.log.error({ err, kind: kind.kind }, "a change handler failed"),
+			options.kept,
 		);
 		const { promise, resolve } = Promise.withResolvers<void>();
 		this.synced = promise;
@@ -63,9 +68,10 @@ export class Informer<T extends KubeObject> {
 			except?: readonly string[];
 		} = this.#options,
 	): Promise<void> {
-		const { namespaces: _, log, whenPermitted, ...options } = this.#options;
+		const { namespaces: _, kept: __, ...options } = this.#options;
+		const { log, whenPermitted, ...selected } = options;
 		const scopes = where.namespaces ?? [undefined];
-		const scope = { ...options, ...exceptNamespaces(where.except) };
+		const scope = { ...selected, ...exceptNamespaces(where.except) };
 		const unlisted = new Set(scopes);
 		for (const scope of scopes) this.#receivedMs.set(scope, performance.now());
 		const settled = (namespace: string | undefined) => {

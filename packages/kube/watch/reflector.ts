@@ -1,8 +1,9 @@
+import { FairLimit } from "../../fair/fair-limit.ts";
 import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
 import type { KubeClient, ListScope } from "../client/client.ts";
-import { hasReason, KubeApiError } from "../client/errors.ts";
+import { AnswerTooLong, hasReason, KubeApiError } from "../client/errors.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
 /** Where a reflector puts objects, such as a {@link file://./store.ts Store}. */
@@ -11,7 +12,7 @@ export interface WatchSink<T extends KubeObject> {
 	put(object: T): void;
 	remove(object: T): void;
 	/** What to hold of an object that came; by default all that this program reads. */
-	kept?(object: T): T;
+	kept?: ((object: T) => T) | undefined;
 }
 
 /** Learns how a reflector is doing. */
@@ -47,7 +48,7 @@ export async function reflect<T extends KubeObject>(
 ): Promise<void> {
 	let version = held;
 	let failures = 0;
-	const kept = (object: T) => sink.kept?.(object) ?? trimmed(object);
+	const kept = (object: T) => sink.kept?.(object) ?? withoutHistory(object);
 	while (!signal.aborted) {
 		try {
 			if (version === undefined) {
@@ -98,6 +99,13 @@ export async function reflect<T extends KubeObject>(
 }
 
 const pageSize = 500;
+/**
+ * Of a page's text. One object may have 1.5 MB, so a page of 500 could be as large as a process may be: a page beyond this is asked
+ * for again in smaller pages. One object is taken whatever it has: etcd's limit bounds it.
+ */
+const maxPageLength = 4 * 1024 ** 2;
+/** Of all kinds and clusters. While a page is parsed, it takes several times its text. */
+const pagesAtOnce = new FairLimit({ atOnce: 2 });
 const watchBackoff = { baseMs: 200, maxMs: 30_000 };
 /** Bookmarks come about once a minute (k8s.io/apiserver cacher), so this much silence means a dead connection. */
 const silenceMs = 150_000;
@@ -109,17 +117,31 @@ async function listAll<T extends KubeObject>(
 	kept: (object: T) => T,
 ): Promise<{ items: T[]; version: string }> {
 	const items: T[] = [];
+	let limit = pageSize;
 	let next: string | undefined;
 	for (;;) {
-		const page = await client.list(kind, {
-			...scope,
-			limit: pageSize,
-			continue: next,
+		const found = await pagesAtOnce.run(kind.plural, async () => {
+			const maxLength = limit > 1 ? maxPageLength : undefined;
+			try {
+				const page = await client.list(kind, {
+					...scope,
+					...{ limit, continue: next, maxLength },
+				});
+				items.push(...page.items.map(kept));
+				return page.metadata;
+			} catch (error) {
+				if (!(error instanceof AnswerTooLong)) throw error;
+				return undefined;
+			}
 		});
-		items.push(...page.items.map(kept));
-		next = page.metadata.continue || undefined;
+		if (!found) {
+			limit = Math.max(1, limit >> 3);
+			continue;
+		}
+		limit = Math.min(pageSize, limit * 2);
+		next = found.continue || undefined;
 		// Every page has the version of the first page.
-		if (!next) return { items, version: page.metadata.resourceVersion! };
+		if (!next) return { items, version: found.resourceVersion! };
 	}
 }
 
@@ -157,7 +179,7 @@ async function* watchFrom<T extends KubeObject>(
  * Drops what nothing here reads: managedFields, often the larger half of an object, and kubectl's copy of the whole object,
  * which repeats a Secret's data.
  */
-function trimmed<T extends KubeObject>(object: T): T {
+export function withoutHistory<T extends KubeObject>(object: T): T {
 	const { metadata } = object;
 	delete metadata.managedFields;
 	delete metadata.annotations?.[

@@ -16,10 +16,16 @@ export class KubeObjectStore<T extends KubeObject> {
 	readonly #handlers: ChangeHandler<T>[] = [];
 	readonly #indexes: Index<T>[] = [];
 	readonly #onHandlerError: (error: unknown) => void;
+	/** What is held of an object that came, for a reflector. */
+	readonly kept: ((object: T) => T) | undefined;
 
 	/** @param onHandlerError gets what a handler throws. The store and the other handlers go on. */
-	constructor(onHandlerError: (error: unknown) => void) {
+	constructor(
+		onHandlerError: (error: unknown) => void,
+		kept?: (object: T) => T,
+	) {
 		this.#onHandlerError = onHandlerError;
+		this.kept = kept;
 	}
 
 	get(key: ObjectKey): T | undefined {
@@ -45,7 +51,8 @@ export class KubeObjectStore<T extends KubeObject> {
 		return (key) => index.get(key);
 	}
 
-	put(object: T): void {
+	/** @param isNews whether it differs, although its version doesn't. */
+	put(object: T, isNews = false): void {
 		const key = textOf(keyOf(object));
 		const namesake = this.#objects.get(key);
 		// Another object has the name now: handlers must hear that the former one is gone.
@@ -53,6 +60,7 @@ export class KubeObjectStore<T extends KubeObject> {
 			this.remove(namesake);
 		const previous = this.#objects.get(key);
 		if (
+			!isNews &&
 			previous &&
 			previous.metadata.resourceVersion === object.metadata.resourceVersion
 		)

@@ -24,8 +24,9 @@ import {
 	type Say,
 } from "../measure/measurement.ts";
 import { cpuMs, memory } from "../measure/process-cost.ts";
-import { roundsOf, wholeRounds } from "../measure/rounds.ts";
+import { partsOf, roundsOf, wholeRounds } from "../measure/rounds.ts";
 import { apply, createAll, makeDue } from "./creation.ts";
+import { measureForeignObjects } from "./foreign-objects.ts";
 import { counts, namespace, pipeline, source } from "./objects.ts";
 import {
 	type OperatorProcess,
@@ -43,11 +44,26 @@ const applied = 50;
 /** The operator with many resources on a real apiserver, beside as many CronJobs under kube-controller-manager. */
 export const bench: Bench = {
 	about: `${counts.pipelines} Pipelines, ${counts.sources} Sources, ${counts.destinations} Destinations; baseline: ${counts.cronJobs} CronJobs and the whole kube-controller-manager on the same apiserver`,
-	run: (say) => wholeRounds(roundsOf(3), say, () => measureAnew(say)),
+	run: async (say) => {
+		const parts = partsOf({ resources: measure, objects: 0 });
+		const all: Measurement[] = [];
+		if (parts.includes("resources"))
+			all.push(
+				...(await wholeRounds(roundsOf(3), say, () =>
+					measureAnew(say, measure),
+				)),
+			);
+		if (parts.includes("objects"))
+			all.push(...(await measureAnew(say, measureForeignObjects)));
+		return all;
+	},
 };
 
 /** With servers of its own. */
-async function measureAnew(say: Say): Promise<Measurement[]> {
+async function measureAnew(
+	say: Say,
+	measure: (setup: Setup) => Promise<Measurement[]>,
+): Promise<Measurement[]> {
 	const [controlPlane, nats] = await Promise.all([
 		startControlPlane(),
 		startNats(),
@@ -72,6 +88,8 @@ async function measureAnew(say: Say): Promise<Measurement[]> {
 		void watch.run(stop.signal);
 		return await measure({
 			client,
+			nats: await connect(nats.url),
+			compact: () => controlPlane.compact(),
 			watch,
 			controllerManager: controlPlane.pids.controllerManager,
 			start: async () => {
@@ -92,6 +110,10 @@ async function measureAnew(say: Say): Promise<Measurement[]> {
 
 interface Setup {
 	client: KubeClient;
+	/** As the user who may do everything. */
+	nats: NatsConnection;
+	/** Makes room in etcd. */
+	compact(): Promise<void>;
 	watch: OperatorWatch;
 	/** Process id. */
 	controllerManager: number;

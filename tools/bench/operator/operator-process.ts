@@ -1,3 +1,7 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
 import { startTidemill } from "../../../test/support/servers/tidemill-process.ts";
 import { namespace } from "./objects.ts";
@@ -14,6 +18,8 @@ export async function startOperator(servers: {
 	kubeconfig: string;
 	natsUrl: string;
 }): Promise<OperatorProcess> {
+	const sealKey = join(await mkdtemp(join(tmpdir(), "bench-")), "seal-key");
+	await writeFile(sealKey, randomBytes(32).toString("hex"));
 	const operator = startTidemill(["operator"], {
 		...processEnvironment.operator,
 		KUBECONFIG: servers.kubeconfig,
@@ -23,6 +29,7 @@ export async function startOperator(servers: {
 		WATCH_NAMESPACES: "*",
 		LEASE_NAMESPACE: namespace,
 		HEALTH_PORT: "0",
+		TIDEMILL_SEAL_KEY: sealKey,
 	});
 	const port = await new Promise<number>((resolve, reject) => {
 		operator.onLine = (line) => {

@@ -1,0 +1,286 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	destinationKind,
+	pipelineKind,
+	type Run,
+	runKind,
+	type Source,
+	sourceKind,
+	trackingPlanKind,
+} from "../../../crds/generated/types.ts";
+import { label } from "../../../crds/labels.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
+import { routeKey } from "../../../packages/contracts/route.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import type { KubeClient } from "../../../packages/kube/client/client.ts";
+import { kinds } from "../../../packages/kube/kinds.ts";
+import type {
+	KubeObject,
+	ResourceKind,
+} from "../../../packages/kube/resource.ts";
+import {
+	figure,
+	type Measurement,
+	percentile,
+	type Say,
+} from "../measure/measurement.ts";
+import { memory } from "../measure/process-cost.ts";
+import { apply } from "./creation.ts";
+import {
+	destination,
+	namespace,
+	pipeline,
+	source,
+	volumeClaim,
+} from "./objects.ts";
+import type { OperatorProcess } from "./operator-process.ts";
+
+const foreign = "foreign";
+const count = Number(process.env.BENCH_OBJECTS || 400);
+const megabyte = Buffer.alloc(1_000_000, "x").toString("base64");
+const labels = { [label.use]: "true" };
+
+type Objects = [ResourceKind<KubeObject>, KubeObject & object][];
+
+/** What an account may make, by what it is called. Each kind is deleted before the next comes. */
+const foreignObjects: Record<string, (index: number) => Objects> = {
+	"unnamed Secrets of 1 MB": (i) => [[kinds.secret, secret(i)]],
+	"named Secrets of 1 MB": (i) => [
+		[kinds.secret, secret(i)],
+		[sourceKind, withToken(`named-${i}`, foreign, `big-${i}`)],
+	],
+	"resources with 250 KB of annotations": (i) => {
+		const annotations = Object.fromEntries(
+			Array.from({ length: 5 }, (_, n) => [`note-${n}`, "x".repeat(50_000)]),
+		);
+		const metadata = { name: `noted-${i}`, namespace: foreign, annotations };
+		const spec = source("").spec;
+		return i % 2 === 0
+			? [[sourceKind, { metadata, spec } as KubeObject]]
+			: [[kinds.serviceAccount, { metadata }]];
+	},
+	"TrackingPlans of 1 MB": (i) => {
+		const one = { type: "string", description: "x".repeat(5_000) };
+		const properties = Object.fromEntries(
+			Array.from({ length: 195 }, (_, n) => [`p${n}-${i}`, one]),
+		);
+		const plan = {
+			metadata: { name: `plan-${i}`, namespace: foreign },
+			spec: {
+				eventType: { constant: "all" },
+				common: { type: "object", properties },
+			},
+		};
+		return [[trackingPlanKind, plan]];
+	},
+	"ConfigMaps of 1 MB": (i) => [
+		[
+			kinds.configMap,
+			{
+				metadata: { name: `schema-${i}`, namespace: foreign, labels },
+				data: { schema: "x".repeat(1_000_000) },
+			} as KubeObject,
+		],
+	],
+};
+
+function secret(index: number): KubeObject {
+	const token = Buffer.from(`token-of-more-than-16-${index}`).toString(
+		"base64",
+	);
+	return {
+		metadata: { name: `big-${index}`, namespace: foreign, labels },
+		data: { token, megabyte },
+	} as KubeObject;
+}
+
+function withToken(name: string, namespace: string, secretName: string) {
+	return {
+		metadata: { name, namespace },
+		spec: {
+			type: "Webhook",
+			webhook: {
+				authorization: {
+					type: "CustomToken",
+					customToken: { secretRef: { name: secretName, key: "token" } },
+				},
+			},
+		},
+	} as KubeObject;
+}
+
+/** What objects of one account cost the operator, and another account whose Runs and tokens it looks after. */
+export async function measureForeignObjects({
+	client,
+	nats,
+	compact,
+	start,
+	say,
+}: {
+	client: KubeClient;
+	nats: NatsConnection;
+	compact(): Promise<void>;
+	start(): Promise<OperatorProcess>;
+	say: Say;
+}): Promise<Measurement[]> {
+	const own = new OwnAccount(client, nats);
+	await client.create(kinds.namespace, { metadata: { name: foreign } });
+	let operator = await start();
+	await own.create();
+	const restarted = async () => {
+		await operator.stop();
+		operator = await start();
+		await delay(15_000);
+		const { residentBytes, peakBytes } = await memory(operator.pid);
+		return { resident: residentBytes / 2 ** 20, peak: peakBytes / 2 ** 20 };
+	};
+	const alone = await restarted();
+	const runMs = await own.runMs();
+	const tokenMs = await own.tokenMs();
+	const figures = [
+		figure("resident memory without them", alone.resident, "MiB"),
+		figure("peak of a start without them", alone.peak, "MiB"),
+		figure("create a Run to its Job, median, without them", runMs, "ms"),
+		figure("a token's change to its route, without them", tokenMs, "ms"),
+	];
+	const parts = process.env.BENCH_OBJECT_KINDS?.split(",");
+	for (const [what, objectsOf] of Object.entries(foreignObjects)) {
+		if (parts && !parts.some((part) => what.includes(part))) continue;
+		const made: Objects = [];
+		const creating = mapConcurrently([...Array(count).keys()], 4, async (i) => {
+			for (const [kind, object] of objectsOf(i)) {
+				made.push([kind, object]);
+				await apply(client, kind, object);
+			}
+		});
+		const duringMs = await own.tokenMs();
+		await creating;
+		await delay(15_000);
+		const now = await memory(operator.pid);
+		const after = await restarted();
+		const added = now.residentBytes / 2 ** 20 - alone.resident;
+		figures.push(
+			figure(`${count} ${what}: resident memory they add`, added, "MiB", {
+				atMost: 32,
+			}),
+			figure(
+				`${count} ${what}: and after a restart`,
+				after.resident - alone.resident,
+				"MiB",
+				{ atMost: 32 },
+			),
+			figure(`${count} ${what}: peak`, now.peakBytes / 2 ** 20, "MiB"),
+			figure(`${count} ${what}: peak of a restart`, after.peak, "MiB"),
+			figure(
+				`${count} ${what}: create a Run to its Job`,
+				await own.runMs(),
+				"ms",
+			),
+			figure(
+				`${count} ${what}: a token's change to its route`,
+				Math.max(duringMs, await own.tokenMs()),
+				"ms",
+				{ atMost: 1_000 },
+			),
+		);
+		say(
+			figures
+				.slice(-6)
+				.map(({ metric, value }) => `${metric} ${Math.round(value)}`)
+				.join("; "),
+		);
+		await mapConcurrently(made, 16, ([kind, { metadata }]) =>
+			client.delete(kind, metadata.name, metadata.namespace),
+		);
+		await compact();
+	}
+	return figures;
+}
+
+/** The account whose service must not suffer: a Source with a token, and a Pipeline. */
+class OwnAccount {
+	readonly #client: KubeClient;
+	readonly #nats: NatsConnection;
+	#runs = 0;
+	#tokens = 0;
+
+	constructor(client: KubeClient, nats: NatsConnection) {
+		this.#client = client;
+		this.#nats = nats;
+	}
+
+	async create(): Promise<void> {
+		const client = this.#client;
+		await this.#writeToken();
+		await apply(client, kinds.persistentVolumeClaim, volumeClaim);
+		await apply(client, sourceKind, withToken("own", namespace, "own-token"));
+		await apply(client, destinationKind, destination("destination-0"));
+		const manual = pipeline("own", 0, { type: "Manual", timeZone: "UTC" });
+		const { metadata, spec } = manual;
+		await apply(client, pipelineKind, {
+			metadata,
+			spec: { ...spec, sourceRef: { name: "own" } },
+		} as KubeObject);
+		await this.runMs();
+	}
+
+	/** The median of five, in milliseconds. */
+	async runMs(): Promise<number> {
+		const tookMs: number[] = [];
+		for (let i = 0; i < 5; i++) {
+			const name = `own-${this.#runs++}`;
+			const startMs = performance.now();
+			await this.#client.create<Run>(runKind, {
+				metadata: { name, namespace },
+				spec: { pipelineRef: { name: "own" } },
+			} as Run);
+			await this.#until(async () => {
+				const run = await this.#client.get<Run>(runKind, name, namespace);
+				return (run?.status?.phase ?? "Pending") !== "Pending";
+			});
+			tookMs.push(performance.now() - startMs);
+			await this.#until(async () => {
+				const run = await this.#client.get<Run>(runKind, name, namespace);
+				return run?.status?.completionTime !== undefined;
+			});
+		}
+		return percentile(tookMs, 0.5);
+	}
+
+	/** The longest of five changes, in milliseconds. */
+	async tokenMs(): Promise<number> {
+		const found = await this.#client.get<Source>(sourceKind, "own", namespace);
+		const routes = await new Kvm(this.#nats).open(bucket.routes);
+		const revision = async () =>
+			(await routes.get(routeKey(found!.status!.sourceKey!)))?.revision;
+		const tookMs: number[] = [];
+		for (let i = 0; i < 5; i++) {
+			const before = await revision();
+			await this.#writeToken();
+			const startMs = performance.now();
+			await this.#until(async () => (await revision()) !== before);
+			tookMs.push(performance.now() - startMs);
+			await delay(200);
+		}
+		return Math.max(...tookMs);
+	}
+
+	#writeToken(): Promise<unknown> {
+		const token = `token-of-the-own-account-${this.#tokens++}`;
+		return apply(this.#client, kinds.secret, {
+			metadata: { name: "own-token", namespace, labels },
+			data: { token: Buffer.from(token).toString("base64") },
+		} as KubeObject);
+	}
+
+	async #until(isTrue: () => Promise<boolean>): Promise<void> {
+		const deadlineMs = performance.now() + 120_000;
+		while (!(await isTrue())) {
+			if (performance.now() > deadlineMs)
+				throw new Error("waited 2 minutes for another account in vain");
+			await delay(5);
+		}
+	}
+}
