@@ -103,7 +103,7 @@ const pageSize = 500;
  * Of a page's text. One object may have 1.5 MB, so a page of 500 could be as large as a process may be: a page beyond this is asked
  * for again in smaller pages. One object is taken whatever it has: etcd's limit bounds it.
  */
-const maxPageLength = 4 * 1024 ** 2;
+const maxPageLength = 2 * 1024 ** 2;
 /** Of all kinds and clusters. While a page is parsed, it takes several times its text. */
 const pagesAtOnce = new FairLimit({ atOnce: 2 });
 const watchBackoff = { baseMs: 200, maxMs: 30_000 };
