@@ -3,6 +3,7 @@ import type {
 	Pipeline,
 	Source,
 } from "../../crds/generated/types.ts";
+import { bindingKeys } from "../../packages/warehouses/definition/binding.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 
 /** A Secret of the namespace that a resource names, and the keys of it that are read. */
@@ -48,7 +49,11 @@ export function webhookSecrets({
 export function credentialSecrets({ spec }: Destination): NamedSecret[] {
 	const warehouse = warehouseOf(spec);
 	const uses = warehouse?.definition.secrets?.(warehouse.own) ?? [];
-	return uses.map(({ name, key }) => ({ name, keys: [key] }));
+	const places = warehouse?.definition.connection ? bindingKeys : [];
+	return uses.map(({ name, key, field }) => ({
+		name,
+		keys: [key, ...(field === "credentials.secretRef" ? places : [])],
+	}));
 }
 
 /** All that a Source names. */

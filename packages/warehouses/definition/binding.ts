@@ -50,6 +50,9 @@ export interface SecretWords {
 /** Keys with the URL that programs connect by, as in Secrets of CloudNativePG and of Service Binding. */
 const urlKeys = ["url", "uri", "fqdn-uri"] as const;
 
+/** Keys of a Secret that say where it may go. */
+export const bindingKeys = ["host", "port", "sslmode", ...urlKeys] as const;
+
 /**
  * Where a Secret may go, by its annotation and by its own keys; or why nobody can know, as a sentence about the annotation.
  * @param reached The newest check that succeeded: a Secret with a host and no word of TLS also binds what that had.
