@@ -262,6 +262,12 @@ test("a Destination that was Ready before the upgrade goes on to that address al
 
 	await change("before", { host: "localhost" });
 	await scene.becomes("before", "HostNotBound");
+	// The check that was asked for may still be at it.
+	await vi.waitFor(async () => {
+		const { client } = scene.world;
+		const pods = await client.list(kinds.pod, { namespace: scene.account });
+		expect(pods.items).toEqual([]);
+	}, soon);
 	const after = received.length;
 	await change("before", { host: "127.0.0.1" });
 	await scene.becomes("before", "HostNotBound");
