@@ -1,5 +1,10 @@
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import {
+	cleartext,
+	md5,
+	OtherPostgres,
+} from "../support/doubles/other-postgres.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
 import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
@@ -126,3 +131,21 @@ test("neither the password nor a word of a server that isn't Postgres is quoted"
 		error: { code: "CredentialsRefused" },
 	});
 });
+
+test.each([
+	["in clear text", cleartext],
+	["as an MD5 digest", md5],
+])(
+	"a server that nothing verifies and that asks for the password %s gets no byte of it",
+	async (_, step) => {
+		const other = await OtherPostgres.start([step]);
+		const { destination, env, password } = await scene();
+		const { port } = other;
+		const { result } = await checkDestination({ ...destination, port }, env);
+		await other.close();
+		expect(result).toMatchObject({ error: { code: "ServerUnverified" } });
+		expect(other.text).toContain("user\0");
+		expect(other.text).not.toContain(password);
+		expect(other.text).not.toContain("md5");
+	},
+);

@@ -82,3 +82,36 @@ test.each([
 		);
 	},
 );
+
+test.each([
+	["md5", "disable", "ServerUnverified"],
+	["password", "disable", "ServerUnverified"],
+	["password", "require", "ServerUnverified"],
+	["scram-sha-256", "disable", undefined],
+	["md5", "verify-full", undefined],
+	["password", "verify-full", undefined],
+])(
+	"a server that asks by the method %s, with %s: %s",
+	async (method, sslMode, code) => {
+		const { destination, env, user, password, database } =
+			await postgresFixture(server);
+		if (method === "md5")
+			await server.rows(
+				`SET password_encryption = 'md5'; ALTER ROLE ${user} PASSWORD '${password}'`,
+			);
+		// A line before the others, which a superuser may write.
+		const [[file]] = (await server.rows("SHOW hba_file")) as [[string]];
+		await server.rows(
+			`CREATE TEMP TABLE hba AS SELECT 0 AS n, 'host ${database} ${user} all ${method}' AS line
+			UNION ALL SELECT 1, * FROM regexp_split_to_table(pg_read_file('${file}'), E'\\n');
+			COPY (SELECT line FROM hba ORDER BY n) TO '${file}'; SELECT pg_reload_conf()`,
+		);
+		const { result, log } = await checkDestination(
+			{ ...destination, sslMode, host: "localhost" },
+			{ ...env, ...(!code && { [fileEnv.authorities]: ownCA }) },
+		);
+		expect(result, log).toMatchObject(
+			code ? { error: { code } } : { outcome: "Succeeded" },
+		);
+	},
+);

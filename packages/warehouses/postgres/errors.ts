@@ -35,6 +35,9 @@ export const postgresErrors = {
 	CertificateRefused: permanent(
 		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.postgres.caSecretRef names; or correct spec.postgres.host; or set spec.postgres.sslMode to what the server offers.",
 	),
+	ServerUnverified: permanent(
+		"Set the Destination's spec.postgres.sslMode to verify-full, and caSecretRef if an authority of your own has signed the server's certificate; or have the server ask for scram-sha-256, in its pg_hba.conf and by password_encryption, with scram_iterations of at least 4096. Then set the user's password again.",
+	),
 	CredentialsRefused: permanent(
 		"Put the user's name and password into the keys `username` and `password` of the Secret that the Destination's spec.postgres.credentials.secretRef names.",
 	),

@@ -24,6 +24,7 @@ import {
 	type SslMode,
 	targetOf,
 } from "../input.ts";
+import { AuthenticatedConnection, isVerified } from "./authentication.ts";
 import { failureOf, PostgresFailure } from "./failure.ts";
 
 /** The oldest version that gets fixes of its makers (postgresql.org/support/versioning). */
@@ -94,6 +95,11 @@ export class Database {
 		if (refusal !== undefined)
 			throw new PostgresFailure("HostNotBound", refusal);
 		const rules = { allowsLoopback: input.isLocal === true };
+		const ssl = tlsOptions(input.sslMode, host, authorities);
+		const connection = new AuthenticatedConnection(
+			{ ssl, keepAlive: true, stream: () => checkedSocket(rules) },
+			isVerified(input, authorities),
+		);
 		const client = new pg.Client({
 			user,
 			password,
@@ -101,10 +107,10 @@ export class Database {
 			port: hostPort,
 			database,
 			application_name: "tidemill",
-			ssl: tlsOptions(input.sslMode, host, authorities),
+			ssl,
 			connectionTimeoutMillis: connectMs,
-			keepAlive: true,
-			stream: () => checkedSocket(rules),
+			// Which its types leave out.
+			...{ connection },
 		});
 		const lost = (error: Error) => failed.push(error);
 		const failed: Error[] = [];
@@ -115,9 +121,7 @@ export class Database {
 			signal.throwIfAborted();
 			await client.connect();
 			signal.addEventListener("abort", stop, { once: true });
-			const { stream } = (
-				client as unknown as { connection: { stream: object } }
-			).connection;
+			const { stream } = connection;
 			const { rows } = await client.query("SHOW server_version_num");
 			const version = Math.floor(Number(rows[0].server_version_num) / 10_000);
 			if (version < oldest)

@@ -2,6 +2,7 @@ import pg from "pg";
 import { HostRefused, quotedWords } from "../../load/checked-host.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { postgresErrors } from "../errors.ts";
+import { AuthenticationRefused } from "./authentication.ts";
 
 type Code = keyof typeof postgresErrors;
 
@@ -60,6 +61,11 @@ export function failureOf(error: unknown, server: string): unknown {
 	}
 	if (error instanceof HostRefused)
 		return new PostgresFailure("HostNotAllowed", error.message);
+	if (error instanceof AuthenticationRefused)
+		return new PostgresFailure(
+			"ServerUnverified",
+			`The server ${server} ${error.message}`,
+		);
 	if (error instanceof pg.DatabaseError) {
 		const { code = "", detail, hint } = error;
 		const words = [error.message, detail, hint].filter(Boolean).join(". ");
@@ -80,6 +86,11 @@ export function failureOf(error: unknown, server: string): unknown {
 		return new PostgresFailure(
 			"CertificateRefused",
 			`The server ${server} offers no encryption`,
+		);
+	if (error.message.startsWith("SASL: SCRAM-SERVER-FINAL-MESSAGE"))
+		return new PostgresFailure(
+			"ServerUnverified",
+			`The server ${server} hasn't shown that it knows the password`,
 		);
 	// What the client library says of bytes that aren't Postgres' protocol.
 	if (
