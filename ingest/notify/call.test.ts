@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { networkList } from "../../packages/service/address.ts";
 import { callWebhook } from "./checked-request.ts";
-import { networkList } from "./public-address.ts";
 
 const request = {
 	headers: { "content-type": "application/json", "content-length": "2" },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { networkList } from "../../packages/service/address.ts";
 import { mayCall } from "./checked-request.ts";
-import { networkList } from "./public-address.ts";
 
 test.each<[string, string[], boolean]>([
 	["192.0.2.1", [], false],

@@ -1,7 +1,10 @@
 import { type ClientRequest, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { type BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
-import { isPublicAddress } from "./public-address.ts";
+import { type BlockList, isIP, type LookupFunction } from "node:net";
+import {
+	isInNetworks,
+	isPublicAddress,
+} from "../../packages/service/address.ts";
 import { resolveName } from "./resolve.ts";
 import type { SignedRequest } from "./signed-request.ts";
 
@@ -61,7 +64,8 @@ export function mayCall(
 	isPlain: boolean,
 ): boolean {
 	return (
-		isIn(allowedNetworks, address) || (!isPlain && isPublicAddress(address))
+		isInNetworks(allowedNetworks, address) ||
+		(!isPlain && isPublicAddress(address))
 	);
 }
 
@@ -82,10 +86,6 @@ function checkedLookup(
 			},
 			(error) => callback(error, []),
 		);
-}
-
-function isIn(networks: BlockList, address: string): boolean {
-	return networks.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
 
 function refusal(isPlain: boolean): string {

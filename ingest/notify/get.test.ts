@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { networkList } from "../../packages/service/address.ts";
 import { getText } from "./checked-request.ts";
-import { networkList } from "./public-address.ts";
 
 const loopback = {
 	allowedNetworks: networkList(["127.0.0.0/8"]),

@@ -1,5 +1,6 @@
 import type { BlockList } from "node:net";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { networkList } from "../../packages/service/address.ts";
 import {
 	processRegistry,
 	startHealthServer,
@@ -23,7 +24,6 @@ import {
 } from "../../packages/service/start-order.ts";
 import { getText } from "./checked-request.ts";
 import { notifyMetrics, WebhookDeliverer } from "./deliverer.ts";
-import { networkList } from "./public-address.ts";
 import { QuestionResponder } from "./question-responder.ts";
 import { DeliveryReports } from "./reports.ts";
 

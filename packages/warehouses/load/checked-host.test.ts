@@ -34,6 +34,11 @@ test.each([
 	["::", "no single host"],
 	["255.255.255.255", "no single host"],
 	["ff02::1", "no single host"],
+	["::ffff:0:10.0.0.7", "stands for another"],
+	["::10.0.0.7", "stands for another"],
+	["64:ff9b:1::a00:7", "stands for another"],
+	["2002:a00:7::1", "stands for another"],
+	["2001:0:a00:7::1", "stands for another"],
 ])("%s is refused: %s", (host, words) => {
 	expect(() => requireHost(host, inCluster)).toThrow(words);
 });

@@ -1,6 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
-import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { type AddressKind, addressKind } from "../../service/address.ts";
 
 /** The host that somebody wrote leads to an address that no warehouse may have. */
 export class HostRefused extends Error {
@@ -54,71 +55,23 @@ export function requireHost(host: string, rules: HostRules): void {
 		throw new HostRefused(`Host ${host} is ${problem}`);
 }
 
-function problemOf(address: string, { allowsLoopback }: HostRules) {
-	for (const [words, networks] of refused)
-		if (isIn(networks, address)) {
-			if (words === loopback && allowsLoopback) continue;
-			return words;
-		}
-	return undefined;
+function problemOf(
+	address: string,
+	{ allowsLoopback }: HostRules,
+): string | undefined {
+	const kind = addressKind(address);
+	return kind === "loopback" && allowsLoopback ? undefined : refused[kind];
 }
 
-const loopback = "a loopback address, which is the Job's own Pod";
-
-const refused: [words: string, networks: BlockList][] = [
-	[loopback, networksOf("127.0.0.0/8", "::1/128")],
-	[
-		"a metadata address of a cloud",
-		networksOf(
-			// AWS, Azure, Google and most others; then what each has besides.
-			"169.254.169.254/32",
-			// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
-			"fd00:ec2::/32",
-			// https://cloud.google.com/compute/docs/metadata/querying-metadata
-			"fd20:ce::254/128",
-			// https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
-			"168.63.129.16/32",
-			// https://www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata
-			"100.100.100.200/32",
-			// https://docs.oracle.com/en-us/iaas/Content/Compute/Tasks/gettingmetadata.htm
-			"192.0.0.192/32",
-		),
-	],
-	["a link-local address", networksOf("169.254.0.0/16", "fe80::/10")],
-	[
-		"an address of no single host",
-		networksOf("0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"),
-	],
-];
-
-function networksOf(...networks: string[]): BlockList {
-	const list = new BlockList();
-	for (const network of networks) {
-		const [address = "", bits] = network.split("/");
-		list.addSubnet(address, Number(bits), isIPv6(address) ? "ipv6" : "ipv4");
-	}
-	return list;
-}
-
-/** An IPv6 address that stands for an IPv4 address counts as that one: RFC 4291 §2.5.5, RFC 6052 §2.1. */
-function isIn(networks: BlockList, address: string): boolean {
-	const [plain = ""] = address.split("%");
-	if (!isIPv6(plain)) return networks.check(plain, "ipv4");
-	if (networks.check(plain, "ipv6")) return true;
-	const { hostname } = new URL(`http://[${plain}]`);
-	const [, high, low] =
-		/^\[(?:64:ff9b::|::ffff:|::)([0-9a-f]+):([0-9a-f]+)\]$/.exec(hostname) ??
-		[];
-	if (high === undefined) return false;
-	const [one, two] = [
-		Number.parseInt(high, 16),
-		Number.parseInt(low ?? "0", 16),
-	];
-	return networks.check(
-		[one >> 8, one & 255, two >> 8, two & 255].join("."),
-		"ipv4",
-	);
-}
+/** What is refused whoever names it. */
+const refused: Partial<Record<AddressKind, string>> = {
+	loopback: "a loopback address, which is the Job's own Pod",
+	metadata: "a metadata address of a cloud",
+	"link-local": "a link-local address",
+	translated:
+		"an address that stands for another one, as those of 6to4, Teredo and NAT64 do",
+	nowhere: "an address of no single host",
+};
 
 const maxWords = 1_024;
 

@@ -1,10 +1,10 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { WebhookDeliverer } from "../../../ingest/notify/deliverer.ts";
-import { networkList } from "../../../ingest/notify/public-address.ts";
 import { DeliveryReports } from "../../../ingest/notify/reports.ts";
 import { bucket, notifications } from "../../../packages/contracts/nats.ts";
 import { webhookDigest } from "../../../packages/contracts/notification.ts";
+import { networkList } from "../../../packages/service/address.ts";
 import { connectAdmin } from "../../support/fixtures/data-plane/receiver.ts";
 import {
 	failureOf,
